@@ -471,7 +471,24 @@ def test_exact_z_out_of_reach_is_said_before_any_work(bayesmrf, rng, folder):
     wide.to_csv("wide.csv", index=False)
     given = bayesmrf("evidence", "wide.csv", "--hidden", "1,16", "--method", "laplace,ais")
     one_sentence(given, r"--method ais needs the exact Z, a sum of 2\^16 = 65536 terms.*use --method laplace")
-    assert cells("wide-evidence") == {}
+    assert not (folder / "wide-evidence").exists()
+
+
+@pytest.mark.parametrize("task", [[], ["--task", 1]])
+def test_a_request_that_is_refused_leaves_all_as_it_was(bayesmrf, votes, folder, task):
+    asked = ["evidence", "votes.csv", "--compare", "independent,complete", "--seed", 1, "--out", "a/found"]
+    there = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    refused = "--method conjugate needs parameters that are independent"
+    one_sentence(bayesmrf(*asked, "--method", "conjugate", *task), refused)
+    assert {path for path in folder.rglob("*")} == set(there)
+    assert bayesmrf(*asked, "--method", "bic")[0] == 0
+    assert bayesmrf(*asked, "--method", "bic", "--task", 0)[0] == 0
+    there = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    more = task or ["--overwrite"]
+    one_sentence(bayesmrf(*asked, "--method", "conjugate", *more), refused)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == there
+    assert bayesmrf(*asked, "--method", "bic", "--overwrite")[0] == 0
+    assert not list(folder.glob("a/found/task-*"))
 
 
 def test_a_folder_of_evidences_is_no_result(bayesmrf, votes, folder, quick):

@@ -1,13 +1,14 @@
 """CompareMRF and ``bayesmrf compare``: what they find, show, keep and refuse."""
 
 import dataclasses
+import re
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import Cauchy, CompareMRF, SpikeSlab, graphs, load, methods, plots, write_report
+from bayesmrf import Cauchy, CompareMRF, SpikeSlab, families, graphs, load, methods, plots, write_report
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning, OptionError
 from bayesmrf.estimators.compare import read_groups
 from bayesmrf.inference.enumeration import Enumeration
@@ -76,6 +77,50 @@ def test_differences_of_biases(fitted):
     assert (spiked.theta_.shape, spiked.difference_inclusion_.shape) == ((2, 6), (3, 3))
 
 
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("biases", ["free", "spike-slab"])
+def test_differences_of_biases_and_edges_that_exist_are_shown(bayesmrf, rng, folder, biases, n_groups):
+    table = table_of(rng, (60,) * n_groups)
+    table.to_csv("answers.csv", index=False)
+    code, out, err = bayesmrf("compare", "answers.csv", "--by", "group", "--biases", biases, *SMALL, "--baseline",
+                              "spike-slab", "--out", "run.zarr")  # fmt: skip
+    assert code == 0, err
+    est = CompareMRF(biases=biases, baseline="spike-slab", **QUICK).fit(table[NAMES], table["group"])
+    page, text = write_report(est.posterior_, "r.html").read_text(), " ".join(out.split())
+    assert "Differences of the parameters of nodes" in page
+    for d in est.bias_table().itertuples():
+        shown = [d.parameter, *([d.group, d.other] if n_groups > 2 else [])]
+        numbers = [f"{d.difference:.3f}", f"{d.lower:.3f}", f"{d.upper:.3f}"]
+        if biases != "free":
+            numbers = [f"{d.inclusion:.3f}", *numbers, f"{d.bayes_factor:.3g}", f"{d.bayes_factor_against:.3g}"]
+        row = "".join(f"<td>{v}</td>" for v in shown) + "".join(f'<td class="n">{v}</td>' for v in numbers)
+        assert row in page
+        assert f"{d.lower:.3f} to {d.upper:.3f}" in text
+    assert ("They always differ" in text) == ("They always differ" in page) == (biases == "free")
+    for e in est.difference_table().itertuples():
+        assert f"{e.edge_inclusion:.3f}" in text
+        assert f'<td class="n">{e.edge_inclusion:.3f}</td></tr>' in page
+
+
+def test_edges_that_exist(fitted):
+    """An edge exists if it has a weight: in all groups, with a baseline or a difference."""
+    est, table = fitted
+    assert "edge_inclusion" not in est.difference_table()
+    np.testing.assert_array_equal(est.edge_inclusion_, 1 - np.eye(3))
+    spiked = CompareMRF(baseline="spike-slab", **QUICK).fit(table[NAMES], table["group"])
+    weights = spiked.posterior_["posterior"]["theta"].values[..., :3]
+    np.testing.assert_array_equal(weights[:, :, 0] != 0, weights[:, :, 1] != 0)
+    share = (weights[:, :, 0] != 0).mean(axis=(0, 1))
+    u, v = spiked.edges_.T
+    np.testing.assert_allclose(spiked.edge_inclusion_[u, v], share)
+    assert (spiked.edge_inclusion_ >= spiked.difference_inclusion_).all()
+    assert 0.01 < share.min() < 0.99
+    found = spiked.difference_table()
+    place = {name: i for i, name in enumerate(NAMES)}
+    for e in found.itertuples():
+        assert e.edge_inclusion == spiked.edge_inclusion_[place[e.first], place[e.second]]
+
+
 def test_statistics_of_the_groups(fitted):
     est, _ = fitted
     theta = est.posterior_["posterior"]["theta"]
@@ -89,6 +134,13 @@ def test_statistics_of_the_groups(fitted):
         found.loc[("g1 - g0", "Ann"), "mean"], found.loc[("g1", "Ann"), "mean"] - found.loc[("g0", "Ann"), "mean"]
     )
     assert list(est.compare(by_graph).index) == ["g0", "g1", "g1 - g0"]
+    products = est.compare(est.statistic(lambda t: np.outer(t[:2], t[:3])))
+    assert products.index.names == ["group", "statistic_dim_0", "statistic_dim_1"]
+    mean = float((theta[:, :, 1, 1] * theta[:, :, 1, 2]).mean())
+    np.testing.assert_allclose(products.loc[("g1", 1, 2), "mean"], mean)
+    for wrong in (np.zeros(3), est.posterior_["posterior"]["included"], None):
+        with pytest.raises(OptionError, match=r"draws must be draws of each group, .*; take `statistic` or `strength`"):
+            est.compare(wrong)
 
 
 def test_labels_in_other_forms_and_weighted_rows(fitted):
@@ -223,6 +275,23 @@ def test_bad_input(fitted, name):
     assert "\n" not in str(e.value)
 
 
+def test_labels_that_are_one_number(bayesmrf, rng, folder):
+    """Such as versions of a questionnaire; numbers that are written in one way are labels."""
+    table = table_of(rng, (40, 40, 40))
+    versions = {"g0": "1.1", "g1": "1.10", "g2": "2"}
+    table.assign(group=table["group"].map(versions)).to_csv("answers.csv", index=False)
+    given = bayesmrf("compare", "answers.csv", "--by", "group", *SMALL)
+    one_sentence(
+        given, r"--by: labels '1.10?' and '1.10?' of column 'group' are the same number; write a letter before"
+    )
+    table.assign(group="v" + table["group"].map(versions)).to_csv("letters.csv", index=False)
+    assert bayesmrf("compare", "letters.csv", "--by", "group", *SMALL)[0] == 0
+    assert list(load("letters.zarr")["posterior"]["group"].values) == ["v1.1", "v1.10", "v2"]
+    table.assign(group=table["group"].map({"g0": "-9", "g1": "10", "g2": "2.0"})).to_csv("codes.csv", index=False)
+    one_sentence(bayesmrf("compare", "codes.csv", "--by", "group", "--missing-code", "-9", *SMALL), "missing labels")
+    assert bayesmrf("compare", "codes.csv", "--by", "group", *SMALL)[0] == 0
+
+
 def test_edges_are_needed(fitted):
     _, table = fitted
     with pytest.raises(OptionError, match="candidates must be a graph with at least one edge, got 'no edges'"):
@@ -292,6 +361,32 @@ def test_ordered_answers(bayesmrf, rng, folder):
         with pytest.raises(BayesMRFError, match=r"'a' never has .* in group '1'.*; leave out the column or the group"):
             CompareMRF(model="ordinal", **QUICK).fit(table.assign(a=table["a"].where(table["by"] == 0, alone))
                                                      [["a", "b"]], table["by"])  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.LevelsWarning")
+def test_a_level_between_others_that_a_group_never_has(bayesmrf, rng, folder):
+    """What the messages say works: the level is merged, and the gap that this leaves is closed."""
+    table, group = pd.DataFrame(rng.integers(0, 4, (200, 3)), columns=["a", "b", "c"]), np.arange(200) % 2
+    table["c"] = table["c"].mask((group == 1) & (table["c"] == 1), 2)
+    with pytest.raises(BayesMRFError, match=r"'c' never has the level 1 in group '1', .*; merge it with another level"):
+        CompareMRF(**QUICK).fit(table, group)
+    table["c"] = table["c"].replace(1, 0)
+    gap = r"'c' never has the level 1, so that .*; recode its levels without a gap"
+    with pytest.raises(BayesMRFError, match=rf"{gap}, .*, or use model=families.Ordinal\(unused='merge'\)"):
+        CompareMRF(**QUICK).fit(table, group)
+    table.assign(by=group).to_csv("gap.csv", index=False)
+    code, _, err = bayesmrf("compare", "gap.csv", "--by", "by", *SMALL)
+    assert code == 2
+    assert re.search(f"error: .*{gap}\\.", err)
+    est = CompareMRF(model=families.Ordinal(unused="merge"), **QUICK)
+    est.check(table, group)
+    levels = pd.CategoricalDtype([0, 1, 2, 3], ordered=True)
+    with pytest.raises(BayesMRFError, match=gap):
+        CompareMRF(**QUICK).check(table.astype(levels), group)
+    table["c"] = table["c"].replace({2: 1, 3: 2})
+    CompareMRF(**QUICK).check(table, group)
+    table.assign(by=group).to_csv("none.csv", index=False)
+    assert bayesmrf("compare", "none.csv", "--by", "by", *SMALL)[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,22 @@ def test_a_baseline_that_one_chain_never_has_is_no_chain_that_never_moved(rng):
     assert "theta[0-1 in 0]" in convergence.verdict(est.posterior_).sentence
 
 
+@pytest.mark.parametrize("kind", ["included[3]", "exists[3-4]"])
+def test_differences_of_biases_and_edges_of_groups_are_judged(rng, kind):
+    """Whether they are there depends on the chain; the weights and biases themselves do not show it."""
+    X, groups = rng.integers(0, 2, (200, 5)), np.arange(200) % 2
+    est = CompareMRF(baseline="spike-slab", biases="spike-slab", n_draws=200, random_state=1, progress=False)
+    tree = est.fit(X, groups).posterior_
+    names, theta = list(tree["posterior"]["feature"].values), tree["posterior"]["theta"].values
+    j = names.index(kind.split("[")[1][:-1])
+    assert kind in convergence.diagnostics(tree, None).index
+    assert convergence.verdict(tree).grade != "bad"
+    noise, there = 1e-6 * rng.standard_normal(theta.shape[:3]), np.arange(200) % 10 < np.array([[2], [8], [2], [8]])
+    theta[..., j] = 1e-6 + noise * there[..., None] if kind.startswith("included") else noise * there[..., None]
+    tree["posterior"]["theta"].values = theta
+    assert f"{kind} has R-hat" in convergence.verdict(tree).sentence
+
+
 # ---- the verdict
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .differences import differ, exist_in_groups
 from .errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning
 from .names import LONGEST, shown
 from .rank_diagnostics import RankDiagnostics, rank_diagnostics
@@ -56,7 +57,8 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
     agreements (the parameters of edges that have one each) and all other parameters, node fields and tables of
     potentials among them. If edges may be absent, these are the inclusion of each uncertain edge (0.1 to 0.9 in a
     chain), and the parameter of each edge that is present in a tenth of the draws or more: over these draws, with equal
-    numbers in each chain.
+    numbers in each chain. Of groups of people, ``included`` are the uncertain differences of edges and of parameters of
+    nodes, and ``exists`` the uncertain edges.
 
     Parameters
     ----------
@@ -218,10 +220,7 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
     others = []
     if included.size:
         scalars.append(_Series(["n_edges"], included.sum(axis=2, keepdims=True), False))
-        share = included.mean(axis=1)
-        doubt = np.flatnonzero((share.max(axis=0) >= IN_DOUBT[0]) & (share.min(axis=0) <= IN_DOUBT[1]))
-        names = [f"included[{e}]" for e in posterior["edge"].values[doubt]]
-        others.append(_Series(names, included[:, :, doubt], False))
+        others.append(_in_doubt("included", posterior["edge"].values, included))
     seen: set[str] = set()
     names_of = {"theta": "feature"}
     if "phi" in posterior:
@@ -233,7 +232,9 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
             continue
         labels = [str(label) for label in posterior[dim].values]
         if "group" in posterior[name].dims:  # of observations
-            values = posterior[name].values
+            values, r = posterior[name].values, included.shape[2]
+            others.append(_in_doubt("included", labels[r:], differ(values[..., r:])))
+            others.append(_in_doubt("exists", labels[:r], exist_in_groups(values[..., :r])))
             # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
             exist = (values != 0).any(axis=2).mean(axis=1).max(axis=0) >= IN_DOUBT[0]
             labels = [label for label, there in zip(labels, exist, strict=True) if there]
@@ -250,6 +251,13 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
             others.append(_Series(kept[r:], values[:, :, own[r:]]))
         seen |= set(labels)
     return scalars, [s for s in others if s.names]
+
+
+def _in_doubt(kind: str, names: Sequence[str], indicators: np.ndarray) -> _Series:
+    """Return those of the indicators (n_chains, n_draws, n) that are uncertain in a chain, or differ between chains."""
+    share = indicators.mean(axis=1)
+    doubt = np.flatnonzero((share.max(axis=0) >= IN_DOUBT[0]) & (share.min(axis=0) <= IN_DOUBT[1]))
+    return _Series([f"{kind}[{name}]" for name in np.asarray(names)[doubt]], indicators[:, :, doubt], False)
 
 
 def _of_an_edge(tree: xr.DataTree) -> int:

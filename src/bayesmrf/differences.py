@@ -27,7 +27,29 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
     ends, names = constant["edges"].values, constant["node"].values
     included = tree["posterior"].to_dataset()["included"].values.reshape(-1, len(ends)) != 0
     table = {"first": names[ends[:, 0]], "second": names[ends[:, 1]]}
-    return _table(tree, table, _draws(tree)[..., : len(ends)], included, tails)
+    weights = _draws(tree)[..., : len(ends)]
+    found = _table(tree, table, weights, included, tails)
+    if may_be_absent(tree):
+        n_pairs = len(found) // len(ends)
+        found["edge_inclusion"] = np.repeat(exist_in_groups(weights).mean(axis=0), n_pairs)
+    return found
+
+
+def differ(theta: np.ndarray) -> np.ndarray:
+    """Return whether the groups differ in each parameter (..., n_groups, n) of nodes: if not, all have one number."""
+    found: np.ndarray = (theta != theta[..., :1, :]).any(axis=-2)
+    return found
+
+
+def exist_in_groups(weights: np.ndarray) -> np.ndarray:
+    """Return whether each edge (..., n_groups, n) exists: with a baseline or a difference, it does in all groups."""
+    found: np.ndarray = (weights != 0).any(axis=-2)
+    return found
+
+
+def may_be_absent(tree: xr.DataTree) -> bool:
+    """Return whether baselines have a spike."""
+    return str(tree.attrs["baseline"]).startswith("SpikeSlab")
 
 
 def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
@@ -38,8 +60,7 @@ def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
     if tree.attrs["biases"] != "spike-slab":
         found = _table(tree, table, values, np.ones((len(values), values.shape[2]), dtype=bool), tails)
         return found.drop(columns=["inclusion", "bayes_factor", "bayes_factor_against"])
-    # Those that do not differ are equal to the last bit.
-    return _table(tree, table, values, (values != values[:, :1]).any(axis=1), tails)
+    return _table(tree, table, values, differ(values), tails)
 
 
 def _draws(tree: xr.DataTree) -> np.ndarray:

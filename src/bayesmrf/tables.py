@@ -114,6 +114,9 @@ def read_by_group(
     codes = [c for c in missing_codes if c.strip().lower() != NO_CODES and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
     groups = None if by is None else table.pop(by)
+    if by is not None and groups is not None:
+        place = names.index(by)
+        _check_labels(groups, [line[place].strip() for line in _lines(path, text, separator) if line][1:], by)
     unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
         raise DataError(f"{call(path)}: a column has no name in the first line; drop it with --drop {unnamed!r} if it "
@@ -124,6 +127,18 @@ def read_by_group(
     if not any(c.strip().lower() == NO_CODES for c in missing_codes):
         check_answers(path, table)
     return table, weights, groups
+
+
+def _check_labels(groups: pd.Series, texts: Sequence[str], by: str) -> None:
+    """Refuse different texts, such as 1.1 and 1.10, that are the same number and so would be one group."""
+    if groups.dtype.kind not in "iuf" or len(texts) != len(groups):
+        return
+    known: dict[Any, str] = {}
+    for value, text in zip(groups.tolist(), texts, strict=True):
+        if value == value and known.setdefault(value, text) != text:
+            raise DataError(f"--by: labels {quoted(known[value])} and {quoted(text)} of column {quoted(by)} are the "
+                            "same number; write a letter before the labels if they are different groups, else write "
+                            "them in one way")  # fmt: skip
 
 
 def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tuple[list[tuple[Any, Any]], str | None]:

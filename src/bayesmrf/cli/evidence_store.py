@@ -6,8 +6,8 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,9 @@ _FIELDS = ("log_evidence", "standard_error", "method", "n_samples", "n_features"
 class EvidenceStore:
     """The file ``evidence.jsonl`` in a folder: a line for the request, then one for each model and method.
 
+    It is created or replaced with the first result, so that a request that is refused before leaves nothing behind and
+    everything that was there.
+
     Parameters
     ----------
     folder : Path
@@ -35,28 +38,32 @@ class EvidenceStore:
     fresh : int
     overwrite : bool
         Whether to replace the results in the folder.
+    replaced : sequence of Path
+        Folders that are removed then, too.
     """
 
-    def __init__(self, folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool):
+    def __init__(
+        self,
+        folder: Path,
+        request: str,
+        seed: int | None,
+        fresh: int,
+        overwrite: bool,
+        replaced: Sequence[Path] = (),
+    ):
         self.path = folder / EVIDENCE
         self.cells: dict[tuple[str, str], dict[str, Any]] = {}
+        self._request, self._replaced = request, replaced
         head, whole = ({}, 0) if overwrite or not self.path.exists() else self._read()
-        with _written(self.path):
-            if head:
-                if head["request"] != request or seed not in (None, head["seed"]):
-                    raise StoreError(f"--out: {self.path} contains results of other data, options or another seed; "
-                                     "give another path, or --overwrite to replace it.")  # fmt: skip
-                self.seed = head["seed"]
+        self._begun = bool(head)
+        self.seed = fresh if seed is None else seed
+        if head:
+            if head["request"] != request or seed not in (None, head["seed"]):
+                raise StoreError(f"--out: {self.path} contains results of other data, options or another seed; "
+                                 "give another path, or --overwrite to replace it.")  # fmt: skip
+            self.seed = head["seed"]
+            with _written(self.path):
                 os.truncate(self.path, whole)  # an incomplete line, after a kill or on a full disk
-                return
-            self.seed = fresh if seed is None else seed
-            partial = self.path.with_name(f"{self.path.name}.partial")
-            partial.unlink(missing_ok=True)
-            with partial.open("x") as file:
-                file.write(json.dumps({"bayesmrf": "evidence", "request": request, "seed": self.seed}) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(self.path)
 
     def _read(self) -> tuple[dict[str, Any], int]:
         """Return the first line (empty if it is incomplete) and the number of bytes of complete lines."""
@@ -84,10 +91,18 @@ class EvidenceStore:
     def write(self, cells: Iterable[dict[str, Any]]) -> None:
         """Append those results that are not in the file yet."""
         new = {(c["model"], c["method"]): c for c in cells if (c["model"], c["method"]) not in self.cells}
-        with _written(self.path), self.path.open("a") as file:
-            file.writelines(json.dumps(cell, allow_nan=False) + "\n" for cell in new.values())
-            file.flush()
-            os.fsync(file.fileno())
+        lines = [json.dumps(cell, allow_nan=False) for cell in new.values()]
+        with _written(self.path):
+            if lines and not self._begun:
+                partial = self.path.with_name(f"{self.path.name}.partial")
+                partial.unlink(missing_ok=True)
+                _append(partial, [json.dumps({"bayesmrf": "evidence", "request": self._request, "seed": self.seed})])
+                partial.replace(self.path)
+                for folder in self._replaced:
+                    shutil.rmtree(folder)
+                self._begun = True
+            if lines:
+                _append(self.path, lines)
         self.cells |= new
 
     def evidence(self, model: Any, method: str) -> Evidence:
@@ -111,16 +126,29 @@ def opened(folder: Path, request: str, seed: int | None, fresh: int, overwrite: 
     if (folder / "zarr.json").exists():
         raise StoreError(f"--out: {folder} is the result of a run; give another path.")
     check_writable(folder)
-    with hold(folder):
-        joined: list[dict[str, Any]] = []
-        for part in sorted(path.parent for path in folder.glob(f"{TASK}*/{EVIDENCE}")):
-            with opened(part, request, seed, fresh, overwrite) as task:
-                seed, joined = task.seed, [*joined, *task.cells.values()]
-            if overwrite:
-                shutil.rmtree(part)
-        store = EvidenceStore(folder, request, seed, fresh, overwrite)
-        store.write(joined)
-        yield store
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        with hold(folder):
+            joined: list[dict[str, Any]] = []
+            parts = sorted(path.parent for path in folder.glob(f"{TASK}*/{EVIDENCE}"))
+            for part in parts:
+                with opened(part, request, seed, fresh, overwrite) as task:
+                    seed, joined = task.seed, [*joined, *task.cells.values()]
+            store = EvidenceStore(folder, request, seed, fresh, overwrite, parts if overwrite else ())
+            store.write(joined)
+            yield store
+    finally:
+        with suppress(OSError):  # not empty
+            for path in made:
+                path.rmdir()
+
+
+def _append(path: Path, lines: Iterable[str]) -> None:
+    """Append lines to a file, and bring them to the disk."""
+    with path.open("a") as file:
+        file.writelines(f"{line}\n" for line in lines)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 @contextmanager

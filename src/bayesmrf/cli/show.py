@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..summary import (
     AnySummary,
@@ -149,21 +149,43 @@ def _show_differences(summary: DifferenceSummary, console: Console) -> None:
     console.print(f"Number of edges that differ: {summary.n_edges_sentence}.")
     console.print(f"{summary.density_sentence}.\n")
     found = summary.differences.sort_values("inclusion", ascending=False, kind="stable")
-    many = len(summary.groups) > 2
-    texts = ("edge", "groups") if many else ("edge",)
-    numbers = ("inclusion", "difference", "90 % interval", "Bayes factor")
-    table = _new_table("Differences, most probable first", texts, numbers)
-    for d in rows(found.iloc[:_MOST_EDGES]):
-        values = [f"{d.difference:.3f}", f"{d.lower:.3f} to {d.upper:.3f}"] if d.inclusion else ["–", "–"]
-        groups = [f"{d.other} − {d.group}"] if many else []
-        table.add_row(f"{d.first} – {d.second}", *groups, f"{d.inclusion:.3f}", *values, f"{d.bayes_factor:.3g}")
-    console.print(table)
-    if len(found) > _MOST_EDGES:
-        console.print(f"Not listed: {len(found) - _MOST_EDGES:,} less probable.")
+    _list_differences(summary, found, lambda d: f"{d.first} – {d.second}", "edge", _MOST_EDGES, console)
+    exists = " Exists: probability that the edge exists, in all groups." if summary.may_be_absent else ""
     console.print(
         f"Inclusion: probability that the groups differ in this edge; Bayes factor: for a difference. Difference: "
-        f"{summary.direction}, with its 90 % interval, given that they differ. {summary.terms.meaning}"
+        f"{summary.direction}, with its 90 % interval, given that they differ.{exists} {summary.terms.meaning}\n"
     )
+    node = summary.terms.node
+    _list_differences(summary, summary.bias_differences, lambda d: d.parameter, node, _MOST_NODES, console)
+    if "inclusion" not in summary.bias_differences:
+        console.print("They always differ, so that there is no inclusion.")
+
+
+def _list_differences(
+    summary: DifferenceSummary,
+    found: pd.DataFrame,
+    name: Callable[[Any], str],
+    noun: str,
+    most: int,
+    console: Console,
+) -> None:
+    """Print the first rows of a table of differences."""
+    many, uncertain, absent = len(summary.groups) > 2, "inclusion" in found, "edge_inclusion" in found
+    texts = (noun, "groups") if many else (noun,)
+    numbers = (*(["inclusion"] if uncertain else []), "difference", "90 % interval",
+               *(["Bayes factor"] if uncertain else []), *(["exists"] if absent else []))  # fmt: skip
+    first = "most probable" if uncertain else "largest"
+    table = _new_table(f"Differences ({noun}), {first} first", texts, numbers)
+    most = _at_most(most, len(found))
+    for d in rows(found.iloc[:most]):
+        groups = [f"{d.other} − {d.group}"] if many else []
+        values = [f"{d.difference:.3f}", f"{d.lower:.3f} to {d.upper:.3f}"]
+        if uncertain:
+            values = [f"{d.inclusion:.3f}", *(values if d.inclusion else ["–", "–"]), f"{d.bayes_factor:.3g}"]
+        table.add_row(name(d), *groups, *values, *([f"{d.edge_inclusion:.3f}"] if absent else []))
+    console.print(table)
+    if len(found) > most:
+        console.print(f"Not listed: {len(found) - most:,} {'less probable' if uncertain else 'smaller'}.")
 
 
 def _show_edges(found: pd.DataFrame, columns: tuple[str, ...], console: Console) -> None:

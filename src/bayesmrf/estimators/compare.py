@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, results
 from ..base import SAMPLE
 from ..dependent_rows import remark_on_rows
-from ..differences import bias_table, difference_table
-from ..errors import DataError, argument, data_row, in_words
+from ..differences import bias_table, difference_table, exist_in_groups
+from ..errors import DataError, OptionError, argument, data_row, in_python, in_words
 from ..families import AUTO, families_of
 from ..frames import column_in_pandas, record_columns
 from ..inference.chains import Persistent
@@ -88,9 +88,9 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         biases. "spike-slab" has p0 = 1/2, so that the Bayes factor of an edge does not depend on how many others
         differ, Cauchy differences of scale 1, and normal biases of scale 10.
     baseline : "slab", "spike-slab", or an object of `priors`
-        Prior of the baselines: the slab of ``prior`` for every edge; or also a spike, with a p0 of its own, so that
-        baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or `priors.SpikeSlab`, whose biases
-        are those of ``prior``.
+        Prior of the baselines: the slab of ``prior`` for every edge; or also a spike, with a p0 of its own
+        that is uniform, so that baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or
+        `priors.SpikeSlab`, whose biases are those of ``prior``.
     biases : {"free", "slab", "spike-slab"}
         Biases (thresholds) are free in each group; or have a baseline, with the prior of biases, and a difference, with
         the slab of the differences of edges, or their spike and slab.
@@ -110,6 +110,9 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         Labels of the groups, sorted; categories in their order.
     difference_inclusion_ : (n_nodes, n_nodes) array
         Probability that the groups differ in an edge; symmetric, 0 without a candidate.
+    edge_inclusion_ : (n_nodes, n_nodes) array
+        Probability that an edge exists, because its baseline is present or the groups differ in it; in both cases it
+        exists in all groups. Symmetric, 0 without a candidate. Below 1 only if baselines may be absent.
     weights_ : (n_groups, n_nodes, n_nodes) array
         Posterior mean of the weight of each edge in each group; symmetric, 0 without a candidate.
     theta_ : (n_groups, n_features) array
@@ -202,6 +205,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         theta, share = draws.values["theta"], draws.values["included"].mean(axis=(0, 1))
         self.theta_ = theta.mean(axis=(0, 1))
         self.difference_inclusion_ = self._symmetric(share)
+        self.edge_inclusion_ = self._symmetric(exist_in_groups(theta[..., : model.n_edges]).mean(axis=(0, 1)))
         self.weights_ = np.array([self._symmetric(t[: model.n_edges]) for t in self.theta_])
         self.density_ = float(draws.values["density"].mean())
         for spiked in (prior, self.object("baseline")):
@@ -245,7 +249,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             for i in rows
         ]
         for label, part in zip(self.groups_, parts, strict=True):
-            _check_group(label, part)
+            _check_group(label, part, _levels_in(states))
         self._unsure = names_of(states, sorted({i for part in parts for i in rarely_observed(part, self._graph)}))
         samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
@@ -319,7 +323,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             labels of the two groups), difference (mean of the weight in the other group minus that in the group, given
             that the groups differ in this edge), lower, upper, inclusion (probability that they differ) and the Bayes
             factors for a difference (bayes_factor, infinite if every draw has it) and against it
-            (bayes_factor_against).
+            (bayes_factor_against, infinite if none has it); if baselines may be absent, also edge_inclusion (see
+            ``edge_inclusion_``).
         """
         check_is_fitted(self)
         found = difference_table(self.posterior_, central(probability))
@@ -386,6 +391,10 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         """
         import pandas as pd
 
+        check_is_fitted(self)
+        if not {"chain", "draw", "group"} <= {*getattr(draws, "dims", ())}:
+            expected = "draws of each group, with the dimensions chain, draw and group"
+            raise OptionError(option="draws", got=draws, expected=expected, remedy="take `statistic` or `strength`")
         tails = central(probability)
         names = [str(g) for g in draws["group"].values]
         rest = [d for d in draws.dims if d not in ("chain", "draw", "group")]
@@ -393,15 +402,15 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         stacked = stacked.reshape(-1, len(names), *stacked.shape[3:])
         values = {name: stacked[:, i] for i, name in enumerate(names)}
         values |= {f"{b} - {a}": values[b] - values[a] for a, b in combinations(names, 2)}
+        places = [grid.ravel() for grid in np.meshgrid(*(draws[d].values for d in rest), indexing="ij")]
         found = []
         for name, x in values.items():
             lower, upper = np.quantile(x, tails, axis=0)
             each = {"mean": x.mean(axis=0), "lower": lower, "upper": upper}
-            if rest:
-                index = draws[rest[0]].values if len(rest) == 1 else np.arange(x[0].size)
-                each = {k: v.ravel() for k, v in each.items()} | {str(rest[0]): index}
-            found.append(pd.DataFrame(each, index=None if rest else [0]).assign(group=name))
-        return pd.concat(found).set_index(["group", *rest[:1]])
+            each = {k: np.ravel(v) for k, v in each.items()}
+            each |= {str(d): labels for d, labels in zip(rest, places, strict=True)}
+            found.append(pd.DataFrame(each).assign(group=name))
+        return pd.concat(found).set_index(["group", *rest])
 
 
 def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -450,16 +459,25 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array(labels, dtype=object), code
 
 
-def _check_group(label: Any, states: States) -> None:
-    """Refuse groups with few rows, and groups in which a level of a column never occurs."""
+def _levels_in(states: States) -> list[set[int]]:
+    """Return the states of each column that occur."""
+    seen = states.values if states.weights is None else states.values[states.weights > 0]
+    return [{*range(size)} & {*column.tolist()} for column, size in zip(seen.T, states.sizes, strict=True)]
+
+
+def _check_group(label: Any, states: States, anywhere: list[set[int]]) -> None:
+    """Refuse groups with few rows, and groups in which a level of a column never occurs; ``anywhere`` occur in any."""
     name = shown(str(label))
     if states.n_samples < FEWEST_ROWS:
         raise DataError(f"{_GROUPS} must give groups of at least {FEWEST_ROWS} rows each, but '{name}' has "
                         f"{states.n_samples:g}; merge or leave out small groups.")  # fmt: skip
-    seen = states.values if states.weights is None else states.values[states.weights > 0]
-    for i, (node, column, size) in enumerate(zip(states.names, seen.T, states.sizes, strict=True)):
-        used = {*range(size)} & {*column.tolist()}
+    for i, (node, used, size) in enumerate(zip(states.names, _levels_in(states), states.sizes, strict=True)):
         if len(used) < size:
+            if len(used) > 1 and (nowhere := {*range(size)} - anywhere[i]):  # as after a merge
+                level = levels_of(states.coding, i)[min(nowhere)]
+                more = in_python(", remove unused categories, or use model=families.Ordinal(unused='merge')")
+                raise DataError(f"{_X}: column '{shown(node)}' never has the level {level}, so that the groups cannot "
+                                f"be compared there; recode its levels without a gap{more}.")  # fmt: skip
             level = levels_of(states.coding, i)[min({*range(size)} - used)]
             # Of a single level nothing is left to compare after a merge.
             remedy = "merge it with another level" if len(used) > 1 else "leave out the column or the group"

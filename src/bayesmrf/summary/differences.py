@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..differences import difference_table
+from ..differences import bias_table, difference_table, may_be_absent
 from ..methods import COMPARISONS
 from ..names import shown
 from .base import INTERVAL, count
@@ -47,6 +47,22 @@ class DifferenceSummary(InclusionSummary):
         """Differences of all edges in order; see `CompareMRF.difference_table`."""
         found = difference_table(self.tree, INTERVAL)
         return found.assign(**{c: found[c].map(shown) for c in ("first", "second", "group", "other")})
+
+    @cached_property
+    def bias_differences(self) -> pd.DataFrame:
+        """Differences of all parameters of nodes, the most probable or the largest first; see `CompareMRF.bias_table`.
+
+        Those that are free in each group have no inclusion.
+        """
+        found = bias_table(self.tree, INTERVAL)
+        found = found.assign(**{c: found[c].map(shown) for c in ("parameter", "group", "other")})
+        order = found["inclusion"] if "inclusion" in found else found["difference"].abs()
+        return found.loc[order.sort_values(ascending=False, kind="stable").index]
+
+    @property
+    def may_be_absent(self) -> bool:
+        """Whether edges may be absent in all groups."""
+        return may_be_absent(self.tree)
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:
