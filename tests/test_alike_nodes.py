@@ -32,7 +32,7 @@ MODELS = {
 
 def without_moves(likelihood, prior, **options):
     kernel = SpikeSlabExact(likelihood, prior, pairs=NONE, **options)
-    kernel.__dict__["_alike"] = NONE
+    kernel.__dict__["_problem"] = kernel._problem._replace(alike=NONE)
     return kernel
 
 
@@ -79,7 +79,7 @@ def test_the_table_keeps_its_scale(rng):
     """The log likelihood of a draw, from log Z that follows the moves, is that of its parameters."""
     lik = alike(rng)
     kernel = SpikeSlabExact(lik, SpikeSlab(Beta(2.0, 3.0), Cauchy(1.5), 2.0), n_scans=20)
-    kernel.__dict__["_alike"] = np.array([(0, 1)])
+    kernel.__dict__["_problem"] = kernel._problem._replace(alike=np.array([(0, 1)]))
     _, info = kernel.step(rng, kernel.init(rng))
     assert info.log_likelihood == pytest.approx(lik.log_likelihood(info.theta, lik.log_z(info.theta)), abs=1e-8)
 
@@ -101,6 +101,6 @@ def test_nodes_that_differ_in_three_rows(rng):
         return np.nanmax(rank_diagnostics(theta).r_hat)
 
     kernel = SpikeSlabExact(lik, prior)
-    assert len(kernel._alike) > 0
+    assert len(kernel._problem.alike) > 0
     assert r_hat(kernel) < 1.1
     assert r_hat(without_moves(lik, prior)) > 1.3

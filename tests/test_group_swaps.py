@@ -80,7 +80,8 @@ def test_swaps_leave_the_posterior_invariant(always, spiked, rng):
     found, n_moved = moved(right)
     assert found.holds, found
     assert n_moved > 100
-    wrong = right._replace(sums=right.sums * np.array([[1] * 6, [0.7, *[1] * 5]]))
+    sums = right.lines.sums * np.array([[1] * 6, [0.7, *[1] * 5]])
+    wrong = right._replace(lines=right.lines._replace(sums=sums))
     assert not moved(wrong, 30)[0].holds
 
 

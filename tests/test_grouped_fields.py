@@ -15,11 +15,12 @@ from bayesmrf.particles.memory import refresh_graph, start_particles, unpack
 from bayesmrf.posterior.conditionals.log_concave import draw_exactly
 from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate
 from bayesmrf.posterior.groups import two_states
+from bayesmrf.posterior.groups.dirichlet_process import open_urn
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.groups.moves import table_fields
 from bayesmrf.posterior.groups.moves.fields import scan_fields
 from bayesmrf.posterior.groups.prior import GroupPrior
-from bayesmrf.posterior.groups.scans import RefreshData, scan_coordinates
+from bayesmrf.posterior.groups.scans import scan_coordinates
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
 from tests.bounds import Comparison
 from tests.long import LONG
@@ -28,7 +29,6 @@ ENGINE = Elimination()
 PAIR = Agreement(graphs.Graph(2, np.array([[0, 1]])), True)
 N = 30
 N_CHAINS = 32
-PRIOR = GroupPrior(1.0, 1.0, 1.0, 1.0, 0.0, 0.0)
 FIELDS = GroupPrior(1.0, 1.0, 0.0, 0.0, (2 * FIELD_SCALE) ** -2, 0.0)
 
 
@@ -101,21 +101,18 @@ def pulled(scan, rng):
     graph = refresh_graph(model.graph)
     unpacked = unpack(start_particles(m, 8, rng), graph, theta)
     unpacked.x[...] = 2 * ENGINE.sample(model, theta, plan, m, rng).T - 1
-    data = RefreshData(np.full(model.n_features, 0.9 * n), n, PRIOR, FIELDS)
-    scan(rng, graph, unpacked, data)
+    scan(rng, graph, unpacked, np.full(model.n_features, 0.9 * n), n)
     exact = ENGINE.infer(model, unpacked.theta, plan).moments[model.n_edges :]
     return np.abs((unpacked.x.mean(axis=1) - exact) / np.sqrt((1 - exact**2) / m)).max()
 
 
-def weighted(rng, graph, unpacked, data):
-    ones = data.successes[-8:]
-    groups, values = np.arange(8, dtype=np.int32), np.zeros(8)
-    sizes, theta = np.ones(8), unpacked.theta[-8:]
-    scan_fields(rng, np.arange(8), theta, ones, data.n, data.fields, groups, values, sizes, 8, False, unpacked.x)
+def weighted(rng, graph, unpacked, successes, n):
+    urn = open_urn(np.arange(8, dtype=np.int32), np.zeros(8), FIELDS)
+    scan_fields(rng, np.arange(8), unpacked.theta[-8:], successes[-8:], n, urn, False, unpacked.x)
 
 
-def redrawn(rng, graph, unpacked, data):
-    scan_coordinates(rng, graph, unpacked, data, len(graph.edges) + np.arange(8))
+def redrawn(rng, graph, unpacked, successes, n):
+    scan_coordinates(rng, graph, unpacked, successes, n, FIELDS, len(graph.edges) + np.arange(8))
 
 
 def test_weighted_particles_follow_fields_that_pull_at_all_nodes(rng):

@@ -17,6 +17,7 @@ from bayesmrf.particles.cluster_flips import flip_clusters, flip_near
 from bayesmrf.particles.memory import fill_hubs, pack, refresh_graph, start_particles, unpack
 from bayesmrf.particles.refresh import edge_moment, move_to, refresh
 from bayesmrf.posterior.groups import scans as particle_scans
+from bayesmrf.posterior.groups.dirichlet_process import open_urn
 from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.posterior.groups.moves.values import group_counts, move_values
 from bayesmrf.posterior.groups.prior import GroupPrior
@@ -321,18 +322,16 @@ def test_default_number_of_particles():
 def test_scans_compiled_equal_python(rng):
     """A scan in plain Python, where it is a few particles, gives the draws of the compiled one."""
     graph = graphs.cycle(4)
-    data = particle_scans.RefreshData(np.array([8.0, 3.0, 5.0, 9.0]), 10.0, PRIOR, PRIOR)
-    found = []
+    successes, found = np.array([8.0, 3.0, 5.0, 9.0]), []
     seed = int(rng.integers(2**31))
     for scan in (particle_scans.scan_groups, particle_scans.scan_groups.py_func):
         g = np.random.default_rng(seed)
         rows = refresh_graph(graph)
         unpacked = unpack(start_particles(64, 4, g), rows, np.array([0.5, -0.5, 0.5, -0.5]))
-        groups, values = np.array([0, 1, 0, 1], np.int32), np.array([0.5, -0.5])
+        urn = open_urn(np.array([0, 1, 0, 1], np.int32), np.array([0.5, -0.5]), PRIOR)
         nu, between = np.empty(4), np.empty(4)
-        sizes = np.array([2.0, 2.0])
-        values, _, _ = scan(g, rows, unpacked, data, np.arange(4), groups, values, sizes, 2, nu, between)
-        found.append((nu, values[groups], unpacked.x.copy()))
+        scan(g, rows, unpacked, successes, 10.0, np.arange(4), urn, nu, between)
+        found.append((nu, urn.values[urn.groups], unpacked.x.copy()))
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(found[0][2], found[1][2])
 

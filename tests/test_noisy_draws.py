@@ -11,6 +11,7 @@ from bayesmrf.posterior.conditionals.log_concave import draw_exactly
 from bayesmrf.posterior.conditionals.noisy_draws import coordinate_with, more
 from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate
 from bayesmrf.posterior.conditionals.one_potential import OnePotential
+from bayesmrf.posterior.groups.dirichlet_process import Urn, open_urn
 from bayesmrf.posterior.groups.moves import pairs
 from bayesmrf.posterior.groups.prior import (
     GroupPrior,
@@ -30,11 +31,12 @@ SIZES = np.array([8.0, 3.0, 5.0])
 NORMAL = GroupPrior(1.0, 0.6, 0.0, 0.0, 1.0, 0.5 * np.log(1 / (2 * np.pi)))
 
 
-def drawn(redraw, values):
+def drawn(redraw, values, prior):
     """Label after a redraw of item 0, which was absent (3 if it is in a group of its own), and its value."""
-    groups = np.full(1, -1, np.int32)
-    new, *_ = redraw(groups, values.copy(), SIZES.copy(), len(SIZES), 0)
-    return groups[0], (new[groups[0]] if groups[0] >= 0 else np.zeros(values.shape[1:]))
+    others = np.repeat(np.arange(3), SIZES.astype(int))
+    urn = open_urn(np.append(-1, others).astype(np.int32), values, prior)
+    redraw(urn)
+    return urn.groups[0], urn.value(0)
 
 
 class Logit:
@@ -44,7 +46,7 @@ class Logit:
 
     def redraw(self, rng, noise, exact):
         nu = np.log(0.6 / 0.4) - AT + (0.0 if exact else np.sqrt(C / (N * 0.24)) * rng.standard_normal())
-        return drawn(lambda *state: reassign(rng, 0, 0.6 * N, N, nu, noise, *state[:-1], NORMAL), self.values)
+        return drawn(lambda urn: reassign(rng, 0, 0.6 * N, N, nu, noise, urn), self.values, NORMAL)
 
 
 class Product:
@@ -58,7 +60,7 @@ class Product:
         variance = self.p @ (self.g - mean) ** 2
         p = self.p * np.exp(0.0 if exact else np.sqrt(C / (N * variance)) * rng.standard_normal() * self.g)
         line = Line((LineSample(p / p.sum(), self.g, AT, N),), N * mean, 1.0, 0.0)
-        return drawn(lambda *state: reassign_line(rng, 0, line, noise, *state[:-1], NORMAL), self.values)
+        return drawn(lambda urn: reassign_line(rng, 0, line, noise, urn), self.values, NORMAL)
 
 
 class Table:
@@ -74,7 +76,7 @@ class Table:
         if not exact:
             nu = nu + np.sqrt(C) * np.linalg.solve(np.linalg.cholesky(information).T, rng.standard_normal(2))
         p = OnePotential(N * self.q, N, nu, self.prior.precision, self.prior.log_constant)
-        return drawn(lambda *state: reassign_potential(rng, 0, p, noise, *state[:-1], self.prior), self.values)
+        return drawn(lambda urn: reassign_potential(rng, 0, p, noise, urn), self.values, self.prior)
 
 
 def law(item, rng, noise, exact=False):
@@ -132,9 +134,10 @@ def of_pairs(rng, m, exact, draw_pair=pairs.draw_pair):
     for _ in range(40_000):
         if not exact:
             x = states_of(rng, rng.multinomial(m, p))
-        groups, sizes = np.zeros(2, np.int32), SIZES + np.array([2.0, 0.0, 0.0])
-        draw_pair(rng, edges, x, np.ones(m, np.float32), at, s, N, base, 0, 1, groups, values.copy(), sizes, 3)
-        out.append([g == h for g in groups for h in range(3)])
+        sizes = np.append(SIZES + np.array([2.0, 0.0, 0.0]), np.zeros(2))
+        urn = Urn(np.zeros(2, np.int32), np.append(values, np.zeros(2)), sizes, np.full(1, 3), base)
+        draw_pair(rng, edges, x, np.ones(m, np.float32), at, s, N, 0, 1, urn)
+        out.append([g == h for g in urn.groups for h in range(3)])
     return np.array(out, dtype=float)
 
 

@@ -9,9 +9,9 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.particles.memory import fill_hubs, refresh_graph, start_particles, unpack
 from bayesmrf.posterior.conditionals.rivals import rivals
+from bayesmrf.posterior.groups.dirichlet_process import open_urn
 from bayesmrf.posterior.groups.moves.pairs import scan_pairs
 from bayesmrf.posterior.groups.prior import GroupPrior
-from bayesmrf.posterior.groups.scans import RefreshData
 
 ENGINE = Elimination()
 WHEEL = graphs.Graph(7, np.array([(0, i) for i in range(1, 7)] + [(i, i % 6 + 1) for i in range(1, 7)]))
@@ -59,7 +59,6 @@ def test_a_rival_takes_the_place_of_an_edge(rng):
     first, second, bound = (graph.edges.tolist().index(e) for e in ([0, 1], [0, 2], [1, 2]))
     model, prior = Agreement(graph), GroupPrior(1.0, 0.1, 1.0, 1.0, 0.0, 0.0)
     s_bar = model.statistics(x)
-    data = RefreshData(np.rint(n * s_bar), float(n), prior, prior)
     values = logit(s_bar[[first, bound]])
     start = np.full(graph.n_edges, -1, np.int32)
     start[[first, bound]] = 0, 1
@@ -73,9 +72,9 @@ def test_a_rival_takes_the_place_of_an_edge(rng):
             unpacked = unpack(start_particles(m, d, rng), rows, theta)
             unpacked.x[:3] = 2 * ENGINE.sample(path, values, plan, m, rng).T - 1
             fill_hubs(rows, unpacked)
-            groups = start.copy()
-            scan_pairs(rng, rows, unpacked, data, np.arange(graph.n_edges), groups, values.copy(), np.ones(2), 2)
-            found += groups[first] < 0 <= groups[second]
+            urn = open_urn(start, values, prior)
+            scan_pairs(rng, rows, unpacked, np.rint(n * s_bar), float(n), np.arange(graph.n_edges), urn)
+            found += urn.groups[first] < 0 <= urn.groups[second]
         return found
 
     found = moved(refresh_graph(graph, rivals=rivals(graph, np.abs(2 * s_bar - 1))))

@@ -94,7 +94,7 @@ class ReferenceChains:
         n, s_bar, penalty, r = self.n_samples, self.s_bar, self.penalty, self.model.n_edges
         theta = persistent_ascent(self.model, s_bar, n, self.rng, penalty, np.full(len(s_bar), np.inf))
         for k in range(_N_ROUNDS):
-            found = self._measure(theta, _N_BATCHES)
+            found = self.measure(theta, _N_BATCHES)
             slope = n * residual(s_bar - found.moments, self.rows.edges, self.pull) - penalty * found.theta
             step, misfit = _newton(n * found.covariance + np.diag(penalty), slope)
             if misfit < _NEAR or k == _N_ROUNDS - 1:
@@ -103,10 +103,6 @@ class ReferenceChains:
             theta = found.theta + step
             theta[r:] -= self._carried(step)
         return found, misfit
-
-    def measure(self, theta: np.ndarray) -> Reference:
-        """Run the chains at theta until the noise of the moments is small against posterior variances."""
-        return self._measure(theta, _MOST_BATCHES)
 
     def neglected(self, found: Reference, draws: np.ndarray) -> float:
         r"""Estimate the error of the extrapolation at draws of theta, (n_draws, n_features), from states of the chains.
@@ -143,8 +139,8 @@ class ReferenceChains:
         found = np.einsum("ij,ij->i", states @ weights, states).astype(np.float64)
         return found - found.mean()
 
-    def _measure(self, theta: np.ndarray, most: int) -> Reference:
-        """Run at most ``most`` batches of sweeps at theta, until the noise of the moments is small."""
+    def measure(self, theta: np.ndarray, most: int = _MOST_BATCHES) -> Reference:
+        """Run at most ``most`` batches of sweeps at theta, until their noise is small against posterior variances."""
         theta = np.round(theta, _DECIMALS)
         p, per_batch, edges = len(theta), CHAINS * _BATCH, self.rows.edges
         every = int(np.clip(_BATCH * _N_BATCHES * CHAINS // (_PRODUCTS * p), 1, _BATCH))

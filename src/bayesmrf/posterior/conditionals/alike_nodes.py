@@ -42,6 +42,14 @@ def triple_of(edges, e, f, m):
 
 
 @strict_leaf
+def pair_states(s, places, m):
+    """Return the states of the ends of edges e and f, hub first, in state s of their three nodes (`triple_of`)."""
+    one_hub, one_v, one_w = places
+    x = s // one_hub % m * m
+    return x + s // one_v % m, x + s // one_w % m
+
+
+@strict_leaf
 def visit_share(rng, line, t, whole, log_slab):
     """Draw t, the part of ``whole`` that the second parameter has.
 

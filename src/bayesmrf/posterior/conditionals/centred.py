@@ -69,7 +69,7 @@ class CentredLines(NamedTuple):
     form: Any
     values: np.ndarray  # (m, m), f
     edges: np.ndarray  # (r, 2) int64
-    n: float
+    n: Any  # observations; of several groups (G,)
     sums: np.ndarray  # (n_features,), of the data
     pull: np.ndarray  # (r, 2, most parameters of a node), k of both ends of each edge
     starts: np.ndarray  # (n_nodes + 1,), place in theta of the first parameter of each node
@@ -124,8 +124,7 @@ def data_shares(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
 
 def smoothed_shares(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
     """Compute `node_shares` with one observation more, evenly over the states: a constant node has a variance, too."""
-    share = n * node_shares(model, s_bar) if n > 0 else np.zeros((model.graph.n_nodes, model.n_states))
-    return (share + 1 / model.n_states) / (n + 1)
+    return (n * data_shares(model, s_bar, n) + 1 / model.n_states) / (n + 1)
 
 
 def node_fields(model: Any, share: np.ndarray) -> np.ndarray:

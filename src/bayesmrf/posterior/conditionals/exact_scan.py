@@ -13,12 +13,13 @@ import numpy as np
 
 from ...base import MOMENTS
 from ...compiled import copy_to, strict_leaf
-from ...errors import DivergenceError, OptionError, argument
+from ...errors import OptionError, argument
 from ...likelihood import Likelihood
-from .alike_nodes import triple_of, visit_alike
+from .alike_nodes import pair_states, triple_of, visit_alike
 from .centred import (
     CentredLines,
     CentredModel,
+    centred_lines,
     edge_line,
     move_edge,
     node_line,
@@ -28,6 +29,7 @@ from .centred import (
     pair_values,
 )
 from .line import Line, line_mode
+from .rivals import alike_in
 from .spike import (
     EdgePrior,
     birth_log_ratio,
@@ -35,6 +37,7 @@ from .spike import (
     log_slab_odds,
     node_precision,
     normal_precision,
+    require_finite,
     visit_edge,
     visit_node,
 )
@@ -56,12 +59,25 @@ from .student_t import draw_t
 MAX_STATES = 2**20  # of a table: 8 MiB
 
 
+_NO_PAIRS = np.empty((0, 2), np.int64)
+
+
 class ScanProblem(NamedTuple):
-    """Constants of a scan; ``scales`` are scale^-2 of the prior of each parameter, unless drawn."""
+    """Constants of a scan."""
 
     lines: CentredLines
     prior: EdgePrior
-    scales: np.ndarray
+    scales: np.ndarray  # (n_features,), scale^-2 of the prior of each parameter, unless drawn
+    pairs: np.ndarray  # (n_pairs, 2), edges that may be swapped
+    alike: np.ndarray  # (n_alike, 2), those between almost equal nodes, redrawn together where there is a table
+
+
+def scan_problem(
+    likelihood: Likelihood, prior: EdgePrior, scales: np.ndarray, pairs: np.ndarray = _NO_PAIRS
+) -> ScanProblem:
+    """Return the constants of scans of a posterior; almost equal nodes are chosen by the data (`alike_in`)."""
+    of = likelihood.model, likelihood.s_bar, likelihood.n_samples
+    return ScanProblem(centred_lines(*of, prior.tilt), prior, scales, pairs, alike_in(*of))
 
 
 def require_exact(likelihood: Likelihood, kernel: str) -> None:
@@ -100,27 +116,9 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
 
 
 def scan(
-    rng: np.random.Generator,
-    likelihood: Likelihood,
-    problem: ScanProblem,
-    theta: np.ndarray,
-    n_scans: int,
-    pairs: np.ndarray,
-    alike: np.ndarray,
+    rng: np.random.Generator, likelihood: Likelihood, problem: ScanProblem, theta: np.ndarray, n_scans: int
 ) -> tuple[float, float, float]:
     """Change theta in place by exact scans.
-
-    Parameters
-    ----------
-    rng : Generator
-    likelihood : Likelihood
-    problem : ScanProblem
-    theta : (n_features,) array
-    n_scans : int
-    pairs : (n_pairs, 2) int array
-        Edges that may be swapped.
-    alike : (n_alike, 2) int array
-        Those between almost equal nodes, which are redrawn together (`alike_nodes`) where there is a table.
 
     Returns
     -------
@@ -134,19 +132,16 @@ def scan(
     """
     model: Any = likelihood.model
     if model.n_states**model.graph.n_nodes <= MAX_STATES:
-        found = scan_table(rng, problem, theta, n_scans, pairs, alike)
-        if not np.isfinite(theta).all():
-            raise DivergenceError(
-                option="theta", got=theta[~np.isfinite(theta)][0], expected="finite", remedy="use a tighter prior"
-            )
+        found = scan_table(rng, problem, theta, n_scans)
+        require_finite(theta)
         return found
     walk = _EngineScan(rng, likelihood, problem, theta)
     for _ in range(n_scans):
         density, precision, log_slab = draw_scales(rng, problem.prior, walk.scales, theta, len(problem.lines.edges))
         walk.visit_all(log_slab)
-        if len(pairs) > 0 and log_slab < np.inf:
-            for k in rng.integers(len(pairs), size=model.graph.n_nodes):
-                walk.swap(*pairs[k])
+        if len(problem.pairs) > 0 and log_slab < np.inf:
+            for k in rng.integers(len(problem.pairs), size=model.graph.n_nodes):
+                walk.swap(*problem.pairs[k])
     return density, precision, likelihood.log_z(theta)
 
 
@@ -157,8 +152,8 @@ class _EngineScan:
         self, rng: np.random.Generator, likelihood: Likelihood, problem: ScanProblem, theta: np.ndarray
     ) -> None:
         self.rng, self.likelihood, self.theta = rng, likelihood, theta
-        self.lines, self.prior, scales = problem
-        self.scales, self.now = scales.copy(), scales.copy()
+        self.lines, self.prior = problem.lines, problem.prior
+        self.scales, self.now = problem.scales.copy(), problem.scales.copy()
         self.model: Any = likelihood.model
         # Moments do not determine the joint distribution of nodes with many states or without parameters: edges move
         # alone.
@@ -256,7 +251,7 @@ def _visit(rng, prior, lines, cells, total, e, i, j, theta, scales, now, log_sla
 
 
 @strict_leaf
-def scan_table(rng, problem, theta, n_scans, pairs, alike):
+def scan_table(rng, problem, theta, n_scans):
     """Scan with the weights of all states in a table; return p0, the slab's precision and log Z.
 
     Nodes are in four blocks. The edges and node parameters of two blocks depend on the others only through the sums of
@@ -264,6 +259,7 @@ def scan_table(rng, problem, theta, n_scans, pairs, alike):
     pair of blocks.
     """
     lines, prior, scales = problem.lines, problem.prior, problem.scales.copy()
+    pairs, alike = problem.pairs, problem.alike
     r, n_nodes, m = len(lines.edges), len(lines.base), len(lines.values)
     edge_of = edge_numbers(lines.edges, n_nodes)
     n_blocks = min(4, n_nodes)
@@ -336,11 +332,10 @@ def swap_lines(lines, weights, places, e, f, nodes, theta, now, a):
 
     ``weights`` (m^3,) are those of the states of their three nodes (`triple_of`) with the weight a of edge e.
     """
-    m, (hub, v, w), (one_hub, one_v, one_w) = len(lines.values), nodes, places
+    m, (hub, v, w) = len(lines.values), nodes
     of_e, of_f, g_e = np.zeros(m * m), np.zeros(m * m), pair_values(lines, e, hub, v)
     for s in range(m**3):
-        x = s // one_hub % m * m
-        k, j = x + s // one_v % m, x + s // one_w % m
+        k, j = pair_states(s, places, m)
         weight = weights[s] * exp(-a * g_e[k])
         of_e[k] += weight
         of_f[j] += weight
@@ -374,14 +369,14 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
     if theta[e] == 0:
         e, f = f, e
     m, a = len(lines.values), theta[e]
-    (hub, v, w), (one_hub, one_v, one_w), nodes = triple_of(lines.edges, e, f, m)
+    (hub, v, w), places, nodes = triple_of(lines.edges, e, f, m)
     normal_prior(rng, prior, lines, e, hub, v, theta, scales, now)
     normal_prior(rng, prior, lines, f, hub, w, theta, scales, now)
     cells = np.empty((m, m * m))
     triple_sums(table, m, nodes, cells)
     before, flat = theta.copy(), cells.ravel()
     move_edge(lines, e, hub, v, theta, 0.0)
-    line_e, line_f = swap_lines(lines, flat, (one_hub, one_v, one_w), e, f, (hub, v, w), theta, now, a)
+    line_e, line_f = swap_lines(lines, flat, places, e, f, (hub, v, w), theta, now, a)
     b, ratio = propose_swap(rng, line_e, line_f, a)
     if log1p(-rng.random()) >= ratio:
         copy_to(theta, before)
@@ -389,6 +384,6 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
     move_edge(lines, f, hub, w, theta, b)
     g_e, g_f = pair_values(lines, e, hub, v), pair_values(lines, f, hub, w)
     for s in range(m**3):
-        x = s // one_hub % m * m
-        flat[s] = exp(b * g_f[x + s // one_w % m] - a * g_e[x + s // one_v % m])
+        k, j = pair_states(s, places, m)
+        flat[s] = exp(b * g_f[j] - a * g_e[k])
     scale_triple(table, m, nodes, cells)

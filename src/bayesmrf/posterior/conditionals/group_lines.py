@@ -12,13 +12,15 @@ that the mean weight over all observations stays the same: then neither has to w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, log, log1p
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...compiled import strict_leaf
 from ...priors import CAUCHY_TAPER
+from .centred import CentredLines, ManyStates, end_of, move_edge, pair_values
 from .line import Line, LineSample, line_mode
 from .spike import EdgePrior, birth_log_ratio, draw_hyper, log_slab_odds, node_precision, normal_precision
 from .student_t import draw_t
@@ -27,20 +29,9 @@ _TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
 
 
 class GroupProblem(NamedTuple):
-    """Constants of a scan; G groups, F features, r edges, nodes with up to m states.
+    """Constants of a scan of G groups."""
 
-    ``values``, ``edges``, ``starts``, ``base`` and ``features`` are those of `CentredLines`, too.
-    """
-
-    form: Any  # as in `bayesmrf.posterior.conditionals.centred.CentredLines`
-    values: np.ndarray
-    edges: np.ndarray
-    n: np.ndarray  # (G,), observations
-    sums: np.ndarray  # (G, F), of the data
-    pull: np.ndarray  # (G, r, 2, k), moves of the parameters of both ends of an edge
-    starts: np.ndarray
-    base: np.ndarray
-    features: np.ndarray
+    lines: CentredLines  # of all groups (`stacked_lines`)
     contrast: np.ndarray  # (G, q), rows c_t
     drift: np.ndarray  # (q,), mean of the contrasts over all observations
     prior: EdgePrior  # of the differences
@@ -49,19 +40,6 @@ class GroupProblem(NamedTuple):
     n_spiked: int  # the first features, edges first, that have a baseline and a difference
     n_absent: int  # those of them whose difference may be absent
     rivals: np.ndarray  # (n_pairs, 2), edges that may take each other's place
-
-
-class OneGroup(NamedTuple):
-    """The part of `CentredLines` that concerns nodes, of one group."""
-
-    form: Any
-    values: np.ndarray
-    edges: np.ndarray
-    n: float
-    sums: np.ndarray
-    starts: np.ndarray
-    base: np.ndarray
-    features: np.ndarray
 
 
 class GroupTheta(NamedTuple):
@@ -95,37 +73,33 @@ class Prior(NamedTuple):
     log_odds: float  # of a difference; infinite if it is always present
 
 
+def stacked_lines(lines: Sequence[CentredLines]) -> CentredLines:
+    """Return the lines of several groups as one, in which ``n``, ``sums`` and ``pull`` are stacked."""
+    one, (n, sums, pull) = lines[0], (np.array([getattr(x, name) for x in lines]) for name in ("n", "sums", "pull"))
+    return one._replace(form=ManyStates(*one.form), n=n, sums=sums, pull=pull)
+
+
 @strict_leaf
 def one_group(problem, t):
-    """Return the constants of group t."""
-    return OneGroup(
-        problem.form, problem.values, problem.edges, problem.n[t], problem.sums[t], problem.starts, problem.base,
-        problem.features,
+    """Return the lines of group t."""
+    of = problem.lines
+    return CentredLines(
+        of.form, of.values, of.edges, of.n[t], of.sums[t], of.pull[t], of.starts, of.base, of.features
     )  # fmt: skip
 
 
 @strict_leaf
 def centred_values(problem, e, i, j, g):
     """Fill ``g`` (G, m^2) with the values of the feature of edge e = ij, centred, in the states 00, 01, ..."""
-    m, r = len(problem.values), len(problem.edges)
-    side = 0 if problem.edges[e, 0] == i else 1
-    for t in range(len(problem.n)):
-        for x in range(m):
-            for y in range(m):
-                g[t, x * m + y] = problem.values[x, y]
-        for node, end, step in ((i, side, m), (j, 1 - side, 1)):
-            for place in range(problem.starts[node], problem.starts[node + 1]):
-                pull = problem.pull[t, e, end, place - problem.starts[node]]
-                for x in range(m):
-                    for y in range(m):
-                        g[t, x * step + y * (m + 1 - step)] -= pull * problem.features[place - r, x]
+    for t in range(len(g)):
+        g[t] = pair_values(one_group(problem, t), e, i, j)
 
 
 @strict_leaf
 def draw_group_scales(rng, problem, theta):
     """Draw p0 and the slab's precision of differences and of baselines, unless fixed."""
     (q, n), r, drawn, squares, n_values, n_differ = (
-        theta.difference.shape, len(problem.edges), np.empty(4), 0.0, 0, 0
+        theta.difference.shape, len(problem.lines.edges), np.empty(4), 0.0, 0, 0
     )  # fmt: skip
     for e in range(n):
         size = 0.0
@@ -151,15 +125,15 @@ def draw_prior(rng, problem, pair, theta, drawn):
     ``drawn`` are p0 and precision of the slabs of differences and of baselines.
     """
     prior, baseline, e, (q, _) = problem.prior, problem.baseline, pair.e, theta.difference.shape
-    i, j = pair.ends
+    (i, j), starts = pair.ends, problem.lines.starts
     if i == j:
         kappa, birth = node_precision(rng, baseline, baseline.bias_precision, theta.baseline[e]), np.inf
     else:
         kappa = normal_precision(rng, baseline.cauchy, drawn[3], theta.baseline[e])
         birth = log_slab_odds(baseline, drawn[2], drawn[3]) if baseline.fixed < 1 else np.inf
         for node in (i, j):
-            for place in range(problem.starts[node], problem.starts[node + 1]):
-                for t in range(len(problem.n)):
+            for place in range(starts[node], starts[node + 1]):
+                for t in range(len(theta.now)):
                     theta.now[t, place] = node_precision(
                         rng, baseline, baseline.bias_precision, theta.natural[t, place]
                     )
@@ -178,7 +152,7 @@ def draw_prior(rng, problem, pair, theta, drawn):
 @strict_leaf
 def baseline_line(problem, pair, theta, prior):
     """Return the line of the baseline of a feature; it holds until the feature moves."""
-    rates = np.ones(len(problem.n))
+    rates = np.ones(len(theta.natural))
     return _line(problem, pair, theta, rates, theta.baseline[pair.e], prior.baseline, 1.0, 0.0)
 
 
@@ -270,22 +244,22 @@ def _line(problem, pair, theta, rates, at, own, drift, kappa):
     parameters of the nodes follow as in `bayesmrf.posterior.conditionals.centred`, unless they have baselines and
     differences, too: then ``pull`` is 0.
     """
-    i, j = pair.ends
+    lines, e, (i, j) = problem.lines, pair.e, pair.ends
     score, precision = 0.0, own + kappa * drift**2
-    mu = kappa * drift * (drift * at - theta.baseline[pair.e])
+    mu = kappa * drift * (drift * at - theta.baseline[e])
     if i == j:
         score += drift * problem.baseline.tilt
     for t in range(len(rates)):
-        score += rates[t] * problem.sums[t, pair.e]
+        score += rates[t] * lines.sums[t, e]
         if i != j:
-            side = 0 if problem.edges[pair.e, 0] == i else 1
-            for node, end in ((i, side), (j, 1 - side)):
-                for place in range(problem.starts[node], problem.starts[node + 1]):
-                    rate = -rates[t] * problem.pull[t, pair.e, end, place - problem.starts[node]]
-                    score += rate * problem.sums[t, place]
+            for node in (i, j):
+                first, end = lines.starts[node], end_of(lines, e, node)
+                for place in range(first, lines.starts[node + 1]):
+                    rate = -rates[t] * lines.pull[t, e, end, place - first]
+                    score += rate * lines.sums[t, place]
                     precision += theta.now[t, place] * rate**2
                     mu += theta.now[t, place] * rate * (rate * at - theta.natural[t, place])
-    samples = [LineSample(pair.now[t], rates[t] * pair.g[t], at, problem.n[t]) for t in range(len(rates))]
+    samples = [LineSample(pair.now[t], rates[t] * pair.g[t], at, lines.n[t]) for t in range(len(rates))]
     return Line(samples, score, precision, mu / precision)
 
 
@@ -293,17 +267,14 @@ def _line(problem, pair, theta, rates, at, own, drift, kappa):
 def _follow(problem, pairs, theta):
     """Compute the weights of an edge in all groups, the parameters of its nodes, and the probabilities of its ends."""
     e, (i, j) = pairs[0].e, pairs[0].ends
-    for t in range(len(problem.n)):
+    for t in range(len(theta.natural)):
         weight = theta.baseline[e]
         for k in range(len(theta.difference)):
             weight += problem.contrast[t, k] * theta.difference[k, e]
-        step = weight - theta.natural[t, e]
-        theta.natural[t, e] = weight
-        if i != j:
-            side = 0 if problem.edges[e, 0] == i else 1
-            for node, end in ((i, side), (j, 1 - side)):
-                for place in range(problem.starts[node], problem.starts[node + 1]):
-                    theta.natural[t, place] -= step * problem.pull[t, e, end, place - problem.starts[node]]
+        if i == j:
+            theta.natural[t, e] = weight
+        else:
+            move_edge(one_group(problem, t), e, i, j, theta.natural[t], weight)
         for pair in pairs:
             _tilt(pair, t, weight - pair.before[t])
 

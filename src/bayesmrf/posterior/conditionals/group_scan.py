@@ -49,8 +49,8 @@ def scan_groups(rng, problem, theta, n_scans):
 
     The table of each group is read in blocks of nodes as in `bayesmrf.posterior.conditionals.exact_scan.scan_table`.
     """
-    n_groups, n_nodes, m = len(problem.n), len(problem.starts) - 1, len(problem.values)
-    edge_of = edge_numbers(problem.edges, n_nodes)
+    n_groups, (n_nodes, m) = len(problem.lines.n), problem.lines.base.shape
+    edge_of = edge_numbers(problem.lines.edges, n_nodes)
     n_blocks = min(4, n_nodes)
     bounds = np.array([b * n_nodes // n_blocks for b in range(n_blocks + 1)])
     tables, top = np.empty((n_groups, m**n_nodes)), np.empty(n_groups)
@@ -87,7 +87,8 @@ def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_fi
     """Visit the edges between the first ``n_first`` members and the others. If ``first`` or ``last``, the edges and
     nodes of these are visited, too. Adds to ``top`` the logs of factors of all weights that are not in the tables.
     """
-    n_groups, m, own = len(problem.n), len(problem.values), np.empty(len(problem.values))
+    n_groups, m, starts = len(problem.lines.n), len(problem.lines.values), problem.lines.starts
+    own = np.empty(m)
     cells, g, factors = np.empty((n_groups, m * m)), np.empty((n_groups, m * m)), np.empty(m * m)
     pairs = pairs_of_blocks(edge_of, members, n_first, first, last)
     for k in range(len(pairs)):
@@ -107,13 +108,13 @@ def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_fi
     for u in range(len(members)):
         if not ((u < n_first and first) or (u >= n_first and last)):
             continue
-        if problem.n_spiked > len(problem.edges):
+        if problem.n_spiked > len(problem.lines.edges):
             _visit_node(rng, problem, theta, drawn, tables, top, u, members[u])
         else:
             for t in range(n_groups):
                 natural, precision, prior = theta.natural[t], theta.now[t], problem.baseline
                 lines = one_group(problem, t)
-                for k in range(problem.starts[members[u]], problem.starts[members[u] + 1]):
+                for k in range(starts[members[u]], starts[members[u] + 1]):
                     for x in range(m):
                         own[x] = node_sum(tables[t], m, u, x)
                     before, precision[k] = natural[k], node_precision(rng, prior, prior.bias_precision, natural[k])
@@ -124,12 +125,12 @@ def _scan_blocks(rng, problem, edge_of, theta, drawn, tables, top, members, n_fi
 @strict_leaf
 def _visit_node(rng, problem, theta, drawn, tables, top, u, i):
     """Redraw the baselines and differences of the parameters of node i, which is node u of the tables."""
-    n_groups, m = len(problem.n), len(problem.values)
-    for k in range(problem.starts[i], problem.starts[i + 1]):
+    lines, n_groups, m = problem.lines, len(problem.lines.n), len(problem.lines.values)
+    for k in range(lines.starts[i], lines.starts[i + 1]):
         g, cells, before = np.zeros((n_groups, m)), np.zeros((n_groups, m)), theta.natural[:, k].copy()
         for t in range(n_groups):
             for x in range(m):
-                g[t, x], cells[t, x] = problem.features[k - len(problem.edges), x], node_sum(tables[t], m, u, x)
+                g[t, x], cells[t, x] = lines.features[k - len(lines.edges), x], node_sum(tables[t], m, u, x)
             cells[t] /= cells[t].sum()
         _visit(rng, problem, Pair(k, (i, i), g, cells, cells.copy(), before), theta, drawn)
         for t in range(n_groups):

@@ -13,7 +13,7 @@ from math import exp, log1p
 import numpy as np
 
 from ...compiled import copy_to, strict_leaf
-from .alike_nodes import triple_of
+from .alike_nodes import pair_states, triple_of
 from .group_lines import (
     Pair,
     centred_values,
@@ -68,7 +68,8 @@ def take_away(problem, pairs, theta, part):
 @strict_leaf
 def new_pair(problem, theta, e, i, j):
     """Return edge e = ij where it is, without the probabilities of its ends."""
-    g, cells = np.empty((len(problem.n), problem.values.size)), np.ones((2, len(problem.n), problem.values.size))
+    g = np.empty((len(problem.lines.n), problem.lines.values.size))
+    cells = np.ones((2, *g.shape))
     centred_values(problem, e, i, j, g)
     return Pair(e, (i, j), g, cells[0], cells[1], theta.natural[:, e].copy())
 
@@ -114,8 +115,8 @@ def swap_in_table(rng, problem, tables, theta, drawn):
     e, f, part = choose_swap(rng, problem, theta)
     if part < 0:
         return
-    n_groups, m = len(problem.n), len(problem.values)
-    (hub, v, w), (one_hub, one_v, one_w), nodes = triple_of(problem.edges, e, f, m)
+    n_groups, m = len(problem.lines.n), len(problem.lines.values)
+    (hub, v, w), places, nodes = triple_of(problem.lines.edges, e, f, m)
     of_e, of_f = new_pair(problem, theta, e, hub, v), new_pair(problem, theta, f, hub, w)
     priors = draw_prior(rng, problem, of_e, theta, drawn), draw_prior(rng, problem, of_f, theta, drawn)
     baseline, difference, natural = theta.baseline.copy(), theta.difference.copy(), theta.natural.copy()
@@ -124,8 +125,7 @@ def swap_in_table(rng, problem, tables, theta, drawn):
     cells, states = np.empty((m, m * m)), np.empty((2, m**3), np.int64)
     flat = cells.ravel()
     for s in range(m**3):
-        x = s // one_hub % m * m
-        states[0, s], states[1, s] = x + s // one_v % m, x + s // one_w % m
+        states[0, s], states[1, s] = pair_states(s, places, m)
     of_e.cells[:] = 0.0
     of_f.cells[:] = 0.0
     for t in range(n_groups):

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
+from .alike_nodes import pair_states
 from .centred import edge_line, end_of, pair_values
 
 _FAR, _NEAR, _MAX_NEWTON, _MAX_HALVINGS = 3.0, 1e-6, 50, 20  # longest step; gain of the last one
@@ -35,12 +36,12 @@ class Plane(NamedTuple):
 @strict_leaf
 def plane_values(lines, places, e, f, nodes):
     """Return the centred features (m^3, 2) of edges e and f in the states of their three nodes (`triple_of`)."""
-    m, (hub, v, w), (one_hub, one_v, one_w) = len(lines.values), nodes, places
+    m, (hub, v, w) = len(lines.values), nodes
     g = np.empty((m**3, 2))
     g_e, g_f = pair_values(lines, e, hub, v), pair_values(lines, f, hub, w)
     for s in range(m**3):
-        x = s // one_hub % m * m
-        g[s, 0], g[s, 1] = g_e[x + s // one_v % m], g_f[x + s // one_w % m]
+        k, j = pair_states(s, places, m)
+        g[s, 0], g[s, 1] = g_e[k], g_f[j]
     return g
 
 

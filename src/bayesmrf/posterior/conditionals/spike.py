@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import erfcx
 
 from ...compiled import strict_leaf
+from ...errors import DivergenceError
 from ...priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab
 from .line import line_log_density, line_mode
 from .log_concave import draw_around
@@ -67,6 +68,18 @@ def plain_prior(cauchy: bool) -> EdgePrior:
         a=1.0, b=1.0, fixed=1.0, shape=1.0, rate=1.0, precision=1.0,
         cauchy=cauchy, cauchy_nodes=cauchy, log_top=0.0, curvature=1.0, bias_precision=1.0, logistic=0.0, tilt=0.0,
     )  # fmt: skip
+
+
+def require_finite(theta: np.ndarray) -> None:
+    """Check that all parameters are finite.
+
+    Raises
+    ------
+    DivergenceError
+    """
+    if not np.isfinite(theta).all():
+        got, remedy = theta[~np.isfinite(theta)][0], "use a tighter prior"
+        raise DivergenceError(option="theta", got=got, expected="finite", remedy=remedy)
 
 
 @strict_leaf

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import quad
 
-from ...errors import DataError, DivergenceError, argument
+from ...errors import DataError, argument
 from ...likelihood import Likelihood, Sample
 from ...models.linear_map import LinearMap
 from ...options import Checked
 from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
-from ..conditionals.centred import ManyStates, centred_lines
-from ..conditionals.group_lines import GroupProblem, GroupTheta
+from ..conditionals.centred import centred_lines
+from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.group_scan import scan_groups
 from ..conditionals.rivals import rivals_in
-from ..conditionals.spike import edge_prior
+from ..conditionals.spike import edge_prior, require_finite
 from .spike_slab import EDGE_DIMS, EdgeFit, EdgeInfo, drawn, start_theta
 
 MAX_STATES = 2**23  # of a group, in a table of 64 MiB
@@ -135,13 +135,10 @@ class DifferencesKernel(Checked):
         free = self.biases == "free"
         # The prior of free parameters is that of each group, otherwise it is that of the baseline.
         tilt = baseline.tilt if free else 0.0
-        lines = [centred_lines(model, s.s_bar, s.n_samples, tilt) for s in samples]
-        n = np.array([s.n_samples for s in samples])
-        one = lines[0]
+        lines = stacked_lines([centred_lines(model, s.s_bar, s.n_samples, tilt) for s in samples])
+        n = lines.n
         return GroupProblem(
-            ManyStates(*one.form), one.values, one.edges, n, np.array([line.sums for line in lines]),
-            free * np.array([line.pull for line in lines]),
-            one.starts, one.base, one.features, self.contrast, n @ self.contrast / max(n.sum(), 1),
+            lines._replace(pull=free * lines.pull), self.contrast, n @ self.contrast / max(n.sum(), 1),
             edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline, self._n_spiked,
             model.n_features if self.biases == "spike-slab" else model.n_edges,
             rivals_in(model, n @ np.array([s.s_bar for s in samples]) / max(n.sum(), 1), n.sum()),
@@ -173,9 +170,7 @@ class DifferencesKernel(Checked):
             If a parameter is not finite.
         """
         natural = theta.natural
-        if not np.isfinite(natural).all():
-            raise DivergenceError(option="theta", got=natural[~np.isfinite(natural)][0], expected="finite",
-                                  remedy="use a tighter prior")  # fmt: skip
+        require_finite(natural)
         return np.concatenate([theta.baseline, theta.difference.ravel(), natural[:, self._n_spiked :].ravel()])
 
     def draw(self, theta: GroupTheta, density: float, precision: float) -> EdgeInfo:

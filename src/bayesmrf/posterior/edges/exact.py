@@ -12,9 +12,8 @@ from ...base import MOMENTS
 from ...likelihood import Likelihood
 from ...options import Checked
 from ...priors import SpikeSlab
-from ..conditionals.centred import centred_lines
-from ..conditionals.exact_scan import ScanProblem, require_exact, scan
-from ..conditionals.rivals import alike_in, rivals_in
+from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
+from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior
 from .spike_slab import EDGE_DIMS, NO_CAMP, EdgeFit, EdgeState, drawn, start_theta, with_hyper
 
@@ -63,15 +62,9 @@ class SpikeSlabExact(Checked):
 
     @cached_property
     def _problem(self) -> ScanProblem:
-        lik, prior = self.likelihood, edge_prior(self.prior)
-        scales = np.full(self._model.n_features, prior.bias_precision)
-        scales[: self._model.n_edges] = prior.precision
-        return ScanProblem(centred_lines(self._model, lik.s_bar, lik.n_samples, prior.tilt), prior, scales)
-
-    @cached_property
-    def _alike(self) -> np.ndarray:
-        lik = self.likelihood
-        return alike_in(lik.model, lik.s_bar, lik.n_samples)
+        prior, scales = edge_prior(self.prior), np.empty(self._model.n_features)
+        scales[: self._model.n_edges], scales[self._model.n_edges :] = prior.precision, prior.bias_precision
+        return scan_problem(self.likelihood, prior, scales, np.asarray(self.pairs))
 
     @property
     def _model(self) -> Any:
@@ -85,9 +78,7 @@ class SpikeSlabExact(Checked):
     def step(self, rng: np.random.Generator, state: EdgeState) -> tuple[EdgeState, EdgeFit]:
         """Run ``n_scans`` scans."""
         lik, theta = self.likelihood, state.theta.copy()
-        density, precision, log_z = scan(
-            rng, lik, self._problem, theta, self.n_scans, np.asarray(self.pairs), self._alike
-        )
+        density, precision, log_z = scan(rng, lik, self._problem, theta, self.n_scans)
         included = theta[: self._model.n_edges] != 0
         info = EdgeFit(*drawn(theta, included, density, precision), lik.log_likelihood(theta, log_z))
         return EdgeState(theta, density, precision), info

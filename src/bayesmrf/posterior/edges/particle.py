@@ -14,8 +14,8 @@ import numpy as np
 from ...errors import OptionError
 from ...models.categorical import is_categorical
 from ...particles.tables import TableGraph, TableParticles, table_graph
-from ..conditionals.centred import CentredLines, CentredModel, ManyStates, centred_lines
-from ..conditionals.group_lines import GroupProblem, GroupTheta
+from ..conditionals.centred import CentredLines, CentredModel, centred_lines
+from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior, plain_prior
 from .particle_scan import scan, started, unpacked
@@ -90,11 +90,9 @@ class SpikeSlabParticle(EdgeKernel):
 
     @cached_property
     def _problem(self) -> GroupProblem:
-        lines, r = self._lines, self.model.n_edges
         return GroupProblem(
-            ManyStates(*lines.form), lines.values, lines.edges, np.array([lines.n]), lines.sums[None],
-            lines.pull[None], lines.starts, lines.base, lines.features, contrast=np.zeros((1, 0)), drift=np.zeros(0),
-            prior=plain_prior(False), log_top=0.0, baseline=edge_prior(self.prior), n_spiked=r, n_absent=0,
+            stacked_lines([self._lines]), contrast=np.zeros((1, 0)), drift=np.zeros(0), prior=plain_prior(False),
+            log_top=0.0, baseline=edge_prior(self.prior), n_spiked=self.model.n_edges, n_absent=0,
             rivals=np.asarray(self.pairs),
         )  # fmt: skip
 

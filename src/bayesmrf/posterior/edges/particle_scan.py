@@ -93,14 +93,15 @@ def _sweep(graph, stacked):
 def scan(rng, graph, stacked, problem, swaps, gains, theta, order):
     """Visit the edges in ``order``, then all nodes; return p0 and precision of the slabs."""
     drawn = draw_group_scales(rng, problem, theta)
-    (n_groups, n_nodes, n_particles), r, m = stacked.x.shape, len(order), len(problem.values)
+    (n_groups, n_nodes, n_particles), lines, r = stacked.x.shape, problem.lines, len(order)
+    m = len(lines.values)
     redrawn, half, g = 0.5 * _REDRAWN * n_nodes / max(r, 1), n_particles >> 1, np.empty((n_groups, m * m))
     share, weights = np.empty((n_groups, m, n_particles), np.float32), np.empty((n_groups, n_particles), np.float32)
     for at in range(r):
         if at % n_nodes == 0:
             _sweep(graph, stacked)
         e = order[at]
-        i, j = problem.edges[e, 0], problem.edges[e, 1]
+        i, j = lines.edges[e, 0], lines.edges[e, 1]
         centred_values(problem, e, i, j, g)
         pairs = _pairs(theta, e, i, j, g)
         for t in range(n_groups):
@@ -118,9 +119,9 @@ def scan(rng, graph, stacked, problem, swaps, gains, theta, order):
     for i in range(n_nodes):
         for t in range(n_groups):
             weigh_node(graph, of_group(stacked, t), i)
-        for k in range(problem.starts[i], problem.starts[i + 1]):
+        for k in range(lines.starts[i], lines.starts[i + 1]):
             if problem.n_spiked > r:
-                own[:] = problem.features[k - r]
+                own[:] = lines.features[k - r]
                 pairs = _pairs(theta, k, i, i, own)
                 for t in range(n_groups):
                     _measure(graph, of_group(stacked, t), problem, pairs, t, share[t])
@@ -129,8 +130,8 @@ def scan(rng, graph, stacked, problem, swaps, gains, theta, order):
             for t in range(n_groups):
                 natural, now, prior = theta.natural[t], theta.now[t], problem.baseline
                 now[k] = node_precision(rng, prior, prior.bias_precision, natural[k])
-                lines = one_group(problem, t)
-                _visit_field(rng, of_group(stacked, t), lines, i, k, natural, now, share[t], weights[t])
+                one = one_group(problem, t)
+                _visit_field(rng, of_group(stacked, t), one, i, k, natural, now, share[t], weights[t])
         for t in range(n_groups):
             redraw_node(of_group(stacked, t), i)
     for t in range(n_groups):
@@ -258,7 +259,7 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
         else:
             grown_weights(graph, unpacked, e, change * g[t], weights[t])
         others, own = spreads(unpacked.weights, weights[t])
-        ratio -= penalty(problem.n[t], own, others, half)
+        ratio -= penalty(problem.lines.n[t], own, others, half)
     if not ratio > 0:
         return False
     for t in range(len(before)):

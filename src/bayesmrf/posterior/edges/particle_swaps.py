@@ -81,9 +81,9 @@ def visit_rivals(rng, graph, stacked, problem, swaps, gains, theta, drawn, weigh
 @strict_leaf
 def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, weights):
     """Propose that edge f has a part, a difference or a baseline, of at most ``reach``, in place of edge e."""
-    (n_groups, _, n_particles), m = stacked.x.shape, len(problem.values)
+    (n_groups, _, n_particles), m = stacked.x.shape, len(problem.lines.values)
     half = n_particles >> 1
-    nodes, _, _ = triple_of(problem.edges, e, f, m)
+    nodes, _, _ = triple_of(problem.lines.edges, e, f, m)
     of_e = new_pair(problem, theta, e, nodes[0], nodes[1]), new_pair(problem, theta, e, nodes[0], nodes[1])
     of_f = new_pair(problem, theta, f, nodes[0], nodes[2]), new_pair(problem, theta, f, nodes[0], nodes[2])
     priors = draw_prior(rng, problem, of_e[0], theta, drawn), draw_prior(rng, problem, of_f[0], theta, drawn)
@@ -106,7 +106,7 @@ def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, 
         log_factors = (theta.natural[t, f] - natural[t, f]) * of_f[0].g[t]
         grown_jointly(of_group(stacked, t), nodes[0], nodes[2], joint[t], log_factors, weights[t])
         others, own = spreads(stacked.weights[t], weights[t])
-        ratio -= penalty(problem.n[t], own, others, half)
+        ratio -= penalty(problem.lines.n[t], own, others, half)
     if not ratio > 0:
         set_back(theta, baseline, difference, natural)
         return
@@ -114,7 +114,7 @@ def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, 
         unpacked, one, own = of_group(stacked, t), one_group(problem, t), theta.natural[t]
         follow_weights(rng, unpacked, weights[t])
         for edge in (e, f):
-            i, j = problem.edges[edge, 0], problem.edges[edge, 1]
+            i, j = problem.lines.edges[edge, 0], problem.lines.edges[edge, 1]
             follow_edge(unpacked, gains, edge, own[edge], i, node_row(one, own, i), j, node_row(one, own, j))
         for edge in (e, f):
             edge_cells(graph, unpacked, edge, 0, n_particles, of_e[0].cells[t])

@@ -19,14 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...errors import DivergenceError
 from ...models.boltzmann import Coding
 from ...options import Checked
 from ...particles.reference import CHAINS, Reference, residual, residual_values
 from ...priors import SpikeSlab
 from ..conditionals.exact_scan import draw_scales
 from ..conditionals.line import Line, LineSample
-from ..conditionals.spike import EdgePrior, edge_prior, normal_precision, visit_edge, visit_node
+from ..conditionals.spike import EdgePrior, edge_prior, normal_precision, require_finite, visit_edge, visit_node
 from .spike_slab import EDGE_DIMS, NO_CAMP, EdgeInfo, EdgeState, drawn, start_theta, with_hyper
 
 
@@ -107,10 +106,7 @@ class SpikeSlabReference(Checked):
         """Run ``n_scans`` scans."""
         r, theta = self.model.n_edges, state.theta.copy()
         density, precision = _scan(rng, self._problem, theta, self.n_scans)
-        if not np.isfinite(theta).all():
-            raise DivergenceError(
-                option="theta", got=theta[~np.isfinite(theta)][0], expected="finite", remedy="use a tighter prior"
-            )
+        require_finite(theta)
         return EdgeState(theta, density, precision), drawn(theta, theta[:r] != 0, density, precision)
 
 

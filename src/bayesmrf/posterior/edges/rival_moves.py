@@ -23,7 +23,7 @@ from ...graphs import edge_between
 from ...particles.chain_triples import triple_cells
 from ...particles.importance import relative_moments
 from ...particles.persistent_chains import add_edge, remove_edge, resample
-from ..conditionals.alike_nodes import ridge, ridge_line, ridge_prior, triple_of
+from ..conditionals.alike_nodes import pair_states, ridge, ridge_line, ridge_prior, triple_of
 from ..conditionals.centred import end_of, move_edge, pair_values
 from ..conditionals.exact_scan import swap_lines
 from ..conditionals.line import line_log_density, line_mode
@@ -96,8 +96,8 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
     (mode_e, scale_e), (mode_f, scale_f) = line_mode(line_e), line_mode(line_f)
     b = draw_t(rng, mode_f, scale_f)
     for s in range(8):
-        x = s // 4 * 2
-        factors[s] = b * g_f[x + s % 2] - a * g_e[x + s // 2 % 2]
+        k, j = pair_states(s, _PLACES, 2)
+        factors[s] = b * g_f[j] - a * g_e[k]
     ratio, own = -1e300, (0.0, 0.0)
     if _exponentials(factors):
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)

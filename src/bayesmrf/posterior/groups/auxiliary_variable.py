@@ -27,6 +27,9 @@ from .dirichlet_process import (
     initial_grouping,
     logit_beta_variate,
     open_group,
+    open_urn,
+    put,
+    take_out,
 )
 
 
@@ -152,11 +155,8 @@ class GroupedAuxiliaryVariable(Checked):
         return float((theta_new - theta) @ data + (reference - theta_new) @ z_new - (reference - theta) @ z)
 
     def _reassign(self, rng: np.random.Generator, state: AuxiliaryState) -> tuple[Grouping, Any, float]:
-        groups, values, z = state.groups.copy(), state.values.copy(), state.z
-        r, base = len(groups), self.prior.base
-        sizes, _ = group_totals(groups, np.zeros(r), len(values))
-        k, accepted = len(values), 0
-        theta = np.concatenate([values[groups], state.fields])
+        urn, z, base, accepted = open_urn(state.groups, state.values, None), state.z, self.prior.base, 0
+        r, theta = len(urn.groups), np.concatenate([state.values[state.groups], state.fields])
         for i in range(r):
             if self.restart:
                 z = self.likelihood.auxiliary(theta, rng)
@@ -164,23 +164,15 @@ class GroupedAuxiliaryVariable(Checked):
                 # Conditional prior: edge i joins the group of another edge chosen at random, or opens a new one.
                 other = int(rng.random() * (r - 1 + state.alpha))
                 new = other >= r - 1
-                if new:
-                    value = logit_beta_variate(rng, base.a, base.b)
-                else:
-                    c = groups[other + (other >= i)]
-                    value = values[c]
-                theta_new = theta.copy()
-                theta_new[i] = value
+                theta_new, c = theta.copy(), -1 if new else int(urn.groups[other + (other >= i)])
+                theta_new[i] = logit_beta_variate(rng, base.a, base.b) if new else urn.values[c]
                 z_new = self.likelihood.auxiliary(theta_new, rng)
                 if log(1 - rng.random()) < self._log_ratio(theta, theta_new, self.mle, z, z_new):
-                    sizes[groups[i]] -= 1
-                    if new:
-                        values, sizes, c, k = open_group(value, values, sizes, k)
-                    groups[i] = c
-                    sizes[c] += 1
+                    take_out(urn, i)
+                    put(urn, i, open_group(urn, theta_new[i]) if new else c)
                     theta, z = theta_new, z_new
                     accepted += 1
-        grouping = compact(Grouping(groups, values[:k], state.alpha))
+        grouping = compact(Grouping(urn.groups, urn.values[: urn.k[0]], state.alpha))
         return grouping, z, accepted / max(1, r * self.n_proposals)
 
     def _walk(self, rng, start, groups, k, reference, y):

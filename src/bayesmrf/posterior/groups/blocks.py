@@ -29,7 +29,7 @@ from ..conditionals.line import Line, line_parabola
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
 from ..conditionals.one_potential import OnePotential, log_odds
-from .dirichlet_process import Grouping, compact, draw_alpha, group_sizes, initial_grouping, initial_potentials
+from .dirichlet_process import Grouping, Urn, compact, draw_alpha, initial_grouping, initial_potentials, open_urn
 from .moves import split_merge
 from .moves.category_fits import Categories
 from .moves.fits import Parabolas, Trials
@@ -37,26 +37,6 @@ from .moves.transfers import propose_transfer
 from .prior import GroupPrior, PotentialPrior, draw_density, group_prior, reassign, reassign_line, reassign_potential
 
 _TINY = 1e-300
-
-
-@dataclass
-class Urn:
-    """Working copy of a grouping: labels, values of the groups (with room for more), their sizes, and their number."""
-
-    groups: np.ndarray
-    values: np.ndarray
-    sizes: np.ndarray
-    k: int
-    prior: Any  # constants, for compiled code
-
-    def value(self, i: int) -> Any:
-        """Return the value of item i; 0 if it is absent."""
-        c = self.groups[i]
-        return self.values[c] if c >= 0 else np.zeros(self.values.shape[1:])[()]
-
-    def take(self, grown: tuple[np.ndarray, np.ndarray, int]) -> None:
-        """Store the result of a compiled redraw."""
-        self.values, self.sizes, self.k = grown
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,18 +112,16 @@ class Items(ABC):
 
     def open(self, state: Grouping) -> Urn:
         """Return a working copy."""
-        k = len(state.values)
-        sizes = group_sizes(state.groups, k)
-        return Urn(state.groups.copy(), state.values.copy(), sizes, k, self.constants(state))
+        return open_urn(state.groups, state.values, self.constants(state))
 
     def close(self, urn: Urn, state: Grouping) -> Grouping:
         """Return the grouping with labels in order of first appearance."""
-        found = state._replace(groups=urn.groups, values=urn.values[: urn.k])
+        found = state._replace(groups=urn.groups, values=urn.values[: urn.k[0]])
         return compact(found) if self.grouped else found
 
     def apply(self, tried: Any, state: Grouping) -> Grouping:
         """Return the grouping after a split or a merge."""
-        groups, values = split_merge.apply(tried, state.groups.copy(), state.values.copy())
+        groups, values = split_merge.apply(tried, state.groups, state.values)
         return state._replace(groups=groups, values=values)
 
     def draw_constants(self, rng: np.random.Generator, state: Grouping) -> Grouping:
@@ -181,8 +159,7 @@ class Logits(Items):
 
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> None:
         """Redraw the group of item i given all else (Liu and Page 2013, eq. 4)."""
-        given = urn.groups, urn.values, urn.sizes, urn.k, urn.prior
-        urn.take(reassign(rng, i, self.counts[i], self.n_samples, nu, 0.0, *given))
+        reassign(rng, i, self.counts[i], self.n_samples, nu, 0.0, urn)
 
     def draw_value(self, rng: np.random.Generator, urn: Urn, i: int, nu: float) -> float:
         """Draw the value of an item in a group of its own from its full conditional."""
@@ -285,7 +262,7 @@ class Products(Items):
 
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: Line) -> None:
         """Redraw the group of item i given all else (Liu and Page 2013, eq. 4)."""
-        urn.take(reassign_line(rng, i, nu, 0.0, urn.groups, urn.values, urn.sizes, urn.k, urn.prior))
+        reassign_line(rng, i, nu, 0.0, urn)
 
     def draw_value(self, rng: np.random.Generator, urn: Urn, i: int, nu: Line) -> float:
         """Draw the value of an item in a group of its own from its full conditional."""
@@ -361,7 +338,7 @@ class Potentials(Items):
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: np.ndarray) -> None:
         """Redraw the group of item i, and with it the value of an item alone, given all else (Neal 2000)."""
         conditional = OnePotential(self.counts[i], self.n_samples, nu, urn.prior.precision, urn.prior.log_constant)
-        urn.take(reassign_potential(rng, i, conditional, 0.0, urn.groups, urn.values, urn.sizes, urn.k, urn.prior))
+        reassign_potential(rng, i, conditional, 0.0, urn)
 
     def propose(self, rng: np.random.Generator, state: Grouping, nu: np.ndarray) -> split_merge.Proposal:
         """Propose a split or a merge of groups, by the likelihoods of the items with ``nu`` held fixed."""

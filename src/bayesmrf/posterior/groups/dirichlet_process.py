@@ -7,7 +7,7 @@ each group. Values are natural parameters (logits of agreements), which do not r
 from __future__ import annotations
 
 from math import exp, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,21 @@ class Grouping(NamedTuple):
     def spread(self) -> np.ndarray:
         """Return the value of each item; 0 if it is absent."""
         return np.concatenate([self.values, np.zeros((1, *self.values.shape[1:]))])[self.groups]
+
+
+class Urn(NamedTuple):
+    """Working copy of a grouping, changed in place, with room for a group for each item (`open_urn`)."""
+
+    groups: np.ndarray
+    values: np.ndarray
+    sizes: np.ndarray  # float64
+    k: np.ndarray  # (1,), number of groups, some of which may be empty
+    prior: Any  # constants
+
+    def value(self, i: int) -> Any:
+        """Return the value of item i; 0 if it is absent."""
+        c = self.groups[i]
+        return self.values[c] if c >= 0 else np.zeros(self.values.shape[1:])[()]
 
 
 class GroupedInfo(NamedTuple):
@@ -134,9 +149,45 @@ def logit_beta_variate(rng, a, b):
     return log_gamma_variate(rng, a) - log_gamma_variate(rng, b)
 
 
-def group_sizes(groups: np.ndarray, k: int) -> np.ndarray:
-    """Count the items of each group."""
-    return np.bincount(groups[groups >= 0], minlength=k).astype(np.float64)
+@strict_leaf
+def open_urn(groups, values, prior):
+    """Return a working copy of groups, labelled 0..k-1, and their values."""
+    k, size = np.full(1, len(values)), max(len(groups), len(values))
+    sizes, _ = group_totals(groups, np.zeros(len(groups)), size)
+    room = np.zeros((size - k[0], *values.shape[1:]))
+    return Urn(groups.copy(), np.concatenate((values, room)), sizes, k, prior)
+
+
+@strict_leaf
+def open_group(urn, value):
+    """Store a new group in an empty slot or at the end; return its label."""
+    slot = 0
+    while slot < urn.k[0] and urn.sizes[slot] > 0:
+        slot += 1
+    urn.values[slot] = value
+    urn.k[0] = max(urn.k[0], slot + 1)
+    return slot
+
+
+@strict_leaf
+def take_out(urn, i):
+    """Take item i out of its group, whose label it keeps."""
+    if urn.groups[i] >= 0:
+        urn.sizes[urn.groups[i]] -= 1
+
+
+@strict_leaf
+def put(urn, i, c):
+    """Put item i, which was taken out, into group c, or make it absent."""
+    urn.groups[i] = c
+    if c >= 0:
+        urn.sizes[c] += 1
+
+
+@strict_leaf
+def value_of(urn, i):
+    """Return the value of item i, a number; 0 if it is absent."""
+    return urn.values[urn.groups[i]] if urn.groups[i] >= 0 else 0.0
 
 
 @strict_leaf
@@ -151,14 +202,14 @@ def group_totals(groups, successes, k):
 
 
 @strict_leaf
-def relative_likelihoods(values, k, nu, s, n, log_new):
+def _relative_likelihoods(values, s, n, log_new):
     """Compute the likelihood of an edge in each group and in a new one, relative to the largest to avoid overflow."""
-    out = np.empty(k)
+    out = np.empty(len(values))
     peak = log_new
-    for c in range(k):
-        out[c] = log_likelihood(values[c] + nu, s, n)
+    for c in range(len(values)):
+        out[c] = log_likelihood(values[c], s, n)
         peak = max(peak, out[c])
-    for c in range(k):
+    for c in range(len(values)):
         out[c] = exp(out[c] - peak)
     return out, exp(log_new - peak)
 
@@ -177,19 +228,6 @@ def choose(rng, weights, k, last):
     return k
 
 
-@strict_leaf
-def open_group(value, values, sizes, k):
-    """Store a new group in an empty slot or at the end; return (values, sizes, slot, k), enlarged if full."""
-    slot = 0
-    while slot < k and sizes[slot] > 0:
-        slot += 1
-    if slot == len(values):
-        values = np.concatenate((values, np.zeros(len(values) + 8)))
-        sizes = np.concatenate((sizes, np.zeros(len(sizes) + 8)))
-    values[slot] = value
-    return values, sizes, slot, max(k, slot + 1)
-
-
 def conjugate_step(
     rng: np.random.Generator,
     state: Grouping,
@@ -200,9 +238,7 @@ def conjugate_step(
 ) -> Grouping:
     """Reassign all edges by `conjugate_scan`, and number their groups."""
     base = prior.base
-    groups, values = conjugate_scan(
-        rng, state.groups.copy(), state.values, order, successes, n, state.alpha, base.a, base.b
-    )
+    groups, values = conjugate_scan(rng, state.groups, state.values, order, successes, n, state.alpha, base.a, base.b)
     return compact(Grouping(groups, values, state.alpha))
 
 
@@ -225,24 +261,20 @@ def conjugate_scan(rng, groups, values, order, successes, n, alpha, a, b):
     share a row of likelihoods: the cost is a multiply-add for each edge and group. Returns (groups, values) with empty
     groups left in place.
     """
-    k = len(values)
-    sizes, _ = group_totals(groups, successes, k)
-    row = np.nan
+    urn, row = open_urn(groups, values, None), np.nan
     for i in order:
         s = successes[i]
         if s != row:
             row = s
             fresh = log(alpha) + log_beta(a + s, b + n - s) - log_beta(a, b) - saturated(s, n)
-            likelihood, fresh = relative_likelihoods(values, k, 0.0, s, n, fresh)
-            weights = np.empty(k)
-        sizes[groups[i]] -= 1
-        for c in range(k):
-            weights[c] = sizes[c] * likelihood[c]
-        chosen = choose(rng, weights, k, fresh)
-        if chosen == k:
-            value = logit_beta_variate(rng, a + s, b + n - s)
-            values, sizes, chosen, k = open_group(value, values, sizes, k)
+            likelihood, fresh = _relative_likelihoods(urn.values[: urn.k[0]], s, n, fresh)
+            weights = np.empty(len(likelihood))
+        take_out(urn, i)
+        for c in range(len(weights)):
+            weights[c] = urn.sizes[c] * likelihood[c]
+        chosen = choose(rng, weights, len(weights), fresh)
+        if chosen == len(weights):
+            chosen = open_group(urn, logit_beta_variate(rng, a + s, b + n - s))
             row = np.nan  # the row of likelihoods lacks the new group
-        groups[i] = chosen
-        sizes[chosen] += 1
-    return groups, values[:k]
+        put(urn, i, chosen)
+    return urn.groups, urn.values[: urn.k[0]]

@@ -27,8 +27,8 @@ from ...base import LOG_Z, MOMENTS, InferenceEngine, Kind
 from ...errors import DivergenceError
 from ...likelihood import require_answers
 from ..conditionals.one_potential import information, log_odds
-from .blocks import Block, Logits, Potentials, Products, Urn, pair_odds
-from .dirichlet_process import Grouping, group_totals
+from .blocks import Block, Logits, Potentials, Products, pair_odds
+from .dirichlet_process import Grouping, Urn, group_totals
 
 EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
 _TRIES = 2  # moves of each shared potential in a step
@@ -175,8 +175,8 @@ class ExactWalk:
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the values of all groups."""
         urn = block.open(state)
-        totals = None if isinstance(block, Potentials) else group_totals(urn.groups, block.counts, urn.k)[1]
-        for c in range(urn.k):
+        totals = None if isinstance(block, Potentials) else group_totals(urn.groups, block.counts, len(state.values))[1]
+        for c in range(len(state.values)):
             members = np.flatnonzero(urn.groups == c)
             shared = block.features(members)
             if isinstance(block, Potentials):
@@ -193,7 +193,7 @@ class ExactWalk:
                 assert totals is not None
                 urn.values[c] = self._slice(rng, block, urn, members, block.width(totals[c], urn.sizes[c]))
             self._move(block, members, block.unit * urn.values[c])
-        return state._replace(values=urn.values)
+        return state._replace(values=urn.values[: len(state.values)])
 
     def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the groups of the fields, if they are grouped, and their values."""

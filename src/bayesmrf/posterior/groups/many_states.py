@@ -1,9 +1,9 @@
 """Groups on any graph of nodes with many states, with moments from particles that follow theta edge by edge.
 
 The scans are those of `bayesmrf.posterior.groups.two_states`, with `bayesmrf.particles.tables`, but for flips of
-clusters. Edges of one parameter (Potts) are logits,
-edges with a table of log potentials are drawn jointly (`bayesmrf.posterior.groups.prior.reassign_potential`), and
-those of the ordinal model are lines (`bayesmrf.posterior.groups.prior.reassign_line`).
+clusters. Edges of one parameter (Potts) are logits, edges with a table of log potentials are drawn jointly
+(`bayesmrf.posterior.groups.prior.reassign_potential`), and those of the ordinal model are lines
+(`bayesmrf.posterior.groups.prior.reassign_line`).
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from ..conditionals.noisy_draws import coordinate_with, line_with, more
 from ..conditionals.one_coordinate import OneCoordinate
 from ..conditionals.one_potential import OnePotential
 from .blocks import Block, Logits, NodeLines, Potentials, Products, pair_odds
-from .dirichlet_process import ABSENT, Grouping, group_totals
+from .dirichlet_process import ABSENT, Grouping, group_totals, value_of
 from .moves.jumps import accept_jump, accept_jump_of_potentials, accept_jump_of_products
 from .moves.pairs import draw_pair, near_edge
 from .moves.potential_values import category_counts, move_potentials, state_counts
 from .moves.split_merge import Proposal
 from .moves.table_fields import draw_fields, draw_node_lines, scan_fields
 from .moves.values import group_counts, group_products, move_values
-from .prior import reassign, reassign_line, reassign_potential, value_of
+from .prior import reassign, reassign_line, reassign_potential
 from .two_states import PARTICLE_DIMS
 
 _START = 20  # scans of the particles before the first step
@@ -153,17 +153,16 @@ class ManyStateWalk:
         """Reassign all edges, then (with features in {0, 1}) pairs of them; return the log odds nu of the edges."""
         urn, r = block.open(state), len(state.groups)
         nu, between = np.zeros(block.fit_shape), np.empty(r)
-        order, held = rng.permutation(r), (self._n, urn.groups, urn.values, urn.sizes, urn.k, urn.prior)
+        order = rng.permutation(r)
         if isinstance(block, Products):
             by = self._by(block), self.theta
-            urn.take(_scan_products(rng, self._graph, self._unpacked, *by, order, *held, nu, between))
+            _scan_products(rng, self._graph, self._unpacked, *by, order, self._n, urn, nu, between)
         else:
             leaf = _scan_logits if isinstance(block, Logits) else _scan_potentials
-            urn.take(leaf(rng, self._graph, self._unpacked, order, block.counts, *held, nu, between))
+            leaf(rng, self._graph, self._unpacked, order, block.counts, self._n, urn, nu, between)
         if isinstance(block, Logits) and self._graph.rivals.shape[1] > 0:
             order = np.concatenate([rng.permutation(r) for _ in range(n_pairs)])
-            held = self._n, urn.groups, urn.values, urn.sizes, urn.k, urn.prior
-            urn.take(_scan_pairs(rng, self._graph, self._unpacked, order, block.counts, *held))
+            _scan_pairs(rng, self._graph, self._unpacked, order, block.counts, self._n, urn)
         even_out(rng, self._unpacked)
         self._noise = float(np.sqrt(self._n / self._unpacked.x.shape[1] * np.quantile(between, 0.95)))
         return block.close(urn, state), nu
@@ -218,11 +217,10 @@ class ManyStateWalk:
         if isinstance(block, Products):
             return state._replace(values=self._move_weights(rng, block, state))
         if isinstance(block, Potentials):
-
-            def counts_of(members: np.ndarray) -> np.ndarray:
-                return category_counts(graph.edges, graph.category, members, block.p, unpacked.x)
-
-            self._accepted = move_potentials(rng, counts_of, unpacked.x, groups, values, block.counts, n, block.base[0])
+            self._accepted = move_potentials(
+                rng, lambda members: category_counts(graph.edges, graph.category, members, block.p, unpacked.x),
+                unpacked.x, groups, values, block.counts, n, block.base[0],
+            )  # fmt: skip
         else:
             prior = block.constants(state)
             sizes, totals = group_totals(groups, block.counts, len(values))
@@ -233,7 +231,7 @@ class ManyStateWalk:
             counts = group_counts(graph.edges, there, groups, len(values), unpacked.x)
             self._accepted = float(move_values(rng, counts, sizes, 1.0, totals, values, n, prior, unpacked.x))
         state = state._replace(values=values)
-        self._place(block, block.theta(state))
+        unpacked.potentials[...] = self._marginals.potentials(block.theta(state))
         return state
 
     def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
@@ -250,15 +248,13 @@ class ManyStateWalk:
             return state._replace(values=self._model.from_field_table(unpacked.field))
         assert isinstance(block, Potentials)
         urn = block.open(state)
-        given = urn.groups, urn.values, urn.sizes, urn.k, urn.prior
-        urn.take(scan_fields(rng, graph, unpacked, order, block.counts, n, *given))
+        scan_fields(rng, graph, unpacked, order, block.counts, n, urn)
         state = block.close(urn, state)
         values = state.values.copy()
-
-        def counts_of(members: np.ndarray) -> np.ndarray:
-            return state_counts(members, block.p, unpacked.x)
-
-        move_potentials(rng, counts_of, unpacked.x, state.groups, values, block.counts, n, block.base[0])
+        move_potentials(
+            rng, lambda members: state_counts(members, block.p, unpacked.x),
+            unpacked.x, state.groups, values, block.counts, n, block.base[0],
+        )  # fmt: skip
         state = state._replace(values=values)
         unpacked.field[:, 1:] = state.spread()
         return state
@@ -277,9 +273,6 @@ class ManyStateWalk:
             self._set(theta)
         return accepted
 
-    def _place(self, block: Block, theta: np.ndarray) -> None:
-        self._unpacked.potentials[...] = self._marginals.potentials(theta)
-
 
 @strict_leaf
 def _nu(q, potential):
@@ -294,39 +287,35 @@ def _stays_absent(rng, graph, unpacked, was, now):
 
 
 @strict_leaf
-def _scan_logits(rng, graph, unpacked, order, successes, n, groups, values, sizes, k, prior, nu, between):
-    """Reassign the edges in ``order`` one by one, each from the current particles; return (values, sizes, k)."""
-    potential = np.empty(1)
+def _scan_logits(rng, graph, unpacked, order, successes, n, urn, nu, between):
+    """Reassign the edges in ``order`` one by one, each from the current particles."""
     for i in order:
         q, between[i] = edge_categories(graph, unpacked, i)
         nu[i] = _nu(q, unpacked.potentials[i, 0])
-        was, noise = groups[i], n / n_effective(unpacked.weights) * between[i]
-        values, sizes, k = reassign(rng, i, successes[i], n, nu[i], noise, groups, values, sizes, k, prior)
-        if _stays_absent(rng, graph, unpacked, was, groups[i]):
+        was, noise = urn.groups[i], n / n_effective(unpacked.weights) * between[i]
+        reassign(rng, i, successes[i], n, nu[i], noise, urn)
+        if _stays_absent(rng, graph, unpacked, was, urn.groups[i]):
             continue
-        potential[0] = value_of(groups, values, i)
-        _move(graph, unpacked, i, potential)
-    return values, sizes, k
+        _move(graph, unpacked, i, np.full(1, value_of(urn, i)))
 
 
 @strict_leaf
-def _scan_potentials(rng, graph, unpacked, order, counts, n, groups, values, sizes, k, prior, nu, between):
+def _scan_potentials(rng, graph, unpacked, order, counts, n, urn, nu, between):
     """Reassign edges with tables, as `_scan_logits`."""
     nothing = np.zeros(unpacked.potentials.shape[1])
     for i in order:
         q, between[i] = edge_categories(graph, unpacked, i)
         nu[i] = np.log(q[1:] / q[0]) - unpacked.potentials[i]
-        conditional = OnePotential(counts[i], n, nu[i], prior.precision, prior.log_constant)
-        was, noise = groups[i], n / n_effective(unpacked.weights) * between[i]
-        values, sizes, k = reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, prior)
-        if _stays_absent(rng, graph, unpacked, was, groups[i]):
+        conditional = OnePotential(counts[i], n, nu[i], urn.prior.precision, urn.prior.log_constant)
+        was, noise = urn.groups[i], n / n_effective(unpacked.weights) * between[i]
+        reassign_potential(rng, i, conditional, noise, urn)
+        if _stays_absent(rng, graph, unpacked, was, urn.groups[i]):
             continue
-        _move(graph, unpacked, i, nothing if groups[i] == ABSENT else values[groups[i]])
-    return values, sizes, k
+        _move(graph, unpacked, i, nothing if urn.groups[i] == ABSENT else urn.values[urn.groups[i]])
 
 
 @strict_leaf
-def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, sizes, k, prior, nu, between):
+def _scan_products(rng, graph, unpacked, by, theta, order, n, urn, nu, between):
     """Reassign edges whose features are products of scores, as `_scan_logits`; ``theta`` follows.
 
     ``between`` is that of `_between`.
@@ -339,12 +328,11 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, groups, values, si
         line = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision)
         nu[e, 0], nu[e, 1] = line_parabola(line, by.precision[e])
         between[e] = _between(graph, unpacked, e, line, theta[e], weights)
-        was, noise = groups[e], n / unpacked.x.shape[1] * between[e]
-        values, sizes, k = reassign_line(rng, e, line, noise, groups, values, sizes, k, prior)
-        if _stays_absent(rng, graph, unpacked, was, groups[e]):
+        was, noise = urn.groups[e], n / unpacked.x.shape[1] * between[e]
+        reassign_line(rng, e, line, noise, urn)
+        if _stays_absent(rng, graph, unpacked, was, urn.groups[e]):
             continue
-        _move_weight(graph, unpacked, by, e, theta, value_of(groups, values, e), weights)
-    return values, sizes, k
+        _move_weight(graph, unpacked, by, e, theta, value_of(urn, e), weights)
 
 
 @strict_leaf
@@ -395,22 +383,19 @@ def _scan_weights(rng, graph, unpacked, by, theta, order):
 
 
 @strict_leaf
-def _scan_pairs(rng, graph, unpacked, order, successes, n, groups, values, sizes, k, prior):
-    """Reassign each edge in ``order`` together with one near it. Returns (values, sizes, k)."""
+def _scan_pairs(rng, graph, unpacked, order, successes, n, urn):
+    """Reassign each edge in ``order`` together with one near it."""
     for i in order:
         j = near_edge(rng, graph, i)
         if j < 0:
             continue
         at = unpacked.potentials[i, 0], unpacked.potentials[j, 0]
-        moved, values, sizes, k = draw_pair(
-            rng, graph.edges, unpacked.x, unpacked.weights, at, successes, n, prior, i, j, groups, values, sizes, k
-        )
+        moved = draw_pair(rng, graph.edges, unpacked.x, unpacked.weights, at, successes, n, i, j, urn)
         if moved.spread < 0:
             continue
         for e, value in ((i, moved.first), (j, moved.second)):
             edge_categories(graph, unpacked, e)
             _move(graph, unpacked, e, np.full(1, value))
-    return values, sizes, k
 
 
 @strict_leaf

@@ -24,7 +24,7 @@ from ..conditionals.log_concave import draw_exactly, log_integral
 from ..conditionals.noisy_draws import coordinate_with, expected_sum, line_with, more, potential_with
 from ..conditionals.one_coordinate import OneCoordinate, coordinate_log_density, log_beta, log_likelihood, sigmoid
 from ..conditionals.one_potential import categories, draw_t_around, log_base, log_fit, log_t_around, mode_of
-from .dirichlet_process import ABSENT, Grouping, choose, open_group
+from .dirichlet_process import ABSENT, Grouping, choose, open_group, put, take_out
 
 
 class GroupPrior(NamedTuple):
@@ -80,49 +80,50 @@ def log_odds_absent(prior, n_others):
 
 
 @strict_leaf
-def _log_weights(p, values, sizes, k, prior):
+def _log_weights(p, urn):
     """Return the log weights of the groups, (k,), and of absence, by size and likelihood."""
-    log_weights, n_others = np.full(k + 1, -np.inf), 0.0
+    k, n_others = urn.k[0], 0.0
+    log_weights = np.full(k + 1, -np.inf)
     for c in range(k):
-        if sizes[c] > 0:
-            n_others += sizes[c]
-            log_weights[c] = log(sizes[c]) + log_likelihood(values[c] + p.nu, p.s, p.n)
-    log_weights[k] = log_odds_absent(prior, n_others) + log_likelihood(p.nu, p.s, p.n)
+        if urn.sizes[c] > 0:
+            n_others += urn.sizes[c]
+            log_weights[c] = log(urn.sizes[c]) + log_likelihood(urn.values[c] + p.nu, p.s, p.n)
+    log_weights[k] = log_odds_absent(urn.prior, n_others) + log_likelihood(p.nu, p.s, p.n)
     return log_weights
 
 
 @strict_leaf
-def _expected_successes(p, values, sizes, k, prior):
+def _expected_successes(p, urn):
     """Return n times the mean over the full conditional of the probability of the feature.
 
     The weight of a new group is that of Laplace's approximation, which is enough for a mean.
     """
     mode, q = log((p.s + 0.5) / (p.n - p.s + 0.5)), (p.s + 0.5) / (p.n + 1)
-    new = log(prior.alpha) + coordinate_log_density(mode, p) + prior.log_constant
+    new = log(urn.prior.alpha) + coordinate_log_density(mode, p) + urn.prior.log_constant
     new += 0.5 * log(2 * pi / (p.n * q * (1 - q)))
-    log_weights = _log_weights(p, values, sizes, k, prior)
+    log_weights = _log_weights(p, urn)
     top = max(log_weights.max(), new)
     total = exp(new - top)
     mean = total * p.s
-    for c in range(k + 1):
+    for c in range(len(log_weights)):
         weight = exp(log_weights[c] - top)
         total += weight
-        mean += weight * p.n * sigmoid((values[c] if c < k else 0.0) + p.nu)
+        mean += weight * p.n * sigmoid((urn.values[c] if c < urn.k[0] else 0.0) + p.nu)
     return mean / total
 
 
 @strict_leaf
-def reassign(rng, i, s, n, nu, noise, groups, values, sizes, k, prior):
+def reassign(rng, i, s, n, nu, noise, urn):
     """Redraw the group of feature i given all else (Liu and Page 2013, eq. 4).
 
-    The error of nu adds the share ``noise`` to a posterior variance. Return (values, sizes, k), enlarged if needed.
+    The error of nu adds the share ``noise`` to a posterior variance.
     """
-    if groups[i] >= 0:
-        sizes[groups[i]] -= 1
+    take_out(urn, i)
+    k, prior = urn.k[0], urn.prior
     p = OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa)
     if noise > 0:
-        p = coordinate_with(p, more(noise), _expected_successes(p, values, sizes, k, prior))
-    weights = _log_weights(p, values, sizes, k, prior)
+        p = coordinate_with(p, more(noise), _expected_successes(p, urn))
+    weights = _log_weights(p, urn)
     # The weight of a new group is at most alpha, as likelihoods are relative to the largest: its integral is seldom
     # needed.
     most = log(prior.alpha)
@@ -133,78 +134,69 @@ def reassign(rng, i, s, n, nu, noise, groups, values, sizes, k, prior):
         new = u * (total + exp(most + log_integral(p) + prior.log_constant - top)) >= total
     chosen = k + 1 if new else choose(rng, weights, k, weights[k])
     if chosen == k and prior.density < 1:
-        groups[i] = ABSENT
-        return values, sizes, k
-    if chosen >= k:
-        values, sizes, chosen, k = open_group(draw_exactly(rng, p) - nu, values, sizes, k)
-    groups[i] = chosen
-    sizes[chosen] += 1
-    return values, sizes, k
+        chosen = ABSENT
+    elif chosen >= k:
+        chosen = open_group(urn, draw_exactly(rng, p) - nu)
+    put(urn, i, chosen)
 
 
 @strict_leaf
-def _weights_of_line(line, values, sizes, k, prior):
+def _weights_of_line(line, urn):
     """Return the weights of the groups, of absence and of a new group, (k + 2,)."""
-    log_weights, n_others = np.full(k + 2, -np.inf), 0.0
+    k, prior, n_others = urn.k[0], urn.prior, 0.0
+    log_weights = np.full(k + 2, -np.inf)
     for c in range(k):
-        if sizes[c] > 0:
-            n_others += sizes[c]
-            log_weights[c] = log(sizes[c]) + line_log_density(values[c], line) + 0.5 * prior.kappa * values[c] ** 2
+        if urn.sizes[c] > 0:
+            n_others += urn.sizes[c]
+            value = urn.values[c]
+            log_weights[c] = log(urn.sizes[c]) + line_log_density(value, line) + 0.5 * prior.kappa * value**2
     log_weights[k] = log_odds_absent(prior, n_others) + line_log_density(0.0, line)
     log_weights[k + 1] = log(prior.alpha) + log_integral(line) + prior.log_constant
     return np.exp(log_weights - log_weights.max())
 
 
 @strict_leaf
-def reassign_line(rng, i, line, noise, groups, values, sizes, k, prior):
+def reassign_line(rng, i, line, noise, urn):
     """Redraw the group of item i given all else as `reassign`; its full conditional in a group of its own is a line."""
-    if groups[i] >= 0:
-        sizes[groups[i]] -= 1
-    weights = _weights_of_line(line, values, sizes, k, prior)
+    take_out(urn, i)
+    k, weights = urn.k[0], _weights_of_line(line, urn)
     if noise > 0:
         mean = weights[k] * expected_sum(line, 0.0) + weights[k + 1] * line.score
         for c in range(k):
-            mean += weights[c] * expected_sum(line, values[c])
+            mean += weights[c] * expected_sum(line, urn.values[c])
         line = line_with(line, more(noise), mean / weights.sum())
-        weights = _weights_of_line(line, values, sizes, k, prior)
+        weights = _weights_of_line(line, urn)
     chosen = choose(rng, weights, k + 1, weights[k + 1])
     if chosen == k:
-        groups[i] = ABSENT
-        return values, sizes, k
-    if chosen > k:
-        values, sizes, chosen, k = open_group(draw_exactly(rng, line), values, sizes, k)
-    groups[i] = chosen
-    sizes[chosen] += 1
-    return values, sizes, k
+        chosen = ABSENT
+    elif chosen > k:
+        chosen = open_group(urn, draw_exactly(rng, line))
+    put(urn, i, chosen)
 
 
 @strict_leaf
-def _weights_of_potential(conditional, fresh, gains, values, sizes, k, prior):
+def _weights_of_potential(conditional, fresh, gains, urn):
     """Return the weights of the groups, of new ones with values ``fresh``, and of absence, (k + _N_NEW + 1,)."""
-    log_weights, n_others = np.full(k + _N_NEW + 1, -np.inf), 0.0
+    k, prior, n_others = urn.k[0], urn.prior, 0.0
+    log_weights = np.full(k + _N_NEW + 1, -np.inf)
     for h in range(_N_NEW):
         log_weights[k + h] = log(prior.alpha / _N_NEW) + log_fit(fresh[h], conditional) + gains[h]
     for c in range(k):
-        if sizes[c] > 0:
-            n_others += sizes[c]
-            log_weights[c] = log(sizes[c]) + log_fit(values[c], conditional)
+        if urn.sizes[c] > 0:
+            n_others += urn.sizes[c]
+            log_weights[c] = log(urn.sizes[c]) + log_fit(urn.values[c], conditional)
     if prior.density < 1:
-        absent = log_fit(np.zeros(values.shape[1]), conditional)
+        absent = log_fit(np.zeros(urn.values.shape[1]), conditional)
         log_weights[k + _N_NEW] = log_odds_absent(prior, n_others) + absent
     return np.exp(log_weights - log_weights.max())
 
 
 @strict_leaf
-def reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, prior):
-    """Redraw the group of item i given all else; return (values, sizes, k), enlarged if needed.
-
-    ``values`` is (k or more, p). The value of an item in a group of its own is one of the auxiliary ones.
-    """
-    own, p = groups[i], values.shape[1]
-    alone = False
-    if own >= 0:
-        sizes[own] -= 1
-        alone = sizes[own] == 0
+def reassign_potential(rng, i, conditional, noise, urn):
+    """Redraw the group of item i given all else; the value of an item alone is one of the auxiliary ones."""
+    own, k, values, p = urn.groups[i], urn.k[0], urn.values, urn.values.shape[1]
+    take_out(urn, i)
+    alone = own >= 0 and urn.sizes[own] == 0
     mode, lower = mode_of(conditional)
     fresh, gains = np.empty((_N_NEW, p)), np.empty(_N_NEW)
     absent = k + _N_NEW
@@ -212,7 +204,7 @@ def reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, pri
         fresh[h] = values[own] if h == 0 and alone else draw_t_around(rng, mode, lower)
         base = log_base(fresh[h], conditional.precision, conditional.log_constant)
         gains[h] = base - log_t_around(fresh[h], mode, lower)
-    weights = _weights_of_potential(conditional, fresh, gains, values, sizes, k, prior)
+    weights = _weights_of_potential(conditional, fresh, gains, urn)
     if noise > 0:
         mean = weights[absent] * conditional.n * categories(np.zeros(p), conditional.nu)[0]
         for c in range(absent):
@@ -220,29 +212,13 @@ def reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, pri
                 value = values[c] if c < k else fresh[c - k]
                 mean += weights[c] * conditional.n * categories(value, conditional.nu)[0]
         conditional = potential_with(conditional, more(noise), mean / weights.sum())
-        weights = _weights_of_potential(conditional, fresh, gains, values, sizes, k, prior)
+        weights = _weights_of_potential(conditional, fresh, gains, urn)
     u, chosen = rng.random() * weights.sum(), 0
     while chosen < absent - 1 and u >= weights[chosen]:
         u -= weights[chosen]
         chosen += 1
-    if chosen == absent - 1 and prior.density < 1 and u >= weights[chosen]:
-        groups[i] = ABSENT
-        return values, sizes, k
-    if chosen >= k:
-        new, chosen = chosen - k, 0
-        while chosen < k and sizes[chosen] > 0:
-            chosen += 1
-        if chosen == len(values):
-            values = np.concatenate((values, np.zeros((8, p))))
-            sizes = np.concatenate((sizes, np.zeros(8)))
-        values[chosen] = fresh[new]
-        k = max(k, chosen + 1)
-    groups[i] = chosen
-    sizes[chosen] += 1
-    return values, sizes, k
-
-
-@strict_leaf
-def value_of(groups, values, i):
-    """Return the value of feature i; 0 if it is absent."""
-    return values[groups[i]] if groups[i] >= 0 else 0.0
+    if chosen == absent - 1 and urn.prior.density < 1 and u >= weights[chosen]:
+        chosen = ABSENT
+    elif chosen >= k:
+        chosen = open_group(urn, fresh[chosen - k])
+    put(urn, i, chosen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +13,8 @@ from ...particles.weights import n_effective
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.noisy_draws import coordinate_with, more
 from ..conditionals.one_coordinate import OneCoordinate, sigmoid
-from .dirichlet_process import ABSENT
-from .prior import GroupPrior, reassign, value_of
+from .dirichlet_process import ABSENT, value_of
+from .prior import reassign
 
 MATERIAL = 0.5  # posterior standard deviations of a coordinate, as far as they lie between particles
 N_FLIPS = 2  # clusters proposed after a larger move
@@ -31,15 +30,6 @@ def scan_order(rng: np.random.Generator, size: int) -> np.ndarray:
     """
     run = np.arange(size) // _RUN
     return np.argsort(rng.permutation(run[-1] + 1 if size else 0)[run] + rng.random(size))
-
-
-class RefreshData(NamedTuple):
-    """Data and priors of edges and fields."""
-
-    successes: np.ndarray  # (n_features,): samples in which the ends agree, and in which the node is 1
-    n: float
-    edges: GroupPrior
-    fields: GroupPrior
 
 
 @strict_leaf
@@ -60,38 +50,36 @@ def _move(rng, graph, unpacked, i, value, nu, between, n):
 
 
 @strict_leaf
-def scan_groups(rng, graph, unpacked, data, order, groups, values, sizes, k, nu, between):
+def scan_groups(rng, graph, unpacked, successes, n, order, urn, nu, between):
     """Reassign the edges in ``order`` one by one with local refresh, each from the current particles.
 
-    ``order`` may contain node fields instead (from n_edges on), with the groups and values v = 2 h of the nodes. ``nu``
-    and ``between`` receive the results of `edge_moment`. Returns (values, sizes, k).
+    ``order`` may contain node fields instead (from n_edges on), with the groups and values v = 2 h of the nodes.
+    ``successes`` (n_features,) are the samples of n in which the ends agree, and in which the node is 1. ``nu`` and
+    ``between`` receive the results of `edge_moment`.
     """
     r = len(graph.edges)
     redrawn = 0.5 * _REDRAWN * len(unpacked.x) / max(r, 1)
     for feature in order:
-        i, prior, unit = (feature, data.edges, 1.0) if feature < r else (feature - r, data.fields, 0.5)
+        i, unit = (feature, 1.0) if feature < r else (feature - r, 0.5)
         nu[i], between[i] = edge_moment(graph, unpacked, feature)
-        s, was, noise = data.successes[feature], groups[i], data.n / n_effective(unpacked.weights) * between[i]
-        values, sizes, k = reassign(rng, i, s, data.n, nu[i], noise, groups, values, sizes, k, prior)
+        was, noise = urn.groups[i], n / n_effective(unpacked.weights) * between[i]
+        reassign(rng, i, successes[feature], n, nu[i], noise, urn)
         # With many more candidates than edges, particles need not be redrawn for each that stays absent.
-        if was == ABSENT and groups[i] == ABSENT and rng.random() > redrawn:
+        if was == ABSENT and urn.groups[i] == ABSENT and rng.random() > redrawn:
             continue
-        value = unit * value_of(groups, values, i)
-        _move(rng, graph, unpacked, feature, value, nu[i], between[i], data.n)
-    return values, sizes, k
+        _move(rng, graph, unpacked, feature, unit * value_of(urn, i), nu[i], between[i], n)
 
 
 @strict_leaf
-def scan_coordinates(rng, graph, unpacked, data, order):
-    """Draw features exactly, one by one: edges in groups of their own, and node fields.
+def scan_coordinates(rng, graph, unpacked, successes, n, prior, order):
+    """Draw features exactly, one by one: edges in groups of their own, or node fields.
 
     A field has t = 2 h + nu, the logit of P(x_u = 1).
     """
     r = len(graph.edges)
     for i in order:
-        prior, unit = (data.edges, 1.0) if i < r else (data.fields, 0.5)
         nu, between = edge_moment(graph, unpacked, i)
-        s, noise = data.successes[i], data.n / n_effective(unpacked.weights) * between
-        p = coordinate_with(OneCoordinate(s, data.n, nu, prior.a, prior.b, prior.kappa), more(noise), s)
+        s, noise = successes[i], n / n_effective(unpacked.weights) * between
+        p = coordinate_with(OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa), more(noise), s)
         value = draw_exactly(rng, p) - nu
-        _move(rng, graph, unpacked, i, unit * value, nu, between, data.n)
+        _move(rng, graph, unpacked, i, value if i < r else 0.5 * value, nu, between, n)

@@ -60,7 +60,7 @@ from .moves.jumps import accept_jump
 from .moves.pairs import scan_pairs
 from .moves.split_merge import Proposal
 from .moves.values import group_counts, move_values, node_counts
-from .scans import RefreshData, scan_coordinates, scan_groups, scan_order
+from .scans import scan_coordinates, scan_groups, scan_order
 
 PARTICLE_DIMS: dict[str, tuple[str, ...]] = {"likelihood_noise": (), "acceptance_values": ()}
 _LEAST, _MOST_BYTES = 1024, 2**30
@@ -162,22 +162,19 @@ class TwoStateWalk:
             flip_clusters(rng, self._graph, self._unpacked, _FLIPS)
             refresh(self._graph, self._unpacked, np.arange(model.n_edges, model.n_features))
 
-    def _data(self, prior: Any) -> RefreshData:
-        return RefreshData(self._counts, self._n, prior, prior)
-
     def scan(
         self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
     ) -> tuple[Grouping, np.ndarray]:
         """Reassign all edges, then pairs of them; return the log odds nu of the edges."""
         urn, r = block.open(state), len(state.groups)
         nu, between = np.empty(r), np.empty(r)
-        common = rng, self._graph, self._unpacked, self._data(urn.prior)
+        common = rng, self._graph, self._unpacked, self._counts, self._n
         for order in self._turns(scan_order(rng, r)):
             self._renew(rng)
-            urn.take(scan_groups(*common, order, urn.groups, urn.values, urn.sizes, urn.k, nu, between))
+            scan_groups(*common, order, urn, nu, between)
         for order in self._turns(np.concatenate([scan_order(rng, r) for _ in range(n_pairs)])):
             self._renew(rng)
-            urn.take(scan_pairs(*common, order, urn.groups, urn.values, urn.sizes, urn.k))
+            scan_pairs(*common, order, urn)
         self._even_out(rng)
         self._noise = float(np.sqrt(self._n / self._unpacked.x.shape[1] * np.quantile(between, 0.95)))
         return block.close(urn, state), nu
@@ -189,7 +186,7 @@ class TwoStateWalk:
         alone = np.flatnonzero(np.append(sizes, 0.0)[groups] == 1)
         for order in self._turns(alone):
             self._renew(rng)
-            scan_coordinates(rng, self._graph, unpacked, self._data(prior), order)
+            scan_coordinates(rng, self._graph, unpacked, self._counts, self._n, prior, order)
         self._even_out(rng)
         values[groups[alone]] = unpacked.theta[alone]
         self._renew(rng)
@@ -202,26 +199,23 @@ class TwoStateWalk:
     def move_fields(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the groups of the nodes, if their fields are grouped, and all values."""
         urn, unpacked = block.open(state), self._unpacked
-        theta, common = unpacked.theta[block.first :], (block.counts, self._n, urn.prior)
+        groups, theta = urn.groups, unpacked.theta[block.first :]
+        common = self._graph, unpacked, self._counts, self._n
         for regroup in (True, False) if block.grouped else (False,):
-            groups = urn.groups
             alone = np.flatnonzero(urn.sizes[groups] == 1) if block.grouped and not regroup else np.arange(len(groups))
             self._renew(rng)
             ones = (unpacked.x[alone] > 0).sum(axis=1)
             rare = np.minimum(ones, unpacked.x.shape[1] - ones) < FEW
             order, few = rng.permutation(alone[~rare]), alone[rare]
-            held = groups, urn.values, urn.sizes, urn.k
-            done, *grown = scan_fields(rng, order, theta, *common, *held, regroup, unpacked.x)
-            urn.take(grown)
+            done = scan_fields(rng, order, theta, block.counts, self._n, urn, regroup, unpacked.x)
             fill_hubs(self._graph, unpacked)
             # After too many resamplings, the remaining ones by local refresh, and so are those with a rare state.
             for rest in self._turns(block.first + np.concatenate([order[done:], few])):
                 self._renew(rng)
                 if regroup:
-                    room, held = np.empty((2, len(groups))), (groups, urn.values, urn.sizes, urn.k)
-                    urn.take(scan_groups(rng, self._graph, unpacked, self._data(urn.prior), rest, *held, *room))
+                    scan_groups(rng, *common, rest, urn, *np.empty((2, len(groups))))
                 else:
-                    scan_coordinates(rng, self._graph, unpacked, self._data(urn.prior), rest)
+                    scan_coordinates(rng, *common, urn.prior, rest)
                     urn.values[groups[rest - block.first]] = unpacked.theta[rest] / block.unit
             self._even_out(rng)
         state = block.close(urn, state)

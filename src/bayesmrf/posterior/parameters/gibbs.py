@@ -14,13 +14,9 @@ from ...kernels import KERNELS, WIDEST, takes_prior
 from ...likelihood import Likelihood
 from ...options import Checked
 from ...priors import Cauchy
-from ..conditionals.centred import centred_lines
-from ..conditionals.exact_scan import ScanProblem, require_exact, scan
-from ..conditionals.rivals import alike_in
+from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
 from ..conditionals.spike import plain_prior
 from .adaptation import dispersed
-
-_NO_PAIRS = np.empty((0, 2), np.int64)
 
 
 class CoordinateGibbsState(NamedTuple):
@@ -74,14 +70,10 @@ class CoordinateGibbs(Checked):
 
     @cached_property
     def _problem(self) -> ScanProblem:
-        lik, prior = self.likelihood, plain_prior(isinstance(self.prior, Cauchy))
-        scales = np.broadcast_to(np.asarray(self.prior.scale, dtype=np.float64) ** -2.0, lik.model.n_features)
-        return ScanProblem(centred_lines(lik.model, lik.s_bar, lik.n_samples), prior, scales.copy())
-
-    @cached_property
-    def _alike(self) -> np.ndarray:
-        lik = self.likelihood
-        return alike_in(lik.model, lik.s_bar, lik.n_samples)
+        scales = np.broadcast_to(
+            np.asarray(self.prior.scale, dtype=np.float64) ** -2.0, self.likelihood.model.n_features
+        )
+        return scan_problem(self.likelihood, plain_prior(isinstance(self.prior, Cauchy)), scales.copy())
 
     def init(self, rng: np.random.Generator) -> CoordinateGibbsState:
         """Start at ``start``, or around it."""
@@ -92,5 +84,5 @@ class CoordinateGibbs(Checked):
     ) -> tuple[CoordinateGibbsState, CoordinateGibbsInfo]:
         """Make one scan."""
         lik, theta = self.likelihood, state.theta.copy()
-        _, _, log_z = scan(rng, lik, self._problem, theta, 1, _NO_PAIRS, self._alike)
+        _, _, log_z = scan(rng, lik, self._problem, theta, 1)
         return CoordinateGibbsState(theta), CoordinateGibbsInfo(theta, lik.log_likelihood(theta, log_z))

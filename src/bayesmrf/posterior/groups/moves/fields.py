@@ -16,18 +16,19 @@ from ....particles.importance import LEAST, resample
 from ...conditionals.log_concave import draw_exactly
 from ...conditionals.noisy_draws import coordinate_with, more
 from ...conditionals.one_coordinate import OneCoordinate
-from ..prior import reassign, value_of
+from ..dirichlet_process import value_of
+from ..prior import reassign
 
 TURNS = 4  # resamplings in one scan of the fields
 FEW = 20  # particles of a node in its rarest state, below which counts say too little of its field
 
 
 @strict_leaf
-def scan_fields(rng, order, fields, ones, n, prior, groups, values, sizes, k, regroup, x):
+def scan_fields(rng, order, fields, ones, n, urn, regroup, x):
     """Redraw the groups (``regroup``) or the values of the nodes in ``order``, each with the weights of those before.
 
     Values v = 2 h of nodes in groups of their own are drawn exactly. The scan ends after ``TURNS`` resamplings. Returns
-    (number of nodes visited, values, sizes, k); ``fields`` and ``x`` change in place.
+    the number of nodes visited; ``fields`` and ``x`` change in place.
     """
     m, none = x.shape[1], np.empty((0, 1), np.float32)
     weights, turns = np.ones(m), 0
@@ -42,20 +43,20 @@ def scan_fields(rng, order, fields, ones, n, prior, groups, values, sizes, k, re
             weights[:] = 1.0
             turns += 1
             if turns == TURNS:
-                return done, values, sizes, k
+                return done
             total, square, up = float(m), float(m), float((row > 0).sum())
         # Half a particle is added in each state: a state without particles may have a small probability.
         nu = log((up / total * m + 0.5) / ((1 - up / total) * m + 0.5)) - 2 * fields[u]
         noise = n * square / (total * total)
         if regroup:
-            values, sizes, k = reassign(rng, u, ones[u], n, nu, noise, groups, values, sizes, k, prior)
+            reassign(rng, u, ones[u], n, nu, noise, urn)
         else:
-            alone = OneCoordinate(ones[u], n, nu, prior.a, prior.b, prior.kappa)
-            values[groups[u]] = draw_exactly(rng, coordinate_with(alone, more(noise), ones[u])) - nu
-        value = 0.5 * value_of(groups, values, u)
+            alone = OneCoordinate(ones[u], n, nu, urn.prior.a, urn.prior.b, urn.prior.kappa)
+            urn.values[urn.groups[u]] = draw_exactly(rng, coordinate_with(alone, more(noise), ones[u])) - nu
+        value = 0.5 * value_of(urn, u)
         raised, lowered = exp(value - fields[u]), exp(fields[u] - value)
         for p in range(m):
             weights[p] *= raised if row[p] > 0 else lowered
         fields[u] = value
     resample(rng, np.log(weights), x, none)
-    return len(order), values, sizes, k
+    return len(order)

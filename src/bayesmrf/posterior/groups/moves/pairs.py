@@ -31,7 +31,7 @@ from ....particles.memory import TILE
 from ....particles.refresh import edge_moment, move_to
 from ....particles.weights import n_effective
 from ...conditionals.noisy_draws import more
-from ..dirichlet_process import ABSENT, logit_beta_variate, open_group
+from ..dirichlet_process import ABSENT, logit_beta_variate, open_group, put, take_out
 from ..prior import log_odds_absent
 from ..scans import MATERIAL, N_FLIPS
 
@@ -111,59 +111,55 @@ class PairMove(NamedTuple):
 
 
 @strict_leaf
-def draw_pair(rng, edges, x, weights, at, s, n, prior, i, j, groups, values, sizes, k):
-    """Redraw the groups of edges i and j, whose parameters are ``at``, with weighted particles.
-
-    Returns (move, values, sizes, k).
-    """
-    stays, m = PairMove(at[0], at[1], -1.0), len(weights)
+def draw_pair(rng, edges, x, weights, at, s, n, i, j, urn):
+    """Redraw the groups of edges i and j, whose parameters are ``at``, with weighted particles."""
+    stays, m, prior, k = PairMove(at[0], at[1], -1.0), len(weights), urn.prior, urn.k[0]
     p, q = (s[i] + 0.5) / (n + 1), (s[j] + 0.5) / (n + 1)
     p11, p10, p01, p00 = _agreements(edges, x, weights, i, j, min(m, _N_LOOKED_AT))
     if abs(screened_correlation(p11, p10, p01, p00, p, q)) < _CORRELATED:
-        return stays, values, sizes, k
+        return stays
     if m > _N_LOOKED_AT:
         p11, p10, p01, p00 = _agreements(edges, x, weights, i, j, m)
-    old_i, old_j = groups[i], groups[j]
-    for old in (old_i, old_j):
-        if old >= 0:
-            sizes[old] -= 1
+    old_i, old_j = urn.groups[i], urn.groups[j]
+    take_out(urn, i)
+    take_out(urn, j)
     offered, weight, label = np.empty(k + 3), np.empty(k + 3), np.full(k + 3, _NEW)
     n_offered = 0
     for c in range(k):
-        if sizes[c] > 0:
-            offered[n_offered], weight[n_offered], label[n_offered] = values[c], sizes[c], c
+        if urn.sizes[c] > 0:
+            offered[n_offered], weight[n_offered], label[n_offered] = urn.values[c], urn.sizes[c], c
             n_offered += 1
     for slot in range(2):
         c = old_i if slot == 0 else old_j
-        alone = c >= 0 and sizes[c] == 0 and (slot == 0 or old_i != old_j)
-        offered[n_offered + slot] = values[c] if alone else logit_beta_variate(rng, prior.a, prior.b)
+        alone = c >= 0 and urn.sizes[c] == 0 and (slot == 0 or old_i != old_j)
+        offered[n_offered + slot] = urn.values[c] if alone else logit_beta_variate(rng, prior.a, prior.b)
         weight[n_offered + slot] = 0.5 * prior.alpha
     offered[n_offered + 2], weight[n_offered + 2], label[n_offered + 2] = 0.0, 1.0, ABSENT
     shares, noise = (p11, p10, p01, p00), n / n_effective(weights)
     g, h = _draw_pair(rng, offered, weight, n_offered, prior, at, s[i], s[j], n, noise, shares)
-    values, sizes, k, label[g] = _join(i, g, offered, label, groups, values, sizes, k)
-    values, sizes, k, label[h] = _join(j, h, offered, label, groups, values, sizes, k)
+    for e, choice in ((i, g), (j, h)):  # both may be in the same new group
+        if label[choice] == _NEW:
+            label[choice] = open_group(urn, offered[choice])
+        put(urn, e, label[choice])
     if offered[g] == at[0] and offered[h] == at[1]:
-        return stays, values, sizes, k
+        return stays
     change_i, change_j = offered[g] - at[0], offered[h] - at[1]
     total = p11 + p10 + p01 + p00
     mean = (p11 + p10) / total * change_i + (p11 + p01) / total * change_j
     square = (p11 * (change_i + change_j) ** 2 + p10 * change_i**2 + p01 * change_j**2) / total
-    return PairMove(offered[g], offered[h], max(0.0, square - mean * mean)), values, sizes, k
+    return PairMove(offered[g], offered[h], max(0.0, square - mean * mean))
 
 
 @strict_leaf
-def scan_pairs(rng, graph, unpacked, data, order, groups, values, sizes, k):
-    """Reassign each edge in ``order`` together with one near it. Returns (values, sizes, k)."""
-    s, n, theta, prior, weights = data.successes, data.n, unpacked.theta, data.edges, unpacked.weights
+def scan_pairs(rng, graph, unpacked, successes, n, order, urn):
+    """Reassign each edge in ``order`` together with one near it."""
+    theta = unpacked.theta
     for i in order:
         j = near_edge(rng, graph, i)
         if j < 0:
             continue
         at = theta[i], theta[j]
-        moved, values, sizes, k = draw_pair(
-            rng, graph.edges, unpacked.x, weights, at, s, n, prior, i, j, groups, values, sizes, k
-        )
+        moved = draw_pair(rng, graph.edges, unpacked.x, unpacked.weights, at, successes, n, i, j, urn)
         if moved.spread < 0:
             continue
         for e, value in ((i, moved.first), (j, moved.second)):
@@ -172,7 +168,6 @@ def scan_pairs(rng, graph, unpacked, data, order, groups, values, sizes, k):
         if n * moved.spread > MATERIAL**2:
             for turn in range(N_FLIPS):
                 flip_near(rng, graph, unpacked, i if turn % 2 else j)
-    return values, sizes, k
 
 
 @strict_leaf
@@ -241,15 +236,3 @@ def _likely(log_prior, offered, theta_i, theta_j, s_i, s_j, n, constant, slope, 
         for h in range(size):
             table[g, h] = exp(table[g, h] - top) if table[g, h] > top - _DROP else 0.0
     return table
-
-
-@strict_leaf
-def _join(i, g, offered, label, groups, values, sizes, k):
-    """Put edge i into choice g, which may be a new group."""
-    c = label[g]
-    if c == _NEW:
-        values, sizes, c, k = open_group(offered[g], values, sizes, k)
-    groups[i] = c
-    if c != ABSENT:
-        sizes[c] += 1
-    return values, sizes, k, c

@@ -80,8 +80,8 @@ def _has_rare_state(row, m):
 
 
 @strict_leaf
-def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k, prior):
-    """Reassign the nodes in ``order`` to groups that share the fields of all states; return (values, sizes, k).
+def scan_fields(rng, graph, unpacked, order, counts, n, urn):
+    """Reassign the nodes in ``order`` to groups that share the fields of all states.
 
     Particles are weighted by the moves made, and redrawn node by node at the end, as in `draw_fields`.
     """
@@ -106,11 +106,11 @@ def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k
             weights[:] = 1.0
             turns += 1
         nu = np.log(share[1:] / share[0]) - unpacked.field[i, 1:]
-        conditional = OnePotential(counts[i], n, nu, prior.precision, prior.log_constant)
-        noise = n * square / (total * total)
-        values, sizes, k = reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, prior)
-        copy_to(change[1:], values[groups[i]] - unpacked.field[i, 1:])
-        copy_to(unpacked.field[i, 1:], values[groups[i]])
+        conditional = OnePotential(counts[i], n, nu, urn.prior.precision, urn.prior.log_constant)
+        reassign_potential(rng, i, conditional, n * square / (total * total), urn)
+        value = urn.values[urn.groups[i]]
+        copy_to(change[1:], value - unpacked.field[i, 1:])
+        copy_to(unpacked.field[i, 1:], value)
         factor = np.exp(change)
         for p in range(n_particles):
             weights[p] *= factor[row[p]]
@@ -123,15 +123,14 @@ def scan_fields(rng, graph, unpacked, order, counts, n, groups, values, sizes, k
                 share[y] = state_share(unpacked, i, y)
                 noise = max(noise, n / n_particles * _between(unpacked, np.arange(m) == y))
             nu = np.log(share[1:] / share[0]) - unpacked.field[i, 1:]
-            conditional = OnePotential(counts[i], n, nu, prior.precision, prior.log_constant)
-            values, sizes, k = reassign_potential(rng, i, conditional, noise, groups, values, sizes, k, prior)
-            copy_to(unpacked.field[i, 1:], values[groups[i]])
+            conditional = OnePotential(counts[i], n, nu, urn.prior.precision, urn.prior.log_constant)
+            reassign_potential(rng, i, conditional, noise, urn)
+            copy_to(unpacked.field[i, 1:], urn.values[urn.groups[i]])
             weigh_node(graph, unpacked, i)
             redraw_node(unpacked, i)
     for i in order:
         weigh_node(graph, unpacked, i)
         redraw_node(unpacked, i)
-    return values, sizes, k
 
 
 @strict_leaf
