@@ -334,17 +334,40 @@ def test_a_leaf_calls_no_machine_code_of_others(decorator, own, write):
 
 STRICT = (
     "from numba import njit\nfrom bayesmrf.compiled import leaf, strict_leaf\n\n"
-    "@DECORATOR\ndef missing(x):\n    return x != x\n\n@leaf\ndef calls(x):\n    return missing(x)\n"
+    "@INNER\ndef missing(x):\n    return x != x\n\n@OUTER\ndef calls(x):\n    return missing(x)\n"
 )
 
 
-@pytest.mark.parametrize(("decorator", "right"), [("strict_leaf", True), ("njit", False)])
-def test_a_strict_leaf_is_strict_in_any_leaf(decorator, right, write):
+@pytest.mark.parametrize(
+    ("inner", "outer", "right"),
+    [("strict_leaf", "leaf", True), ("njit", "leaf", True), ("njit", "njit(fastmath=True)", False)],
+)
+def test_a_strict_leaf_is_strict_in_any_leaf(inner, outer, right, write):
     """Also if it is compiled for one with fastmath first, which takes no number for missing; the control is numba."""
-    module = write("made_here_strict", STRICT.replace("DECORATOR", decorator))
+    module = write("made_here_strict", STRICT.replace("INNER", inner).replace("OUTER", outer))
     assert module.calls(np.nan) == right
     assert not module.calls(1.0)
     assert module.missing(np.nan) == right
+
+
+POWERS = (
+    "from numba import njit\nfrom bayesmrf.compiled import leaf, strict_leaf\n\n"
+    "@FAST\ndef fast(x):\n    return x**7\n\n@STRICT\ndef strict(x):\n    return x**7\n"
+)
+
+
+@pytest.mark.parametrize("first", ["fast", "strict"])
+@pytest.mark.parametrize(
+    ("fast", "strict", "own"), [("leaf", "strict_leaf", True), ("njit(fastmath=True)", "njit", False)]
+)
+def test_functions_of_numba_have_the_fastmath_of_their_leaf(fast, strict, own, first, write):
+    """Whatever was compiled first: else draws would depend on it. numba has one power for all, the control."""
+    module = write(f"made_here_powers_{first}", POWERS.replace("FAST", fast).replace("STRICT", strict))
+    for name in (first, "fast", "strict"):
+        assert getattr(module, name)(2.0) == 128
+    is_fast = {name: "fmul fast" in next(iter(getattr(module, name).inspect_llvm().values()))
+               for name in ("fast", "strict")}  # fmt: skip
+    assert (is_fast == {"fast": True, "strict": False}) == own
 
 
 PARTS = (

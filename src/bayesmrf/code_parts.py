@@ -16,7 +16,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from llvmlite.binding import Linkage, parse_bitcode
 from numba.core import sigutils
@@ -68,7 +68,21 @@ def _link(module: Any, old: Linkage, new: Linkage) -> None:
 
 
 class LeafCompiler(Compiler):
-    """Compile a leaf, or a part of one."""
+    """Compile a leaf, or a part of one.
+
+    numba compiles its own functions that a leaf calls, such as powers and sums of arrays, and what
+    `numba.extending.overload` chooses, once in a process: with the fastmath of the leaf that calls them first. Draws
+    would depend on what was compiled before. Here functions of numba are compiled once for leaves with fastmath and
+    once for those without, and what it dispatches, without.
+    """
+
+    _internal: ClassVar[dict[bool, dict[Any, Any]]] = {True: {}, False: {}}  # functions of numba, by fastmath
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)  # the context has the fastmath of the leaf now
+        self.state.targetctx.cached_internal_func = self._internal[bool(self.state.flags.fastmath)]
+        self.state.flags = self.state.flags.copy()
+        self.state.flags.fastmath = False
 
     def define_pipelines(self) -> Any:
         """Return numba's passes, whose result is our kind of code."""
