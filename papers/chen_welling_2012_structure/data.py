@@ -137,13 +137,14 @@ def windows(states: np.ndarray, shape: tuple[int, int], rng: np.random.Generator
 
 @lru_cache(maxsize=1)
 def patches() -> tuple[np.ndarray, np.ndarray]:
-    """Load MNIST training and test images: 14 x 14 by means over 2 x 2 pixels, on above 50, the central 12 x 9 pixels.
+    """Load MNIST training and test images: pixels above 50 are on; then 14 x 14, the central 12 x 9 pixels.
 
-    Of the two central positions (nine columns of fourteen) the one whose least variable pixel varies more is used; in
+    A pixel of the smaller image is on where at least two of its four are: the paper does not say how it resizes binary
+    images. Of the two central positions (nine columns of fourteen) the one whose least variable pixel varies more is used; in
     it the mean of every pixel is in [1e-4, 1 - 1e-4].
     """
     train, _, test, _ = datasets.mnist()
-    small = [x.reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)) > GREY for x in (train, test)]
+    small = [(x > GREY).reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)) >= 0.5 for x in (train, test)]
     mean = small[0].mean(axis=0)
     rim = np.minimum(mean, 1 - mean)
     first = max((2, 3), key=lambda c: rim[1 : 1 + N_ROWS, c : c + N_COLUMNS].min())
