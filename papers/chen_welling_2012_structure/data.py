@@ -140,8 +140,8 @@ def patches() -> tuple[np.ndarray, np.ndarray]:
     """Load MNIST training and test images: pixels above 50 are on; then 14 x 14, the central 12 x 9 pixels.
 
     A pixel of the smaller image is on where at least two of its four are: the paper does not say how it resizes binary
-    images. Of the two central positions (nine columns of fourteen) the one whose least variable pixel varies more is used; in
-    it the mean of every pixel is in [1e-4, 1 - 1e-4].
+    images. Of the two central positions (nine columns of fourteen) the one whose least variable pixel varies more is
+    used; in it the mean of every pixel is in [1e-4, 1 - 1e-4].
     """
     train, _, test, _ = datasets.mnist()
     small = [(x > GREY).reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)) >= 0.5 for x in (train, test)]
