@@ -127,7 +127,8 @@ def mean_of(log_terms: np.ndarray, chains: bool = True, log_square: float = -np.
     mean = log_mean(log_terms)
     terms = np.exp(log_terms - mean)
     n = mean_ess(terms) if chains else float(terms.size)
-    variance = max(terms.var(), np.exp(log_square - 2 * mean) - 1)
+    with np.errstate(over="ignore"):  # no effective terms then
+        variance = max(terms.var(), np.exp(log_square - 2 * mean) - 1)
     return mean, float(variance / n), float(min(float(terms.size), n) / (1 + variance))
 
 
