@@ -11,10 +11,11 @@ import pytest
 import xarray as xr
 from scipy.special import expit
 
-from bayesmrf import SpikeSlabMRF, graphs, results, store
+from bayesmrf import BayesianMRF, GroupedMRF, SpikeSlabMRF, graphs, results, store
 from bayesmrf.errors import StoreError
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.run import sample
+from tests import oracle
 
 
 class State(NamedTuple):
@@ -342,3 +343,21 @@ def test_arviz_does_not_take_the_likelihood_of_all_data_for_that_of_an_observati
     assert "log_likelihood" not in tree["sample_stats"]
     with pytest.raises(Exception, match=r"log.likelihood"):
         arviz_stats.loo(tree)
+
+
+@pytest.mark.parametrize("estimator", [SpikeSlabMRF, BayesianMRF, GroupedMRF])
+def test_the_likelihood_of_drawn_values_is_not_that_of_the_data(estimator, rng):
+    """It is that of the data where none is missing, by enumeration; otherwise it has another name."""
+    x = rng.integers(0, 2, (40, 3)).astype(float)
+    est = estimator(n_draws=20, n_warmup=10, progress=False, random_state=0, n_chains=1)
+    tree = est.fit(x).posterior_
+    states = oracle.all_states(3)
+    features = np.array([est._model().statistics(s[None]) for s in states])
+    log_p = features @ tree["posterior"]["theta"].values[0].T
+    log_p -= np.logaddexp.reduce(log_p, axis=0)
+    total = log_p[oracle.state_numbers(x)].sum(axis=0)
+    np.testing.assert_allclose(tree["sample_stats"]["total_log_likelihood"].values[0], total)
+    x[:5, 0] = np.nan
+    stats = est.fit(x).posterior_["sample_stats"]
+    assert "completed_log_likelihood" in stats
+    assert "total_log_likelihood" not in stats

@@ -62,6 +62,7 @@ POSTERIOR = (
 )
 LABELS = ("groups", "field_groups")
 _STATS = {"log_likelihood": "total_log_likelihood"}  # ArviZ takes the first for values of each observation
+_COMPLETED = {"total_log_likelihood": "completed_log_likelihood"}  # where missing values were drawn
 _UNSEEN = ("ratio", "state", "most", "probability", "share")
 
 
@@ -163,6 +164,9 @@ def to_datatree(
 def add_missing(tree: xr.DataTree, missing: pd.DataFrame) -> None:
     """Add the probabilities of missing values as group ``posterior_predictive``, in place.
 
+    ``total_log_likelihood`` becomes ``completed_log_likelihood``: it is that of the table with the missing values that
+    were drawn in a step, not that of the observed ones.
+
     Parameters
     ----------
     tree : xarray.DataTree
@@ -178,6 +182,8 @@ def add_missing(tree: xr.DataTree, missing: pd.DataFrame) -> None:
             coords={c: ("value", missing[c].to_numpy()) for c in missing.columns.drop("probability")},
         )
     )
+    stats = tree["sample_stats"].to_dataset()
+    tree["sample_stats"] = xr.DataTree(stats.rename({old: _COMPLETED[old] for old in _COMPLETED if old in stats}))
 
 
 def add_mode_check(
