@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesmrf import datasets, graphs
@@ -232,6 +233,73 @@ def test_names_of_a_former_fit_are_forgotten(rng):
     for estimator in (SpikeSlabMRF(method="exact", **RUN), MaximumLikelihoodMRF(), RBM(n_hidden=1)):
         assert list(estimator.fit(pd.DataFrame(x, columns=list("abc"))).feature_names_in_) == list("abc")
         assert not hasattr(estimator.fit(x), "feature_names_in_")
+
+
+def two_states(rng):
+    return np.vstack([rng.integers(2, size=(40, 4)), np.eye(4, dtype=int), 1 - np.eye(4, dtype=int)])
+
+
+REFITS = {
+    "edges that exist": (
+        GroupedMRF(candidates="complete", fields="grouped", **RUN),
+        {"candidates": None, "fields": True},
+    ),
+    "estimate without groups": (GroupedMRF(**RUN), {"candidates": "complete"}),
+    "agreement": (MaximumLikelihoodMRF(), {"model": "ising"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")  # few draws
+@pytest.mark.parametrize("name", REFITS)
+def test_a_former_fit_is_forgotten(name, rng):
+    """Inclusions of a former fit removed edges of ``graph_`` and of the score at the mean."""
+    X = two_states(rng)
+    est, changed = clone(REFITS[name][0]).fit(X), REFITS[name][1]
+    before = set(vars(est))
+    again, new = est.set_params(**changed).fit(X), clone(est).set_params(**changed).fit(X)
+    assert vars(again).keys() == vars(new).keys()
+    assert before - vars(new).keys()  # something was left
+    assert again.score(X, average="mean") == new.score(X, average="mean")
+    assert nx.utils.graphs_equal(again.graph_, new.graph_)
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_a_fit_that_is_stopped_leaves_no_results_of_other_data(rng):
+    """The next data may be in another coding or order, in which old draws would be wrong; control: the same data."""
+    X = two_states(rng)
+    est = BayesianMRF(**RUN).fit(X)
+    est.score(X)
+    with pytest.raises(OptionError, match="ties must be"):
+        est.set_params(ties="none").fit(2 * X[:, ::-1] - 1)
+    with pytest.raises(NotFittedError):
+        est.score(X)
+    machine = RBM(n_hidden=1, n_steps=5).fit(X)
+    machine.score(X)
+    with pytest.raises(DataError):
+        machine.fit(X + 1)
+    with pytest.raises(NotFittedError):
+        machine.score(X)
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+@pytest.mark.parametrize(
+    ("estimator", "changed"),
+    [
+        (BayesianMRF(**RUN), {"model": "ising"}),
+        (SpikeSlabMRF(method="exact", **RUN), {"model": "agreement"}),
+        (GroupedMRF(**RUN), {"fields": False}),
+        (MaximumLikelihoodMRF(), {"model": "boltzmann"}),
+    ],
+)
+def test_parameters_that_are_set_later_do_not_change_the_model_of_theta(estimator, changed, rng):
+    """Until the next fit."""
+    X = two_states(rng)
+    est = clone(estimator).fit(X)
+    known = est.score(X), est.feature_names_.tolist(), est.sample(5, random_state=0).tolist()
+    est.set_params(**changed)
+    est._log_z = {}
+    assert known == (est.score(X), est.feature_names_.tolist(), est.sample(5, random_state=0).tolist())
+    assert est.fit(X).feature_names_.tolist() != known[1] or est.score(X) != known[0]
 
 
 def test_learn_graph_by_number(rng):

@@ -20,9 +20,8 @@ def text_names(X: Any) -> np.ndarray | None:
 
 
 def record_columns(estimator: Any, X: Any, n_columns: int) -> None:
-    """Set ``n_features_in_``, and ``feature_names_in_`` if all names are texts; those of a former fit are removed."""
+    """Set ``n_features_in_``, and ``feature_names_in_`` if all names are texts."""
     estimator.n_features_in_ = n_columns
-    vars(estimator).pop("feature_names_in_", None)
     if (names := text_names(X)) is not None:
         estimator.feature_names_in_ = names
 

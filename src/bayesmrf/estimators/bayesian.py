@@ -190,7 +190,7 @@ class BayesianMRF(ParameterPosterior):
         return self
 
     def check(self, X: Any, sample_weight: Any = None) -> None:
-        """Raise the errors that `fit` raises before its first draw."""
+        """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, sample_weight)
 
     def _prepare(self, X: Any, sample_weight: Any) -> _Prepared:

@@ -21,6 +21,7 @@ from ..names import quoted
 from ..ordered_levels import MOST_LEVELS
 from ..sample_weight import check_weights
 from ..states import levels_of, to_numbers
+from .fitted import Fitted
 from .option_objects import OptionObjects
 
 _log = logging.getLogger(__name__)
@@ -135,10 +136,11 @@ def choose_model(X: Any, yes_no: str) -> str:
     return yes_no if ordered_column(X) is None else "ordinal"
 
 
-class ChosenModel(OptionObjects):
+class ChosenModel(Fitted, OptionObjects):
     """Estimators of several models. "auto" is "ordinal" for data with ordered levels, else a model of yes/no nodes.
 
-    ``model_`` is the name of the model that was fitted.
+    ``model_`` is the name of the model that was fitted. It stays the model of ``theta_`` until the next fit, whatever
+    the parameters are set to.
     """
 
     yes_no: ClassVar[str] = "boltzmann"
@@ -146,13 +148,15 @@ class ChosenModel(OptionObjects):
     fields: Any = True
     _graph: Graph
     _coding: Any
+    _family: Any
+    _has_fields: bool
     model_: str
 
     def _model(self, graph: Graph | None = None) -> Any:
         """Return the model on a graph, or on that of the data."""
         levels = [levels_of(self._coding, i) for i in range(self._graph.n_nodes)]
         sizes = tuple(map(len, levels))
-        model = self.object("model").on(graph or self._graph, sizes, bool(self.fields))
+        model = self._family.on(graph or self._graph, sizes, self._has_fields)
         if not isinstance(model, ManyStateModel) or tuple(model.used.sum(axis=1)) != sizes:
             return model  # or a callable's, with states that the data do not have
         return replace(model, state_names=tuple(map(_texts, levels)))
@@ -162,14 +166,15 @@ class ChosenModel(OptionObjects):
         return isinstance(self.model, str) and self.model == AUTO
 
     def _choose_model(self, X: Any, sample_weight: Any = None) -> None:
-        """Choose the model by the data, if it is "auto", and say so in the log."""
-        if not self._chooses:
-            return
-        column = ordered_column(X)
-        self.model_ = self.yes_no if column is None else "ordinal"
-        if column is not None:
-            _warn_of_stray_levels(X, sample_weight)
-            _log.info("The model is ordinal, as column %s has more than two ordered levels.", quoted(column))
+        """Forget a former fit, choose the model by the data if it is "auto", and say so in the log."""
+        self._forget()
+        if self._chooses:
+            column = ordered_column(X)
+            self.model_ = self.yes_no if column is None else "ordinal"
+            if column is not None:
+                _warn_of_stray_levels(X, sample_weight)
+                _log.info("The model is ordinal, as column %s has more than two ordered levels.", quoted(column))
+        self._family, self._has_fields = self.object("model"), bool(self.fields)
 
     def object(self, name: str) -> Any:
         """Return the value of a parameter as an object; of the model "auto", the one that was chosen."""

@@ -218,7 +218,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         return self
 
     def check(self, X: Any, groups: Any = None, sample_weight: Any = None) -> None:
-        """Raise the errors that `fit` raises before its first draw."""
+        """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, groups, sample_weight)
 
     def _prepare(

@@ -142,7 +142,7 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
     if not field.n_features:
         raise OptionError("model must have parameters, but no edge has an inclusion above 0.5 and there are no node "
                           f"fields; fit it with {argument('fields', True)}.")  # fmt: skip
-    shared = model.field_groups_ if model.fields == "grouped" else None
+    shared = vars(model).get("field_groups_")
     target = _field(field, states, prior or Normal(), coding, model.groups_[there], shared)
     return target, _remark(states, model.graph, f"{what} were" if seen else "")
 

@@ -33,6 +33,7 @@ from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Normal
 from ..samplers.swendsen_wang import SwendsenWang
 from .base import RunOptions, central, hidden_probabilities, run_seed, sample_posterior
+from .fitted import Fitted
 from .option_objects import OptionObjects
 from .starts import uncorrected_epsilon
 
@@ -45,7 +46,7 @@ _N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are c
 
 
 @dataclass(eq=False, repr=False)
-class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
+class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
     """Labels of points, some observed and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
 
     The posterior is over the logarithms of the length scales, sigma_k for each coordinate; predictions are averages
@@ -110,6 +111,7 @@ class LabelFieldMRF(RunOptions, OptionObjects, BaseEstimator):
             If points are not finite numbers, or there are not two classes.
         """
         check_params(self)
+        self._forget()
         points, names, labels = self._read(X, y)
         field = LabelField(points, names)
         self._warn_of_scale(field)

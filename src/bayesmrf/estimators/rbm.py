@@ -21,6 +21,7 @@ from ..options import check, check_params
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from ..states import States, check_states, decode
+from .fitted import Fitted
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within seconds
 _QUICK = 2**22  # terms of this sum times units on the larger side, up to which `fit` has the time for it
@@ -31,7 +32,7 @@ _FAR, _SURE = 0.1, 6.0  # difference of a column's means in data and model that 
 
 
 @dataclass(eq=False, repr=False)
-class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Restricted Boltzmann machine by persistent contrastive divergence (Tieleman 2008).
 
     Both kinds of units are in {0, 1}: p(x, z) ~ exp(z' W x + beta' z + alpha' x). The API is that of scikit-learn's
@@ -165,6 +166,7 @@ class RBM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _start(self, X: Any, sample_weight: Any = None) -> States:
         """Check X and the options, and initialise."""
         check_params(self)
+        self._forget()
         states = check_states(X, sample_weight)
         record_columns(self, X, len(states.names))
         self._names, self._coding = states.names, states.coding
