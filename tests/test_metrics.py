@@ -72,6 +72,19 @@ def test_measures_want_states_numbered_from_0():
     assert np.isfinite(metrics.conditional_log_probability(model, theta[None], given, [0])).all()
 
 
+def test_states_that_a_node_does_not_have_are_refused(rng):
+    """Nodes have two, four and three categories; control: states that they have."""
+    model, rows = Ordinal(TRIPLE, 4, sizes=(2, 4, 3)), np.array([[1, 3, 2], [0, 2, 1]])
+    theta, engine = rng.normal(size=model.n_features), Enumeration()
+    for of in (
+        lambda x: metrics.log_likelihood(model, theta, x, engine),
+        lambda x: metrics.conditional_log_probability(model, theta[None], x, [1]),
+    ):
+        assert np.isfinite(of(rows)).all()
+        with pytest.raises(DataError, match="states must be an integer from 0 to 2 in column 2, got 3"):
+            of(np.array([[1, 3, 3]]))
+
+
 def test_measures_of_groupings_are_here():
     assert metrics.vi_difference is partitions.vi_difference
     assert metrics.variation_of_information is partitions.variation_of_information

@@ -6,8 +6,9 @@ import pytest
 import xarray as xr
 from rich.console import Console
 
-from bayesmrf import BayesianMRF, GroupedMRF, results
+from bayesmrf import BayesianMRF, GroupedMRF, graphs, results
 from bayesmrf.cli.show import show
+from bayesmrf.errors import OptionError
 from bayesmrf.models.ising import Ising
 from bayesmrf.partitions import canonical, credible_ball, expected_vi, variation_of_information
 from bayesmrf.priors import Beta, DirichletProcess, LogisticBeta, Normal, WeightsAndBiases
@@ -106,13 +107,20 @@ def test_groups_of_fields_of_many_states(rng, capsys, tmp_path):
     assert "The field h of a state" in text
 
 
-def test_strength_is_that_of_the_estimator(rng):
+@pytest.mark.parametrize("ties", [None, "edges"])
+def test_strength_is_that_of_the_estimator(ties, rng):
+    """Also where edges share a parameter."""
     X = rng.integers(0, 2, (40, 4))
-    est = BayesianMRF(graph=[(0, 1), (1, 2)], n_draws=30, n_warmup=5, n_chains=2, progress=False).fit(X)
+    est = BayesianMRF(graph=[(0, 1), (1, 2)], ties=ties, n_draws=30, n_warmup=5, n_chains=2, progress=False).fit(X)
     draws = est.strength()
     table = ParameterSummary(est.posterior_).strength_table.set_index("node")
     np.testing.assert_allclose(table["strength"][list("0123")], draws.mean(["chain", "draw"]))
     np.testing.assert_allclose(table["upper"][list("0123")], draws.quantile(0.95, ["chain", "draw"]))
+    draws_of_theta = est.posterior_["posterior"].to_dataset()
+    features = [f"my {name}" for name in est.feature_names_]
+    tree = est.posterior_.assign({"posterior": xr.DataTree(draws_of_theta.assign_coords(feature=features))})
+    with pytest.raises(OptionError, match="model must be one with a parameter for each edge"):
+        _ = ParameterSummary(tree).strength_table
 
 
 def test_comparison_in_the_sds_of_the_first(rng):
@@ -130,6 +138,19 @@ def test_comparison_in_the_sds_of_the_first(rng):
     assert row["farthest"] == "a – d"
     assert row["ess_per_second"] == pytest.approx(table["ess_per_second"]["a"] * 1.5 / 3, rel=1e-6)
     assert table["r_hat"].between(0.9, 1.1).all()
+
+
+def test_comparison_of_edges_in_another_order(rng):
+    graph = graphs.complete(4, tuple("abcd"))
+    a, order = parameter_tree(rng, graph), np.array([4, 2, 0, 5, 1, 3])
+    b = parameter_tree(rng, graphs.Graph(4, graph.edges[order], graph.names))
+    b["posterior"]["theta"][...] = a["posterior"]["theta"].values[..., [*order, 6, 7, 8, 9]]
+    b["posterior"]["theta"][..., 1] += 1.0
+    table = compare({"a": a, "b": b})
+    assert table["farthest"].tolist() == ["a – b", "a – d"]
+    assert table["median"].tolist() == [0, 0]
+    with pytest.raises(OptionError, match="of the same parameters, but 'a-c' is not in all of them"):
+        compare({"a": a, "b": parameter_tree(rng, graphs.Graph(4, graph.edges[[0, 2, 3, 4, 5]], graph.names))})
 
 
 @pytest.mark.parametrize(

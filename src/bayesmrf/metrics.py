@@ -10,7 +10,7 @@ import numpy as np
 from .base import LOG_Z, InferenceEngine, Kind, Model
 from .errors import DataError, OptionError
 from .inference.pseudo_likelihood import value_and_scores
-from .models.categorical import binary_form, many_state_form
+from .models.categorical import binary_form, many_state_form, sizes_of
 from .models.pairwise import log_potential
 from .partitions import expected_vi, variation_of_information, vi_difference
 from .states import check_codes
@@ -59,7 +59,7 @@ def conditional_log_probability(
     ----------
     model : Model
     thetas : (n_parameters, n_features) array
-    states : (n_samples, n_nodes) array in {0, ..., m - 1}
+    states : (n_samples, n_nodes) array in {0, ..., m_i - 1}
         The values of the group are ignored.
     group : sequence of int
         Nodes; their joint state number s has the first node in its highest digit.
@@ -70,7 +70,7 @@ def conditional_log_probability(
     """
     nodes, m = np.asarray(group), model.n_states
     g, others = len(nodes), np.setdiff1d(np.arange(model.graph.n_nodes), nodes)
-    check_codes(states[:, others], m)
+    check_codes(np.where(np.isin(np.arange(model.graph.n_nodes), nodes), 0, states), sizes_of(model))
     inner = np.array(np.unravel_index(np.arange(m**g), (m,) * g)).T
     total = np.full((len(states), m**g), -np.inf)
     for theta in thetas:
@@ -103,7 +103,7 @@ def log_likelihood(
         The model.
     theta : (n_features,) array
         Its natural parameters.
-    states : (n_samples, n_nodes) array in {0, 1}
+    states : (n_samples, n_nodes) array in {0, ..., m_i - 1}
         For example test data.
     engine : Engine
         Must compute ``log_z`` exactly (enumeration, elimination).

@@ -119,8 +119,10 @@ def decode(values: np.ndarray, coding: Coding) -> np.ndarray:
     return np.take(CODINGS[coding] if isinstance(coding, str) else coding, values)
 
 
-def check_codes(states: np.ndarray, n_states: int) -> None:
+def check_codes(states: np.ndarray, n_states: int | np.ndarray) -> None:
     """Refuse states (n_samples, n_nodes) that are not the numbers 0, ..., ``n_states`` - 1.
+
+    ``n_states`` may be a number for each node.
 
     Raises
     ------
@@ -131,8 +133,11 @@ def check_codes(states: np.ndarray, n_states: int) -> None:
     if states.dtype.kind == "f":
         wrong |= ~(states == np.floor(states))  # NaN, too
     if wrong.any():
-        expected = "0 or 1 in each cell" if n_states == 2 else f"an integer from 0 to {n_states - 1} in each cell"
-        raise DataError(option="states", got=states[wrong][0], expected=expected, remedy="number states from 0")
+        row, node = np.argwhere(wrong)[0]
+        most = np.broadcast_to(n_states, states.shape[1])[node] - 1
+        cell = "each cell" if np.all(np.equal(n_states, most + 1)) else f"column {node}"
+        expected = f"0 or 1 in {cell}" if most == 1 else f"an integer from 0 to {most} in {cell}"
+        raise DataError(option="states", got=states[row, node], expected=expected, remedy="number states from 0")
 
 
 def check_states(

@@ -220,3 +220,9 @@ class ManyStateModel(Checked):
 
     def _features(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
         return np.concatenate([edge.ravel(), node[:, 1:].ravel()]) if self.fields else edge.ravel()
+
+
+def sizes_of(model: Any) -> np.ndarray:
+    """Return the number of states of each node, (n_nodes,)."""
+    own = isinstance(model, ManyStateModel)
+    return np.array(model.used.sum(axis=1) if own else np.full(model.graph.n_nodes, model.n_states))

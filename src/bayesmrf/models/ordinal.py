@@ -11,7 +11,8 @@ from scipy.special import expit
 
 from ..base import TABLES
 from ..errors import OptionError
-from .categorical import NEVER, Categorical, ManyStateModel, categorical, node_statistics
+from ..states import check_codes
+from .categorical import NEVER, Categorical, ManyStateModel, categorical, node_statistics, sizes_of
 
 LINEAR, QUADRATIC = -1, -2  # in `Ordinal.node_states`: x, and (x - r)^2 - r^2
 
@@ -166,7 +167,8 @@ class Ordinal(ManyStateModel):
         return np.hstack([x[:, u] * x[:, v], self.node_features[np.arange(len(nodes)), states[:, nodes]]])
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
+        """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m_i - 1}."""
+        check_codes(states, sizes_of(self))
         shares = node_statistics(states, self.n_states, weights)
         w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
         x, (u, v) = self.score[states], self.graph.edges.T

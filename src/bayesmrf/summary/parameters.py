@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import OptionError
 from ..graphs import edge_names
 from ..inference.registry import ROWS
 from ..kernels import KERNELS
-from ..names import shown
+from ..names import quoted, shown
 from .base import Summary, intervals, logit_of_beta, plain
 
 if TYPE_CHECKING:
@@ -56,11 +57,13 @@ class ParameterSummary(Summary):
     @property
     def n_weights(self) -> int:
         """Number of parameters of single edges: one per edge, or none if edges share parameters."""
-        if self.drawn_as == "phi":
-            return 0
+        return self.n_edges if self.drawn_as == "theta" and self._has_weights else 0
+
+    @property
+    def _has_weights(self) -> bool:
+        """Whether theta begins with a parameter for each edge, which edges may share."""
         own = [str(f) for f in self["posterior"]["feature"].values[: self.n_edges]]
-        names = [str(n) for n in self["constant_data"]["node"].values]
-        return self.n_edges if own == edge_names(names, self.ends) else 0
+        return own == edge_names([str(n) for n in self["constant_data"]["node"].values], self.ends)
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -97,9 +100,12 @@ class ParameterSummary(Summary):
         """Strength centrality (the sum of the absolute parameters of its edges) of each node, with 90 % interval."""
         import pandas as pd
 
+        if not self._has_weights:
+            got, expected = self.attrs.get("model", "unknown"), "one with a parameter for each edge"
+            raise OptionError(option="model", got=got, expected=expected, remedy="take `statistic` of the estimator")
         theta = self.stacked("theta")
         draws = np.zeros((len(theta), len(self.names)))
-        for c, ends in enumerate(self.ends[: self.n_weights]):
+        for c, ends in enumerate(self.ends):
             draws[:, ends] += np.abs(theta[:, [c]])
         low, high = intervals(draws)
         found = pd.DataFrame({"node": self.names, "strength": draws.mean(axis=0), "lower": low, "upper": high})
@@ -195,14 +201,21 @@ def compare(trees: Mapping[str, Any]) -> pd.DataFrame:
     first = next(iter(summaries.values())).table
     rows = {}
     for name, s in summaries.items():
-        distance = ((s.table["mean"] - first["mean"]) / first["sd"]).abs()
+        if set(s.table.index) != set(first.index):
+            lacking = quoted(str(s.table.index.symmetric_difference(first.index)[0]))
+            raise OptionError(
+                f"trees must be posteriors of the same parameters, but {lacking} is not in all of them; give runs of "
+                "one model on one graph."
+            )
+        own = s.table.loc[first.index]
+        distance = ((own["mean"] - first["mean"]) / first["sd"]).abs()
         seconds = float(s.attrs["run_time"])
         rows[name] = {
             "kind": s.kind,
-            "farthest": s.table["label"].iloc[int(distance.to_numpy().argmax())],
+            "farthest": own["label"].iloc[int(distance.to_numpy().argmax())],
             "largest": distance.max(),
             "median": distance.median(),
-            "sd_ratio": (s.table["sd"] / first["sd"]).median(),
+            "sd_ratio": (own["sd"] / first["sd"]).median(),
             "ess_per_second": s.diagnostics["ess_bulk"].min() / seconds,
             "r_hat": s.diagnostics["r_hat"].max(),
             "run_time": seconds,
