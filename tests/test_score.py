@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from bayesmrf import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, graphs, metrics
+from bayesmrf import RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, graphs, metrics
 from bayesmrf.errors import ApproximateScoreWarning, ConvergenceWarning
 from bayesmrf.estimators import normaliser, predictive
 from bayesmrf.inference.elimination.two_states import Elimination, cost
@@ -75,7 +75,6 @@ def test_scores_warn_where_few_draws_count(rng):
     for _ in range(200):
         strength = np.where(rng.random(draws.shape[:2]) < 0.1, 2.0, -8.0)
         draws[:] = np.stack([strength, *np.zeros((2, *strength.shape))], axis=-1)
-        est._log_z = {}
         each, error, of_mean = est._log_predictive(np.array([[1, 1], [0, 0]]), "bayes")
         sets.append((each[0], error[0], each.mean(), of_mean[0]))
     row, error, mean, of_mean = np.array(sets).T
@@ -89,7 +88,6 @@ def test_scores_warn_where_few_draws_count(rng):
     with pytest.warns(ApproximateScoreWarning, match=r"^the score has a standard error.*average='mean'"):
         est.score(rare)
     draws[:] = 0.0  # control: equal draws have no error
-    est._log_z = {}
     assert max(est._log_predictive(rare, "bayes")[1:]) < 1e-12
     est.score(rare)
 
@@ -111,6 +109,25 @@ def test_the_score_is_averaged_over_draws(name, rng):
     assert est.score(X, sample_weight=weights) == pytest.approx(np.average(each, weights=weights))
     assert np.abs(est.score_samples(X, average="mean") - each).max() > 1e-3
     assert (est.score_kind_, est.log_z_error_) == ("log predictive", 0)
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")  # of a machine that was changed
+def test_log_z_is_that_of_the_draws_that_are_averaged(rng):
+    """Also where they were changed after a score: draws dropped, or theta_ set."""
+    X = rng.integers(0, 2, (30, 3))
+    est = BayesianMRF(**FEW).fit(X)
+    for average in ("bayes", "mean"):
+        est.score(X, average=average)
+    est.posterior_ = est.posterior_.isel(draw=slice(50, None))
+    est.theta_ = 2 * est.theta_
+    thetas = est.posterior_["posterior"]["theta"].values.reshape(100, -1)
+    np.testing.assert_allclose(est.score_samples(X), enumerated(est._model(), thetas, X), rtol=1e-9)
+    at = est.score_samples(X, average="mean")
+    np.testing.assert_allclose(at, enumerated(est._model(), est.theta_[None], X), rtol=1e-9)
+    machine = RBM(n_hidden=1, n_steps=5, random_state=0).fit(X)
+    machine.score(X)
+    machine.theta_ = machine.theta_ + 1
+    assert np.exp(machine.score_samples(np.array(list(product((0, 1), repeat=3))))).sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("kind", ["maximum likelihood", "boltzmann", "ising"])

@@ -39,7 +39,7 @@ class Predictive(Network, DensityMixin):
     random_state: Any
     _names: tuple[str, ...]
     _coding: Any
-    _log_z: dict[str, list[Normaliser]]
+    _log_z: dict[str, tuple[np.ndarray, list[Normaliser]]]
 
     def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:
         """Compute the mean log predictive density of an observation, in nats.
@@ -161,12 +161,15 @@ class Predictive(Network, DensityMixin):
         return [self._present(theta) for theta in self._components(average)]
 
     def _normalisers(self, average: str) -> list[Normaliser]:
-        """Compute log Z of each component, once."""
-        if average not in self._log_z:
-            fields = self._fields(average)
+        """Compute log Z of each component, once while the draws (or theta) are the same."""
+        thetas = self._components(average)
+        known, found = self._log_z.get(average, (np.empty(0), []))
+        if not np.array_equal(known, thetas):
+            fields = [self._present(theta) for theta in thetas]
             annealing = _ANNEALING if len(fields) > 1 else ()
-            self._log_z[average] = [normaliser(model, theta, *annealing) for model, theta in fields]
-        return self._log_z[average]
+            found = [normaliser(model, theta, *annealing) for model, theta in fields]
+            self._log_z[average] = thetas, found
+        return found
 
     def _log_predictive(
         self, values: np.ndarray, average: str, weights: np.ndarray | None = None

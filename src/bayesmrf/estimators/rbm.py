@@ -191,7 +191,7 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         w = self.model_.split(self.theta_)
         self.components_, self.intercept_visible_, self.intercept_hidden_ = w.weights, w.visible, w.hidden
         self._seed = int(self._rng.integers(2**63))
-        self._log_z: tuple[float, float] | None = None
+        self._log_z: tuple[np.ndarray, float, float] | None = None
 
     def _read(self, X: Any, sample_weight: Any = None) -> States:
         check_is_fitted(self)
@@ -255,21 +255,22 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     @property
     def log_z_(self) -> float:
         """Log of the normaliser."""
-        return self._normaliser()[0]
+        return self._normaliser()[1]
 
     @property
     def log_z_error_(self) -> float:
         """Standard error of `log_z_`; 0 if it is exact."""
-        return self._normaliser()[1]
+        return self._normaliser()[2]
 
-    def _normaliser(self) -> tuple[float, float]:
+    def _normaliser(self) -> tuple[np.ndarray, float, float]:
+        """Return theta, its log Z and the standard error, which are computed once while theta is the same."""
         check_is_fitted(self)
-        if self._log_z is None:
+        if self._log_z is None or not np.array_equal(self._log_z[0], self.theta_):
             if min(self.model_.n_visible, self.model_.n_hidden) <= _EXACT_UNITS:
                 found = self.model_.exact(self.theta_)
                 assert found.log_z is not None
                 assert found.moments is not None
-                self._log_z = found.log_z, 0.0
+                self._log_z = self.theta_.copy(), found.log_z, 0.0
                 self._warn_unless_matched(self.model_.split(found.moments).visible)
             else:
                 estimate = self._annealed(_TEMPERATURES[1])
@@ -280,5 +281,5 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                         "by nats; differences between rows are not affected",
                         ConvergenceWarning, stacklevel=4,
                     )  # fmt: skip
-                self._log_z = estimate.log_z, estimate.standard_error
+                self._log_z = self.theta_.copy(), estimate.log_z, estimate.standard_error
         return self._log_z
