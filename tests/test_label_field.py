@@ -194,6 +194,12 @@ def test_all_labels_seen(points, engine):
         ([[0.0, 1], [1, 0]], [1, -1], DataError, r"y must be .*\(-1 is a hidden label, not a class\), got .*1 class"),
         ([[0.0, 1], [1, 0]], [0.5, 1.0], DataError, "y must be an array of integers, .*, got .*float64"),
         ([[0.0, 1], [1, 0]], [0], DataError, r"y must be an array of shape \(2,\), .*, got .*shape \(1,\)"),
+        (
+            pd.DataFrame([[0.0, 1], [1, 0]]),
+            pd.Series([1, 0], index=[1, 0]),
+            DataError,
+            r"y must have the index of X, in the same order, got another one; give y.reindex\(X.index\)",
+        ),
     ],
 )
 def test_bad_data(X, y, error, message):

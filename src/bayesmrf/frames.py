@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import DataError, argument
+
 
 def is_frame(X: Any) -> bool:
     """Return whether X is a table with names of columns (pandas, polars)."""
@@ -24,6 +26,21 @@ def record_columns(estimator: Any, X: Any, n_columns: int) -> None:
     estimator.n_features_in_ = n_columns
     if (names := text_names(X)) is not None:
         estimator.feature_names_in_ = names
+
+
+def check_index(option: str, given: Any, X: Any) -> None:
+    """Refuse a Series with a value for each row of a DataFrame X, but another index: rows are matched by their place.
+
+    Raises
+    ------
+    DataError
+    """
+    pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no Series
+    if pandas is None or not (isinstance(X, pandas.DataFrame) and isinstance(given, pandas.Series)):
+        return
+    if len(given) == len(X) and not given.index.equals(X.index):
+        raise DataError(f"{argument(option)} must have the index of {argument('X')}, in the same order, got another "
+                        f"one; give {option}.reindex(X.index), or {option}.to_numpy() if rows correspond")  # fmt: skip
 
 
 def in_pandas(X: Any) -> Any:

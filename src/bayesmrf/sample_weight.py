@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from .errors import DataError, argument, data_row, in_words
+from .frames import check_index
 from .missing import unmasked
 
 _X = argument("X")
@@ -28,11 +28,7 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     """
     if sample_weight is None:
         return None
-    pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no Series
-    labelled = pandas is not None and isinstance(X, pandas.DataFrame) and isinstance(sample_weight, pandas.Series)
-    if labelled and len(sample_weight) == n and not sample_weight.index.equals(X.index):
-        raise DataError(f"{_WEIGHT} must have the index of {_X}, in the same order, got another one; give "
-                        "sample_weight.reindex(X.index), or sample_weight.to_numpy() if rows correspond")  # fmt: skip
+    check_index("sample_weight", sample_weight, X)
     given = unmasked(sample_weight)
     if given.dtype.kind == "O":
         from pandas import isna

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +20,7 @@ from ..dependent_rows import remark_on_rows
 from ..differences import bias_table, difference_table, exist_in_groups
 from ..errors import DataError, OptionError, argument, data_row, in_python, in_words
 from ..families import AUTO, families_of
-from ..frames import column_in_pandas, record_columns
+from ..frames import check_index, column_in_pandas, record_columns
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood
@@ -422,13 +421,9 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
         If there is not one label for each row, or there are fewer than two different ones; for labels that are missing
         (also blank texts, "NA" and the like), or that look the same, such as 1 and "1".
     """
-    pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no Series
-    labelled = pandas is not None and isinstance(X, pandas.DataFrame) and isinstance(groups, pandas.Series)
-    if labelled and len(groups) == n and not groups.index.equals(X.index):
-        raise DataError(f"{_GROUPS} must have the index of {_X}, in the same order, got another one; give "
-                        "groups.reindex(X.index), or groups.to_numpy() if rows correspond")  # fmt: skip
     import pandas as pd
 
+    check_index("groups", groups, X)
     if groups is None or isinstance(groups, str) or np.ndim(groups) != 1 or len(groups) != n:
         raise DataError(option="groups", got=groups, expected=f"{n:,} labels, one for each row of the data")
     if not isinstance(groups, pd.Series | pd.Categorical | pd.CategoricalIndex):

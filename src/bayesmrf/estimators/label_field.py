@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .. import convergence, kernels, results, run
 from ..base import LOG_Z, MOMENTS, Kernel
 from ..errors import DataError, PriorWarning, argument
-from ..frames import record_columns, text_names
+from ..frames import check_index, record_columns, text_names
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
 from ..kernels import LABEL_KERNELS, Phases
@@ -103,7 +103,7 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
         X : (n_points, n_coordinates) array or DataFrame
             Coordinates of the points.
         y : (n_points,) array
-            Two integer classes, and -1 (or a mask) for hidden labels.
+            Two integer classes, and -1 (or a mask) for hidden labels; a Series with the index of ``X``.
 
         Raises
         ------
@@ -145,6 +145,7 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
             raise DataError(f"{argument('X')}: {e}") from None
         if y is None:
             raise DataError("LabelFieldMRF requires y to be passed, but the target y is None.")
+        check_index("y", y, X)
         given = y.filled(-1) if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
         if given.shape != (len(points),):
             expected = f"an array of shape ({len(points)},), a label for each point"
