@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from bayesmrf import BayesianMRF, graphs, run
+from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, graphs, run
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.ties import read_ties
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -318,3 +318,21 @@ def test_states_of_tied_nodes_are_the_same_by_their_numbers(rng):
     est = BayesianMRF(model="potts", ties=ties, **few).fit(texts)
     assert est.parameter_names_ == ["a-b", "nodes q=1", "nodes q=2"]
     assert list(est.feature_names_[1:3]) == ["a=c=1", "a=x"]
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 3), (2, 3, 3), (2, 4, 4)])
+def test_tied_nodes_with_different_numbers_of_levels(sizes, rng):
+    """Each level has its threshold: at the maximum the mean statistics of the data are those of the model."""
+    x = np.vstack([rng.integers(0, sizes, (60, 3)), [[k % m for m in sizes] for k in range(max(sizes))]])
+    est = MaximumLikelihoodMRF(model="ordinal", ties="all").fit(x)
+    states = np.array(list(itertools.product(*map(range, sizes))))
+    level = np.arange(1, max(sizes))
+
+    def features(x):
+        return np.column_stack([x[:, 0] * x[:, 1] + x[:, 0] * x[:, 2] + x[:, 1] * x[:, 2],
+                                *((x == k).sum(axis=1) for k in level)])  # fmt: skip
+
+    thresholds = [est.theta_[np.flatnonzero(np.char.endswith(est.feature_names_.astype(str), f"={k}"))] for k in level]
+    assert max(map(np.ptp, thresholds)) < 1e-12
+    p = np.exp(features(states) @ np.append(est.theta_[0], [t[0] for t in thresholds]))
+    np.testing.assert_allclose(p @ features(states) / p.sum(), features(x).mean(axis=0), atol=1e-6)

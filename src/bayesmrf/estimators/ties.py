@@ -51,11 +51,11 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     of_edge = np.arange(n_edge_features) // model.n_parameters
     parts = ((edges, 0, of_edge, "edges"), (nodes, n_edge_features, of_node, "nodes"))
     for labels, start, item, kind in parts:
-        each = len(item) // max(len(labels), 1)
+        several = len(item) > len(labels)  # of each edge, or of some nodes
         for i in range(start, start + len(item)):
             k = labels[item[i - start]]
             _, mark, which = numbered[i].rpartition("=")  # of several parameters of an edge or node
-            name = names[i] if k is None else f"{kind} {k}".strip() + (mark + which if each > 1 else "")
+            name = names[i] if k is None else f"{kind} {k}".strip() + (mark + which if several else "")
             key = (kind, i) if k is None else (kind, k)
             label[i], other = phi.setdefault(name, (len(phi), key))
             if other != key:
