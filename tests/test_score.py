@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -109,6 +110,38 @@ def test_the_score_is_averaged_over_draws(name, rng):
     assert est.score(X, sample_weight=weights) == pytest.approx(np.average(each, weights=weights))
     assert np.abs(est.score_samples(X, average="mean") - each).max() > 1e-3
     assert (est.score_kind_, est.log_z_error_) == ("log predictive", 0)
+
+
+ORDER = ["no", "maybe", "yes"]
+
+
+def categories(levels, ordered=True):
+    dtype = pd.CategoricalDtype(levels, ordered=ordered)
+    return lambda x: x.map(ORDER.__getitem__).astype(dtype)
+
+
+FORMS = {  # of the table that is fitted, then of those that are scored
+    "boltzmann": [lambda x: 2 * x - 1, lambda x: x, lambda x: x.astype(bool), lambda x: x.astype("Int64")],
+    "ordinal": [categories(ORDER), categories(ORDER[::-1]), lambda x: x.map(ORDER.__getitem__)],
+    "potts": [categories(ORDER), categories(ORDER[::-1]), categories(sorted(ORDER), ordered=False)],
+}
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")  # few draws
+@pytest.mark.parametrize("model", FORMS)
+def test_scores_of_rows_in_another_form(model, rng):
+    """Columns and categories in another order, other codings, and levels that new rows do not have."""
+    m, names = 2 if model == "boltzmann" else 3, list("abc")
+    states = np.array(list(product(range(m), repeat=3)))
+    x = np.vstack([rng.integers(0, m, (20, 3)), states])
+    first, *others = FORMS[model]
+    est = BayesianMRF(model=model, **FEW).fit(first(pd.DataFrame(x, columns=names)))
+    draws = est.posterior_["posterior"]["theta"].values.reshape(200, -1)
+    each = enumerated(est._model(), draws[np.unique(np.linspace(0, 199, 100).astype(int))], states)
+    for form in [first, *others]:
+        new = form(pd.DataFrame(states, columns=names)[names[::-1]])
+        np.testing.assert_allclose(est.score_samples(new), each, rtol=1e-9)
+        np.testing.assert_allclose(est.score_samples(new[-1:]), each[-1:], rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")  # of a machine that was changed
