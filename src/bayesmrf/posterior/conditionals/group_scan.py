@@ -12,17 +12,19 @@ import numpy as np
 from ...compiled import strict_leaf
 from .centred import node_line
 from .group_lines import (
+    BASELINE,
+    DIFFERENCE,
     Pair,
-    baseline_line,
     centred_values,
-    clear_difference,
-    difference_line,
+    coordinates,
     draw_group_scales,
     draw_prior,
+    line_of,
     one_group,
-    propose_difference,
-    set_baseline,
-    set_difference,
+    propose,
+    set_weight,
+    take_away,
+    value_of,
 )
 from .group_swaps import swap_in_table
 from .line import line_log_density, line_mode
@@ -141,20 +143,19 @@ def _visit_node(rng, problem, theta, drawn, tables, top, u, i):
 def _visit(rng, problem, pair, theta, drawn):
     """Redraw the baseline of a feature, then its difference: birth or death, and its value if present."""
     e, pairs, prior = pair.e, (pair,), draw_prior(rng, problem, pair, theta, drawn)
-    line, a = baseline_line(problem, pair, theta, prior), theta.baseline[e]
-    new = visit_edge(rng, line, a, prior.birth) if prior.birth < np.inf else _redraw(rng, line, a)
-    set_baseline(problem, pairs, theta, new)
-    if prior.log_odds < np.inf:
-        old = theta.difference[:, e].copy()
-        was_in = (old != 0).any()
-        ratio = propose_difference(rng, problem, pairs, theta, prior, old)
+    line, a, birth = line_of(problem, pair, theta, prior, 0), theta.weights[0, e], prior.log_odds[BASELINE]
+    new = visit_edge(rng, line, a, birth) if birth < np.inf else _redraw(rng, line, a)
+    set_weight(problem, pairs, theta, 0, new)
+    if prior.log_odds[DIFFERENCE] < np.inf:
+        old = value_of(theta, e, DIFFERENCE)
+        ratio, was_in = propose(rng, problem, pairs, theta, prior, DIFFERENCE, old), old.any()
         if was_in == (log1p(-rng.random()) < (-ratio if was_in else ratio)):
-            clear_difference(problem, pairs, theta)
+            take_away(problem, pairs, theta, DIFFERENCE)
             return
     # Also after a birth: otherwise the stationary distribution would be different.
-    for k in range(len(theta.difference)):
-        line = difference_line(problem, pair, theta, prior, k)
-        set_difference(problem, pairs, theta, k, _redraw(rng, line, theta.difference[k, e]))
+    for k in coordinates(theta, DIFFERENCE):
+        line = line_of(problem, pair, theta, prior, k)
+        set_weight(problem, pairs, theta, k, _redraw(rng, line, theta.weights[k, e]))
 
 
 @strict_leaf

@@ -91,7 +91,7 @@ class SpikeSlabParticle(EdgeKernel):
     @cached_property
     def _problem(self) -> GroupProblem:
         return GroupProblem(
-            stacked_lines([self._lines]), contrast=np.zeros((1, 0)), drift=np.zeros(0), prior=plain_prior(False),
+            stacked_lines([self._lines]), contrast=np.ones((1, 1)), drift=np.zeros(1), prior=plain_prior(False),
             log_top=0.0, baseline=edge_prior(self.prior), n_spiked=self.model.n_edges, n_absent=0,
             rivals=np.asarray(self.pairs),
         )  # fmt: skip
@@ -105,7 +105,7 @@ class SpikeSlabParticle(EdgeKernel):
         """Run ``n_scans`` scans."""
         model, r, hyper = self.model, self.model.n_edges, np.zeros(4)
         natural = state.theta[None].copy()
-        theta = GroupTheta(natural[0, :r].copy(), np.zeros((0, r)), natural, np.ones(natural.shape))
+        theta = GroupTheta(natural[:, :r].copy(), natural, np.ones(natural.shape))
         stacked = unpacked(model, state.particles, natural)
         for _ in range(1 if state.age < self.n_settle else self.n_scans):
             order = rng.permutation(r)
