@@ -39,6 +39,7 @@ class GroupProblem(NamedTuple):
     prior: EdgePrior  # of the differences
     log_top: float  # log density of a Cauchy slab of q coordinates at 0
     baseline: EdgePrior
+    scales: np.ndarray  # (F,), scale^-2 of its prior of each parameter, unless drawn
     n_spiked: int  # the first features, edges first, that have a baseline and a difference
     n_absent: int  # those of them whose difference may be absent
     rivals: np.ndarray  # (n_pairs, 2), edges that may take each other's place
@@ -88,10 +89,26 @@ def one_group(problem, t):
 
 
 @strict_leaf
-def centred_values(problem, e, i, j, g):
-    """Fill ``g`` (G, m^2) with the values of the feature of edge e = ij, centred, in the states 00, 01, ..."""
+def new_pair(problem, theta, e, i, j):
+    """Return feature e of edge ij, or of node i = j, where it is, without the probabilities of its ends."""
+    lines, m = problem.lines, len(problem.lines.values)
+    g = np.empty((len(theta.natural), m if i == j else m * m))
     for t in range(len(g)):
-        g[t] = pair_values(one_group(problem, t), e, i, j)
+        if i == j:
+            g[t] = lines.features[e - len(lines.edges)]
+        else:
+            g[t] = pair_values(one_group(problem, t), e, i, j)
+    cells = np.ones((2, *g.shape))
+    return Pair(e, (i, j), g, cells[0], cells[1], theta.natural[:, e].copy())
+
+
+@strict_leaf
+def look(pair, theta):
+    """Normalise the probabilities of the ends, which are those where the parameters are now."""
+    for t in range(len(pair.cells)):
+        pair.cells[t] /= pair.cells[t].sum()
+        pair.now[t] = pair.cells[t]
+        pair.before[t] = theta.natural[t, pair.e]
 
 
 @strict_leaf
@@ -133,16 +150,15 @@ def draw_prior(rng, problem, pair, theta, drawn):
     prior, baseline, e, q = problem.prior, problem.baseline, pair.e, len(theta.weights) - 1
     (i, j), starts = pair.ends, problem.lines.starts
     if i == j:
-        kappa, birth = node_precision(rng, baseline, baseline.bias_precision, theta.weights[0, e]), np.inf
+        kappa, birth = node_precision(rng, baseline, problem.scales[e], theta.weights[0, e]), np.inf
     else:
         kappa = normal_precision(rng, baseline.cauchy, drawn[3], theta.weights[0, e])
         birth = log_slab_odds(baseline, drawn[2], drawn[3]) if baseline.fixed < 1 else np.inf
         for node in (i, j):
             for place in range(starts[node], starts[node + 1]):
                 for t in range(len(theta.now)):
-                    theta.now[t, place] = node_precision(
-                        rng, baseline, baseline.bias_precision, theta.natural[t, place]
-                    )
+                    natural = theta.natural[t, place]
+                    theta.now[t, place] = node_precision(rng, baseline, problem.scales[place], natural)
     own = drawn[1]
     if prior.cauchy:  # as in `normal_precision`
         own = _TAPER + 2 * own * rng.standard_gamma(0.5 * (q + 1)) / (1 + own * _size(theta, e))

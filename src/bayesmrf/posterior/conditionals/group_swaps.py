@@ -14,16 +14,7 @@ import numpy as np
 
 from ...compiled import copy_to, strict_leaf
 from .alike_nodes import pair_states, triple_of
-from .group_lines import (
-    BASELINE,
-    DIFFERENCE,
-    Pair,
-    centred_values,
-    draw_prior,
-    propose,
-    take_away,
-    value_of,
-)
+from .group_lines import BASELINE, DIFFERENCE, draw_prior, look, new_pair, propose, take_away, value_of
 from .state_table import scale_triple, triple_sums
 
 
@@ -41,24 +32,6 @@ def choose_swap(rng, problem, theta):
     if at_e == at_f:
         return e, f, -1
     return (e, f, part) if at_e else (f, e, part)
-
-
-@strict_leaf
-def new_pair(problem, theta, e, i, j):
-    """Return edge e = ij where it is, without the probabilities of its ends."""
-    g = np.empty((len(problem.lines.n), problem.lines.values.size))
-    cells = np.ones((2, *g.shape))
-    centred_values(problem, e, i, j, g)
-    return Pair(e, (i, j), g, cells[0], cells[1], theta.natural[:, e].copy())
-
-
-@strict_leaf
-def look(pair, theta):
-    """Normalise the probabilities of the ends, which are those where the parameters are now."""
-    for t in range(len(pair.cells)):
-        pair.cells[t] /= pair.cells[t].sum()
-        pair.now[t] = pair.cells[t]
-        pair.before[t] = theta.natural[t, pair.e]
 
 
 @strict_leaf

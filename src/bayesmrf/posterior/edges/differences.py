@@ -20,7 +20,7 @@ from ..conditionals.centred import centred_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.group_scan import scan_groups
 from ..conditionals.rivals import rivals_in
-from ..conditionals.spike import edge_prior, require_finite
+from ..conditionals.spike import edge_prior, prior_scales, require_finite
 from .spike_slab import EDGE_DIMS, EdgeFit, EdgeInfo, drawn, start_theta
 
 MAX_STATES = 2**23  # of a group, in a table of 64 MiB
@@ -140,7 +140,8 @@ class DifferencesKernel(Checked):
         drift, seen = n @ self.contrast / max(n.sum(), 1), n @ np.array([s.s_bar for s in samples])
         return GroupProblem(
             lines._replace(pull=free * lines.pull), np.insert(self.contrast, 0, 1.0, axis=1), np.insert(drift, 0, 0.0),
-            edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline, self._n_spiked,
+            edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline,
+            prior_scales(baseline, model.n_edges, model.n_features), self._n_spiked,
             model.n_features if self.biases == "spike-slab" else model.n_edges,
             rivals_in(model, seen / max(n.sum(), 1), n.sum()),
         )  # fmt: skip

@@ -38,12 +38,11 @@ from ...particles.tables import (
 )
 from ..conditionals.centred import node_line, node_row
 from ..conditionals.group_lines import (
-    Pair,
-    centred_values,
     coordinates,
     draw_group_scales,
     draw_prior,
     line_of,
+    new_pair,
     one_group,
     propose,
     restore,
@@ -94,15 +93,14 @@ def scan(rng, graph, stacked, problem, swaps, gains, theta, order):
     drawn = draw_group_scales(rng, problem, theta)
     (n_groups, n_nodes, n_particles), lines, r = stacked.x.shape, problem.lines, len(order)
     m = len(lines.values)
-    redrawn, half, g = 0.5 * _REDRAWN * n_nodes / max(r, 1), n_particles >> 1, np.empty((n_groups, m * m))
+    redrawn, half = 0.5 * _REDRAWN * n_nodes / max(r, 1), n_particles >> 1
     share, weights = np.empty((n_groups, m, n_particles), np.float32), np.empty((n_groups, n_particles), np.float32)
     for at in range(r):
         if at % n_nodes == 0:
             _sweep(graph, stacked)
         e = order[at]
         i, j = lines.edges[e, 0], lines.edges[e, 1]
-        centred_values(problem, e, i, j, g)
-        pairs = _pairs(theta, e, i, j, g)
+        pairs = new_pair(problem, theta, e, i, j), new_pair(problem, theta, e, i, j)
         for t in range(n_groups):
             for side in range(2):
                 edge_cells(graph, of_group(stacked, t), e, side * half, (side + 1) * half, pairs[side].cells[t])
@@ -114,21 +112,19 @@ def scan(rng, graph, stacked, problem, swaps, gains, theta, order):
             for t in range(n_groups):
                 redraw_ends(graph, of_group(stacked, t), e)
     visit_rivals(rng, graph, stacked, problem, swaps, gains, theta, drawn, weights)
-    own = np.empty((n_groups, m))
     for i in range(n_nodes):
         for t in range(n_groups):
             weigh_node(graph, of_group(stacked, t), i)
         for k in range(lines.starts[i], lines.starts[i + 1]):
             if problem.n_spiked > r:
-                own[:] = lines.features[k - r]
-                pairs = _pairs(theta, k, i, i, own)
+                pairs = new_pair(problem, theta, k, i, i), new_pair(problem, theta, k, i, i)
                 for t in range(n_groups):
-                    _measure(graph, of_group(stacked, t), problem, pairs, t, share[t])
+                    _measure(graph, of_group(stacked, t), theta, pairs, t, share[t])
                 _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weights)
                 continue
             for t in range(n_groups):
-                natural, now, prior = theta.natural[t], theta.now[t], problem.baseline
-                now[k] = node_precision(rng, prior, prior.bias_precision, natural[k])
+                natural, now = theta.natural[t], theta.now[t]
+                now[k] = node_precision(rng, problem.baseline, problem.scales[k], natural[k])
                 one = one_group(problem, t)
                 _visit_field(rng, of_group(stacked, t), one, i, k, natural, now, share[t], weights[t])
         for t in range(n_groups):
@@ -163,14 +159,7 @@ def _visit_field(rng, unpacked, lines, i, k, theta, now, share, weights):
 
 
 @strict_leaf
-def _pairs(theta, e, i, j, g):
-    """Return room for the probabilities of the ends of a feature, by both halves of the particles."""
-    before, cells = theta.natural[:, e].copy(), np.empty((4, *g.shape))
-    return Pair(e, (i, j), g, cells[0], cells[1], before), Pair(e, (i, j), g, cells[2], cells[3], before)
-
-
-@strict_leaf
-def _measure(graph, unpacked, problem, pairs, t, share):
+def _measure(graph, unpacked, theta, pairs, t, share):
     """Average the probabilities of the ends in group t over both halves, where its parameters are now.
 
     Of a node, ``share`` is set to the probabilities of its states in every particle.
@@ -184,7 +173,7 @@ def _measure(graph, unpacked, problem, pairs, t, share):
             mean_shares(unpacked, i, pair.g[t], share, first, first + half, pair.cells[t])
         else:
             cells_again(graph, unpacked, e, first, first + half, pair.cells[t])
-        pair.now[t] = pair.cells[t]
+        pair.now[t], pair.before[t] = pair.cells[t], theta.natural[t, e]
 
 
 @strict_leaf
@@ -247,6 +236,5 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
         if i != j:
             one, natural = one_group(problem, t), theta.natural[t]
             follow_edge(unpacked, gains, e, natural[e], i, node_row(one, natural, i), j, node_row(one, natural, j))
-        before[t] = theta.natural[t, e]
-        _measure(graph, unpacked, problem, pairs, t, share[t])
+        _measure(graph, unpacked, theta, pairs, t, share[t])
     return True

@@ -25,8 +25,8 @@ from ...particles.tables import (
 )
 from ..conditionals.alike_nodes import triple_of
 from ..conditionals.centred import CentredLines, node_row, pair_values, smoothed_shares
-from ..conditionals.group_lines import draw_prior, one_group, take_away, value_of
-from ..conditionals.group_swaps import choose_swap, look, new_pair, set_back, swap_ratio
+from ..conditionals.group_lines import draw_prior, look, new_pair, one_group, take_away, value_of
+from ..conditionals.group_swaps import choose_swap, set_back, swap_ratio
 from ..conditionals.penalty import penalty
 
 _REACH = 15.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
