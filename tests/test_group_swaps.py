@@ -60,17 +60,15 @@ def test_swaps_leave_the_posterior_invariant(always, spiked, rng):
         thetas, included, n_moved = kept["theta"].copy(), kept["included"].copy(), 0
         for at in np.ndindex(thetas.shape[:2]):
             natural = thetas[at]
-            difference = ((natural[1] - natural[0]) * included[at].any())[None, :3].copy()
-            baseline = natural[:, :3].mean(axis=0)
-            for e in range(3):
-                difference[0, e] *= included[at][e]
-                baseline[e] *= not np.isclose(baseline[e], 0, atol=1e-12)
-            theta = GroupTheta(baseline, difference, natural, np.ones(natural.shape))
+            weights = np.array([natural[:, :3].mean(axis=0), (natural[1] - natural[0])[:3]])
+            weights[0] *= ~np.isclose(weights[0], 0, atol=1e-12)
+            weights[1] *= included[at]
+            theta = GroupTheta(weights, natural, np.ones(natural.shape))
             tables = np.array([fill_table(one_group(problem, t), natural[t])[0] for t in range(2)])
             drawn, before = draw_group_scales(rng, problem, theta), natural.copy()
             for _ in range(10):
                 swap_in_table(rng, problem, tables, theta, drawn)
-            included[at] = difference[0] != 0
+            included[at] = weights[1] != 0
             n_moved += (natural != before).any()
         end = fill_table(one_group(problem, 1), natural[1])[0]
         np.testing.assert_allclose(tables[1] / tables[1].sum(), end / end.sum(), rtol=1e-9)

@@ -233,15 +233,13 @@ class PairMarginals(Protocol):
 class PairWalk(Protocol):
     """Pair marginals within a step of a sampler: mutable theta, and the marginals that follow it.
 
-    ``odds(e)`` are the log odds of the categories of edge e (of agreement, if it has one parameter) in the model
-    *without* it. ``scan`` reassigns the items of a block to groups and returns their log odds, ``move_values`` and
-    ``move_fields`` redraw values, ``accept`` decides on a split or merge. ``freeze`` returns the memory for the next
-    step; ``stats`` are statistics of the step, such as the noise of the marginals.
+    ``scan`` reassigns the items of a block to groups and returns their log odds, ``move_values`` and ``move_fields``
+    redraw values, ``accept`` decides on a split or merge. ``freeze`` returns the memory for the next step; ``stats``
+    are statistics of the step, such as the noise of the marginals.
     """
 
     @property
     def theta(self) -> np.ndarray: ...  # noqa: D102
-    def odds(self, e: int) -> Any: ...  # noqa: D102
     def mix(self, rng: np.random.Generator) -> None: ...  # noqa: D102
     def scan(  # noqa: D102
         self, rng: np.random.Generator, block: Any, state: Any, n_pairs: int

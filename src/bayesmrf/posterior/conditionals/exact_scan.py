@@ -44,15 +44,16 @@ from .spike import (
 from .state_table import (
     edge_numbers,
     fill_table,
+    follow,
     move_node,
     node_sum,
     pair_sums,
     pairs_of_blocks,
-    scale,
     scale_pair,
     scale_triple,
     sum_out,
     triple_sums,
+    visits_of_blocks,
 )
 from .student_t import draw_t
 
@@ -259,31 +260,18 @@ def scan_table(rng, problem, theta, n_scans):
     pair of blocks.
     """
     lines, prior, scales = problem.lines, problem.prior, problem.scales.copy()
-    pairs, alike = problem.pairs, problem.alike
-    r, n_nodes, m = len(lines.edges), len(lines.base), len(lines.values)
-    edge_of = edge_numbers(lines.edges, n_nodes)
-    n_blocks = min(4, n_nodes)
-    bounds = np.array([b * n_nodes // n_blocks for b in range(n_blocks + 1)])
+    pairs, alike, now = problem.pairs, problem.alike, scales.copy()
+    r, (n_nodes, m) = len(lines.edges), lines.base.shape
+    edge_of, blocks = edge_numbers(lines.edges, n_nodes), pairs_of_blocks(n_nodes)
     table, top = fill_table(lines, theta)
-    now = scales.copy()
     density = precision = 0.0
     for _ in range(n_scans):
         density, precision, log_slab = draw_scales(rng, prior, scales, theta, r)
-        for b in range(n_blocks):
-            for c in range(b + 1, n_blocks):
-                members = np.append(np.arange(bounds[b], bounds[b + 1]), np.arange(bounds[c], bounds[c + 1]))
-                small = np.zeros(m ** len(members))
-                sum_out(table, small, m, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
-                old = small.copy()
-                # Pairs inside a block, and nodes, are visited once in a scan.
-                first, last = c == b + 1, c == n_blocks - 1 and b == n_blocks - 2
-                top += _scan_blocks(
-                    rng, prior, lines, edge_of, theta, scales, now, log_slab,
-                    small, members, bounds[b + 1] - bounds[b], first, last,
-                )  # fmt: skip
-                for x in range(len(small)):
-                    small[x] = small[x] / old[x] if old[x] > 0 else 1.0
-                scale(table, small, m, bounds[b], bounds[b + 1], bounds[c], bounds[c + 1])
+        for block in blocks:
+            small = sum_out(table, m, block)
+            old, visits = small.copy(), visits_of_blocks(edge_of, block)
+            top += _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, small, *visits)
+            follow(table, m, block, small, old)
         if len(pairs) > 0 and log_slab < np.inf:
             for _ in range(n_nodes):
                 k = int(rng.random() * len(pairs))
@@ -296,16 +284,12 @@ def scan_table(rng, problem, theta, n_scans):
 
 
 @strict_leaf
-def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table, members, n_first, first, last):
-    """Visit the edges between the first ``n_first`` members and the others. If ``first`` or ``last``, the edges and
-    nodes of these are visited, too. Returns the log of a factor of all weights that is not in the table.
-    """
+def _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, table, edges, nodes):
+    """Redraw edges and nodes (`visits_of_blocks`); return the log of a factor of all weights, as `move_node`."""
     m, offset = len(lines.values), 0.0
-    cells, factors, own = np.empty(m * m), np.empty(m * m), np.empty(m)
-    pairs = pairs_of_blocks(edge_of, members, n_first, first, last)
-    for k in range(len(pairs)):
-        u, v, e = pairs[k, 0], pairs[k, 1], pairs[k, 2]
-        i, j = members[u], members[v]
+    cells, factors = np.empty(m * m), np.empty(m * m)
+    for k in range(len(edges)):
+        u, v, i, j, e = edges[k, 0], edges[k, 1], edges[k, 2], edges[k, 3], edges[k, 4]
         cells[:] = 0.0
         pair_sums(table, m, u, v, cells)
         before = theta[e]
@@ -314,15 +298,22 @@ def _scan_blocks(rng, prior, lines, edge_of, theta, scales, now, log_slab, table
             for x in range(m * m):
                 factors[x] = exp(change * g[x])
             scale_pair(table, m, u, v, factors)
-    for u in range(len(members)):
-        if (u < n_first and first) or (u >= n_first and last):
-            for k in range(lines.starts[members[u]], lines.starts[members[u] + 1]):
-                now[k] = node_precision(rng, prior, scales[k], theta[k])
-                for x in range(m):
-                    own[x] = node_sum(table, m, u, x)
-                before = theta[k]
-                theta[k] = visit_node(rng, node_line(lines, own, k, theta, now))
-                offset += move_node(lines, table, u, k, theta[k] - before)
+    for k in range(len(nodes)):
+        offset += visit_parameters(rng, prior, lines, table, nodes[k, 0], nodes[k, 1], theta, scales, now)
+    return offset
+
+
+@strict_leaf
+def visit_parameters(rng, prior, lines, table, u, i, theta, scales, now):
+    """Redraw the parameters of node i, which is node u of a table; return the log of a factor, as `move_node`."""
+    own, offset = np.empty(len(lines.values)), 0.0
+    for k in range(lines.starts[i], lines.starts[i + 1]):
+        now[k] = node_precision(rng, prior, scales[k], theta[k])
+        for x in range(len(own)):
+            own[x] = node_sum(table, len(own), u, x)
+        before = theta[k]
+        theta[k] = visit_node(rng, node_line(lines, own, k, theta, now))
+        offset += move_node(lines, table, u, k, theta[k] - before)
     return offset
 
 

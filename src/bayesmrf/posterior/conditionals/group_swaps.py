@@ -14,18 +14,8 @@ import numpy as np
 
 from ...compiled import copy_to, strict_leaf
 from .alike_nodes import pair_states, triple_of
-from .group_lines import (
-    Pair,
-    centred_values,
-    clear_difference,
-    draw_prior,
-    propose_baseline,
-    propose_difference,
-    set_baseline,
-)
+from .group_lines import BASELINE, DIFFERENCE, draw_prior, look, new_pair, propose, take_away, value_of
 from .state_table import scale_triple, triple_sums
-
-DIFFERENCE, BASELINE = 0, 1  # parts of an edge
 
 
 @strict_leaf
@@ -38,73 +28,28 @@ def choose_swap(rng, problem, theta):
     e, f = problem.rivals[k, 0], problem.rivals[k, 1]
     of_baselines = problem.n_absent == 0 or (problem.baseline.fixed < 1 and rng.random() < 0.5)
     part = BASELINE if of_baselines else DIFFERENCE
-    at_e, at_f = _is_there(theta, e, part), _is_there(theta, f, part)
+    at_e, at_f = value_of(theta, e, part).any(), value_of(theta, f, part).any()
     if at_e == at_f:
         return e, f, -1
     return (e, f, part) if at_e else (f, e, part)
 
 
 @strict_leaf
-def _is_there(theta, e, part):
-    """Return whether an edge has a part."""
-    return theta.baseline[e] != 0 if part == BASELINE else theta.difference[:, e].any()
-
-
-@strict_leaf
-def value_of(theta, e, part):
-    """Return a part of an edge, (1,) or (q,)."""
-    return theta.baseline[e : e + 1].copy() if part == BASELINE else theta.difference[:, e].copy()
-
-
-@strict_leaf
-def take_away(problem, pairs, theta, part):
-    """Remove a part of an edge."""
-    if part == BASELINE:
-        set_baseline(problem, pairs, theta, 0.0)
-    else:
-        clear_difference(problem, pairs, theta)
-
-
-@strict_leaf
-def new_pair(problem, theta, e, i, j):
-    """Return edge e = ij where it is, without the probabilities of its ends."""
-    g = np.empty((len(problem.lines.n), problem.lines.values.size))
-    cells = np.ones((2, *g.shape))
-    centred_values(problem, e, i, j, g)
-    return Pair(e, (i, j), g, cells[0], cells[1], theta.natural[:, e].copy())
-
-
-@strict_leaf
-def look(pair, theta):
-    """Normalise the probabilities of the ends, which are those where the parameters are now."""
-    for t in range(len(pair.cells)):
-        pair.cells[t] /= pair.cells[t].sum()
-        pair.now[t] = pair.cells[t]
-        pair.before[t] = theta.natural[t, pair.e]
-
-
-@strict_leaf
 def swap_ratio(rng, problem, of_e, of_f, theta, priors, old, new, part):
     """Give edge f, in place of e, a part with the value ``new``, proposed if that is 0; return the log ratio.
 
-    ``of_e`` and ``of_f`` are pairs, as in `propose_difference`, in the model without the part of both, which theta is.
+    ``of_e`` and ``of_f`` are pairs, as in `propose`, in the model without the part of both, which theta is.
     """
-    if part == BASELINE:
-        ratio = -propose_baseline(rng, problem, of_e, theta, priors[0], old[0])
-    else:
-        ratio = -propose_difference(rng, problem, of_e, theta, priors[0], old)
+    ratio = -propose(rng, problem, of_e, theta, priors[0], part, old)
     take_away(problem, of_e, theta, part)
-    if part == BASELINE:
-        return ratio + propose_baseline(rng, problem, of_f, theta, priors[1], new[0])
-    return ratio + propose_difference(rng, problem, of_f, theta, priors[1], new)
+    return ratio + propose(rng, problem, of_f, theta, priors[1], part, new)
 
 
 @strict_leaf
-def set_back(theta, baseline, difference, natural):
+def set_back(theta, weights, natural):
     """Restore the parameters of all edges and nodes."""
-    copy_to(theta.baseline, baseline)
-    for k in range(len(difference)):
-        copy_to(theta.difference[k], difference[k])
+    for k in range(len(weights)):
+        copy_to(theta.weights[k], weights[k])
     for t in range(len(natural)):
         copy_to(theta.natural[t], natural[t])
 
@@ -119,8 +64,7 @@ def swap_in_table(rng, problem, tables, theta, drawn):
     (hub, v, w), places, nodes = triple_of(problem.lines.edges, e, f, m)
     of_e, of_f = new_pair(problem, theta, e, hub, v), new_pair(problem, theta, f, hub, w)
     priors = draw_prior(rng, problem, of_e, theta, drawn), draw_prior(rng, problem, of_f, theta, drawn)
-    baseline, difference, natural = theta.baseline.copy(), theta.difference.copy(), theta.natural.copy()
-    old = value_of(theta, e, part)
+    weights, natural, old = theta.weights.copy(), theta.natural.copy(), value_of(theta, e, part)
     take_away(problem, (of_e,), theta, part)
     cells, states = np.empty((m, m * m)), np.empty((2, m**3), np.int64)
     flat = cells.ravel()
@@ -139,7 +83,7 @@ def swap_in_table(rng, problem, tables, theta, drawn):
     look(of_f, theta)
     ratio = swap_ratio(rng, problem, (of_e,), (of_f,), theta, priors, old, np.zeros(len(old)), part)
     if log1p(-rng.random()) >= ratio:
-        set_back(theta, baseline, difference, natural)
+        set_back(theta, weights, natural)
         return
     for t in range(n_groups):
         for s in range(m**3):

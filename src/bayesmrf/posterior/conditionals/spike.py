@@ -70,6 +70,11 @@ def plain_prior(cauchy: bool) -> EdgePrior:
     )  # fmt: skip
 
 
+def prior_scales(prior: EdgePrior, n_edges: int, n_features: int) -> np.ndarray:
+    """Return scale^-2 of the prior of each parameter, (n_features,), first of edges: 0 if the slab's is drawn."""
+    return np.repeat([prior.precision, prior.bias_precision], [n_edges, n_features - n_edges])
+
+
 def require_finite(theta: np.ndarray) -> None:
     """Check that all parameters are finite.
 

@@ -65,24 +65,53 @@ def edge_numbers(edges, n_nodes):
 
 
 @strict_leaf
-def pairs_of_blocks(edge_of, members, n_first, first, last):
-    """Return the places u < v in ``members`` of the ends of each edge, and the edge, (n_pairs, 3).
+def pairs_of_blocks(n_nodes):
+    """Return the pairs of at most four blocks of nodes, (n_pairs, 6).
 
-    They are the edges between the first ``n_first`` members and the others and, if ``first`` or ``last``, inside these.
+    A row has the first node of a block and the one after its last, these of another block, and whether what is inside
+    the first block, and inside the second, is visited with this pair: once in a scan.
     """
-    found, k = np.empty((len(members) * len(members), 3), np.int64), 0
-    for v in range(len(members)):
-        for u in range(v):
-            e = edge_of[members[u], members[v]]
-            if e >= 0 and (v >= n_first or first) and (u < n_first or last):
-                found[k, 0], found[k, 1], found[k, 2] = u, v, e
-                k += 1
-    return found[:k]
+    n_blocks = min(4, n_nodes)
+    found, k = np.empty((n_blocks * (n_blocks - 1) // 2, 6), np.int64), 0
+    for b in range(n_blocks):
+        for c in range(b + 1, n_blocks):
+            found[k, 0], found[k, 1] = b * n_nodes // n_blocks, (b + 1) * n_nodes // n_blocks
+            found[k, 2], found[k, 3] = c * n_nodes // n_blocks, (c + 1) * n_nodes // n_blocks
+            found[k, 4], found[k, 5] = c == b + 1, c == n_blocks - 1 and b == n_blocks - 2
+            k += 1
+    return found
+
+
+@strict_leaf
+def visits_of_blocks(edge_of, block):
+    """Return the edges and the nodes that are visited with a pair of blocks, (n_edges, 5) and (n_nodes, 2).
+
+    The rows of edges have the places u < v of their ends in the table of the two blocks, the ends, and the edge. Those
+    of nodes have place and node.
+    """
+    n_first, size = block[1] - block[0], block[1] - block[0] + block[3] - block[2]
+    edges, nodes, n_edges, n_nodes = np.empty((size * size, 5), np.int64), np.empty((size, 2), np.int64), 0, 0
+    for v in range(size):
+        j = block[0] + v if v < n_first else block[2] + v - n_first
+        for u in range(v + 1):
+            i = block[0] + u if u < n_first else block[2] + u - n_first
+            if (v < n_first and not block[4]) or (u >= n_first and not block[5]):
+                continue
+            if u == v:
+                nodes[n_nodes, 0], nodes[n_nodes, 1] = u, i
+                n_nodes += 1
+            elif edge_of[i, j] >= 0:
+                row = edges[n_edges]
+                row[0], row[1], row[2], row[3], row[4] = u, v, i, j, edge_of[i, j]
+                n_edges += 1
+    return edges[:n_edges], nodes[:n_nodes]
 
 
 @leaf
-def sum_out(table, small, m, b0, b1, c0, c1):
-    """Sum the weights over all digits but b0..b1-1 and c0..c1-1, into ``small``."""
+def sum_out(table, m, block):
+    """Return the weights of the states of two blocks of nodes, summed over all other nodes."""
+    b0, b1, c0, c1 = block[0], block[1], block[2], block[3]
+    small = np.zeros(m ** (b1 - b0 + c1 - c0))
     low_b, high_b, low_c, high_c = m**b0, m**b1, m**c0, m**c1
     n_b, n_c = m ** (b1 - b0), m ** (c1 - c0)
     for high in range(0, len(table), high_c):
@@ -98,10 +127,19 @@ def sum_out(table, small, m, b0, b1, c0, c1):
                         for k in range(middle + x * low_b, middle + (x + 1) * low_b):
                             total += table[k]
                         small[out + x] += total
+    return small
+
+
+@strict_leaf
+def follow(table, m, block, small, old):
+    """Let the weights follow those of two blocks, which were ``old`` and are ``small``; this is overwritten."""
+    for x in range(len(small)):
+        small[x] = small[x] / old[x] if old[x] > 0 else 1.0
+    _scale(table, small, m, block[0], block[1], block[2], block[3])
 
 
 @leaf
-def scale(table, factors, m, b0, b1, c0, c1):
+def _scale(table, factors, m, b0, b1, c0, c1):
     """Multiply the weights by a factor for each value of the digits b0..b1-1 and c0..c1-1."""
     low_b, high_b, low_c, high_c = m**b0, m**b1, m**c0, m**c1
     n_b, n_c = m ** (b1 - b0), m ** (c1 - c0)

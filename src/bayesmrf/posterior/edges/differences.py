@@ -20,7 +20,7 @@ from ..conditionals.centred import centred_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.group_scan import scan_groups
 from ..conditionals.rivals import rivals_in
-from ..conditionals.spike import edge_prior, require_finite
+from ..conditionals.spike import edge_prior, prior_scales, require_finite
 from .spike_slab import EDGE_DIMS, EdgeFit, EdgeInfo, drawn, start_theta
 
 MAX_STATES = 2**23  # of a group, in a table of 64 MiB
@@ -137,11 +137,13 @@ class DifferencesKernel(Checked):
         tilt = baseline.tilt if free else 0.0
         lines = stacked_lines([centred_lines(model, s.s_bar, s.n_samples, tilt) for s in samples])
         n = lines.n
+        drift, seen = n @ self.contrast / max(n.sum(), 1), n @ np.array([s.s_bar for s in samples])
         return GroupProblem(
-            lines._replace(pull=free * lines.pull), self.contrast, n @ self.contrast / max(n.sum(), 1),
-            edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline, self._n_spiked,
+            lines._replace(pull=free * lines.pull), np.insert(self.contrast, 0, 1.0, axis=1), np.insert(drift, 0, 0.0),
+            edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline,
+            prior_scales(baseline, model.n_edges, model.n_features), self._n_spiked,
             model.n_features if self.biases == "spike-slab" else model.n_edges,
-            rivals_in(model, n @ np.array([s.s_bar for s in samples]) / max(n.sum(), 1), n.sum()),
+            rivals_in(model, seen / max(n.sum(), 1), n.sum()),
         )  # fmt: skip
 
     @property
@@ -159,7 +161,7 @@ class DifferencesKernel(Checked):
         """Return the parameters as scans change them."""
         weights = phi[: self._n_spiked * (1 + self.contrast.shape[1])].reshape(-1, self._n_spiked).copy()
         natural = np.array([s.curve.natural(phi) for s in self.likelihood.samples if s.curve is not None])
-        return GroupTheta(weights[0], weights[1:], natural, np.ones(natural.shape))
+        return GroupTheta(weights, natural, np.ones(natural.shape))
 
     def phi(self, theta: GroupTheta) -> np.ndarray:
         """Return phi.
@@ -171,11 +173,11 @@ class DifferencesKernel(Checked):
         """
         natural = theta.natural
         require_finite(natural)
-        return np.concatenate([theta.baseline, theta.difference.ravel(), natural[:, self._n_spiked :].ravel()])
+        return np.concatenate([theta.weights.ravel(), natural[:, self._n_spiked :].ravel()])
 
     def draw(self, theta: GroupTheta, density: float, precision: float) -> EdgeInfo:
         """Return a draw."""
-        included = (theta.difference[:, : self._model.n_edges] != 0).any(axis=0)
+        included = (theta.weights[1:, : self._model.n_edges] != 0).any(axis=0)
         return drawn(theta.natural, included, density, precision)
 
 

@@ -14,7 +14,7 @@ from ...options import Checked
 from ...priors import SpikeSlab
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
 from ..conditionals.rivals import rivals_in
-from ..conditionals.spike import edge_prior
+from ..conditionals.spike import edge_prior, prior_scales
 from .spike_slab import EDGE_DIMS, NO_CAMP, EdgeFit, EdgeState, drawn, start_theta, with_hyper
 
 
@@ -62,8 +62,8 @@ class SpikeSlabExact(Checked):
 
     @cached_property
     def _problem(self) -> ScanProblem:
-        prior, scales = edge_prior(self.prior), np.empty(self._model.n_features)
-        scales[: self._model.n_edges], scales[self._model.n_edges :] = prior.precision, prior.bias_precision
+        prior = edge_prior(self.prior)
+        scales = prior_scales(prior, self._model.n_edges, self._model.n_features)
         return scan_problem(self.likelihood, prior, scales, np.asarray(self.pairs))
 
     @property

@@ -17,7 +17,7 @@ from ...particles.tables import TableGraph, TableParticles, table_graph
 from ..conditionals.centred import CentredLines, CentredModel, centred_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.rivals import rivals_in
-from ..conditionals.spike import edge_prior, plain_prior
+from ..conditionals.spike import edge_prior, plain_prior, prior_scales
 from .particle_scan import scan, started, unpacked
 from .particle_swaps import Swaps, reach_of
 from .spike_slab import SWEEPS, EdgeInfo, EdgeKernel, drawn
@@ -90,10 +90,11 @@ class SpikeSlabParticle(EdgeKernel):
 
     @cached_property
     def _problem(self) -> GroupProblem:
+        model, prior = self.model, edge_prior(self.prior)
         return GroupProblem(
-            stacked_lines([self._lines]), contrast=np.zeros((1, 0)), drift=np.zeros(0), prior=plain_prior(False),
-            log_top=0.0, baseline=edge_prior(self.prior), n_spiked=self.model.n_edges, n_absent=0,
-            rivals=np.asarray(self.pairs),
+            stacked_lines([self._lines]), contrast=np.ones((1, 1)), drift=np.zeros(1), prior=plain_prior(False),
+            log_top=0.0, baseline=prior, scales=prior_scales(prior, model.n_edges, model.n_features),
+            n_spiked=model.n_edges, n_absent=0, rivals=np.asarray(self.pairs),
         )  # fmt: skip
 
     def init(self, rng: np.random.Generator) -> SpikeSlabParticleState:
@@ -105,7 +106,7 @@ class SpikeSlabParticle(EdgeKernel):
         """Run ``n_scans`` scans."""
         model, r, hyper = self.model, self.model.n_edges, np.zeros(4)
         natural = state.theta[None].copy()
-        theta = GroupTheta(natural[0, :r].copy(), np.zeros((0, r)), natural, np.ones(natural.shape))
+        theta = GroupTheta(natural[:, :r].copy(), natural, np.ones(natural.shape))
         stacked = unpacked(model, state.particles, natural)
         for _ in range(1 if state.age < self.n_settle else self.n_scans):
             order = rng.permutation(r)

@@ -38,19 +38,17 @@ from ...particles.tables import (
 )
 from ..conditionals.centred import node_line, node_row
 from ..conditionals.group_lines import (
-    Pair,
-    baseline_line,
-    centred_values,
-    clear_difference,
-    difference_line,
+    coordinates,
     draw_group_scales,
     draw_prior,
+    line_of,
+    new_pair,
     one_group,
-    propose_baseline,
-    propose_difference,
+    propose,
     restore,
-    set_baseline,
-    set_difference,
+    set_weight,
+    take_away,
+    value_of,
 )
 from ..conditionals.line import line_log_density, line_mode
 from ..conditionals.penalty import penalty
@@ -95,41 +93,38 @@ def scan(rng, graph, stacked, problem, swaps, gains, theta, order):
     drawn = draw_group_scales(rng, problem, theta)
     (n_groups, n_nodes, n_particles), lines, r = stacked.x.shape, problem.lines, len(order)
     m = len(lines.values)
-    redrawn, half, g = 0.5 * _REDRAWN * n_nodes / max(r, 1), n_particles >> 1, np.empty((n_groups, m * m))
+    redrawn, half = 0.5 * _REDRAWN * n_nodes / max(r, 1), n_particles >> 1
     share, weights = np.empty((n_groups, m, n_particles), np.float32), np.empty((n_groups, n_particles), np.float32)
     for at in range(r):
         if at % n_nodes == 0:
             _sweep(graph, stacked)
         e = order[at]
         i, j = lines.edges[e, 0], lines.edges[e, 1]
-        centred_values(problem, e, i, j, g)
-        pairs = _pairs(theta, e, i, j, g)
+        pairs = new_pair(problem, theta, e, i, j), new_pair(problem, theta, e, i, j)
         for t in range(n_groups):
             for side in range(2):
                 edge_cells(graph, of_group(stacked, t), e, side * half, (side + 1) * half, pairs[side].cells[t])
                 pairs[side].now[t] = pairs[side].cells[t]
-        was = not _is_absent(theta, e)
+        was = theta.weights[:, e].any()
         _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weights)
         # With many more candidates than edges, particles need not be redrawn for each of them.
-        if was or not _is_absent(theta, e) or rng.random() < redrawn:
+        if was or theta.weights[:, e].any() or rng.random() < redrawn:
             for t in range(n_groups):
                 redraw_ends(graph, of_group(stacked, t), e)
     visit_rivals(rng, graph, stacked, problem, swaps, gains, theta, drawn, weights)
-    own = np.empty((n_groups, m))
     for i in range(n_nodes):
         for t in range(n_groups):
             weigh_node(graph, of_group(stacked, t), i)
         for k in range(lines.starts[i], lines.starts[i + 1]):
             if problem.n_spiked > r:
-                own[:] = lines.features[k - r]
-                pairs = _pairs(theta, k, i, i, own)
+                pairs = new_pair(problem, theta, k, i, i), new_pair(problem, theta, k, i, i)
                 for t in range(n_groups):
-                    _measure(graph, of_group(stacked, t), problem, pairs, t, share[t])
+                    _measure(graph, of_group(stacked, t), theta, pairs, t, share[t])
                 _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weights)
                 continue
             for t in range(n_groups):
-                natural, now, prior = theta.natural[t], theta.now[t], problem.baseline
-                now[k] = node_precision(rng, prior, prior.bias_precision, natural[k])
+                natural, now = theta.natural[t], theta.now[t]
+                now[k] = node_precision(rng, problem.baseline, problem.scales[k], natural[k])
                 one = one_group(problem, t)
                 _visit_field(rng, of_group(stacked, t), one, i, k, natural, now, share[t], weights[t])
         for t in range(n_groups):
@@ -164,20 +159,7 @@ def _visit_field(rng, unpacked, lines, i, k, theta, now, share, weights):
 
 
 @strict_leaf
-def _is_absent(theta, e):
-    """Return whether all groups lack edge e."""
-    return theta.baseline[e] == 0 and not theta.difference[:, e].any()
-
-
-@strict_leaf
-def _pairs(theta, e, i, j, g):
-    """Return room for the probabilities of the ends of a feature, by both halves of the particles."""
-    before, cells = theta.natural[:, e].copy(), np.empty((4, *g.shape))
-    return Pair(e, (i, j), g, cells[0], cells[1], before), Pair(e, (i, j), g, cells[2], cells[3], before)
-
-
-@strict_leaf
-def _measure(graph, unpacked, problem, pairs, t, share):
+def _measure(graph, unpacked, theta, pairs, t, share):
     """Average the probabilities of the ends in group t over both halves, where its parameters are now.
 
     Of a node, ``share`` is set to the probabilities of its states in every particle.
@@ -191,56 +173,40 @@ def _measure(graph, unpacked, problem, pairs, t, share):
             mean_shares(unpacked, i, pair.g[t], share, first, first + half, pair.cells[t])
         else:
             cells_again(graph, unpacked, e, first, first + half, pair.cells[t])
-        pair.now[t] = pair.cells[t]
+        pair.now[t], pair.before[t] = pair.cells[t], theta.natural[t, e]
 
 
 @strict_leaf
 def _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weights):
     """Propose the birth or death of the baseline, another baseline, and likewise for the difference."""
-    e, prior, q = pairs[0].e, draw_prior(rng, problem, pairs[0], theta, drawn), len(theta.difference)
-    for move in range(3 + q):
-        baseline, difference = theta.baseline[e], theta.difference[:, e].copy()
-        if move == 0:
-            if prior.birth == np.inf:
-                continue
-            ratio = propose_baseline(rng, problem, pairs, theta, prior, baseline)
-            if baseline != 0:
+    e, prior = pairs[0].e, draw_prior(rng, problem, pairs[0], theta, drawn)
+    for part in range(2):
+        if prior.log_odds[part] < np.inf:
+            old, before = value_of(theta, e, part), theta.weights[:, e].copy()
+            ratio = propose(rng, problem, pairs, theta, prior, part, old)
+            if old.any():
                 ratio = -ratio
-                set_baseline(problem, pairs, theta, 0.0)
-        elif move == 2:
-            if prior.log_odds == np.inf:
-                continue
-            ratio = propose_difference(rng, problem, pairs, theta, prior, difference)
-            if difference.any():
-                ratio = -ratio
-                clear_difference(problem, pairs, theta)
+                take_away(problem, pairs, theta, part)
+            if not _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, weights):
+                restore(problem, pairs, theta, before)
         # Also after a birth: otherwise the stationary distribution would be different.
-        elif prior.birth < np.inf and baseline == 0 if move == 1 else prior.log_odds < np.inf and not difference.any():
-            continue
-        else:
-            ratio = _propose_value(rng, problem, pairs, theta, prior, move - 3)
-        if not _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, weights):
-            restore(problem, pairs, theta, baseline, difference)
+        for k in coordinates(theta, part):
+            if prior.log_odds[part] < np.inf and not value_of(theta, e, part).any():
+                break
+            before = theta.weights[:, e].copy()
+            ratio = _propose_value(rng, problem, pairs, theta, prior, k)
+            if not _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, weights):
+                restore(problem, pairs, theta, before)
 
 
 @strict_leaf
 def _propose_value(rng, problem, pairs, theta, prior, k):
-    """Propose another value of coordinate k of a difference, or (k < 0) of a baseline; return the log ratio."""
-    e = pairs[0].e
-    if k < 0:
-        a = theta.baseline[e]
-        line, last = baseline_line(problem, pairs[0], theta, prior), baseline_line(problem, pairs[1], theta, prior)
-    else:
-        a = theta.difference[k, e]
-        line = difference_line(problem, pairs[0], theta, prior, k)
-        last = difference_line(problem, pairs[1], theta, prior, k)
-    mode, scale = line_mode(line)
+    """Propose another value of coordinate k of a feature; return the log ratio."""
+    a, last = theta.weights[k, pairs[0].e], line_of(problem, pairs[1], theta, prior, k)
+    mode, scale = line_mode(line_of(problem, pairs[0], theta, prior, k))
     new, ratio = propose_move(rng, a, mode, scale)
     ratio += line_log_density(new, last) - line_log_density(a, last)
-    if k < 0:
-        set_baseline(problem, pairs, theta, new)
-    else:
-        set_difference(problem, pairs, theta, k, new)
+    set_weight(problem, pairs, theta, k, new)
     return ratio
 
 
@@ -270,6 +236,5 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
         if i != j:
             one, natural = one_group(problem, t), theta.natural[t]
             follow_edge(unpacked, gains, e, natural[e], i, node_row(one, natural, i), j, node_row(one, natural, j))
-        before[t] = theta.natural[t, e]
-        _measure(graph, unpacked, problem, pairs, t, share[t])
+        _measure(graph, unpacked, theta, pairs, t, share[t])
     return True

@@ -25,8 +25,8 @@ from ...particles.tables import (
 )
 from ..conditionals.alike_nodes import triple_of
 from ..conditionals.centred import CentredLines, node_row, pair_values, smoothed_shares
-from ..conditionals.group_lines import draw_prior, one_group
-from ..conditionals.group_swaps import choose_swap, look, new_pair, set_back, swap_ratio, take_away, value_of
+from ..conditionals.group_lines import draw_prior, look, new_pair, one_group, take_away, value_of
+from ..conditionals.group_swaps import choose_swap, set_back, swap_ratio
 from ..conditionals.penalty import penalty
 
 _REACH = 15.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
@@ -87,8 +87,8 @@ def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, 
     of_e = new_pair(problem, theta, e, nodes[0], nodes[1]), new_pair(problem, theta, e, nodes[0], nodes[1])
     of_f = new_pair(problem, theta, f, nodes[0], nodes[2]), new_pair(problem, theta, f, nodes[0], nodes[2])
     priors = draw_prior(rng, problem, of_e[0], theta, drawn), draw_prior(rng, problem, of_f[0], theta, drawn)
-    baseline, difference, natural = theta.baseline.copy(), theta.difference.copy(), theta.natural.copy()
-    old, joint = value_of(theta, e, part), np.empty((n_groups, m * m, n_particles), np.float32)
+    before, natural, old = theta.weights.copy(), theta.natural.copy(), value_of(theta, e, part)
+    joint = np.empty((n_groups, m * m, n_particles), np.float32)
     take_away(problem, of_e, theta, part)
     _cells(graph, stacked, nodes, of_e[0], of_f[0], theta, natural, 0, half, joint)
     one_e, one_f = (of_e[0], of_e[0]), (of_f[0], of_f[0])
@@ -96,7 +96,7 @@ def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, 
     new = value_of(theta, f, part)
     # Delayed acceptance: if the first half finds the swap hopeless, the other is not asked.
     if not (np.abs(new).max() < reach and log1p(-rng.random()) < first + _SLACK):
-        set_back(theta, baseline, difference, natural)
+        set_back(theta, before, natural)
         return
     take_away(problem, of_f, theta, part)
     _cells(graph, stacked, nodes, of_e[1], of_f[1], theta, natural, half, n_particles, joint)
@@ -108,7 +108,7 @@ def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, 
         others, own = spreads(stacked.weights[t], weights[t])
         ratio -= penalty(problem.lines.n[t], own, others, half)
     if not ratio > 0:
-        set_back(theta, baseline, difference, natural)
+        set_back(theta, before, natural)
         return
     for t in range(n_groups):
         unpacked, one, own = of_group(stacked, t), one_group(problem, t), theta.natural[t]

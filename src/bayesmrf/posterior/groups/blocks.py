@@ -355,11 +355,6 @@ def slice_width(successes: float, trials: float) -> float:
     return 4 / sqrt((trials + 1) * p * (1 - p))
 
 
-def pair_odds(cells: np.ndarray, values: np.ndarray, weight: float) -> np.ndarray:
-    """Return the log probabilities ``cells`` of the states of the ends of an edge, as if its weight were 0."""
-    return np.log(np.maximum(cells, _TINY)) - weight * values
-
-
 def edge_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess) -> Block:
     """Make the block of the edges of a model.
 

@@ -26,8 +26,8 @@ from numpy.linalg import cholesky, solve
 from ...base import LOG_Z, MOMENTS, InferenceEngine, Kind
 from ...errors import DivergenceError
 from ...likelihood import require_answers
-from ..conditionals.one_potential import information, log_odds
-from .blocks import Block, Logits, Potentials, Products, pair_odds
+from ..conditionals.one_potential import information
+from .blocks import Block, Logits, Potentials, Products
 from .dirichlet_process import Grouping, Urn, group_totals
 
 EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
@@ -127,18 +127,6 @@ class ExactWalk:
         if "acceptance_values" in self._marginals.dims:
             found["acceptance_values"] = self._accepted / max(1, self._tried)
         return found
-
-    def odds(self, e: int) -> Any:
-        """Return the log odds of edge e in the model without it."""
-        model = self._marginals.model
-        if model.is_product:
-            values = model.edge_values.ravel()
-            cells = self.memory.moments[e * len(values) : (e + 1) * len(values)]
-            return pair_odds(cells, values, self.theta[e])
-        p = model.n_parameters
-        own = slice(e * p, e * p + p)
-        found = log_odds(self.memory.moments[own], self.theta[own])
-        return found if p > 1 else float(found[0])
 
     def mix(self, rng: np.random.Generator) -> None:
         """Do nothing: the engine is always at theta."""

@@ -40,7 +40,7 @@ from ..conditionals.log_concave import draw_exactly
 from ..conditionals.noisy_draws import coordinate_with, line_with, more
 from ..conditionals.one_coordinate import OneCoordinate
 from ..conditionals.one_potential import OnePotential
-from .blocks import Block, Logits, NodeLines, Potentials, Products, pair_odds
+from .blocks import Block, Logits, NodeLines, Potentials, Products
 from .dirichlet_process import ABSENT, Grouping, group_totals, value_of
 from .moves.jumps import accept_jump, accept_jump_of_potentials, accept_jump_of_products
 from .moves.pairs import draw_pair, near_edge
@@ -134,15 +134,6 @@ class ManyStateWalk:
     def stats(self) -> dict[str, float]:
         """Return statistics of the step."""
         return {"likelihood_noise": self._noise, "acceptance_values": self._accepted}
-
-    def odds(self, e: int) -> np.ndarray:
-        """Return the log odds of the categories of edge e in the model without it."""
-        if self._model.is_product:
-            values, cells = self._model.edge_values.ravel(), np.empty(self._model.n_states**2)
-            edge_cells(self._graph, self._unpacked, e, 0, self._unpacked.x.shape[1], cells)
-            return pair_odds(cells, values, self._unpacked.potentials[e, 0] / self._model.gains[0])
-        q, _ = edge_categories(self._graph, self._unpacked, e)
-        return np.log(q[1:] / q[0]) - self._unpacked.potentials[e]
 
     def mix(self, rng: np.random.Generator) -> None:
         """Do nothing: particles are redrawn as theta moves."""

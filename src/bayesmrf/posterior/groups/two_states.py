@@ -51,7 +51,7 @@ from ...particles.memory import (
     start_particles,
     unpack,
 )
-from ...particles.refresh import edge_moment, refresh
+from ...particles.refresh import refresh
 from ...particles.weights import even_out, forget
 from .blocks import Block
 from .dirichlet_process import Grouping, group_totals
@@ -150,10 +150,6 @@ class TwoStateWalk:
     def stats(self) -> dict[str, float]:
         """Return statistics of the step."""
         return {"likelihood_noise": self._noise, "acceptance_values": self._accepted}
-
-    def odds(self, e: int) -> float:
-        """Return the log odds of edge e in the model without it."""
-        return float(edge_moment(self._graph, self._unpacked, e)[0])
 
     def mix(self, rng: np.random.Generator) -> None:
         """Flip clusters, and redraw nodes one by one, as nodes without edges are redrawn by no other move."""
