@@ -30,7 +30,7 @@ _LEAST = 4  # draws of a chain for R-hat
 _FEWEST = 10  # draws in which a constant parameter is not due to chance
 _MOST_TIMES = 20  # "... times as many draws", at most
 # Kernels whose step is an option.
-UNSEEN = "Unseen modes"  # begins the sentence about them
+UNSEEN, FAR = "Unseen modes", "Approximate posterior"  # begin the sentences about them
 NOT_CONVERGED = "not converged"  # in the name of an estimate
 _STEPPED = ("metropolis", "exchange", "auxiliary-variable", "langevin")
 
@@ -84,7 +84,7 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
 
 
 def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
-    """Judge whether chains have converged, particles see all modes and follow theta, and rows are independent.
+    """Judge chains, modes that particles must see, draws of approximate engines, and the independence of rows.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
 
 def _of_chains(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
     found = _converged(tree, table)
-    wrong = [sentence for sentence in (_unseen(tree), _kept_modes(tree), _unsure(tree)) if sentence]
+    far = str(tree.attrs.get("approximation", ""))
+    wrong = [sentence for sentence in (_unseen(tree), _kept_modes(tree), far, _unsure(tree)) if sentence]
     if not wrong:
         return found
     return Verdict("bad", " ".join([*wrong, found.sentence] if found.grade == "bad" else wrong))
@@ -147,7 +148,8 @@ def warn_unless_converged(tree: xr.DataTree) -> None:
     """Warn, as `fit` does, if chains have not converged, particles miss modes of the draws, or rows are dependent."""
     found = _of_chains(tree)
     if found.grade == "bad":
-        category = ApproximatePosteriorWarning if _unseen(tree) else ConvergenceWarning
+        is_approximate = _unseen(tree) or tree.attrs.get("approximation", "")
+        category = ApproximatePosteriorWarning if is_approximate else ConvergenceWarning
         warnings.warn(found.sentence, category, stacklevel=3)
     if rows := tree.attrs.get("dependent_rows", ""):
         warnings.warn(rows, DependentRowsWarning, stacklevel=3)

@@ -240,13 +240,13 @@ class Run(Data):
 
     def _fit(self, estimator: Any, table: Any, out: Path, more: dict[str, Any]) -> None:
         """Fit, with messages about the file, and without warnings that the printed verdict repeats, of all chains."""
-        from ..convergence import UNSEEN
+        from ..convergence import FAR, UNSEEN
 
         try:
             with common.about_file(self.table), common.shown_log(self.console), warnings.catch_warnings():
                 if not self.quiet or self.chain is not None:
                     warnings.filterwarnings("ignore", "Not (converged|judged)", ConvergenceWarning)
-                    warnings.filterwarnings("ignore", UNSEEN, ApproximatePosteriorWarning)
+                    warnings.filterwarnings("ignore", f"{UNSEEN}|{FAR}", ApproximatePosteriorWarning)
                     warnings.simplefilter("ignore", DependentRowsWarning)
                 estimator.fit(table, **more)
         except KeyboardInterrupt:

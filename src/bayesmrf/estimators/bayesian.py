@@ -30,6 +30,7 @@ from .parameter_kernels import MIRRORED, Problem, automatic_kernel, parameter_ke
 from .parameter_posterior import ParameterPosterior
 from .rarely_observed import mirror_of, names_of, rarely_observed
 from .starts import find_start
+from .stein_check import remark_on_draws
 from .ties import n_edge_parameters, read_ties
 
 _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, from which on it is said
@@ -150,9 +151,10 @@ class BayesianMRF(ParameterPosterior):
         if truth is not None and _all_moved(draws):
             is_corrected = True
             draws = _corrected(draws, likelihood, truth, prior)
-        phi = draws.values["theta"]
+        phi, kind = draws.values["theta"], _kind(options, engine, hidden, is_corrected)
         curve: Any = likelihood.curve
         parameters = None if curve is None else list(curve.feature_names)
+        named = parameters or list(model.feature_names)
         if curve is not None:
             values = draws.values | {"theta": curve.natural(phi), "phi": phi}
             draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
@@ -162,7 +164,8 @@ class BayesianMRF(ParameterPosterior):
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
             "n_edge_parameters": n_edge_parameters(model, curve),
-            "kind": _kind(options, engine, hidden, is_corrected),
+            "kind": kind,
+            "approximation": "" if kind == "exact" else remark_on_draws(likelihood, prior, phi, named, seeds),
             "model": model.name,
             "chosen_model": self._chooses,
             "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
@@ -179,7 +182,7 @@ class BayesianMRF(ParameterPosterior):
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, parameters=parameters
         )
         self.theta_, self.phi_ = draws.values["theta"].mean(axis=(0, 1)), phi.mean(axis=(0, 1))
-        self.parameter_names_ = parameters or model.feature_names
+        self.parameter_names_ = named
         self.missing_ = missing_table(likelihood, phi, states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)

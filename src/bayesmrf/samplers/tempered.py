@@ -39,7 +39,7 @@ _TRIAL = (8, (8, 16, 32))  # rungs, and rounds between which the ladder is laid 
 _RUNGS = 3, 64  # at least and at most
 _PER_BARRIER = 2.0  # rungs
 _EVEN = 1e-3  # added to rejections, so that rungs are apart where nothing is rejected
-_RENEWED = 0.9  # share of the states that must be renewed
+RENEWED = 0.9  # share of the states that must be renewed
 
 
 class Rungs(NamedTuple):
@@ -89,7 +89,7 @@ class Tempered(Stateless):
 
     def warn_unless_renewed(self, share: float) -> None:
         """Warn if fewer than nine of ten samples are renewed."""
-        if share < _RENEWED:
+        if share < RENEWED:
             warn(
                 f"only {share:.0%} of the samples came from independent nodes within the {self.n_sweeps} rounds of "
                 f"parallel tempering: the weights of the model's modes may be wrong; an engine Tempered with a larger "
