@@ -47,11 +47,11 @@ def test_exact_draws_are_left_alone_and_others_told(case, cheap, rng, monkeypatc
     x = rows(300, 5, rng, n_states)
     x = x.mask(rng.random(x.shape) < gaps)
     est = BayesianMRF(cycle(x.columns), **options, **SHORT).fit(x)
+    draws, names = est.posterior_["posterior"]["phi" if "ties" in options else "theta"].values, est.parameter_names_
     _, likelihood, _, prior, *_ = est._prepare(x, None)
-    draws = est.posterior_["posterior"]["phi" if "ties" in options else "theta"].values
 
     def told(draws: np.ndarray) -> str:
-        return remark_on_draws(likelihood, prior, draws, est.parameter_names_, SEEDS)
+        return remark_on_draws(likelihood, prior, draws, names, SEEDS)
 
     mean, covariance = draws.mean(axis=(0, 1)), np.cov(draws.reshape(-1, draws.shape[2]).T)
     away = 4 * covariance[0] / covariance[0, 0] ** 0.5  # the first parameter and, as far as correlated, the others
