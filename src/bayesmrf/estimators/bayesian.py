@@ -98,6 +98,7 @@ class BayesianMRF(ParameterPosterior):
         "brief" and "from-exact"; exchange and auxiliary-variable "gibbs", "tempered", "swendsen-wang", "cftp" and the
         exact ones. With missing values, ``Phases("brief", hidden="persistent")`` also gives the engine of the model
         clamped to the observed values.
+        If draws are approximate, they are checked by Stein's identities (`bayesmrf.estimators.stein_check`).
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`.
 
@@ -141,6 +142,11 @@ class BayesianMRF(ParameterPosterior):
         """Sample the posterior; see `GroupedMRF.fit` for the arguments.
 
         Missing values of X (NaN) are hidden variables: the posterior of theta is given the observed values.
+
+        Warns
+        -----
+        ApproximatePosteriorWarning
+            If draws by an approximate engine or kernel are surely far from the posterior, with the distance.
         """
         states, likelihood, truth, prior, options, kernel, unsure = self._prepare(X, sample_weight)
         model, n, s_bar = likelihood.model, states.n_samples, likelihood.s_bar
