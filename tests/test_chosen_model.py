@@ -170,6 +170,7 @@ def test_options_of_what_was_chosen():
         SpikeSlabMRF().set_params(model__unused="merge")
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.PriorWarning")
 def test_parameters_of_states_have_the_names_of_levels(rng):
     """Numbers of states were taken for answers: sad=3 was the threshold of answer 4."""
     X = pd.DataFrame({"sad": rng.integers(1, 5, 80), "up": rng.integers(0, 2, 80)})

@@ -289,6 +289,7 @@ def test_noise_is_that_of_repeated_estimates(rng):
     assert 0.7 < np.median(said) / seen < 1.4
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BoundaryWarning")  # two of many columns may never agree
 def test_auto_says_what_it_chose(rng):
     X = rng.integers(0, 2, size=(30, 6))
     options = QUICK | {"n_draws": 3, "n_warmup": 0}

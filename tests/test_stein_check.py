@@ -16,6 +16,7 @@ from bayesmrf.priors import Cauchy
 
 SEEDS = np.random.SeedSequence(0)
 SHORT = {"n_draws": 300, "n_warmup": 200, "n_chains": 2, "random_state": 0, "progress": False}
+LONG = SHORT | {"n_draws": 3000, "n_warmup": 1000}  # bounds have kinks, and a random walk is slow
 
 
 def rows(n: int, d: int, rng: np.random.Generator, n_states: int = 2) -> pd.DataFrame:
@@ -73,7 +74,7 @@ def test_shifts_are_those_from_the_exact_mean(rng):
     x = pd.concat([x, x.iloc[::-1, :6].set_axis(list("klmnop"), axis=1)], axis=1).set_axis(range(16), axis=1)
 
     def fit(engine: str) -> np.ndarray:
-        est = BayesianMRF(graph, ties="all", engine=engine, **SHORT).fit(x)
+        est = BayesianMRF(graph, model="ising", ties="all", engine=engine, **LONG).fit(x)
         return est.posterior_["posterior"]["phi"].values.reshape(-1, 2)
 
     exact = fit("exact")
@@ -86,7 +87,7 @@ def test_shifts_are_those_from_the_exact_mean(rng):
 
 def test_fit_verdict_and_report_tell_and_good_approximations_pass(rng, tmp_path):
     x = rows(400, 8, rng)
-    est = BayesianMRF(cycle(x.columns), ties="all", engine="mean-field", **SHORT)
+    est = BayesianMRF(cycle(x.columns), model="ising", ties="all", engine="mean-field", **LONG)
     with pytest.warns(ApproximatePosteriorWarning, match=r"^Approximate posterior \(mean-field\): the mean of edges"):
         est.fit(x)
     found = verdict(est.posterior_)

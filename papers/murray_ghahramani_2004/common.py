@@ -64,6 +64,7 @@ def fit(
     )
     with warnings.catch_warnings():  # steps are fixed by hand, as in the paper; one that is replaced is still told
         warnings.filterwarnings("ignore", "epsilon = .* makes variances", ApproximatePosteriorWarning)
+        warnings.filterwarnings("ignore", "Approximate posterior", ApproximatePosteriorWarning)  # which is compared
         tree = estimator.fit(X, sample_weight=weights).posterior_
     if not tree.attrs["complete"]:
         raise KeyboardInterrupt

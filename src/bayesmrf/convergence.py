@@ -100,7 +100,7 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
 
 def _of_chains(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
     found = _converged(tree, table)
-    far = str(tree.attrs.get("approximation", ""))
+    far = _far(tree) if found.grade != "bad" else ""  # chains that have not converged may be far for this reason
     wrong = [sentence for sentence in (_unseen(tree), _kept_modes(tree), far, _unsure(tree)) if sentence]
     if not wrong:
         return found
@@ -148,11 +148,16 @@ def warn_unless_converged(tree: xr.DataTree) -> None:
     """Warn, as `fit` does, if chains have not converged, particles miss modes of the draws, or rows are dependent."""
     found = _of_chains(tree)
     if found.grade == "bad":
-        is_approximate = _unseen(tree) or tree.attrs.get("approximation", "")
+        is_approximate = any(sentence in found.sentence for sentence in (_unseen(tree), _far(tree)) if sentence)
         category = ApproximatePosteriorWarning if is_approximate else ConvergenceWarning
         warnings.warn(found.sentence, category, stacklevel=3)
     if rows := tree.attrs.get("dependent_rows", ""):
         warnings.warn(rows, DependentRowsWarning, stacklevel=3)
+
+
+def _far(tree: xr.DataTree) -> str:
+    """Say how far draws by an approximate engine are from the posterior; empty if they are not surely far."""
+    return str(tree.attrs.get("approximation", ""))
 
 
 def _unseen(tree: xr.DataTree) -> str:
