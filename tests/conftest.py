@@ -6,6 +6,7 @@ The seed is the same in every run, so that whoever runs the tests for the first 
 
 import os
 import random
+import re
 import secrets
 import signal
 from pathlib import Path
@@ -13,10 +14,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from bayesmrf import cli, run
+from bayesmrf.cli.app import app
 
 DEFAULT_SEED = 1
 
@@ -111,11 +114,19 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def bayesmrf(folder, capsys):
-    """Give a command; returns exit code, standard output, standard error."""
+    """Give a command; returns exit code, standard output, standard error, which names options of the command only."""
+    commands = typer.main.get_command(app).commands
 
     def give(*arguments):
-        code = cli.run([str(a) for a in arguments])
+        words = [str(a) for a in arguments]
+        code = cli.run(words)
         out, err = capsys.readouterr()
+        if words and words[0] in commands and words[0] != "collect":  # which speaks of the command of the tasks
+            options = [o for p in commands[words[0]].params for o in (*p.opts, *p.secondary_opts)]
+            named = re.findall(r"(?<![\w-])--[a-z][a-z-]*", err)
+            given = " ".join(words)
+            unknown = [flag for flag in named if flag not in (*options, "--help", "--array") and flag not in given]
+            assert not unknown, err
         return code, out, err
 
     return give

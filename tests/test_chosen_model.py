@@ -73,7 +73,8 @@ SPOILT = {
         "drop columns .*: 'age' .* different scale",
     ),
     "an identifier": ({"id": np.arange(240)}, "drop columns .*: 'id' .* identifier"),
-    "negative": ({"tired": MANY - 1}, "integers from 0 next to ordered categories, got -1 in column 'tired'"),
+    "a rare -1": ({"tired": MANY - 1}, "replace -1 by NaN if it codes missing values"),
+    "negative": ({"tired": MANY - 2}, "integers from 0 next to ordered categories, got -2 in column 'tired'"),
     "no integers": ({"tired": MANY / 2}, "integers from 0 next to ordered categories, got 0.5 in column 'tired'"),
 }
 

@@ -348,3 +348,5 @@ def test_demo_prints_both_parts_and_writes_its_report(folder):
 
 def test_demo_refuses_before_the_work(bayesmrf, folder):
     one_sentence(bayesmrf("demo", "--out", "none/d.html"), r"out: the folder .*none does not exist; give a path")
+    (folder / "d.html").write_text("mine")
+    one_sentence(bayesmrf("demo", "--out", "d.html"), r"d\.html exists already; give another path\.\n$")

@@ -463,6 +463,9 @@ def test_bad_data(bayesmrf, votes, folder):
         bayesmrf("evidence", "votes.csv", "--hidden", 1),
         r"votes.csv must not have missing values .NaN., but 5 are missing",
     )
+    votes.head(3).to_csv("votes.csv", index=False)
+    given = bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic,cross-validation")
+    one_sentence(given, "--method cross-validation needs an observation for each of 10 folds, got 3; use --method lap")
     assert not (folder / FOLDER).exists()
 
 

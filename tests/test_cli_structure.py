@@ -195,8 +195,11 @@ def test_columns_that_are_partly_text_keep_their_place(gap, levels, tmp_path):
 
 
 def test_yes_no_data_need_no_rule(folder, votes):
-    for table in (votes, votes.astype(bool), 2 * votes - 1, votes.astype(float).where(votes == 1), votes.astype(str)):
+    for table in (votes, votes.astype(bool), 2 * votes - 1, votes.astype(float).where(votes == 1)):
         assert to_binary(folder, table, None) is table
+    texts = votes.astype(str)
+    texts.iloc[::2, 0] = texts.iloc[::2, 0].map({"0": "FALSE", "1": "true"})
+    assert (to_binary(folder, texts, None) == votes).all(axis=None)
 
 
 def test_levels_are_asked_for_and_then_used(bayesmrf, levels, folder):
@@ -266,6 +269,12 @@ LEVELS = {
         r"the table has the levels 1, 2 \(column 'e' is the first with others than 0/1, -1/\+1 or true/false\); "
         r"keep them with --model ordinal.*\">=2\"",
     ),
+    "no rule divides all": (
+        ["--model", "boltzmann"],
+        r"example --binarize \">=4\" \(then column 'yes' is constant: drop or recode it\)",
+    ),
+    "infinite": (["--binarize", ">=4"], "answers.csv: the table has infinite values; give --missing-code inf"),
+    "huge": (["--binarize", ">=4"], "column 'e' contains text such as '9999.*; recode it as numbers, or drop"),
     "few texts": (["--binarize", ">=4"], "'e' contains text such as 'refused'; give --missing-code 'refused' if it me"),
     "no numbers": (
         ["--binarize", ">=4"],
@@ -280,8 +289,19 @@ def test_bad_levels(case, bayesmrf, levels):
     few = pd.Series(1, index=levels.index).astype(object).where(levels.index != 3, "x")
     extra = {"two levels": {"e": 1 + levels.index % 2, "f": 1 + levels.index // 25}, "no numbers": {"e": "often"}}
     extra["few texts"] = {"e": few.replace("x", "refused")}
+    extra["infinite"], extra["huge"] = {"e": few.replace("x", np.inf)}, {"e": few.replace("x", "9" * 400)}
+    extra["no rule divides all"] = {"yes": levels.index % 2}
     levels.assign(**extra.get(case, {})).to_csv("answers.csv", index=False)
     one_sentence(bayesmrf("structure", "answers.csv", *options), f"^error: .*{message}")
+
+
+def test_any_levels_are_answers_if_it_is_said(bayesmrf, levels):
+    levels.replace(5, 99).to_csv("answers.csv", index=False)
+    given = ["answers.csv", "--model", "potts", "--n-draws", 5, "--n-warmup", 5, "--n-chains", 1, "--n-jobs", 1]
+    for name, *more in (("structure",), ("groups", "--graph", "complete"), ("posterior",)):
+        one_sentence(bayesmrf(name, *given, *more), "or --missing-code none if they are answers")
+        code, _, err = bayesmrf(name, *given, *more, "--missing-code", "none", "--out", f"{name}.zarr")
+        assert code == 0, err
 
 
 # ---- a run that was stopped

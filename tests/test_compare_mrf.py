@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import Cauchy, CompareMRF, SpikeSlab, families, graphs, load, methods, plots, write_report
-from bayesmrf.errors import BayesMRFError, ConvergenceWarning, OptionError
+from bayesmrf.errors import BayesMRFError, ConvergenceWarning, LevelsWarning, OptionError
 from bayesmrf.estimators.compare import read_groups
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
@@ -169,6 +170,24 @@ def test_the_order_of_the_labels():
         np.testing.assert_array_equal(code, [1, 0, 1])
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([1, 2, -9], "-9, of 20 rows next to 1, 2, looks like a code of missing values; leave out these rows"),
+        ([1.0, 2.0, 99.0], "99.0, of 20 rows next to 1.0, 2.0, looks like a code"),
+        (["f", "m", "-9"], "-9, of 20 rows next to f, m, looks like a code"),
+        (["f", "m", "M"], "'M' and 'm' of groups differ in upper and lower case or in spaces only"),
+    ],
+)
+def test_labels_that_may_be_mistakes(labels, message):
+    with pytest.warns(LevelsWarning, match=re.escape(message)):
+        read_groups(np.array([*labels[:2] * 100, *labels[2:] * 20], dtype=object), None, 220)
+    for fine in ([1, 2, 3], [-1, 1], [2019, 2020, 2021], ["a", "b", "9b"]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read_groups(fine * 3, None, 3 * len(fine))
+
+
 def test_three_groups_and_missing_values(rng):
     table = table_of(rng, (150, 150, 150))
     table.loc[[3, 17], "Ann"] = np.nan
@@ -242,6 +261,7 @@ BAD = {
         lambda t: (t[NAMES], pd.Categorical(t["group"].map({"g0": "a", "g1": "a "}))),
         "labels that differ as texts, got 'a' and 'a '",
     ),
+    "ragged": (lambda t: (t[NAMES], [[1], [1, 2]] * 250), "groups must be texts, numbers or categories, got "),
     "index": (lambda t: (t[NAMES], t["group"].rename(lambda i: i + 1)), "groups must have the index of X"),
 }
 

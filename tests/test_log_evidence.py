@@ -437,6 +437,10 @@ def test_what_cannot_be_compared(other, message):
         compare_evidence({"a": A, "b": replace(A, **other)})
     with pytest.raises(OptionError, match="evidences must contain"):
         compare_evidence([])
+    for wrong in (None, 1.0, A.log_evidence, "ab", [A, 3], {"a": A, "b": None}):
+        with pytest.raises(OptionError, match=r"evidences must be a dict or a list of results of log_evidence, got "):
+            compare_evidence(wrong)
+    assert len(compare_evidence(A)) == 1
 
 
 def test_other_data_and_other_priors_are_known(X):

@@ -1,5 +1,7 @@
 """The ordinal model against an enumeration from its definition; its estimators, and tables of ordered levels."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -236,6 +238,18 @@ def test_each_column_has_its_own_levels():
     states = check_states(X.assign(c=mood), n_states="keep")
     assert states.coding.columns[2] == ("low", "mid", "high")
     assert decode(states.values, states.coding)[1].tolist() == [5, 1, "high"]
+
+
+@pytest.mark.parametrize("categories", [["1", "10", "2"], [0, 2, 1]])
+def test_ordered_categories_that_are_numbers_in_another_order(categories):
+    """As texts are sorted, or in the order in which they occur; an order that falls is meant."""
+    X = pd.DataFrame({"a": categories}).apply(lambda c: pd.Categorical(c, categories, ordered=True))
+    with pytest.warns(LevelsWarning, match=r"categories of column 'a' are numbers, but not in their order \("):
+        assert check_states(X, n_states="keep").values[:, 0].tolist() == [0, 1, 2]
+    down = sorted(categories, key=float, reverse=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_states(X.apply(lambda c: c.cat.reorder_categories(down)), n_states="keep")
 
 
 def test_levels_that_never_occur_are_kept_with_a_warning_or_merged():

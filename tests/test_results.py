@@ -3,6 +3,7 @@
 import json
 import warnings
 from enum import Enum
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import arviz_stats
@@ -12,9 +13,10 @@ import xarray as xr
 from scipy.special import expit
 
 from bayesmrf import BayesianMRF, GroupedMRF, SpikeSlabMRF, graphs, results, store
-from bayesmrf.errors import StoreError
+from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.run import sample
+from bayesmrf.summary.inclusion import mean_and_interval
 from tests import oracle
 
 
@@ -133,6 +135,19 @@ def test_the_attributes_tell_how_it_was_made(draws, tree):
     assert a["created_at"].endswith("+00:00")
     again = sample(Noise(MODEL), random_state=int(a["seed"]), **OPTIONS)
     np.testing.assert_array_equal(again.values["theta"], draws.values["theta"])
+
+
+def test_a_single_draw_is_not_a_given_value():
+    tree = tree_of(sample(Noise(MODEL), random_state=1, **OPTIONS | {"n_draws": 1, "n_chains": 1}))
+    assert "alpha" in tree["posterior"]
+    assert mean_and_interval(tree["posterior"]["alpha"].values[0]).endswith("(a single draw)")
+
+
+def test_only_posteriors_are_written(tmp_path):
+    for write in (results.save, results.finish):
+        with pytest.raises(OptionError, match=r"tree must be the posterior of an .*; give the attribute posterior_"):
+            write(SimpleNamespace(posterior_=None), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_given_alpha_is_not_a_posterior(draws, tmp_path):

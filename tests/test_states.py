@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, graphs
-from bayesmrf.errors import ConstantColumnWarning, DataError
+from bayesmrf.errors import ConstantColumnWarning, DataError, LevelsWarning
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.pairwise import log_potential
 from bayesmrf.states import check_states, decode
@@ -113,8 +113,29 @@ def frame(X):
         (np.zeros((0, 3)), r"X must be a table with at least one row \(observation\), got an array of shape \(0, 3\)"),
         (frame(np.zeros((0, 3))), r"X must be a table with at least one row"),
         (np.zeros(3), r"X must be a table \(n_samples, n_nodes\), got an array of shape \(3,\)"),
+        ([[0, 1], [1]], r"X must be a table \(n_samples, n_nodes\), got \[\[0, 1\], \[1\]\]; Reshape"),
+        (with_value(10**400, dtype=object), r"numbers, got an integer of about \d+ digits in row 2, column '1'"),
+        (with_value(1 - 1e-9), r"X must be binary, .* the first is 0\.999999999 in row 2"),
+        (with_value(12345678), r"X must be binary, .* the first is 12345678 in row 2"),
     ],
-    ids=["two", "half", "frame", "inf", "mixed", "nan", "nans", "none", "text", "no rows", "empty frame", "one row"],
+    ids=[
+        "two",
+        "half",
+        "frame",
+        "inf",
+        "mixed",
+        "nan",
+        "nans",
+        "none",
+        "text",
+        "no rows",
+        "empty frame",
+        "one row",
+        "ragged",
+        "huge",
+        "nearly 1",
+        "many digits",
+    ],
 )
 def test_tables_that_cannot_be_used(X, message):
     with pytest.raises(DataError, match=message):
@@ -430,7 +451,11 @@ def three(value, dtype=float):
             {"n_states": 3},
             r"X must have 3 levels \(n_states=3\), got 4 \('a', .*'d'\)",
         ),
-        (np.arange(300).reshape(150, 2), {"n_states": "auto"}, r"X must have from 2 to 127 finite levels, got 300"),
+        (
+            np.arange(300).reshape(150, 2),
+            {"n_states": "auto"},
+            r"X must have from 2 to 127 finite levels, got 300 .*; merge levels until they are at most 127\.$",
+        ),
         (np.zeros((3, 2)), {"n_states": "auto"}, r"X must have from 2 to 127 finite levels, got 1 \(0\)"),
         (THREE, {"n_states": 1}, r"n_states must be .*, got 1"),
         (THREE, {"n_states": 2.5}, r"n_states must be .*, got 2\.5"),
@@ -441,6 +466,20 @@ def three(value, dtype=float):
 def test_tables_and_levels_that_do_not_go_together(X, option, message):
     with pytest.raises(DataError, match=message):
         check_states(X, **option)
+
+
+@pytest.mark.parametrize("n_states", ["auto", "keep"])
+def test_levels_that_are_written_in_two_ways_are_named(n_states):
+    X = pd.DataFrame({"a": ["no", "yes", "Yes"], "b": ["Yes", "no", "yes"]})
+    if n_states == "keep":
+        X = X.apply(lambda column: pd.Categorical(column, ["no", "yes", "Yes"], ordered=True))
+    with pytest.warns(
+        LevelsWarning, match="'[Yy]es' and '[Yy]es' of X differ in upper and lower case or in spaces only"
+    ):
+        check_states(X, n_states=n_states)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_states(X.astype(str).replace("Yes", "yess"), n_states="auto")
 
 
 # What strangers give
@@ -595,8 +634,10 @@ def test_codes_and_identifiers_are_named(rng):
         (np.ma.masked_array([1, 2, 3, 4], [0, 1, 0, 0]), "got nan in row 1"),
         (pd.array([1, 2, None, 4], dtype="Int64"), "got nan in row 2"),
         ([1, 2, None, 4], "got nan in row 2"),
-        (["1", "2", "3", "4"], "contain numbers"),
-        ([1, 2, 3, "4"], "contain numbers"),
+        (["1", "2", "3", "4"], "contain numbers, .* got '1' in row 0"),
+        ([1, 2, 3, "4"], "contain numbers, .* got '4' in row 3"),
+        ([[1], [2, 3], [4], [5]], "contain numbers"),
+        ([1, 2, 1 - 1e-9, 4], "got 0.999999999 in row 2"),
         ([1, 2, 3, 4j], "contain numbers"),
         ([1.5, 2, 3.5, 4], "got 1.5 in row 0 and others in 1 more"),
         ([1, 2, 3, np.inf], "got inf in row 3"),

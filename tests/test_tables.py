@@ -113,6 +113,11 @@ REFUSED = {
     "stray quote": (b'a,b\n1,"0"x\n', "cannot be read as comma-separated values"),
     "huge entry": (b"a,b\n1," + b"0" * 200, "cannot be read as comma-separated values .*field larger"),
     "same names": (b"a,b, a\n1,0,1\n", "column name 'a' occurs twice"),
+    "two headers": (
+        b"Mood,,Sleep\na,b,c\n1,0,1\n",
+        "row 1 below the first line contains texts in every .* of two lines",
+    ),
+    "labels": (b"a,b\nfirst item,second\n1,\n0,1\n", "row 1 below the first line contains texts in every column"),
     "answers, some equal": (b"3,1,3\n1,2,3\n3,1,2\n", "the first line contains values, not names"),
     "answers, all different": (b"3,1,2\n1,2,3\n3,1,2\n", "the first line contains values, not names"),
 }
@@ -262,6 +267,9 @@ def test_codes_far_from_a_long_scale_are_found_in_few_answers(rng):
     ("levels", "codes"),
     [
         ((1, 2, 3, 4, 5), (-9,)),
+        ((1, 2, 3, 4, 5), (-1,)),
+        ((0, 1, 2, 3), (-1,)),
+        ((0, 1, 2), (9999999,)),
         ((1, 2, 3, 4, 5), (-9, 99, 999)),
         ((1, 2, 3, 4, 5), (8, 9)),
         ((0, 1), (9,)),
@@ -311,6 +319,8 @@ def test_the_command_line_names_what_is_no_answer(bayesmrf, folder, rng):
         given = bayesmrf(*command)
         one_sentence(given, "t.csv: column 'id' looks like an identifier; .*with --drop id --drop 'my age'")
         assert ">=" not in given[2]
+    table.mask(table == 3, 9999999).to_csv("t.csv", index=False)
+    one_sentence(bayesmrf("structure", "t.csv"), "9999999 .* give --missing-code 9999999 if they code missing values")
     table.mask(table == 3, -9).to_csv("t.csv", index=False)
     given = bayesmrf("structure", "t.csv", "--binarize", ">=4")
     one_sentence(given, r"t.csv: -9 \(\d+ cells\) lie outside the levels 1 to 5, the first in row \d+ below")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from .errors import DataError, OptionError, said
 from .files import call
 from .levels import find_foreign
-from .names import quoted, shown
+from .names import digits, quoted, shown
 from .summary.base import count
-from .text_cells import remedy_for_text
+from .text_cells import is_number, remedy_for_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NO_CODES = "none"  # of --missing-code: every value is an answer
 _COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 _COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency)?|weights?|wt|times)$")
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _MOST_NAMED = 5
 
 
@@ -68,9 +69,9 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
                         f"{more}{hint}")  # fmt: skip
     if found.codes:
         codes = sorted(found.codes, key=lambda c: -found.codes[c])[:_MOST_NAMED]
-        listed = ", ".join(f"{c:g} ({count(found.codes[c], 'cell')})" for c in codes)
+        listed = ", ".join(f"{digits(c)} ({count(found.codes[c], 'cell')})" for c in codes)
         row, column = np.argwhere(table.isin(codes).to_numpy())[0]
-        named = " ".join(f"--missing-code {c:g}" for c in codes)
+        named = " ".join(f"--missing-code {digits(c)}" for c in codes)
         raise DataError(f"{call(path)}: {listed} lie outside the levels {found.span}, the first in row {row + 1} below "
                         f"the first line, column {quoted(table.columns[column])}; give {named} if they code missing "
                         f"values, or --missing-code {NO_CODES} if they are answers")  # fmt: skip
@@ -104,7 +105,7 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
         return table
     numbers = table.copy()
     for name in table.columns.difference(table.select_dtypes(["number", "bool"]).columns, sort=False):
-        text = next((v for v in table[name].dropna() if isinstance(v, str) and not _is_value(v)), None)
+        text = next((v for v in table[name].dropna() if not _is_value(v)), None)
         if text is not None:
             values = [0 if isinstance(v, str) and _is_value(v) else v for v in table[name]]  # "true" is a value
             remedy = remedy_for_text(text, values, f"recode it as numbers, or drop it with --drop {_quoted(name)}")
@@ -112,21 +113,26 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
             raise DataError(f"{call(path)}: column {quoted(name)} contains text such as {quoted(text)}; {remedy}")
         numbers[name] = table[name].map(_number).astype(float)
     levels = np.unique(numbers.to_numpy(dtype=float))
+    if np.isinf(levels).any():
+        raise DataError(f"{call(path)}: the table has infinite values; give --missing-code inf (or -inf) if they are "
+                        "missing, else correct them")  # fmt: skip
     levels = levels[~np.isnan(levels)]
-    listed = ", ".join(f"{v:g}" for v in levels[:7]) + (f", ... ({len(levels)} in all)" if len(levels) > 7 else "")
+    listed = ", ".join(map(digits, levels[:7])) + (f", ... ({len(levels)} in all)" if len(levels) > 7 else "")
     if rule is None:
         many = ~(numbers.isna() | numbers.isin([-1, 0, 1])).all()
         if many.any():
             first = str(many.idxmax())
             own = np.unique(numbers[first].dropna())
             example = own[min((len(own) + 1) // 2, len(own) - 1)]
+            alike = [n for n in numbers if numbers[n].nunique() > 1 and (numbers[n].dropna() >= example).nunique() < 2]
             kept = f"keep them with {keep}, or " if keep else ""
-            only = "" if 2 * many.sum() > len(many) else f", or drop it with --drop {_quoted(first)}"
+            only = f" (then column {quoted(alike[0])} is constant: drop or recode it)" if alike else ""
+            only += "" if 2 * many.sum() > len(many) else f", or drop it with --drop {_quoted(first)}"
             raise DataError(f"{call(path)}: the table has the levels {listed} (column {quoted(first)} is the first "
                             f"with others than 0/1, -1/+1 or true/false); {kept}state which of them mean yes, for "
-                            f'example --binarize ">={example:g}"{only}')  # fmt: skip
-        return table
-    found = re.fullmatch(r"\s*(>=|<=|==|>|<)\s*([+-]?(\d+\.?\d*|\.\d+))\s*", rule)
+                            f'example --binarize ">={digits(example)}"{only}')  # fmt: skip
+        return numbers
+    found = re.fullmatch(rf"\s*(>=|<=|==|>|<)\s*({_NUMBER})\s*", rule)
     if found is None:
         raise OptionError(f'--binarize must be a comparison with a number, got {rule!r}; give a rule such as '
                           '">=4", ">2", "<=1" or "==5"')  # fmt: skip
@@ -146,8 +152,11 @@ def _is_yes_no(table: pd.DataFrame) -> bool:
     return values.dtype.kind in "biuf" and bool((np.isin(values, (-1, 0, 1)) | (values != values)).all())
 
 
-def _is_value(text: str) -> bool:
-    return re.fullmatch(r"(?i)\s*([+-]?(\d+\.?\d*|\.\d+)|true|false)\s*", text) is not None
+def _is_value(value: Any) -> bool:
+    """Return whether a value is a number or a boolean, or the text of one."""
+    if not isinstance(value, str):
+        return is_number(value)
+    return re.fullmatch(rf"(?i)\s*({_NUMBER}|true|false)\s*", value) is not None
 
 
 def _number(value: Any) -> float:

@@ -277,5 +277,5 @@ def _compare(path: Path, settings: dict[str, Any], stored: dict[str, Any]) -> No
     more = max(settings["n_draws"], stored["n_draws"])  # a run may become longer
     found = difference(flat(settings), flat(stored | {"n_draws": more}))
     if found:
-        raise StoreError(f"{_CHECKPOINT}: {path} belongs to another run: {found}; give another path, the settings of "
-                         f"that run, or {OVERWRITE}")  # fmt: skip
+        remedy = f"give another path, the settings of that run, or {OVERWRITE}"
+        raise StoreError(f"{_CHECKPOINT}: {path} belongs to another run: {found}", remedy=remedy)

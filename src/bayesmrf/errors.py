@@ -172,7 +172,7 @@ class BoundaryWarning(BayesMRFWarning):
 
 
 class LevelsWarning(BayesMRFWarning):
-    """Levels of an ordinal column never occur, or hardly ever do."""
+    """Levels of the data seem to be mistakes: they never occur, hardly ever do, or are written in two ways."""
 
 
 class ConstantColumnWarning(BayesMRFWarning):

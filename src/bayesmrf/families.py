@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .errors import OptionError
+from .errors import OptionError, in_python
 from .names import listed, quoted
 from .options import OPTIONS, Checked
 from .registry import Registry
@@ -254,5 +254,9 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
 OPTIONS["CompareMRF.model"] = families_of("CompareMRF").rule(AUTO)
 OPTIONS["SpikeSlabMRF.model"] = families_of("SpikeSlabMRF").rule(AUTO)
 OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule(AUTO)
-OPTIONS["MaximumLikelihoodMRF.model"] = either(families_of("MaximumLikelihoodMRF").rule(AUTO), FACTORY)
-OPTIONS["BayesianMRF.model"] = either(families_of("BayesianMRF").rule(AUTO), FACTORY, instance("families", "Custom"))
+for _estimator, _own in (
+    ("MaximumLikelihoodMRF", FACTORY),
+    ("BayesianMRF", either(FACTORY, instance("families", "Custom"))),
+):
+    _named = families_of(_estimator).rule(AUTO)
+    OPTIONS[f"{_estimator}.model"] = either(_named, _own, expected=_named.expected + in_python(f" or {_own.expected}"))

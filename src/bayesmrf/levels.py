@@ -7,13 +7,17 @@ age in addition to items from 1 to 5, or -9 and 99 for "no answer".
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from .errors import missing_code
-from .names import listed, quoted
+from .errors import LevelsWarning, missing_code
+from .names import digits, listed, quoted, shown
+from .text_cells import is_number
 
 _MANY_ROWS = 20  # fewer rows may differ by chance
 _DISTINCT = 0.9  # share of an identifier's values that differ
@@ -23,6 +27,7 @@ _EXPECTED_USUAL = 10.0  # the same of several empty levels before values that ar
 _USUAL = [int(str(digit) * n) for digit in (7, 8, 9) for n in range(1, 6)]  # 7, 77, ..., 99999
 _NEAR = 3  # levels on one side of a gap whose values tell how many to expect in it
 _RARE = 0.05  # share of the values beyond a single empty level, from which it counts as a level that was never chosen
+_FEW = 0.2  # share of the values, below which -1 before levels from 0 or 1 is no level
 _FEW_LEVELS = 12  # of a scale of answers; longer ones have gaps
 _ID_NAME = re.compile(
     r"(?i)(^|[\W_])(ids?|uuid|guid|index|idx|row|rows|nr|case|caseid|record|serial|key|subject|subj|participant|pid|"
@@ -44,8 +49,8 @@ class Foreign:
     def span(self) -> str:
         """The ends of the levels, in words."""
         if len(self.levels) > 2:
-            return f"{self.levels[0]:g} to {self.levels[-1]:g}"
-        return " and ".join(f"{v:g}" for v in self.levels)
+            return f"{digits(self.levels[0])} to {digits(self.levels[-1])}"
+        return " and ".join(map(digits, self.levels))
 
 
 def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign:
@@ -60,12 +65,13 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
 
     Notes
     -----
-    An identifier has at least 20 values, nearly all of them different, and either numbers the rows, or is named like
-    one, or is among columns with few levels. The levels of the other integer columns are pooled, and divided where more
-    than one consecutive level is empty, or a single one before the last 5 % of at least 100 values. Empty levels do not
-    count if they may be empty by chance: if the three levels next to them, on the side with more values, suggest fewer
-    than 20 values there (10 in several levels before customary codes such as 9 and 99; any number between negative
-    values and others). The part with most values is the scale; the other parts are codes, unless they contain most
+    An identifier has at least 20 values, nearly all of them different, and either numbers the rows, or is named
+    like one, or is among columns with few levels. The levels of the other integer columns are pooled, and divided
+    where more than one consecutive level is empty, or a single one before the last 5 % of at least 100 values.
+    Empty levels do not count if they may be empty by chance: if the three levels next to them, on the side with
+    more values, suggest fewer than 20 values there (10 in several levels before customary codes such as 9 and 99;
+    any number between negative values and others). A -1 next to 0 or 1 is apart where it is rare, except in the
+    coding -1, 0, 1. The part with most values is the scale; the other parts are codes, unless they contain most
     values of a column, which is then on a different scale. On scales of more than 12 levels, codes are at least the
     width of the scale away from it, or below zero if the scale is not.
     """
@@ -113,9 +119,45 @@ def remedy_of(columns: Sequence[np.ndarray], names: Sequence[str], n: int | None
             f"drop columns that are not answers: {listed([quoted(name) for name in ids + scales])} (the first {kind})"
         )
     if found.codes:
-        codes = " and ".join(f"{c:g}" for c in found.codes)
+        codes = " and ".join(map(digits, found.codes))
         return f"{missing_code(codes)} if it codes missing values (the levels are {found.span})"
     return ""
+
+
+def warn_of_codes(what: str, labels: Iterable[Any]) -> None:
+    """Warn of a label of groups that is a customary code of missing values, such as -9 next to 1 and 2.
+
+    It is negative or 9, 99, or the like, and lies outside the levels of the other labels, or next to texts.
+    """
+    counts = Counter(labels)
+    numbers = {label: float(label) for label in counts if is_number(label)}
+    codes = [label for label, number in numbers.items() if number < 0 or number in _USUAL]
+    if len(numbers) == len(counts):
+        outside = find_foreign([np.array([numbers[label] for label in counts.elements()])], [""]).codes
+        codes = [label for label in codes if numbers[label] in outside]
+    if codes and len(codes) < len(counts):
+        others = listed(sorted(shown(label) for label in counts if label not in codes))
+        warnings.warn(
+            f"{what} must be labels of groups, and {shown(codes[0])}, of {counts[codes[0]]:,} rows next to {others}, "
+            "looks like a code of missing values; leave out these rows if it is one",
+            LevelsWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_spellings(what: str, levels: Iterable[Any]) -> None:
+    """Warn of texts that differ in upper and lower case or in spaces only."""
+    known: dict[str, str] = {}
+    for level in (level for level in levels if isinstance(level, str)):
+        other = known.setdefault("".join(level.casefold().split()), level)
+        if other != level:
+            warnings.warn(
+                f"{quoted(other)} and {quoted(level)} of {what} differ in upper and lower case or in spaces only, and "
+                "count as two; write them in one way if they are one",
+                LevelsWarning,
+                stacklevel=5,
+            )
+            return
 
 
 def _is_whole(values: np.ndarray) -> bool:
@@ -154,6 +196,7 @@ def _scale(levels: np.ndarray, counts: np.ndarray) -> np.ndarray:
     enough = np.where(usual & (gaps > 2 * step), _EXPECTED_USUAL, _EXPECTED)
     sure = (expected >= enough) | ((levels[:-1] < 0) & (levels[1:] >= 0))
     cut = sure & ((gaps > 2 * step) | ((gaps > step) & rare & (total >= _MANY_VALUES)))
+    cut[0] |= levels[0] == -1 and levels[1] >= 0 and levels[-1] > 1 and counts[0] < _FEW * total  # a code, not -1/0/1
     piece = np.concatenate([[0], np.cumsum(cut)])
     held = np.bincount(piece, weights=counts)
     if held.max() <= counts.sum() / 2:  # no scale of answers

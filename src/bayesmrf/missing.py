@@ -18,7 +18,10 @@ def unmasked(X: Any) -> np.ndarray:
         values = np.array(X.data, dtype=np.float64 if X.dtype.kind in "iuf" else object)
         values[np.ma.getmaskarray(X)] = None  # NaN among floats
         return values
-    values = np.asarray(X)
+    try:
+        values = np.asarray(X)
+    except ValueError:  # of rows of different lengths: no table
+        values = np.fromiter(X, dtype=object, count=len(X))
     if values.dtype.kind in "US" and not hasattr(X, "dtype"):  # NaN and numbers in a list with texts became texts
         return np.asarray(X, dtype=object)
     return values

@@ -45,6 +45,16 @@ def quoted(name: object) -> str:
     return repr(_cut(str(name), LONGEST))
 
 
+def digits(value: float) -> str:
+    """Return a number with few digits, but with as many as it needs to be read back: neither 1 for 1 - 1e-9, nor 1e+07
+    for 9999999.
+    """
+    short = f"{value:g}"
+    if float(short) == value or value != value:
+        return short
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
 def listed(texts: Sequence[str], most: int = 5) -> str:
     """Return the first of several texts, separated by commas, with an ellipsis for the others."""
     return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")

@@ -10,6 +10,7 @@ import numpy as np
 from .errors import DataError, LevelsWarning, argument, in_python
 from .missing import present
 from .names import listed, quoted
+from .text_cells import is_number
 
 MOST_LEVELS = 12  # of an ordinal column
 _MERGED = in_python("; model=families.Ordinal(unused='merge') leaves them out")
@@ -33,6 +34,16 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
         )
     levels, used = present(categories), present(column.cat.remove_unused_categories().cat.categories)
     unused = [level for level in levels if level not in set(used)]
+    numbers = [float(level) for level in levels if is_number(level)]
+    steps = np.sign(np.diff(numbers))
+    if len(numbers) == len(levels) and len(set(steps.tolist())) > 1:
+        warnings.warn(
+            f"the ordered categories of column {quoted(name)} are numbers, but not in their order "
+            f"({listed([str(level) for level in levels])}), which is taken as it is; if it is a mistake, order them "
+            "(pandas: .cat.reorder_categories(..., ordered=True))",
+            LevelsWarning,
+            stacklevel=6,
+        )
     return _checked(used if merge else levels, unused, name, merge)
 
 

@@ -18,7 +18,7 @@ from scipy.special import expit
 from .base import Model
 from .checkpoint import progress_of
 from .convergence import diagnostics
-from .errors import StoreError, argument, in_python
+from .errors import OptionError, StoreError, argument, in_python
 from .lock import hold
 from .models.agreement import Agreement
 from .models.label_field import LabelField
@@ -136,7 +136,7 @@ def to_datatree(
         values["groups"] = (values["groups"][0], draws.values["groups"] + 1)
     given: dict[str, Any] = {}
     for name in ("alpha", "density"):
-        if name in draws.values and np.ptp(draws.values[name]) == 0:
+        if name in draws.values and draws.values[name].size > 1 and np.ptp(draws.values[name]) == 0:
             given[name] = ((), values.pop(name)[1][0, 0])
     # ArviZ computes quantiles of every variable, which numpy does not support for booleans.
     posterior = {n: (values[n][0], _countable(values[n][1])) for n in POSTERIOR if n in values}
@@ -244,6 +244,16 @@ def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None
     tree["constant_data"][f"{labels}_point"] = xr.Variable(draws.dims[2:], np.asarray(partition), about)
 
 
+def check_posterior(tree: Any) -> None:
+    """Refuse what is no posterior, such as the estimator that has it."""
+    if not hasattr(tree, "children"):
+        fitted = hasattr(tree, "posterior_")
+        remedy = "give the attribute posterior_ of the estimator" if fitted else "fit an estimator, or load a result"
+        raise OptionError(
+            option="tree", got=tree, expected="the posterior of an estimator, as posterior_ or of load", remedy=remedy
+        )
+
+
 def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) -> None:
     """Write results to a zarr folder.
 
@@ -258,9 +268,12 @@ def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) 
 
     Raises
     ------
+    OptionError
+        If ``tree`` is no posterior, such as an estimator.
     StoreError
         If the folder contains something already, or cannot be written.
     """
+    check_posterior(tree)
     path = Path(path)
     there = is_ours(path)
     if there and not overwrite:
@@ -283,9 +296,12 @@ def finish(tree: xr.DataTree, path: str | PathLike[str]) -> None:
 
     Raises
     ------
+    OptionError
+        If ``tree`` is no posterior, such as an estimator.
     StoreError
         If there is no checkpoint, the run is not complete, or the folder cannot be written.
     """
+    check_posterior(tree)
     path = Path(path)
     if not is_ours(path) or read_kind(path) != CHECKPOINT:
         raise StoreError(f"{path} contains no checkpoint; use save")

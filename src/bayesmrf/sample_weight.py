@@ -9,6 +9,7 @@ import numpy as np
 from .errors import DataError, argument, data_row, in_words
 from .frames import check_index
 from .missing import unmasked
+from .names import digits
 
 _X = argument("X")
 _WEIGHT = argument("sample_weight")
@@ -40,14 +41,18 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     except (TypeError, ValueError):
         w = None
     if w is None:
-        raise DataError(f"{_WEIGHT} must contain numbers, one for each row of {_X}, got {in_words(sample_weight)}")
+        text = next((i for i, v in enumerate(given.flat) if isinstance(v, str | bytes)), None)
+        got = in_words(sample_weight)
+        if given.ndim == 1 and text is not None:
+            got = f"{in_words(given[text])} in {data_row(text)}"
+        raise DataError(f"{_WEIGHT} must contain numbers, one for each row of {_X}, got {got}")
     if w.shape != (n,):
         raise DataError(f"{_WEIGHT} must have shape ({n},), one number for each row of {_X}, got shape {w.shape}")
     bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0) & (w == np.round(w))))
     if bad.size:
         more = f" and others in {bad.size - 1:,} more" if bad.size > 1 else ""
         raise DataError(f"{_WEIGHT} must contain integers >= 0, how often each row was seen, got "
-                        f"{w[bad[0]]:g} in {data_row(bad[0])}{more}")  # fmt: skip
+                        f"{digits(w[bad[0]])} in {data_row(bad[0])}{more}")  # fmt: skip
     if w.sum() == 0:
         raise DataError(f"{_WEIGHT} must be above zero in at least one row, got zeros only")
     if w.sum() > MOST_SAMPLES:

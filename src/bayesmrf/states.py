@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_words
+from .errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_python, in_words
 from .frames import in_pandas, is_frame
-from .levels import remedy_of
+from .levels import remedy_of, warn_of_spellings
 from .missing import is_missing, present, unmasked
-from .names import listed, quoted
+from .names import digits, listed, quoted
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
 from .text_cells import is_number, remedy_for_text
@@ -211,7 +211,7 @@ def check_states(
     if values.ndim != 2:
         raise DataError(
             option="X",
-            got=values,
+            got=X,
             expected="a table (n_samples, n_nodes)",
             remedy="Reshape your data so that rows are observations and columns are nodes",
         )
@@ -252,6 +252,8 @@ def check_states(
     if gone is not None:
         values[gone] = -1
     if names is None:
+        for levels in {levels_of(coding, i): None for i in range(len(labels))}:
+            warn_of_spellings(_X, levels)
         seen = values if weights is None else values[counted]
         _check_columns(seen, labels, gone is not None)
         if n_states == "auto" and weights is not None:
@@ -330,7 +332,7 @@ def to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED
         is_bool = bool(kinds) and kinds <= {bool, np.bool_}
     try:
         return values.astype(np.float64), is_bool
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         row, column = next((i, j) for (i, j), v in np.ndenumerate(values) if not is_number(v))
         value = values[row, column]
         remedy = remedy_for_text(value, values[:, column], f"code the states as {wanted}")
@@ -350,8 +352,9 @@ def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool, ordi
     if wrong.any():
         value = numbers[tuple(np.argwhere(wrong)[0])]
         remedy = _remedy(numbers, np.isnan(numbers) if numbers.dtype.kind == "f" else None, labels)
-        raise DataError(f"{_X} must be binary, but {int(wrong.sum())} value(s) are not, the first is {value:g} in "
-                        f"{_place(wrong, labels)}; {remedy or f'code the states as {_CODED}{or_else}'}.")  # fmt: skip
+        remedy = remedy or f"code the states as {_CODED}{or_else}"
+        raise DataError(f"{_X} must be binary, but {int(wrong.sum())} value(s) are not, the first is {digits(value)} "
+                        f"in {_place(wrong, labels)}; {remedy}.")  # fmt: skip
     if not minus.any():
         return ones.astype(np.int8), "01"
     if not zeros.any():
@@ -400,13 +403,15 @@ def _levels(
         remedy = "" if is_bool else _remedy(table, gone, labels)
         if remedy:
             raise DataError(
-                f"{_X} must contain answers only: {remedy}, or set {argument('n_states', len(levels))} if all "
-                "values are answers."
+                f"{_X} must contain answers only: {remedy}"
+                f"{in_python(f', or set n_states={len(levels)} if all values are answers')}."
             )
         if finite and 2 <= len(levels) <= MOST_STATES:
             return levels
+        remedy = in_python("set n_states and use integers from 0, or ") if len(levels) < 2 else ""
+        remedy += f"merge levels until they are at most {MOST_STATES}" if len(levels) > MOST_STATES else "recode them"
         raise DataError(f"{_X} must have from 2 to {MOST_STATES} finite levels, got {len(levels)} ({_listed(levels)}); "
-                        f"recode them, or set {argument('n_states')} and use integers from 0.")  # fmt: skip
+                        f"{remedy}.")  # fmt: skip
     if not isinstance(n_states, int | np.integer) or not 2 <= n_states <= MOST_STATES:
         expected = f"'auto' or an integer from 2 to {MOST_STATES}"
         raise DataError(option="n_states", got=n_states, expected=expected)
@@ -421,8 +426,8 @@ def _levels(
     wrong &= True if gone is None else ~gone
     value = table[tuple(np.argwhere(wrong)[0])]
     raise DataError(f"{_X} must contain states from 0 to {n_states - 1}, but {int(wrong.sum())} value(s) do not, the "
-                    f"first is {value:g} in {_place(wrong, labels)}; recode the {len(levels)} levels from 0, or change "
-                    "n_states.")  # fmt: skip
+                    f"first is {digits(value)} in {_place(wrong, labels)}; recode the {len(levels)} levels from 0, or "
+                    "change n_states.")  # fmt: skip
 
 
 def _to_codes(

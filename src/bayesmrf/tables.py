@@ -16,6 +16,7 @@ from .errors import DataError, GraphError, OptionError
 from .files import call, read_text
 from .missing import MISSING_TEXTS, stripped
 from .names import quoted, shown
+from .text_cells import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,6 +97,9 @@ def read_by_group(
     table = _parsed(path, text, separator, names)
     if numbered and _are_answers(header, table):
         raise values
+    if _is_header(table):
+        raise DataError(f"{call(path)}: row 1 below the first line contains texts in every column that the other rows "
+                        "do not, as a header of two lines; leave one line with a name for each column")  # fmt: skip
     if len(table) > 1 and table.iloc[1].astype(str).str.startswith('{"ImportId"').all():
         raise DataError(f"{call(path)}: rows 1 and 2 below the first line are headers of Qualtrics, not answers; "
                         "delete these two rows")  # fmt: skip
@@ -127,6 +131,13 @@ def read_by_group(
     if not any(c.strip().lower() == NO_CODES for c in missing_codes):
         check_answers(path, table)
     return table, weights, groups
+
+
+def _is_header(table: pd.DataFrame) -> bool:
+    """Return whether the first row has a text in every column, and no column has one in a row below."""
+    if len(table) < 2 or not all(isinstance(v, str) and not is_number(v) for v in table.iloc[0]):
+        return False
+    return not any(isinstance(v, str) and not is_number(v) for v in table.iloc[1:].to_numpy(dtype=object).flat)
 
 
 def _check_labels(groups: pd.Series, texts: Sequence[str], by: str) -> None:

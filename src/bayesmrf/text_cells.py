@@ -15,7 +15,7 @@ def is_number(value: Any) -> bool:
     """Return whether a value is a number, or the text of one."""
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 

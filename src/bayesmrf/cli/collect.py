@@ -48,4 +48,10 @@ def collect(
         raise StoreError(f"{run} was not made by a command; call fit with checkpoint={str(run)!r} instead.")
     # The run is complete: the command reads the chains and makes no step.
     root: Any = context.find_root().command
-    root.main([*command, "--out", str(run)], prog_name="bayesmrf", standalone_mode=False, obj=command)
+    try:
+        root.main([*command, "--out", str(run)], prog_name="bayesmrf", standalone_mode=False, obj=command)
+    except StoreError as e:
+        if not e.remedy:
+            raise
+        remedy = "collect where the table is as the tasks read it, with the version that they had"
+        raise StoreError(e.problem, remedy=remedy) from None

@@ -160,8 +160,6 @@ def about_file(source: Path) -> Iterator[None]:
     def say_of_file(kind: str, name: str, value: str) -> str:
         if kind == "row":
             return f"row {int(name) + 1} below the first line"
-        if kind == "code":
-            return f"give --missing-code {name}"
         return call(source) if name == "X" else spoken(kind, name, value)
 
     try:
@@ -198,6 +196,8 @@ def spoken(kind: str, name: str, value: str) -> str:
     """Write a marked term of a message (`bayesmrf.errors.said`) as on the command line."""
     if kind == "python":
         return ""
+    if kind == "code":
+        return f"give --missing-code {name}"
     if kind != "argument" or name == "X":
         return "the data" if name == "X" else said_in_python(kind, name, value)
     flag = flag_of(name)

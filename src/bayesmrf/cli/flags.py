@@ -111,6 +111,9 @@ class Data:
     overwrite: bool = flag("Replace the contents of --out.", None, False, "--overwrite")
     quiet: bool = flag("No progress bars and no summary.", None, False, "--quiet", "-q")
 
+    def __post_init__(self) -> None:
+        self.n_levels = 0  # of a table whose values are all valid, once it is read
+
     @cached_property
     def console(self) -> Console:
         """Where results are printed."""
@@ -122,9 +125,15 @@ class Data:
 
     def read(self, by: str | None = None) -> tuple[Any, Any, Any]:
         """Return the observations, how often each occurs, and the groups in the column ``by``."""
+        from ..answers import NO_CODES
+        from ..states import MOST_STATES
         from ..tables import read_by_group
 
-        return read_by_group(self.table, by, self.weight, self.drop or (), self.missing_code or ())
+        found = read_by_group(self.table, by, self.weight, self.drop or (), self.missing_code or ())
+        if any(code.strip().lower() == NO_CODES for code in self.missing_code or ()):
+            n = len({level for _, column in found[0].items() for level in column.dropna()})
+            self.n_levels = n if 2 <= n <= MOST_STATES else 0
+        return found
 
     def read_coded(self, model: str, binarize: str | None, by: str | None = None) -> tuple[list[Any], FamilyRow]:
         """Return what `read` does, with yes/no columns where the model has these, and the row of the model."""
@@ -139,9 +148,13 @@ class Data:
             table = to_binary(self.table, table, None, "--model ordinal")
         return [table, *about], family
 
-    def around(self, model: str) -> str | Ordinal:
-        """Return the name of a model, or the ordinal model with the neutral categories that are given."""
-        return _around(self.neutral, model) if self.neutral else model
+    def around(self, model: str) -> Any:
+        """Return the name of a model, or the model with the neutral categories or the levels that are given."""
+        if self.neutral:
+            return _around(self.neutral, model)
+        row = FAMILIES.find(model) if self.n_levels else None
+        counts = row is not None and any(f.name == "n_states" for f in fields(row.options))
+        return row.options(n_states=self.n_levels) if row is not None and counts else model
 
     def edges(self, table: Any, text: str, option: str = "--graph") -> Any:
         """Return the edges that an option names among the columns of a table; only --graph may be learnt."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .. import rules
 from ..errors import BayesMRFWarning, OptionError
-from ..families import AUTO, families_of
+from ..families import AUTO, FAMILIES, families_of
 from ..inference.registry import NAMES, engine_of, row_of
 from ..kernels import KERNELS, Phases
 from . import common
@@ -154,7 +154,9 @@ def posterior(
     with common.about_file(table):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesMRFWarning)  # the fit warns
-            states = check_states(data, weights, missing=True, n_states=family.options().n_states, ordinal=True)
+            states = check_states(
+                data, weights, missing=True, n_states=FAMILIES.read(run.around(chosen)).n_states, ordinal=True
+            )
         edges = read_graph(run.edges(data, graph), states, not run.quiet)  # learnt once for all runs
     built = family.options().on(edges, states.sizes, True)
     for c in choices:

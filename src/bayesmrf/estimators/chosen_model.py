@@ -17,7 +17,7 @@ from ..graphs import Graph
 from ..levels import remedy_of
 from ..missing import unmasked
 from ..models.categorical import ManyStateModel
-from ..names import quoted
+from ..names import digits, quoted
 from ..ordered_levels import MOST_LEVELS
 from ..sample_weight import check_weights
 from ..states import levels_of, to_numbers
@@ -80,8 +80,8 @@ def _check_others(X: Any, sizes: dict[str, int]) -> None:
     for name, column in zip(names, seen, strict=True):
         if not _is_counted(column):
             value = next(v for v in column if v < 0 or v != np.round(v))
-            raise DataError(f"{argument('X')} must contain integers from 0 next to ordered categories, got {value:g} "
-                            f"in column {quoted(name)}; recode or drop this column, {unless}")  # fmt: skip
+            raise DataError(f"{argument('X')} must contain integers from 0 next to ordered categories, got "
+                            f"{digits(value)} in column {quoted(name)}; recode or drop it, {unless}")  # fmt: skip
 
 
 def _answers(X: Any) -> tuple[list[str], list[np.ndarray]]:

@@ -23,6 +23,7 @@ from ..families import AUTO, families_of
 from ..frames import check_index, column_in_pandas, record_columns
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
+from ..levels import warn_of_codes, warn_of_spellings
 from ..likelihood import Likelihood
 from ..methods import COMPARISONS
 from ..missing import is_missing, stripped, unmasked
@@ -424,10 +425,11 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     import pandas as pd
 
     check_index("groups", groups, X)
-    if groups is None or isinstance(groups, str) or np.ndim(groups) != 1 or len(groups) != n:
-        raise DataError(option="groups", got=groups, expected=f"{n:,} labels, one for each row of the data")
+    given = groups
     if not isinstance(groups, pd.Series | pd.Categorical | pd.CategoricalIndex):
         groups = column_in_pandas(groups) if hasattr(groups, "to_numpy") else unmasked(groups)
+    if np.ndim(groups) != 1 or len(groups) != n:
+        raise DataError(option="groups", got=given, expected=f"{n:,} labels, one for each row of the data")
     column = pd.Series(groups).reset_index(drop=True)
     if not isinstance(column.dtype, pd.CategoricalDtype):
         column = column.map(stripped)
@@ -438,7 +440,10 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         labels = list(column.cat.remove_unused_categories().cat.categories)
     else:
-        labels = list(column.unique())
+        try:
+            labels = list(column.unique())
+        except TypeError:  # lists, for example
+            raise DataError(option="groups", got=column[0], expected="texts, numbers or categories") from None
         with suppress(TypeError):  # of different types: in the order of the rows
             labels = sorted(labels)
     labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
@@ -450,6 +455,8 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
                             f"{in_words(label)}; make them one label, or rename one of them.")  # fmt: skip
     if len(labels) < 2:
         raise DataError(f"{_GROUPS} must have at least two different labels, but all are {labels[0]!r}.")
+    warn_of_spellings(_GROUPS, labels)
+    warn_of_codes(_GROUPS, column)
     code = column.map({label: g for g, label in enumerate(labels)}).to_numpy().astype(np.int64)
     return np.array(labels, dtype=object), code
 

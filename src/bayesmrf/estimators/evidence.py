@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +120,12 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
     """
     import pandas as pd
 
-    named = dict(evidences) if isinstance(evidences, Mapping) else dict(enumerate(evidences))
+    given = evidences if isinstance(evidences, Iterable) else [evidences]
+    named = dict(given) if isinstance(given, Mapping) else dict(enumerate(given))
+    for e in named.values():
+        if not isinstance(e, Evidence):
+            expected, remedy = "a dict or a list of results of log_evidence", "compute them first"
+            raise OptionError(option="evidences", got=e, expected=expected, remedy=remedy)
     if not named:
         raise OptionError("evidences must contain at least one result of log_evidence.")
     first_name, first = next(iter(named.items()))

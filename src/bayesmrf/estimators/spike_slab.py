@@ -296,7 +296,7 @@ class SpikeSlabMRF(ParameterPosterior):
         model = self._model()
         most = int(_MOST_BITS / np.log2(model.n_states))
         if not 1 <= len(set(nodes)) == len(nodes) <= most:
-            raise OptionError(option="group", got=f"{len(nodes)} nodes", expected=f"1 to {most} different nodes")
+            raise OptionError(option="group", got=group, expected=f"1 to {most} different nodes")
         return model, [int(i) for i in nodes]
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import OptionError, argument, in_python
 from ..independent import run_each
-from ..rules import integer
 from .criteria import AtMode
 from .target import Evidence, Target
 
@@ -54,12 +54,18 @@ class CrossValidation(AtMode):
         return None
 
     def require(self, target: Target) -> None:
-        """Raise the error of ``search`` if it cannot be used for ``target``."""
+        """Raise an error if there are fewer observations than folds, or that of ``search``."""
+        n = len(target.rows)
+        if n < self.n_folds:
+            fewer = in_python(f", or CrossValidation(n_folds={n})") if n > 1 else ""
+            raise OptionError(
+                f"{argument('method', self.name)} needs an observation for each of {self.n_folds} folds, got {n}; use "
+                f"{argument('method', 'laplace')}{fewer}."
+            )
         self.search.require(target)
 
     def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:
         n = len(target.rows)
-        integer(2, n, "a fold has at least one observation").check("n_folds", self.n_folds)
         sizes = [len(part) for part in np.array_split(np.arange(n), self.n_folds)]
         left = target.weights.astype(np.int64)
         folds = []

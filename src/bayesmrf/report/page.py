@@ -37,7 +37,8 @@ def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = Fal
     if out.exists() and not overwrite:
         own = replace_own and _GENERATOR.encode() in out.read_bytes()[:1000]
         if not own:
-            raise StoreError(f"{_OUT}: {out} exists already; give another path or set {_OVERWRITE}.")
+            replace = "" if replace_own else f" or set {_OVERWRITE}"
+            raise StoreError(f"{_OUT}: {out} exists already; give another path{replace}.")
     folder = out.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         reason = "cannot be written to" if folder.is_dir() else "does not exist"

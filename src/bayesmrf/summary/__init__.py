@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import OptionError
+from ..results import check_posterior
 from .base import INTERVAL, Summary, count, rows
 from .differences import DifferenceSummary
 from .grouped import GroupedSummary
@@ -46,12 +46,7 @@ def summarise(tree: Any) -> AnySummary:
     """
     if isinstance(tree, AnySummary):
         return tree
-    if not hasattr(tree, "children"):
-        fitted = hasattr(tree, "posterior_")
-        remedy = "give the attribute posterior_ of the estimator" if fitted else "fit an estimator, or load a result"
-        raise OptionError(
-            option="tree", got=tree, expected="the posterior of an estimator, as posterior_ or of load", remedy=remedy
-        )
+    check_posterior(tree)
     if "groups" in tree["posterior"].coords:
         return GroupedSummary(tree)
     if "group" in tree["posterior"].dims:

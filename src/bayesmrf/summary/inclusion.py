@@ -66,7 +66,9 @@ class InclusionSummary(Summary):
     def density_sentence(self) -> str:
         """Mean and 90 % interval of p0, the probability that a candidate exists."""
         given = self["constant_data"].get("density")
-        return f"Density {mean_and_interval(self.stacked('density') if given is None else np.ravel(given))}"
+        return (
+            f"Density {mean_and_interval(self.stacked('density')) if given is None else f'{given.item():.3f} (fixed)'}"
+        )
 
     @property
     def prior_options(self) -> dict[str, str]:
@@ -114,6 +116,8 @@ def given_inclusion(draws: np.ndarray, included: np.ndarray) -> Any:
 
 def mean_and_interval(draws: np.ndarray) -> str:
     """Return mean and central 90 % interval in words; constant draws are called fixed."""
+    if len(draws) == 1:
+        return f"{draws[0]:.3f} (a single draw)"
     if np.ptp(draws) == 0:
         return f"{draws[0]:.3f} (fixed)"
     low, high = np.quantile(draws, INTERVAL)
