@@ -13,13 +13,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from scipy.special import stdtr
 
+from .blas import one_thread
 from .states import States
 
 _FEWEST = 100  # rows
 _MOST = 10_000  # rows that are read
 _LAGS = 50  # that count as near, at most, and a tenth of the rows; as many after them count as far
+_BLOCK = 128  # rows whose products are computed together
 _CHANCE = 1e-3  # probability that independent rows seem alike, in each half, for nodes and for edges
 _MATTERS, _HARDLY = 1.1, 1.05  # least factor of standard deviations; largest of rows that are kept
 _NOISE = 2.0  # standard errors below which an autocorrelation ends the sum
@@ -138,12 +141,22 @@ def _is_sorted(values: np.ndarray) -> bool:
     return n_runs < 0.9 * len(values) and n_runs == len(np.unique(values, axis=0))
 
 
+@one_thread()
 def _products(x: np.ndarray, n_lags: int) -> np.ndarray:
     """Return sums of products of rows for nodes, for edges, and numbers of pairs of rows, (3, 2 n_lags + 1)."""
-    squares, found = x**2, np.empty((3, 2 * n_lags + 1))
-    for lag in range(2 * n_lags + 1):
-        a, b = slice(len(x) - lag), slice(lag, None)
-        of_nodes = np.einsum("ti,ti->t", x[a], x[b])
-        own = np.einsum("ti,ti->t", squares[a], squares[b])
-        found[:, lag] = of_nodes.sum(), (of_nodes**2 - own).sum() / 2, len(x) - lag
+    far = 2 * n_lags
+    found = np.zeros((3, far + 1))
+    found[2] = len(x) - np.arange(far + 1)
+    padded = np.concatenate([x, np.zeros((far, x.shape[1]))])
+    for start in range(0, len(x), _BLOCK):
+        rows, after = x[start : start + _BLOCK], padded[start : start + _BLOCK + far]
+        of_nodes, own = _diagonals(rows @ after.T), _diagonals(rows**2 @ (after**2).T)
+        found[:2] += of_nodes.sum(axis=0), ((of_nodes**2).sum(axis=0) - own.sum(axis=0)) / 2
     return found
+
+
+def _diagonals(products: np.ndarray) -> np.ndarray:
+    """Return products of rows t and t + lag as [t, lag], from those of all rows of a block with all after its first."""
+    n, n_after = products.shape
+    down, right = products.strides
+    return as_strided(products, (n, n_after - n + 1), (down + right, right), writeable=False)
