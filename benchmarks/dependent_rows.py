@@ -14,9 +14,9 @@ import numpy as np
 from timing import arguments, machine, table
 
 from bayesmrf import datasets, graphs
-from bayesmrf.dependent_rows import dependent_rows
+from bayesmrf.data.dependent_rows import dependent_rows
+from bayesmrf.data.states import States, check_states
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.states import States, check_states
 
 _D, _ROWS = 5, 1000
 _STATES = np.arange(2**_D)[:, None] >> np.arange(_D) & 1

@@ -31,14 +31,15 @@ import numpy as np
 import pandas as pd
 from joblib import parallel_config
 
-from bayesmrf import graphs, run
-from bayesmrf.independent import run_each
+from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, SpikeSlab, read_slab
-from bayesmrf.workers import connect
+from bayesmrf.runs import run
+from bayesmrf.runs.independent import run_each
+from bayesmrf.runs.workers import connect
 
 SIMULATED, FROM_DATA = (Path(__file__).with_name(f"edge_priors{end}.csv") for end in ("", "_real"))
 SEED = 12

@@ -24,8 +24,9 @@ from scipy.special import logit
 from threadpoolctl import threadpool_limits
 from timing import Seconds, arguments, clock, duration, machine, median, stages, table
 
-from bayesmrf import GroupedMRF, datasets, graphs, partitions, run
+from bayesmrf import GroupedMRF, datasets, graphs, partitions
 from bayesmrf.base import Engine
+from bayesmrf.data.states import check_states
 from bayesmrf.estimators import grouped
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -35,8 +36,8 @@ from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.methods import GROUPS
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
+from bayesmrf.runs import run
 from bayesmrf.samplers.gibbs import Gibbs
-from bayesmrf.states import check_states
 
 PLAIN_SECONDS = 4.0  # in every turn
 N_PCD, N_CHAINS = GroupedStrippedBeta.n_pcd, PersistentMLE.n_chains

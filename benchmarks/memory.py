@@ -18,12 +18,12 @@ from scipy.special import logit
 from timing import arguments, clock, duration, machine, peak, table
 
 from bayesmrf import GroupedMRF, graphs
+from bayesmrf.data.states import check_states
 from bayesmrf.estimators import grouped as grouped_module
 from bayesmrf.learning import maximum_likelihood, persistent
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.samplers import gibbs
-from bayesmrf.states import check_states
 
 N_ITERATIONS, TARGET = 5, 2.0
 

@@ -21,7 +21,7 @@ from bayesmrf.errors import (
     DependentRowsWarning,
     FieldsWarning,
 )
-from bayesmrf.independent import run_each
+from bayesmrf.runs.independent import run_each
 
 from .store import Record, Store
 

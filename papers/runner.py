@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bayesmrf.errors import BayesMRFError, OptionError
-from bayesmrf.lock import hold
-from bayesmrf.workers import connect
+from bayesmrf.runs.lock import hold
+from bayesmrf.runs.workers import connect
 
 from .cells import CellSettings, Experiment, run
 from .findings import Finding, Verdict, evaluate

@@ -5,8 +5,8 @@ import subprocess
 import sys
 import time
 
-from bayesmrf.checkpoint import progress_of
 from bayesmrf.errors import StoreError
+from bayesmrf.runs.checkpoint import progress_of
 
 
 def one_sentence(given, *fragments):
@@ -23,8 +23,8 @@ def one_sentence(given, *fragments):
 STOPPABLE = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-import bayesmrf.checkpoint
-bayesmrf.checkpoint.pause = lambda *_: 0.0
+import bayesmrf.runs.checkpoint
+bayesmrf.runs.checkpoint.pause = lambda *_: 0.0
 from bayesmrf.cli import main
 main()
 """

@@ -18,8 +18,9 @@ import typer
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
-from bayesmrf import cli, run
+from bayesmrf import cli
 from bayesmrf.cli.app import app
+from bayesmrf.runs import run
 
 DEFAULT_SEED = 1
 

@@ -5,7 +5,7 @@ import numpy as np
 from bayesmrf import graphs, results
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.run import Draws
+from bayesmrf.runs.run import Draws
 
 
 def posterior_tree(

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from bayesmrf import run
+from bayesmrf.runs import run
 
 N_RANKS = 10  # possible ranks of the truth among 9 draws
 

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
+from bayesmrf.data.states import check_states
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators.bayesian import _all_moved
 from bayesmrf.estimators.starts import find_start
@@ -32,8 +33,8 @@ from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
 from bayesmrf.results import diagnostics
+from bayesmrf.runs import run
 from bayesmrf.samplers import gibbs
-from bayesmrf.states import check_states
 from tests import oracle
 from tests.bounds import assert_mean, assert_other_mean
 from tests.flat import bayesian, label_field

@@ -6,7 +6,7 @@ Scores are those of `tests.test_spike_slab_exact`.
 import numpy as np
 import pytest
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
@@ -17,6 +17,7 @@ from bayesmrf.posterior.conditionals.state_table import fill_table
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab
 from bayesmrf.rank_diagnostics import rank_diagnostics
+from bayesmrf.runs import run
 from tests import spike_slab_oracle as oracle
 from tests.long import few
 from tests.test_spike_slab_exact import ENGINE, LIMIT, N, alike, draw

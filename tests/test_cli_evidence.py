@@ -20,7 +20,7 @@ from bayesmrf.evidence import methods
 from bayesmrf.evidence.method import Method
 from bayesmrf.evidence.methods import METHODS, Row
 from bayesmrf.evidence.target import Evidence
-from bayesmrf.lock import hold
+from bayesmrf.runs.lock import hold
 
 from .commands import one_sentence
 

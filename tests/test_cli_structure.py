@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from bayesmrf import SpikeSlabMRF, families, load
-from bayesmrf.answers import to_binary
+from bayesmrf.cli.answers import to_binary
 from bayesmrf.cli.structure import structure
+from bayesmrf.cli.tables import read_votes
 from bayesmrf.methods import EDGES
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from bayesmrf.summary import StructureSummary
-from bayesmrf.tables import read_votes
 from tests.conftest import is_silent
 
 from .commands import one_sentence, stopped_by

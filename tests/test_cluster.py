@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 
 import bayesmrf
-from bayesmrf import SpikeSlabMRF, checkpoint, load, lock
+from bayesmrf import SpikeSlabMRF, load
 from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
-from bayesmrf.run import sample
-from bayesmrf.store import Checkpoint
+from bayesmrf.runs import checkpoint, lock
+from bayesmrf.runs.run import sample
+from bayesmrf.runs.store import Checkpoint
 from tests.commands import one_sentence, stopped_by
 from tests.long import LONG
 from tests.test_run import ROOT
@@ -26,9 +27,9 @@ from tests.walks import OPTIONS, Walk, equal, like, seed_of, slow
 
 TASK = """
 import sys
-from bayesmrf import checkpoint
-from bayesmrf.run import sample
-from bayesmrf.store import Checkpoint
+from bayesmrf.runs import checkpoint
+from bayesmrf.runs.run import sample
+from bayesmrf.runs.store import Checkpoint
 from tests.walks import slow
 checkpoint.pause = lambda run_time, cost: 0.05
 folder, seed, chain, n_draws, seconds = sys.argv[1:]
@@ -279,7 +280,7 @@ def test_without_dask_or_a_scheduler_there_is_one_sentence(table, given, monkeyp
         patch.setitem(sys.modules, "distributed", None)
         one_sentence(given("structure", table, "--cluster", "tcp://127.0.0.1:9"), r"--cluster needs dask.distributed; ")
     pytest.importorskip("distributed")
-    monkeypatch.setattr("bayesmrf.workers.CONNECT", 1)
+    monkeypatch.setattr("bayesmrf.runs.workers.CONNECT", 1)
     for address in ("tcp://127.0.0.1:9", "nowhere:at:all"):
         found = given("structure", table, "--cluster", address)
         one_sentence(found, f"--cluster must be the address of a dask scheduler that .* got {re.escape(repr(address))}")

@@ -15,9 +15,8 @@ from numba.core.runtime import _nrt_python as _nrt
 from numba.core.runtime import rtsys
 
 import bayesmrf
-from bayesmrf import compiled
-from bayesmrf.code_parts import is_part
-from bayesmrf.compiled import leaf, strict_leaf
+from bayesmrf.compiled import leaf, leaves, strict_leaf
+from bayesmrf.compiled.code_parts import is_part
 from bayesmrf.errors import BayesMRFWarning
 
 TOTAL = "def total(x):\n    s = 0.0\n    for v in x:\n        s += v\n    return s\n"
@@ -72,7 +71,7 @@ def numba_alone(total):
 
 def test_signatures_compiled_at_the_same_time_are_kept_apart(total, monkeypatch):
     first, second, third = (strict_leaf(total) for _ in range(3))
-    replace = compiled.os.replace
+    replace = leaves.os.replace
 
     def late(*paths):
         monkeypatch.undo()
@@ -80,7 +79,7 @@ def test_signatures_compiled_at_the_same_time_are_kept_apart(total, monkeypatch)
         second(np.arange(4.0))  # what the first is writing
         replace(*paths)
 
-    monkeypatch.setattr(compiled.os, "replace", late)
+    monkeypatch.setattr(leaves.os, "replace", late)
     first(np.arange(4.0))
     assert [third(np.arange(4, dtype=kind)) for kind in (float, np.int64)] == [6, 6]
     assert hits(third) == 2
@@ -173,7 +172,7 @@ OUTER = f"{LEAF}\nfrom made_here_inner import inner\n\n@leaf\ndef outer(x):\n   
 def test_every_change_is_noticed_and_comments_are_none(write):
     def digest(text):
         write("made_here_inner", text)
-        return compiled.digest_of(write("made_here_outer", OUTER).outer)
+        return leaves.digest_of(write("made_here_outer", OUTER).outer)
 
     changed = {name: digest(MADE.replace(*change)) for name, change in CHANGES.items()}
     assert len({digest(MADE), *changed.values()}) == 1 + len(CHANGES)
@@ -207,7 +206,7 @@ def test_a_full_disk_keeps_nothing_and_stops_nothing(total, monkeypatch):
     def full(*paths):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(compiled.os, "replace", full)
+    monkeypatch.setattr(leaves.os, "replace", full)
     function = leaf(total)
     assert function(np.arange(4.0)) == 6
     assert files(function) == []
@@ -226,7 +225,7 @@ def test_flush_removes_the_files(total):
 
 def another(monkeypatch):
     """The module as it is imported where numba has changed."""
-    spec = importlib.util.spec_from_file_location("bayesmrf._compiled_again", compiled.__file__)
+    spec = importlib.util.spec_from_file_location("bayesmrf.compiled._leaves_again", leaves.__file__)
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
@@ -259,7 +258,7 @@ def test_where_numba_has_changed_its_own_files_are_used(change, total, monkeypat
     function = module.leaf(total)
     assert isinstance(function._cache, caching.FunctionCache)
     assert function(np.arange(4.0)) == 6
-    assert compiled._OWN_FILES  # and with this one, ours
+    assert leaves._OWN_FILES  # and with this one, ours
 
 
 def test_where_compilation_is_switched_off_functions_stay_as_they_are():
@@ -283,8 +282,8 @@ def test_where_nothing_can_be_written_code_is_compiled_every_time(own, total, mo
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(caching._CacheLocator, "ensure_cache_path", refused)
-    monkeypatch.setattr(compiled, "_OWN_FILES", own)
-    compiled._warn_of_no_folder.cache_clear()
+    monkeypatch.setattr(leaves, "_OWN_FILES", own)
+    leaves._warn_of_no_folder.cache_clear()
 
     def call():
         function = leaf(total)

@@ -15,7 +15,7 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.priors import SpikeSlab
 from bayesmrf.rank_diagnostics import rank_diagnostics
-from bayesmrf.run import Draws
+from bayesmrf.runs.run import Draws
 from bayesmrf.summary import summarise
 from tests.flat import bayesian, label_field
 

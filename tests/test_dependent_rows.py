@@ -8,9 +8,9 @@ import pytest
 
 from bayesmrf import RBM, BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, log_evidence, write_report
 from bayesmrf.convergence import verdict
-from bayesmrf.dependent_rows import DependentRows, dependent_rows
+from bayesmrf.data.dependent_rows import DependentRows, dependent_rows
+from bayesmrf.data.states import States
 from bayesmrf.errors import DependentRowsWarning
-from bayesmrf.states import States
 from tests.bounds import assert_mean, assert_other_mean
 
 SHORT = {"n_draws": 200, "n_warmup": 50, "n_chains": 2, "random_state": 0, "progress": False}

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
+from bayesmrf.data.states import check_states
 from bayesmrf.errors import DataError
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -21,7 +22,7 @@ from bayesmrf.posterior.edges.differences import Differences, contrasts, group_l
 from bayesmrf.posterior.edges.group_particles import GroupParticles
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.priors import Beta, Cauchy, LogisticBeta, Normal, SpikeSlab
-from bayesmrf.states import check_states
+from bayesmrf.runs import run
 from tests import groups_oracle as oracle
 from tests.bounds import Comparison
 

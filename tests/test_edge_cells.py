@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bayesmrf import SpikeSlabMRF, families, graphs, run, support
+from bayesmrf import SpikeSlabMRF, families, graphs, support
 from bayesmrf.errors import OptionError
 from bayesmrf.methods import Langevin, OneEdge, Particle
 from bayesmrf.models.agreement import Agreement
@@ -21,6 +21,7 @@ from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.posterior.edges.particle import SpikeSlabParticle
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
+from bayesmrf.runs import run
 from tests import spike_slab_oracle as oracle
 
 LIMIT, N = 9.0, 40

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.base import Kind
 from bayesmrf.errors import OptionError
 from bayesmrf.inference.bethe.two_states import Bethe
@@ -20,6 +20,7 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.priors import Normal
+from bayesmrf.runs import run
 from bayesmrf.samplers.cftp import CouplingFromThePast
 from bayesmrf.samplers.gibbs import Gibbs
 

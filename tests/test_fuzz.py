@@ -19,7 +19,7 @@ import pytest
 import typer
 
 import bayesmrf
-from bayesmrf import cli, graphs, priors, run
+from bayesmrf import cli, graphs, priors
 from bayesmrf.cli.app import app
 from bayesmrf.errors import BayesMRFError, BayesMRFWarning
 from bayesmrf.evidence import methods
@@ -62,10 +62,11 @@ from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
 from bayesmrf.posterior.parameters.independence import Independence
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.runs import run
+from bayesmrf.runs.store import Checkpoint
 from bayesmrf.samplers.cftp import CouplingFromThePast
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
-from bayesmrf.store import Checkpoint
 
 SECONDS = 2.0  # of processor time for a refusal
 SMALL = {"n_draws": 3, "n_warmup": 1, "n_chains": 1, "progress": False, "random_state": 0}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.errors import DivergenceError
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
@@ -23,6 +23,7 @@ from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
+from bayesmrf.runs import run
 from tests import grouped_oracle as oracle
 from tests.grouped_spike_oracle import canonical
 from tests.scores import share_error

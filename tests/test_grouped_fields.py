@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit, logsumexp
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
@@ -22,6 +22,7 @@ from bayesmrf.posterior.groups.moves.fields import scan_fields
 from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.posterior.groups.scans import scan_coordinates
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
+from bayesmrf.runs import run
 from tests.bounds import Comparison
 from tests.long import LONG
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesmrf import graphs, partitions, run
+from bayesmrf import graphs, partitions
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import GroupedMRF
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -23,6 +23,7 @@ from bayesmrf.posterior.groups.moves.values import group_counts, move_values
 from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.posterior.groups.two_states import default_particles
 from bayesmrf.priors import Beta, DirichletProcess
+from bayesmrf.runs import run
 from tests import oracle
 from tests.bounds import Comparison
 from tests.ranks import few_draws, p_value, rank

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import expit
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
@@ -19,6 +19,7 @@ from bayesmrf.posterior.groups import blocks
 from bayesmrf.posterior.groups import prior as group_prior
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
+from bayesmrf.runs import run
 from tests import grouped_spike_oracle as oracle
 from tests.oracle import all_states
 from tests.ranks import few_draws, p_value, rank

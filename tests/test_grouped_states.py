@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
-from bayesmrf import graphs, partitions, run
+from bayesmrf import graphs, partitions
 from bayesmrf.base import Inference
 from bayesmrf.errors import OptionError
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -18,6 +18,7 @@ from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.groups.blocks import base_precision
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
+from bayesmrf.runs import run
 from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
 from tests.long import LONG
 from tests.scores import share_error

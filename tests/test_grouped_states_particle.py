@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from bayesmrf import graphs, partitions, run
+from bayesmrf import graphs, partitions
 from bayesmrf.errors import OptionError
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
@@ -12,6 +12,7 @@ from bayesmrf.particles.tables import table_graph
 from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.posterior.groups.moves.potential_values import category_counts, move_potentials
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal
+from bayesmrf.runs import run
 from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
 from tests.test_grouped_states import ENGINE, TRIANGLE, potts_problem, symmetric_problem
 from tests.test_partition_posterior import LIMIT, LOOP

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.base import LOG_Z
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.estimators import BayesianMRF
@@ -27,6 +27,7 @@ from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
+from bayesmrf.runs import run
 from tests import oracle, potts_oracle
 from tests.flat import bayesian
 

@@ -14,9 +14,8 @@ import pytest
 from sklearn.base import clone
 
 import bayesmrf.posterior
-from bayesmrf import BayesianMRF, LabelFieldMRF, SpikeSlabMRF, run
+from bayesmrf import BayesianMRF, LabelFieldMRF, SpikeSlabMRF
 from bayesmrf.errors import OptionError, StoreError
-from bayesmrf.identity import NOT_PART, difference, record_of
 from bayesmrf.inference.chains import FromExact
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
@@ -27,6 +26,8 @@ from bayesmrf.priors import (
     LogisticBeta,
     Normal,
 )
+from bayesmrf.runs import run
+from bayesmrf.runs.identity import NOT_PART, difference, record_of
 from tests.flat import bayesian
 from tests.tables import AGREEMENT, BINARY, KERNELS, likelihood, start
 

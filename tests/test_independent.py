@@ -13,7 +13,7 @@ from bayesmrf import RBM, log_evidence
 from bayesmrf.errors import WorkerError
 from bayesmrf.evidence.cross_validation import CrossValidation
 from bayesmrf.evidence.mode import ModeSearch
-from bayesmrf.independent import run_each
+from bayesmrf.runs.independent import run_each
 from papers.cells import CellSettings
 from papers.runner import Paper
 from papers.store import read

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import run
 from bayesmrf.errors import DataError, OptionError, PriorWarning
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -15,6 +14,7 @@ from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
+from bayesmrf.runs import run
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
 from tests import oracle
 from tests.flat import label_field

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import bayesmrf
-from bayesmrf import lock
 from bayesmrf.errors import StoreError
-from bayesmrf.lock import hold
-from bayesmrf.run import sample
+from bayesmrf.runs import lock
+from bayesmrf.runs.lock import hold
+from bayesmrf.runs.run import sample
 from tests.walks import OPTIONS, Walk, equal, seed_of, slow
 
 ROOT = Path(__file__).parent.parent
@@ -26,9 +26,8 @@ ROOT = Path(__file__).parent.parent
 def start(code, folder):
     """A process that holds a folder until it is killed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(bayesmrf.__file__).parent.parent)])}
-    code = (
-        f"import time\nfrom pathlib import Path\nfrom bayesmrf.lock import hold\nfolder = Path({str(folder)!r})\n{code}"
-    )
+    imports = "import time\nfrom pathlib import Path\nfrom bayesmrf.runs.lock import hold"
+    code = f"{imports}\nfolder = Path({str(folder)!r})\n{code}"
     process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "held\n"
     return process

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs, run
+from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs
+from bayesmrf.data.states import check_states, decode
 from bayesmrf.errors import DataError, FieldsWarning, LevelsWarning, OptionError
 from bayesmrf.estimators import starts
 from bayesmrf.inference import annealed
@@ -21,9 +22,9 @@ from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.posterior.conditionals.polya_gamma import draw_polya_gamma
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import LogisticBeta, Normal, SpikeSlab
+from bayesmrf.runs import run
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.samplers.tempered import Tempered
-from bayesmrf.states import check_states, decode
 from tests.bounds import assert_mean, assert_other_mean
 from tests.long import LONG
 from tests.ranks import few_draws, p_value, rank

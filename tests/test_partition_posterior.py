@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import betaln, gammaln, roots_legendre
 
-from bayesmrf import graphs, partitions, run
+from bayesmrf import graphs, partitions
 from bayesmrf.base import Inference
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound
@@ -16,6 +16,7 @@ from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import Beta, DirichletProcess
+from bayesmrf.runs import run
 from tests.bounds import Comparison
 from tests.long import few
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.base import LOG_Z, MOMENTS
 from bayesmrf.errors import DivergenceError, OptionError
 from bayesmrf.inference.bethe.two_states import Bethe
@@ -26,6 +26,7 @@ from bayesmrf.posterior.parameters.independence import Independence
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
+from bayesmrf.runs import run
 from bayesmrf.samplers.gibbs import Gibbs
 from tests import oracle
 from tests.bounds import assert_mean, assert_other_mean

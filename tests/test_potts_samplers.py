@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.chains import Brief, Persistent
@@ -27,6 +27,7 @@ from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
+from bayesmrf.runs import run
 from bayesmrf.samplers import categorical_gibbs, gibbs, swendsen_wang
 from bayesmrf.samplers.gibbs import Chains, Gibbs, start, sweep, to_states
 from bayesmrf.samplers.swendsen_wang import SwendsenWang

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from bayesmrf import priors, run
+from bayesmrf import priors
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.particles.refresh import edge_moment
 from bayesmrf.particles.tables import edge_categories
 from bayesmrf.posterior.conditionals.one_potential import log_odds
 from bayesmrf.posterior.groups.exact import ExactWalk
 from bayesmrf.posterior.groups.two_states import TwoStateWalk
-from bayesmrf.state_spec import flatten, unflatten
+from bayesmrf.runs import run
+from bayesmrf.runs.state_spec import flatten, unflatten
 from tests.potts_oracle import all_states
 from tests.tables import CHAINS_IN_PLACE, KERNELS, MARGINALS, MODELS, PRIORS, N
 

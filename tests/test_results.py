@@ -12,10 +12,11 @@ import pytest
 import xarray as xr
 from scipy.special import expit
 
-from bayesmrf import BayesianMRF, GroupedMRF, SpikeSlabMRF, graphs, results, store
+from bayesmrf import BayesianMRF, GroupedMRF, SpikeSlabMRF, graphs, results
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.run import sample
+from bayesmrf.runs import store
+from bayesmrf.runs.run import sample
 from bayesmrf.summary.inclusion import mean_and_interval
 from tests import oracle
 

@@ -6,7 +6,7 @@ Scores are those of `tests.test_spike_slab_exact`.
 import numpy as np
 import pytest
 
-from bayesmrf import SpikeSlabMRF, graphs, run
+from bayesmrf import SpikeSlabMRF, graphs
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
@@ -18,6 +18,7 @@ from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.posterior.edges.rival_moves import visit_rivals
 from bayesmrf.priors import Cauchy, SpikeSlab
+from bayesmrf.runs import run
 from tests import oracle as states_oracle
 from tests import spike_slab_oracle as oracle
 from tests.test_chain_pairs import chains_in

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import bayesmrf
-from bayesmrf import checkpoint, store
 from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
 from bayesmrf.progress import track
-from bayesmrf.run import sample, seed_sequence
+from bayesmrf.runs import checkpoint, store
+from bayesmrf.runs.run import sample, seed_sequence
 from tests.walks import OPTIONS, Drift, Fails, Walk, equal, fails, like, seed_of, slow
 
 
@@ -153,8 +153,8 @@ def test_interrupted_one_after_the_other_keeps_whole_chains(rng):
 
 CHILD = """
 import sys
-from bayesmrf import checkpoint, store
-from bayesmrf.run import sample
+from bayesmrf.runs import checkpoint
+from bayesmrf.runs.run import sample
 from tests.walks import slow
 pause = float(sys.argv[3])
 checkpoint.pause = lambda run_time, cost: pause
@@ -173,9 +173,10 @@ def child(folder, seed, pause):
     )
 
 
-def wait_for(folder):
-    """Wait until a run has begun."""
+def wait_for(folder, process):
+    """Wait until the run of a process has begun."""
     while not (folder / "checkpoint" / "chain_0" / "zarr.json").exists():
+        assert process.poll() is None, process.stderr.read()
         time.sleep(0.005)
 
 
@@ -187,7 +188,7 @@ def test_killed_again_and_again_is_the_same_run(rng, tmp_path, pause):
     seed, folder, seen = seed_of(rng), tmp_path / "run", [0]
     while len(seen) < 5 or (seen[-1] == 0 and len(seen) < 30):
         process = child(folder, seed, pause)
-        wait_for(folder)
+        wait_for(folder, process)
         # A new run commits within this time often, and is killed while it writes as well as while it draws. On a busy
         # machine it may need longer.
         time.sleep(rng.uniform(0.3 if len(seen) > 1 else 0, 1.2) * max(1, len(seen) - 4))
@@ -222,7 +223,7 @@ def test_without_its_generator_a_resumed_run_differs(rng, tmp_path, monkeypatch)
 def test_sigint_to_a_process_returns_draws_and_the_run_goes_on(rng, tmp_path):
     seed, folder = seed_of(rng), tmp_path / "run"
     process = child(folder, seed, 0.05)
-    wait_for(folder)
+    wait_for(folder, process)
     time.sleep(0.4)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)

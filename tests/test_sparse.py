@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from bayesmrf.data.states import check_states
 from bayesmrf.errors import ConstantColumnWarning, GraphError, OptionError
 from bayesmrf.learning.sparse import learn_graph
-from bayesmrf.states import check_states
 
 
 def chain(rng, n_samples, n_nodes, agreement=0.8, bias=0.0):

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.errors import ApproximatePosteriorWarning, DivergenceError, OptionError
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
@@ -23,6 +23,7 @@ from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.langevin_chains import table_chains
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
+from bayesmrf.runs import run
 from tests import oracle as states_oracle
 from tests import spike_slab_oracle as oracle
 from tests.bounds import assert_other_share, assert_share

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.errors import OptionError
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
@@ -26,6 +26,7 @@ from bayesmrf.posterior.conditionals.rivals import rivals_in
 from bayesmrf.posterior.conditionals.state_table import fill_table
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
+from bayesmrf.runs import run
 from tests import spike_slab_oracle as oracle
 from tests.ranks import few_draws, p_value, rank
 

@@ -7,12 +7,13 @@ Scores are (mean over independent chains - exact) / standard error; with some 20
 import numpy as np
 import pytest
 
-from bayesmrf import graphs, run
+from bayesmrf import graphs
 from bayesmrf.errors import DivergenceError, OptionError
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.edges import one_edge
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
+from bayesmrf.runs import run
 from tests import spike_slab_oracle as oracle
 from tests.test_spike_slab import (
     LIMIT,

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, graphs
+from bayesmrf.data.states import check_states, decode
 from bayesmrf.errors import ConstantColumnWarning, DataError, LevelsWarning
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.pairwise import log_potential
-from bayesmrf.states import check_states, decode
 from tests import oracle
 from tests.tables_of_others import NotOfPandas
 

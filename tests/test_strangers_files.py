@@ -13,12 +13,13 @@ import pytest
 import xarray as xr
 import zarr
 
-from bayesmrf import BayesianMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, graphs, load, results, save, store
+from bayesmrf import BayesianMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, graphs, load, results, save
 from bayesmrf.errors import StoreError
-from bayesmrf.identity import checksum
 from bayesmrf.report import write_report
-from bayesmrf.run import sample
-from bayesmrf.zarr_check import check_group
+from bayesmrf.runs import store
+from bayesmrf.runs.identity import checksum
+from bayesmrf.runs.run import sample
+from bayesmrf.runs.zarr_check import check_group
 from tests.walks import OPTIONS, Fails, equal
 
 VALUES = [None, True, -1, 0, 1, 2.5, 10**10, 10**30, 1e308, float("nan"), "", "x", "../x", "\x1b[31m", [], [[]], {}]

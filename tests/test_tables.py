@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from bayesmrf.cli.tables import read_by_group, read_edges, read_votes
+from bayesmrf.data.levels import find_foreign
 from bayesmrf.errors import DataError, GraphError, OptionError
-from bayesmrf.levels import find_foreign
-from bayesmrf.tables import read_by_group, read_edges, read_votes
 
 from .bounds import P
 from .commands import one_sentence
@@ -126,7 +126,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_refused(case, tmp_path, monkeypatch):
     data, message = REFUSED[case]
-    monkeypatch.setattr("bayesmrf.tables._LONGEST_CELL", 100)
+    monkeypatch.setattr("bayesmrf.cli.tables._LONGEST_CELL", 100)
     path = tmp_path / "votes.csv"
     path.write_bytes(data)
     with pytest.raises(DataError, match=message) as e:
@@ -139,7 +139,7 @@ def test_what_is_refused(case, tmp_path, monkeypatch):
 
 
 def test_an_archive_of_more_than_the_memory_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesmrf.files._MOST", 1000)
+    monkeypatch.setattr("bayesmrf.data.files._MOST", 1000)
     for packed in (gzip.compress(bytes(10**6)), zipped(a=bytes(10**6)), b"1" * 2000):
         (tmp_path / "bomb.csv").write_bytes(packed)
         with pytest.raises(DataError, match=r"bomb\.csv: this file contains more than .* GiB of text"):
@@ -239,7 +239,7 @@ def test_levels_that_are_empty_by_chance_make_no_codes(case, rng, monkeypatch):
         return stats.binom.sf(sum(bool(foreign(t).codes) for t in tables) - 1, len(tables), share)
 
     assert p_value() > P
-    monkeypatch.setattr("bayesmrf.levels._EXPECTED", 0.0)
+    monkeypatch.setattr("bayesmrf.data.levels._EXPECTED", 0.0)
     assert p_value() < P
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, graphs, run
+from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, graphs
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.ties import read_ties
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -25,6 +25,7 @@ from bayesmrf.posterior.parameters.independence import Independence
 from bayesmrf.posterior.parameters.langevin import Langevin
 from bayesmrf.posterior.parameters.metropolis import Metropolis
 from bayesmrf.priors import Normal
+from bayesmrf.runs import run
 from bayesmrf.summary import ParameterSummary
 from tests.flat import bayesian
 

@@ -12,6 +12,7 @@ from scipy.optimize import brentq, fsolve
 from scipy.special import gammaln, logsumexp
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, convergence, graphs, results
+from bayesmrf.data.states import States
 from bayesmrf.errors import ApproximatePosteriorWarning, BayesMRFWarning
 from bayesmrf.estimators import mode_check
 from bayesmrf.estimators.mode_check import check_modes, spread_draws
@@ -21,7 +22,6 @@ from bayesmrf.methods import OneEdge, Particle
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
 from bayesmrf.report import write_report
-from bayesmrf.states import States
 from tests.oracle import all_states
 
 LIMIT = 6.5

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from bayesmrf import SpikeSlabMRF, checkpoint, store, workers
+from bayesmrf import SpikeSlabMRF
 from bayesmrf.errors import BayesMRFWarning, OptionError, WorkerError
-from bayesmrf.run import sample
+from bayesmrf.runs import checkpoint, store, workers
+from bayesmrf.runs.run import sample
 from tests.long import LONG
 from tests.walks import OPTIONS, Failing, Slow, Traced, Walk, equal, killed, seed_of, slow
 

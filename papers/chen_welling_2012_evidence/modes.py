@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesmrf import run
 from bayesmrf.evidence.mode import Mode, ModeSearch
 from bayesmrf.evidence.overlap import trapezoid
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.runs import run
 from papers.store import Record
 
 BINS = 40

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bayesmrf import Graph, GroupedMRF, MaximumLikelihoodMRF, datasets, metrics
+from bayesmrf.data.states import check_states
 from bayesmrf.inference.auto import is_cheap
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.sparse import learn_graph
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.states import check_states
 from papers.cells import Cell
 from papers.store import Record
 

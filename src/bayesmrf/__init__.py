@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
     from .report import write_report
     from .results import load, save
-    from .store import Checkpoint
+    from .runs.store import Checkpoint
 
 __version__ = "0.2.0"
 
@@ -40,7 +40,7 @@ _HOMES = {
     "compare_evidence": "estimators",
     "log_evidence": "estimators",
     "support": "estimators",
-    "Checkpoint": "store",
+    "Checkpoint": "runs.store",
     "DirichletProcess": "priors",
     "SpikeSlab": "priors",
     "Evidence": "evidence.target",

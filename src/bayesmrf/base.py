@@ -22,8 +22,8 @@ from .options import Checked
 if TYPE_CHECKING:
     import numpy as np
 
+    from .data.states import States
     from .graphs import Graph
-    from .states import States
 
 LOG_Z, MOMENTS, SAMPLE = "log_z", "moments", "sample"
 # Compiled form of a model: two states a node; many states, edges that reward agreement; many states, a table of log

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .data.files import kind_of
 from .errors import DataError, OptionError
-from .files import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,7 +26,7 @@ AUTO = "auto"  # the model that fits the levels of the data
 class _Family(Checked):
     """Options of a model, which is the class of the same name in `bayesmrf.models`.
 
-    ``n_states`` says which levels are read from the data, as in `bayesmrf.states.check_states`.
+    ``n_states`` says which levels are read from the data, as in `bayesmrf.data.states.check_states`.
     """
 
     n_states: ClassVar[Any] = None

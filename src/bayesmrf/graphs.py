@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiled import leaf
+from .data.frames import in_pandas
 from .errors import GraphError, argument
-from .frames import in_pandas
 from .memory import check_pairs
 
 _GRAPH = argument("graph")

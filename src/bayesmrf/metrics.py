@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .base import LOG_Z, InferenceEngine, Kind, Model
+from .data.states import check_codes
 from .errors import DataError, OptionError
 from .inference.pseudo_likelihood import value_and_scores
 from .models.categorical import binary_form, many_state_form, sizes_of
 from .models.pairwise import log_potential
 from .partitions import expected_vi, variation_of_information, vi_difference
-from .states import check_codes
 
 __all__ = [
     "conditional_log_probability",

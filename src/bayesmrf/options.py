@@ -103,7 +103,7 @@ OPTIONS: dict[str, Rule] = {
     "executor": EXECUTOR,
     "progress": FLAG,
     "overwrite": FLAG,
-    "checkpoint": optional(either(PATH, instance("store", "Checkpoint"))),
+    "checkpoint": optional(either(PATH, instance("runs.store", "Checkpoint"), expected="a path or a Checkpoint")),
     "Checkpoint.path": PATH,
     "Checkpoint.chain": optional(integer(0, MOST_CHAINS - 1)),
     # Steps and their sizes

@@ -16,14 +16,14 @@ import numpy as np
 from scipy.special import expit
 
 from .base import Model
-from .checkpoint import progress_of
 from .convergence import diagnostics
 from .errors import OptionError, StoreError, argument, in_python
-from .lock import hold
 from .models.agreement import Agreement
 from .models.label_field import LabelField
-from .run import Draws, Plan
-from .store import (
+from .runs.checkpoint import progress_of
+from .runs.lock import hold
+from .runs.run import Draws, Plan
+from .runs.store import (
     CHECKPOINT,
     as_written,
     check_single,
@@ -36,7 +36,7 @@ from .store import (
     read_record,
     remove,
 )
-from .zarr_check import check_group
+from .runs.zarr_check import check_group
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +89,7 @@ def to_datatree(
     Parameters
     ----------
     draws : Draws
-        From `bayesmrf.run.sample`.
+        From `bayesmrf.runs.run.sample`.
     model : Model
         Names the features, edges and nodes.
     attrs : mapping

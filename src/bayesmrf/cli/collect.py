@@ -22,9 +22,9 @@ def collect(
 
     Give it in the folder in which the tasks ran, as it reads the table again.
     """
-    from ..checkpoint import steps_of
-    from ..files import TASK
-    from ..store import CHECKPOINT, as_written, check_single, is_ours, read_kind
+    from ..data.files import TASK
+    from ..runs.checkpoint import steps_of
+    from ..runs.store import CHECKPOINT, as_written, check_single, is_ours, read_kind
 
     if any(run.glob(f"{TASK}*")):
         raise StoreError(f"{run} has models and not chains; give the command of evidence without --task to join them.")

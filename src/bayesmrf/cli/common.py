@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..data.files import call, check_path
 from ..errors import BayesMRFError, BayesMRFWarning, DataError, OptionError, StoreError, said, said_in_python
-from ..files import call, check_path
 from ..names import file_stem, shown
 from ..options import check
 
@@ -93,7 +93,7 @@ def density(text: str) -> Any:
 
 def check_out(out: Path, overwrite: bool) -> None:
     """Check before the run that its result can be written."""
-    from ..store import CHECKPOINT, is_ours, read_kind
+    from ..runs.store import CHECKPOINT, is_ours, read_kind
 
     try:
         finished = is_ours(out) and not overwrite and read_kind(out) != CHECKPOINT
@@ -170,7 +170,7 @@ def about_file(source: Path) -> Iterator[None]:
 
 def unfinished(steps: Sequence[int], settings: dict[str, Any]) -> dict[int, str]:
     """Return what is missing of each chain that is not complete."""
-    from ..chain import Plan
+    from ..runs.chain import Plan
 
     plan = Plan(*(settings[name] for name in Plan._fields))
     return {

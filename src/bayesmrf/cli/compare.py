@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import plots, results
+from ..data.files import check_path
 from ..errors import OptionError, StoreError, TooWideError, renamed
-from ..files import check_path
-from ..store import RESULTS, has_evidence, is_ours, read_kind
+from ..runs.store import RESULTS, has_evidence, is_ours, read_kind
 from ..summary import ParameterSummary
 from . import common
 from .show import show_comparison

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.files import TASK, check_path
 from ..errors import OptionError, argument
 from ..families import FAMILIES
-from ..files import TASK, check_path
 from ..options import OPTIONS, check
 from ..rules import is_count
 from . import common
@@ -94,11 +94,11 @@ def evidence(
     Results are written as they are computed: a stopped run continues when the same command is given again, and
     models or methods can be added later.
     """
-    from ..answers import to_binary
+    from ..data.states import check_states
     from ..estimators.chosen_model import choose_model
     from ..graphs import from_edges
-    from ..states import check_states
-    from ..workers import connect
+    from ..runs.workers import connect
+    from .answers import to_binary
 
     out, console = given.path(out, "-models" if compare else "-evidence"), given.console
     names = _models(hidden, compare, {"--edges": edges, "--holdout": holdout, "--neutral": given.neutral})
@@ -258,7 +258,7 @@ def _run(
 ) -> None:
     """Compute the missing results, after a check of all of them."""
     from ..estimators.evidence import label
-    from ..independent import run_each
+    from ..runs.independent import run_each
 
     try:
         todo = []

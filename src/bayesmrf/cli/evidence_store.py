@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.files import EVIDENCE, TASK, check_path
 from ..errors import StoreError
-from ..files import EVIDENCE, TASK, check_path
-from ..lock import hold
+from ..runs.lock import hold
 from .common import check_writable
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
+from ..data.files import kind_of
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning, OptionError, in_words
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
-from ..files import kind_of
 from ..rules import is_count
 from . import common
 from .common import Stopped
@@ -125,9 +125,9 @@ class Data:
 
     def read(self, by: str | None = None) -> tuple[Any, Any, Any]:
         """Return the observations, how often each occurs, and the groups in the column ``by``."""
-        from ..answers import NO_CODES
-        from ..states import MOST_STATES
-        from ..tables import read_by_group
+        from ..data.states import MOST_STATES
+        from .answers import NO_CODES
+        from .tables import read_by_group
 
         found = read_by_group(self.table, by, self.weight, self.drop or (), self.missing_code or ())
         if any(code.strip().lower() == NO_CODES for code in self.missing_code or ()):
@@ -137,8 +137,8 @@ class Data:
 
     def read_coded(self, model: str, binarize: str | None, by: str | None = None) -> tuple[list[Any], FamilyRow]:
         """Return what `read` does, with yes/no columns where the model has these, and the row of the model."""
-        from ..answers import to_binary
         from ..estimators.chosen_model import choose_model
+        from .answers import to_binary
 
         table, *about = self.read(by)
         if binarize is not None:
@@ -158,7 +158,7 @@ class Data:
 
     def edges(self, table: Any, text: str, option: str = "--graph") -> Any:
         """Return the edges that an option names among the columns of a table; only --graph may be learnt."""
-        from ..tables import read_edges
+        from .tables import read_edges
 
         learns = option == "--graph"
         if text == "complete" or (learns and text.startswith("learn:") and is_count(text[6:])):
@@ -210,7 +210,7 @@ class Run(Data):
 
     def estimator(self, kind: type, out: Path, **options: Any) -> Any:
         """Return an estimator that keeps its run in ``out``."""
-        from ..store import Checkpoint
+        from ..runs.store import Checkpoint
 
         options |= self.options | {"random_state": self.seed, "progress": not self.quiet, "executor": self.executor}
         options["model"] = self.around(options["model"])
@@ -219,7 +219,7 @@ class Run(Data):
     @cached_property
     def executor(self) -> Any:
         """Workers of --cluster, if it was given."""
-        from ..workers import connect
+        from ..runs.workers import connect
 
         return None if self.cluster is None else connect(self.cluster)
 
@@ -268,7 +268,7 @@ class Run(Data):
 
     def _end_chain(self, out: Path, chain: int) -> None:
         """End a command that ran one chain."""
-        from ..checkpoint import steps_of
+        from ..runs.checkpoint import steps_of
 
         left = common.unfinished(*steps_of(out))
         if chain in left:

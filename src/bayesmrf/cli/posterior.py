@@ -117,12 +117,12 @@ def posterior(
     run: Run,
 ) -> None:
     """Sample the posterior of the parameters."""
+    from ..data.states import check_states
     from ..estimators.base import read_graph
     from ..estimators.chosen_model import choose_model
     from ..estimators.engines import refuse_unused, suitable_engine
     from ..priors import WeightsAndBiases
-    from ..states import check_states
-    from ..tables import read_labels
+    from .tables import read_labels
 
     options = common.checked("BayesianMRF", model=model, **run.options)
     scales = common.checked("", prior_scale=prior_scale, bias_scale=prior_scale if bias_scale is None else bias_scale)

@@ -12,16 +12,17 @@ import numpy as np
 from scipy.special import chdtrc
 from sklearn.base import BaseEstimator
 
-from .. import graphs, run
+from .. import graphs
 from ..base import Kernel
+from ..data.frames import record_columns
+from ..data.states import ColumnLevels, States, check_states, levels_of
 from ..errors import FieldsWarning, GraphError, OptionError, argument, renamed
-from ..frames import record_columns
 from ..graphs import Graph
 from ..likelihood import Hidden, Likelihood
 from ..memory import check_draws
 from ..options import check
 from ..rules import is_count
-from ..states import ColumnLevels, States, check_states, levels_of
+from ..runs import run
 from .predictive import Predictive
 
 if TYPE_CHECKING:

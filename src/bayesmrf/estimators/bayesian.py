@@ -8,9 +8,10 @@ from warnings import warn
 
 import numpy as np
 
-from .. import convergence, results, run
+from .. import convergence, results
 from ..base import Engine, Kernel, Kind
-from ..dependent_rows import remark_on_rows
+from ..data.dependent_rows import remark_on_rows
+from ..data.states import States
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, instead_of_exact
 from ..families import families_of
 from ..inference.elimination.two_states import Elimination
@@ -22,7 +23,7 @@ from ..names import shown
 from ..options import check_params
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior, WeightsAndBiases
-from ..states import States
+from ..runs import run
 from .base import data_hash, missing_table, run_seed, sample_posterior
 from .engines import changed_options, instead_of, particle_sweeps, read_engine, read_sample, refuse_unused
 from .mode_check import check_modes

@@ -10,17 +10,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..data.frames import in_pandas, is_frame
+from ..data.levels import remedy_of
+from ..data.missing import unmasked
+from ..data.ordered_levels import MOST_LEVELS
+from ..data.sample_weight import check_weights
+from ..data.states import levels_of, to_numbers
 from ..errors import DataError, LevelsWarning, argument
 from ..families import AUTO, Custom
-from ..frames import in_pandas, is_frame
 from ..graphs import Graph
-from ..levels import remedy_of
-from ..missing import unmasked
 from ..models.categorical import ManyStateModel
 from ..names import digits, quoted
-from ..ordered_levels import MOST_LEVELS
-from ..sample_weight import check_weights
-from ..states import levels_of, to_numbers
 from .fitted import Fitted
 from .option_objects import OptionObjects
 
@@ -33,7 +33,7 @@ def ordered_column(X: Any) -> str | None:
 
     Ordered levels are pandas' ordered categories or, in a table of integers from 0, at most 12 levels. None is returned
     for a table with identifiers, with columns on different scales, or with codes of missing values, which are not
-    answers (`bayesmrf.levels.find_foreign`).
+    answers (`bayesmrf.data.levels.find_foreign`).
 
     Raises
     ------

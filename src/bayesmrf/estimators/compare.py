@@ -16,17 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, results
 from ..base import SAMPLE
-from ..dependent_rows import remark_on_rows
+from ..data.dependent_rows import remark_on_rows
+from ..data.frames import check_index, column_in_pandas, record_columns
+from ..data.levels import warn_of_codes, warn_of_spellings
+from ..data.missing import is_missing, stripped, unmasked
+from ..data.states import States, check_states, levels_of
 from ..differences import bias_table, difference_table, exist_in_groups
 from ..errors import DataError, OptionError, argument, data_row, in_python, in_words
 from ..families import AUTO, families_of
-from ..frames import check_index, column_in_pandas, record_columns
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
-from ..levels import warn_of_codes, warn_of_spellings
 from ..likelihood import Likelihood
 from ..methods import COMPARISONS
-from ..missing import is_missing, stripped, unmasked
 from ..names import shown
 from ..options import check_params
 from ..posterior.edges.differences import Differences, check_size, contrasts, group_likelihood
@@ -34,7 +35,6 @@ from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import SpikeSlab
-from ..states import States, check_states, levels_of
 from .base import (
     MissingValues,
     RunOptions,

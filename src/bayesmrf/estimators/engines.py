@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from ..base import DataEngine, Engine
+from ..data.states import States
 from ..errors import DataError, OptionError, argument, instead_of_exact
 from ..inference.auto import is_cheap
 from ..inference.chains import Brief, Persistent
@@ -14,7 +15,6 @@ from ..inference.registry import check_model, engine_of, engines_that_answer
 from ..likelihood import Hidden, Sample
 from ..models.categorical import states_of
 from ..models.clamped_categorical import clamp
-from ..states import States
 
 _HIDDEN_CHAINS = 64  # on the missing values of all rows
 # Engines for a kernel where exact inference is expensive, the best first; not all of them support every model.

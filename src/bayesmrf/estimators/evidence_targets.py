@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from .. import graphs
 from ..base import BINARY
-from ..dependent_rows import remark_on_rows
+from ..data.dependent_rows import remark_on_rows
+from ..data.states import States, check_states
 from ..errors import OptionError, argument
 from ..evidence.ordinal_target import OrdinalTarget
 from ..evidence.pairwise_target import PairwiseTarget
@@ -27,7 +28,6 @@ from ..options import check, check_params
 from ..partitions import canonical
 from ..priors import LogisticBeta, Normal, Prior, ProperPrior
 from ..rules import choice
-from ..states import States, check_states
 from .base import data_hash
 from .bayesian import BayesianMRF
 from .grouped import GroupedMRF

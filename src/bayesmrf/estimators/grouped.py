@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
-from ..dependent_rows import remark_on_rows
+from ..data.dependent_rows import remark_on_rows
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import families_of
 from ..inference.auto import choose
@@ -90,7 +90,7 @@ class GroupedMRF(ParameterPosterior):
     n_jobs : int or None
         Number of chains run in parallel; None for one per core. Draws do not depend on it.
     executor : concurrent.futures.Executor, dask.distributed.Client or None
-        Workers that run the chains, instead of threads (`bayesmrf.run.sample`). Draws do not depend on them. It is
+        Workers that run the chains, instead of threads (`bayesmrf.runs.run.sample`). Draws do not depend on them. It is
         shared by clones, and not pickled.
     progress : bool
         Whether to show progress bars (on terminals only).

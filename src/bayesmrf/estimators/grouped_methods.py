@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import Engine, Kernel
+from ..data.sample_weight import check_listed
 from ..errors import OptionError, argument
 from ..families import FAMILIES, FamilyRow
 from ..inference.elimination.two_states import Elimination, cost
@@ -25,7 +26,6 @@ from ..posterior.groups.stripped_beta import GroupedStrippedBeta
 from ..posterior.groups.tree import GroupedTree
 from ..posterior.groups.two_states import default_particles
 from ..priors import FIELD_SCALE, Beta, DirichletProcess, Normal
-from ..sample_weight import check_listed
 from ..samplers.gibbs import Gibbs
 
 _PAIRS_WITH_SPIKE = 4  # for each edge in a step

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import LOG_Z, Engine, Kind
+from ..data.missing import COMPLETE_PAIRS
+from ..data.states import States
 from ..errors import BoundaryWarning
 from ..learning.forest import forest_start
 from ..learning.many_states import potential_mode, prior_slope
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Sample
-from ..missing import COMPLETE_PAIRS
 from ..models.symmetric import Symmetric
 from ..posterior.groups.blocks import base_precision
-from ..states import States
 from .grouped_methods import Request
 
 

@@ -13,15 +13,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .. import convergence, kernels, results, run
+from .. import convergence, kernels, results
 from ..base import LOG_Z, MOMENTS, Kernel
+from ..data.frames import check_index, record_columns, text_names
+from ..data.missing import unmasked
 from ..errors import DataError, PriorWarning, argument
-from ..frames import check_index, record_columns, text_names
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
 from ..kernels import LABEL_KERNELS, Phases
 from ..likelihood import Hidden, Likelihood
-from ..missing import unmasked
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
 from ..names import quoted
@@ -31,6 +31,7 @@ from ..posterior.parameters.exchange import Exchange
 from ..posterior.parameters.langevin import Langevin
 from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Normal
+from ..runs import run
 from ..samplers.swendsen_wang import SwendsenWang
 from .base import RunOptions, central, hidden_probabilities, run_seed, sample_posterior
 from .fitted import Fitted

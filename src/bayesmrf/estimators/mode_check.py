@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import results
+from ..data.states import ColumnLevels, States, levels_of
 from ..inference.unseen_modes import CountTails, ModelTails, ModeSearch, Unseen, count_tails, unseen
-from ..states import ColumnLevels, States, levels_of
 
 _CHECKED = 20  # draws, at most
 _SHARE = 0.05  # of the sweeps of a run that its check may take

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.states import States, check_states, decode
 from ..graphs import Graph
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
@@ -17,7 +18,6 @@ from ..models.categorical import is_categorical, states_of
 from ..options import check
 from ..rng import as_seed_sequence
 from ..samplers.tempered import Tempered
-from ..states import States, check_states, decode
 from .network import Network
 from .normaliser import LARGEST_ERROR, Normaliser, is_within_reach, normaliser, warn_if_few, warn_if_rough
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..base import LOG_Z, Kind
+from ..data.states import States
 from ..graphs import Graph
 from ..likelihood import Likelihood
 from ..models.mirror import can_mirror
 from ..names import shown
 from ..posterior.mirror import Density, Mirror
-from ..states import States
 
 FEW = 30  # rows: with so many, a mode with other signs of edges that matter has hardly any probability
 

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.frames import record_columns
+from ..data.states import States, check_states, decode
 from ..errors import ConstantColumnWarning, ConvergenceWarning, OptionError, argument
-from ..frames import record_columns
 from ..inference import annealed
 from ..inference.annealed import Annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
@@ -20,7 +21,6 @@ from ..names import shown
 from ..options import check, check_params
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
-from ..states import States, check_states, decode
 from .fitted import Fitted
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within seconds

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import convergence, metrics, results, run
+from .. import convergence, metrics, results
 from ..base import Kernel
-from ..dependent_rows import remark_on_rows
+from ..data.dependent_rows import remark_on_rows
+from ..data.states import States
 from ..errors import DataError, OptionError, argument, in_words, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..inference.chains import Persistent
@@ -32,7 +33,7 @@ from ..posterior.groups.two_states import default_particles as particles_in_memo
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Normal, SpikeSlab
 from ..rules import is_integer
-from ..states import States
+from ..runs import run
 from .base import central, data_hash, missing_table, require_edges, run_seed, sample_posterior
 from .edge_prior import default_prior, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference

@@ -13,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..base import LOG_Z, MOMENTS
 from ..blas import one_thread
+from ..data.states import States
 from ..errors import ApproximatePosteriorWarning
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
@@ -26,7 +27,6 @@ from ..posterior.parameters.langevin import excess, is_stable, stable_epsilon
 from ..posterior.parameters.pseudo_posterior import curvature_along, find_mode, own_scale
 from ..priors import Prior
 from ..samplers.gibbs import start, sweep, to_states
-from ..states import States
 
 _DENSE = 500  # parameters up to which the full curvature is computed
 _CORRELATED = 0.2  # eigenvalue of the curvature in units of `Start.scale` below which directions are changed

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
-from .. import run
 from ..posterior.parameters.langevin import Differentiable, Langevin
+from ..runs import run
 from .sampled import curvature_of_states
 from .target import Target
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError, argument, in_python
-from ..independent import run_each
+from ..runs.independent import run_each
 from .criteria import AtMode
 from .target import Evidence, Target
 
@@ -40,7 +40,7 @@ class CrossValidation(AtMode):
     n_folds : int
         From 2 to the number of observations.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
-        Workers that learn the folds (see `bayesmrf.independent`). The score does not depend on it.
+        Workers that learn the folds (see `bayesmrf.runs.independent`). The score does not depend on it.
     """
 
     n_folds: int = 10

@@ -80,8 +80,8 @@ class PosteriorSampler(Work):
         gradients by contrastive divergence and likelihoods by belief propagation; "auto" takes "exact" if Z is summed
         within milliseconds (17 nodes, 14 units on the smaller side of a machine).
     n_draws, n_warmup, thin, n_chains : int
-        As in `bayesmrf.run.sample`. By default 200 trajectories of warm-up, all later ones kept ("exact"), or 10,000
-        Langevin steps of warm-up and every 50th later step kept ("brief").
+        As in `bayesmrf.runs.run.sample`. By default 200 trajectories of warm-up, all later ones kept ("exact"), or
+        10,000 Langevin steps of warm-up and every 50th later step kept ("brief").
     n_sweeps : int
         Gibbs sweeps from the data for each gradient of "brief"; more sweeps cost more and have less bias. With one
         sweep, as in the paper, the model may put mass on states that no sweep reaches. On 100 documents of 100 words

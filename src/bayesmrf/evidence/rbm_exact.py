@@ -17,7 +17,7 @@ import numpy as np
 from joblib import cpu_count
 
 from ..compiled import leaf
-from ..lanes import MOST, exp_rest, power_bits
+from ..compiled.lanes import MOST, exp_rest, power_bits
 from ..models.rbm import RestrictedBoltzmann
 
 _BLOCK = 2**12  # fields in memory at once, which fit into the second-level cache
@@ -148,7 +148,7 @@ def _log_likelihoods(thetas, x, weights, n_visible, n_hidden, values, gradients)
 
 @leaf
 def _sigmoid(field, mean):
-    """Set ``mean`` to 1 / (1 + exp(-field)), with exp by the series of `bayesmrf.lanes`."""
+    """Set ``mean`` to 1 / (1 + exp(-field)), with exp by the series of `bayesmrf.compiled.lanes`."""
     a, out = field.reshape(-1), mean.reshape(-1)
     power = out.view(np.int64)
     for i in range(len(a)):

@@ -18,13 +18,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..base import LOG_Z, MOMENTS, Inference
+from ..data.sample_weight import row_numbers
+from ..data.states import check_codes
 from ..errors import DataError, TooWideError
 from ..inference.annealed import Annealed
 from ..models.pairwise import PairwiseModel
 from ..posterior.parameters.langevin import Differentiable
 from ..priors import Normal, ProperPrior
-from ..sample_weight import row_numbers
-from ..states import check_codes
 
 ENTRIES = 2**22  # of an array of features
 _KEPT = 2**24  # numbers in prepared rows that are kept, 128 MiB

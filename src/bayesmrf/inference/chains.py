@@ -25,6 +25,7 @@ from ..base import (
     SamplingEngine,
     Stateless,
 )
+from ..data.states import States
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.clamped import Clamped
@@ -35,7 +36,6 @@ from ..samplers import swendsen_wang
 from ..samplers.cftp import CouplingFromThePast
 from ..samplers.following import Followed, move, swap, watch
 from ..samplers.gibbs import LANES, Chains, counts, from_states, start, sweep, to_states
-from ..states import States
 from .elimination.two_states import Elimination, is_cheap
 
 Memory = TypeVar("Memory", Chains, Followed, np.ndarray)

@@ -17,9 +17,9 @@ import numpy as np
 
 from ..base import BINARY, LOG_Z, MOMENTS, Inference, Kind, Model, Stateless
 from ..compiled import strict_leaf
+from ..data.states import States
 from ..errors import DataError
 from ..models.categorical import binary_form
-from ..states import States
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,9 +34,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.states import States
 from ..models.categorical import compiled_form, states_of
 from ..samplers.gibbs import start, sweep, to_states
-from ..states import States
 from .annealed import Annealed, draw_independent, forward, reverse
 
 _SURE = 4.75  # standard errors: 1e-6

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
 import numpy as np
 
 from ..base import BINARY, Model
+from ..data.states import check_codes
 from ..errors import OptionError
 from ..graphs import Graph
 from ..options import Checked
-from ..states import check_codes
 from .pairwise import Pairwise, pairwise
 
 NEVER = -1e30  # field of a state that a node does not have; finite, as 0 times infinity is NaN

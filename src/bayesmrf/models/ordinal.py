@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import expit
 
 from ..base import TABLES
+from ..data.states import check_codes
 from ..errors import OptionError
-from ..states import check_codes
 from .categorical import NEVER, Categorical, ManyStateModel, categorical, node_statistics, sizes_of
 
 LINEAR, QUADRATIC = -1, -2  # in `Ordinal.node_states`: x, and (x - r)^2 - r^2

@@ -9,8 +9,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ..base import BINARY
+from ..data.states import check_codes
 from ..graphs import Graph
-from ..states import check_codes
 
 
 class Pairwise(NamedTuple):

@@ -17,10 +17,10 @@ import numpy as np
 from scipy.special import expit
 
 from ..base import LOG_Z, MOMENTS, Inference
+from ..data.states import check_codes
 from ..errors import DataError, OptionError, TooWideError
 from ..graphs import Graph
 from ..options import Checked
-from ..states import check_codes
 from .boltzmann import Boltzmann
 from .categorical import draw_numbers, normalised
 

@@ -16,7 +16,7 @@ import numpy as np
 from numba import float32, int8
 
 from ..compiled import leaf
-from ..lanes import symmetric_uniform, tanh_ratio
+from ..compiled.lanes import symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
 from .cluster_flips import by_cluster, random_clusters
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import float32
 
 from ..compiled import leaf
-from ..lanes import tanh_ratio
+from ..compiled.lanes import tanh_ratio
 from .persistent_chains import count_both
 
 _HALF, _ONE = np.float32(0.5), np.float32(1)

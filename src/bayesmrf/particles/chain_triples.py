@@ -10,7 +10,7 @@ import numpy as np
 from numba import float32, float64
 
 from ..compiled import leaf
-from ..lanes import MOST_F, exp_rest_f, power_bits_f
+from ..compiled.lanes import MOST_F, exp_rest_f, power_bits_f
 from .chain_pairs import half_field
 
 _ZERO, _TWO = np.float32(0), np.float32(2)

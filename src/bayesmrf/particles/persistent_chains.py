@@ -14,8 +14,8 @@ import numpy as np
 from numba import float32, int8, uint64
 
 from ..compiled import leaf
+from ..compiled.lanes import popcount, symmetric_uniform, tanh_ratio
 from ..graphs import Graph
-from ..lanes import popcount, symmetric_uniform, tanh_ratio
 from ..rng import lane_generators, next_uint32
 from ..samplers.resampling import systematic
 

@@ -24,7 +24,7 @@ import numpy as np
 from numba import float32, int8, uint64
 
 from ..compiled import copy_to, leaf, strict_leaf
-from ..lanes import symmetric_uniform, tanh_ratio
+from ..compiled.lanes import symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
 from .memory import TILE, bias_of, update_hub, update_hubs
 from .refresh_keys import DOWN, UP, key_ends, look_at_keys, redraw_by_keys, sum_keys

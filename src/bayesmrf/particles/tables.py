@@ -18,8 +18,8 @@ import numpy as np
 from numba import float32
 
 from ..compiled import copy_to, leaf, strict_leaf
+from ..compiled.lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..graphs import Graph
-from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..models.categorical import NEVER
 from ..rng import lane_generators, next_uint32
 from ..samplers.resampling import systematic

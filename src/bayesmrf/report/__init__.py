@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import results
-from ..store import as_written
+from ..runs.store import as_written
 from ..summary import AnySummary, DifferenceSummary, GroupedSummary, ParameterSummary, StructureSummary, summarise
 from . import differences, grouped, parameters, structure
 from .page import Section, check_out, paragraph, picture, table, write_page

@@ -13,8 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.files import check_path
 from ..errors import StoreError, argument
-from ..files import check_path
 from ..names import shown
 
 if TYPE_CHECKING:

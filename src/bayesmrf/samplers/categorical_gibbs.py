@@ -13,7 +13,7 @@ import numpy as np
 from numba import float32
 
 from ..compiled import leaf
-from ..lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
+from ..compiled.lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
 from ..rng import next_uint32
 
 

@@ -25,8 +25,8 @@ from numba import float32, uint64
 
 from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
 from ..compiled import leaf
+from ..compiled.lanes import popcount, symmetric_uniform, tanh_ratio
 from ..errors import DataError, OptionError
-from ..lanes import popcount, symmetric_uniform, tanh_ratio
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..rng import lane_generators, next_uint32

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiled import leaf
-from ..lanes import HALF, ONE, symmetric_uniform, tanh_ratio
+from ..compiled.lanes import HALF, ONE, symmetric_uniform, tanh_ratio
 from ..models.rbm import RBMWeights
 from ..rng import lane_generators, next_uint32
 

@@ -28,8 +28,8 @@ from numba import float64
 
 from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
 from ..compiled import leaf
+from ..compiled.lanes import symmetric_uniform
 from ..errors import ConvergenceWarning, argument
-from ..lanes import symmetric_uniform
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..rng import next_uint32

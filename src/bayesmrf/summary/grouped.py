@@ -12,8 +12,8 @@ import numpy as np
 
 from .. import partitions
 from ..convergence import NOT_CONVERGED
+from ..data.missing import COMPLETE_PAIRS
 from ..methods import GROUPS
-from ..missing import COMPLETE_PAIRS
 from ..names import shown
 from .base import INTERVAL, count, intervals, mean_of_existing, plain, rows
 from .inclusion import InclusionSummary, given_inclusion, prior_of_density

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...compiled import copy_to, leaf
+from ...compiled.lanes import LOG_2, MOST, exp_rest, power_bits
 from ...graphs import EliminationOrder
-from ...lanes import LOG_2, MOST, exp_rest, power_bits
 from .passes import spread
 
 CHUNK = 1024  # entries whose m weights fit into the cache
@@ -27,7 +27,7 @@ def bytes_of_tables(order: EliminationOrder, n_states: int) -> float:
 def _sum_out(weight, table, space, start, stop):
     """Set ``table`` = log sum_y exp(weight[y]) and ``weight[y]`` to exp(weight[y] - table), from start to stop.
 
-    exp and log are series (see `bayesmrf.lanes`): log(2^e t) = e log 2 + 2 artanh((t - 1) / (t + 1)) with t in
+    exp and log are series (see `bayesmrf.compiled.lanes`): log(2^e t) = e log 2 + 2 artanh((t - 1) / (t + 1)) with t in
     [0.71, 1.41], argument < 0.172.
     """
     m = len(weight)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...compiled import copy_to, leaf
-from ...lanes import MOST, exp_rest, power_bits
+from ...compiled.lanes import MOST, exp_rest, power_bits
 
 
 @leaf
@@ -40,8 +40,8 @@ def spread(k, m, subset, low, high):
 def _sum_out(up, down, table):
     """Set ``table`` = log(exp(up) + exp(down)) and ``up`` to exp(up) / (exp(up) + exp(down)); ``down`` is overwritten.
 
-    With g = |up - down|, both follow from exp(-g) and log(1 + exp(-g)), whose series (see `bayesmrf.lanes`) agree with
-    the C library to the last bits: log(1 + t) = 2 artanh(t / (2 + t)), argument < 1/3.
+    With g = |up - down|, both follow from exp(-g) and log(1 + exp(-g)), whose series (see `bayesmrf.compiled.lanes`)
+    agree with the C library to the last bits: log(1 + t) = 2 artanh(t / (2 + t)), argument < 1/3.
     """
     power = down.view(np.int64)
     for s in range(len(table)):

@@ -10,7 +10,7 @@ from math import exp
 import numpy as np
 
 from ...compiled import leaf, strict_leaf
-from ...lanes import MOST, exp_rest, power_bits
+from ...compiled.lanes import MOST, exp_rest, power_bits
 from .centred import node_field
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_python, in_words
+from ..errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_python, in_words
+from ..names import digits, listed, quoted
 from .frames import in_pandas, is_frame
 from .levels import remedy_of, warn_of_spellings
 from .missing import is_missing, present, unmasked
-from .names import digits, listed, quoted
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
 from .text_cells import is_number, remedy_for_text
@@ -168,7 +168,7 @@ def check_states(
     n_states : int, "auto", "keep" or "merge", optional
         Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
         table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table. With "keep" and "merge"
-        each column has its own ordered levels (`bayesmrf.ordered_levels`).
+        each column has its own ordered levels (`bayesmrf.data.ordered_levels`).
     levels : sequence or ColumnLevels, optional
         The levels in order (of the data fitted before), instead of ``n_states``.
     unused : sequence of int

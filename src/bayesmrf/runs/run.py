@@ -17,16 +17,16 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed
 from joblib.parallel import get_active_backend
 
-from . import options
-from .base import Kernel
-from .blas import one_thread
+from .. import options
+from ..base import Kernel
+from ..blas import one_thread
+from ..errors import BayesMRFWarning, OptionError, argument
+from ..memory import check_draws
+from ..progress import chain_bars
+from ..rng import as_seed_sequence, generator_to_array, spawn_generators
 from .chain import Board, Chain, Plan, interruptible
 from .checkpoint import ChainStore, described_sequence, opened, seed_of
-from .errors import BayesMRFWarning, OptionError, argument
 from .identity import modules_of, record_of
-from .memory import check_draws
-from .progress import chain_bars
-from .rng import as_seed_sequence, generator_to_array, spawn_generators
 from .store import CHECKPOINT, Checkpoint, as_checkpoint, is_ours, read_kind
 from .workers import Workers, run_chains, workers_of
 
@@ -109,12 +109,12 @@ def sample(
         used, else threads.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Workers that run the chains, as many as it has, instead of ``n_jobs``. A chain whose worker was killed is
-        continued by another (see `bayesmrf.workers`).
+        continued by another (see `bayesmrf.runs.workers`).
     progress : bool
         False shows no bars. They are never shown when standard error is not a terminal.
     checkpoint : path or Checkpoint, optional
         Folder (zarr) in which the run is stored, and from which it continues with the same draws if the kernel and all
-        its fields are equal (see `bayesmrf.identity`).
+        its fields are equal (see `bayesmrf.runs.identity`).
     overwrite : bool
         Start again if ``checkpoint`` contains another run.
 

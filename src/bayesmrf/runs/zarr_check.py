@@ -14,7 +14,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from .errors import StoreError
+from ..errors import StoreError
 
 LARGEST_RECORD = 2**26  # bytes of a zarr.json
 FREE = 2**30  # bytes of arrays that may be declared without any on the disk (chunks of zeros are not stored)

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import cloudpickle
 from joblib import Parallel, delayed
 
-from .blas import one_thread
-from .errors import WorkerError
-from .progress import track
+from ..blas import one_thread
+from ..errors import WorkerError
+from ..progress import track
 from .workers import VERSIONS, ByExecutor, check_version, sendable, told, workers_of
 
 T = TypeVar("T")

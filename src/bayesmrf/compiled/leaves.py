@@ -26,8 +26,8 @@ from uuid import uuid4
 from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
+from ..errors import BayesMRFWarning
 from .code_digest import digest, digest_of
-from .errors import BayesMRFWarning
 
 try:
     from numba.core import caching

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError, LevelsWarning, argument, in_python
+from ..errors import DataError, LevelsWarning, argument, in_python
+from ..names import listed, quoted
 from .missing import present
-from .names import listed, quoted
 from .text_cells import is_number
 
 MOST_LEVELS = 12  # of an ordinal column

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import Kernel
+from ..base import Kernel
+from ..rng import generator_from_array, generator_to_array
 from .checkpoint import ChainStore, Position
-from .rng import generator_from_array, generator_to_array
 from .store import as_written
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from scipy.special import stdtr
 
-from .blas import one_thread
+from ..blas import one_thread
 from .states import States
 
 _FEWEST = 100  # rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .errors import missing_code
+from ..errors import missing_code
 
 _WORDS_FOR_MISSING = {".", "?", "na", "n/a", "null", "none", "missing", "<na>", "#n/a"}
 _FEW = 0.2  # share of the cells of a column, up to which texts may be codes of missing values

@@ -11,12 +11,12 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.files import call, read_text
+from ..data.missing import MISSING_TEXTS, stripped
+from ..data.text_cells import is_number
+from ..errors import DataError, GraphError, OptionError
+from ..names import quoted, shown
 from .answers import NO_CODES, check_answers, without_codes
-from .errors import DataError, GraphError, OptionError
-from .files import call, read_text
-from .missing import MISSING_TEXTS, stripped
-from .names import quoted, shown
-from .text_cells import is_number
 
 if TYPE_CHECKING:
     import pandas as pd

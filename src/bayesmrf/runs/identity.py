@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import OptionError, argument
+from ..errors import OptionError, argument
 
 _CHECKPOINT = argument("checkpoint")
 
@@ -166,7 +166,7 @@ def _fields(key: str, value: Any) -> dict[str, Any]:
         names = [f.name for f in dataclasses.fields(value)]
     elif isinstance(value, tuple):
         names = list(value._fields)  # type: ignore[attr-defined]
-    elif kind.__module__.partition(".")[0] == __package__:
+    elif kind.__module__.partition(".")[0] == __package__.partition(".")[0]:
         names = list(inspect.signature(kind).parameters)
     else:
         slots = {name for k in kind.__mro__ for name in vars(k).get("__slots__", ()) if hasattr(value, name)}

@@ -8,7 +8,7 @@ are unique, so that a new file cannot be mistaken for an old one.
 Whether a process of another machine still runs cannot be asked. So a holder renews the time of its file, and one that
 was not renewed for `LEASE` seconds is removed. Times are compared by the clock of the file system, which may be
 shared by a network: that of the other file with that of one's own. A holder that was suspended for so long finds its
-file gone, and writes no more (`bayesmrf.checkpoint.ChainStore.commit`).
+file gone, and writes no more (`bayesmrf.runs.checkpoint.ChainStore.commit`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .errors import StoreError
+from ..errors import StoreError
 
 _NAME = re.compile(r"(\.?)bayesmrf-\d+-[0-9a-f]+\.lock")  # with a dot while it is being written
 _WAIT = 0.2  # seconds in which a simultaneous process removes its file

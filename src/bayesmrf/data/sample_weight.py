@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError, argument, data_row, in_words
+from ..errors import DataError, argument, data_row, in_words
+from ..names import digits
 from .frames import check_index
 from .missing import unmasked
-from .names import digits
 
 _X = argument("X")
 _WEIGHT = argument("sample_weight")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError, argument
+from ..errors import DataError, argument
 
 
 def is_frame(X: Any) -> bool:

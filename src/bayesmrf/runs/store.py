@@ -1,7 +1,7 @@
 """Folders of this package on disk: records and arrays that stay valid if the process is killed at any moment.
 
 A record is the attributes of a zarr group, replaced atomically, with its own checksum and those of its arrays, since
-zarr reads a missing chunk as zeros. Folders may be untrusted: nothing is opened before `bayesmrf.zarr_check` has
+zarr reads a missing chunk as zeros. Folders may be untrusted: nothing is opened before `bayesmrf.runs.zarr_check` has
 checked it, and no link is followed.
 """
 
@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from .errors import BayesMRFError, StoreError, argument, in_python
-from .files import EVIDENCE, TASK, check_path
+from ..data.files import EVIDENCE, TASK, check_path
+from ..errors import BayesMRFError, StoreError, argument, in_python
+from ..options import Checked
 from .identity import checksum
 from .lock import is_lock
-from .options import Checked
 from .zarr_check import check_group, read_json
 
 # Of a checkpoint; estimators have no option of this name.

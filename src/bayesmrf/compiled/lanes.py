@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import float32, int32, uint64
 
-from .compiled import leaf
+from .leaves import leaf
 
 # Numerator (odd powers) and denominator (even powers) of the minimax rational approximation of tanh on [-9, 9], beyond
 # which tanh is 1 to within 3e-8 and a spin is certain. The absolute error is 2e-8, or 4e-7 once evaluated in float32.

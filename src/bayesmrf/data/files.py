@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .errors import DataError, StoreError
-from .names import shown
+from ..errors import DataError, StoreError
+from ..names import shown
 
 EVIDENCE, TASK = "evidence.jsonl", "model_"  # a file of evidences; begins the name of the folder of a task with one
 _MOST = 2**29  # bytes of text: a small archive can contain more than fits into memory

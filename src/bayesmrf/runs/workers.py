@@ -24,12 +24,12 @@ import cloudpickle
 from joblib import Parallel, delayed
 from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
 
-from .base import Kernel
-from .blas import one_thread
+from ..base import Kernel
+from ..blas import one_thread
+from ..errors import OptionError, WorkerError, argument
+from ..rules import is_client
 from .chain import Board, Chain, Outcome, Plan, advance, interruptible
 from .checkpoint import Position
-from .errors import OptionError, WorkerError, argument
-from .rules import is_client
 
 SECONDS = 5.0  # of work on a chain between two exchanges
 CONNECT = 10.0  # seconds to wait for a scheduler

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .errors import StoreError, argument
+from ..errors import StoreError, argument
 from .store import OVERWRITE
 
 _CHECKPOINT = argument("checkpoint")
@@ -70,7 +70,7 @@ def _aligned(a: np.ndarray, order: Literal["C", "F"]) -> np.ndarray:
 def _find(kind: str, modules: Collection[str]) -> Any:
     """Find a NamedTuple at the top of a loaded module of this package or of the kernel; None if there is none."""
     module, _, name = kind.partition(":")
-    if module not in modules and not module.startswith(f"{__package__}."):
+    if module not in modules and module.partition(".")[0] != __package__.partition(".")[0]:
         return None
     found = vars(sys.modules[module]).get(name) if module in sys.modules else None
     return found if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields") else None

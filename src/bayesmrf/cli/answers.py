@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import DataError, OptionError, said
-from .files import call
-from .levels import find_foreign
-from .names import digits, quoted, shown
-from .summary.base import count
-from .text_cells import is_number, remedy_for_text
+from ..data.files import call
+from ..data.levels import find_foreign
+from ..data.text_cells import is_number, remedy_for_text
+from ..errors import DataError, OptionError, said
+from ..names import digits, quoted, shown
+from ..summary.base import count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import LevelsWarning, missing_code
-from .names import digits, listed, quoted, shown
+from ..errors import LevelsWarning, missing_code
+from ..names import digits, listed, quoted, shown
 from .text_cells import is_number
 
 _MANY_ROWS = 20  # fewer rows may differ by chance

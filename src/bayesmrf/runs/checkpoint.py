@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import StoreError, argument
+from ..errors import StoreError, argument
+from ..options import MOST_CHAINS
+from ..rng import generator_from_array
 from .identity import checksum, difference
 from .lock import LEASE, hold
-from .options import MOST_CHAINS
-from .rng import generator_from_array
 from .state_spec import flatten, unflatten
 from .store import (
     CHECKPOINT,
@@ -68,7 +68,7 @@ class ChainStore:
     run : str
         The checksum of its run. Both are part of each commit, so a folder of another chain is refused.
     modules : collection of str
-        Names of modules in which the classes of a State may be defined (`bayesmrf.state_spec.flatten`).
+        Names of modules in which the classes of a State may be defined (`bayesmrf.runs.state_spec.flatten`).
     """
 
     def __init__(self, folder: Path, chain: int, run: str, modules: Collection[str]) -> None:
@@ -148,7 +148,7 @@ def open_checkpoint(
         Folder, created if it does not exist.
     settings : dict
         Plain JSON values that identify the run, in the order of comparison; ``identity`` is that of
-        its kernel (`bayesmrf.identity.record_of`). A seed of None means the one in the store; ``n_draws`` may be
+        its kernel (`bayesmrf.runs.identity.record_of`). A seed of None means the one in the store; ``n_draws`` may be
         larger than in the store.
     fresh_seed : dict
         Replaces a seed of None if nothing is stored.

@@ -1,0 +1,1 @@
+"""Tables of observations: read, checked, and brought to one coding."""

@@ -1,0 +1,1 @@
+"""Runs: chains in threads or by workers, and folders from which they continue."""
