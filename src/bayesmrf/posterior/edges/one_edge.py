@@ -184,7 +184,9 @@ class SpikeSlabOneEdge(EdgeKernel):
     def _correlation(self) -> np.ndarray:
         return together(self.model.graph.edges, self._moments)
 
-    def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
+    @cached_property
+    def _constants(self) -> OneEdgeProblem:
+        """What is the same in all steps; the rest is of a first step."""
         n, (u, v) = self.n_samples, self.model.graph.edges.T
         prior, coding = edge_prior(self.prior), Coding.of(self.model)
         moments = self._moments
@@ -192,24 +194,26 @@ class SpikeSlabOneEdge(EdgeKernel):
         ends = (coding.node * lines.pull[:, :, 0] - coding.shift) / coding.edge
         # The data choose these pairs, not the chains, so the choice adds no bias.
         counted = self._in_camp[u] & self._in_camp[v] & ~has_rare_state(u, v, moments, self._n_chains / 2)
-        noise = noise_share(n, self._n_chains, self.alpha)
+        scale = 1 / np.sqrt(curvature_of(lines, moments, ends, prior, coding))
+        now = np.full(self.model.n_features, prior.bias_precision)
+        pairs, joint, alike = self._pairs
+        return OneEdgeProblem(
+            prior, lines, now, scale, scale, self.alpha, coding, moments.centre, ends, moments.sums, counted,
+            np.full(len(u), 0.5), 1.0, 1.0, pairs, joint, alike, self._correlation,
+        )  # fmt: skip
+
+    def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
+        """Return the constants with the step sizes, and how often each edge is visited."""
+        noise, of = noise_share(self.n_samples, self._n_chains, self.alpha), self._constants
         longest, epsilon = _LONGEST, self.epsilon
         if noise > 0:
             longest, epsilon = min(longest, sqrt(_STIFF_NOISE / noise)), min(epsilon, sqrt(_NOISE / noise))
-        scale = 1 / np.sqrt(curvature_of(lines, moments, ends, prior, coding))
         epsilon = min(epsilon, longest / sqrt(max(1.0, stiffness)))
-        now = np.full(self.model.n_features, prior.bias_precision)
-        share, step = share.astype(float).clip(_DOUBT, 1 - _DOUBT), epsilon * scale
-        rate = min(_VISITS, self.model.graph.n_nodes / (2 * np.minimum(share, 1 - share).sum()))
-        pairs, joint, alike = self._pairs
-        together = share[joint].min(axis=1)
-        joint_rate = min(
-            rate, _JOINT_VISITS * self.model.graph.n_nodes / max(np.minimum(together, 1 - together).sum(), 1.0)
-        )
-        return OneEdgeProblem(
-            prior, lines, now, scale, step, self.alpha, coding, moments.centre, ends, moments.sums, counted, share,
-            rate, joint_rate, pairs, joint, alike, self._correlation,
-        )  # fmt: skip
+        share = share.astype(float).clip(_DOUBT, 1 - _DOUBT)
+        n_nodes, together = self.model.graph.n_nodes, share[of.joint].min(axis=1)
+        rate = min(_VISITS, n_nodes / (2 * np.minimum(share, 1 - share).sum()))
+        joint_rate = min(rate, _JOINT_VISITS * n_nodes / max(np.minimum(together, 1 - together).sum(), 1.0))
+        return of._replace(now=of.now.copy(), step=epsilon * of.scale, share=share, rate=rate, joint_rate=joint_rate)
 
     def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
         """Run ``n_iterations`` iterations."""
