@@ -23,7 +23,7 @@ from ..families import AUTO, families_of
 from ..frames import check_index, column_in_pandas, record_columns
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
-from ..levels import warn_of_codes, warn_of_spellings
+from ..levels import warn_of_codes, warn_of_texts
 from ..likelihood import Likelihood
 from ..methods import COMPARISONS
 from ..missing import is_missing, stripped, unmasked
@@ -455,7 +455,7 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
                             f"{in_words(label)}; make them one label, or rename one of them.")  # fmt: skip
     if len(labels) < 2:
         raise DataError(f"{_GROUPS} must have at least two different labels, but all are {labels[0]!r}.")
-    warn_of_spellings(_GROUPS, labels)
+    warn_of_texts(_GROUPS, labels)
     warn_of_codes(_GROUPS, column)
     code = column.map({label: g for g, label in enumerate(labels)}).to_numpy().astype(np.int64)
     return np.array(labels, dtype=object), code
