@@ -140,8 +140,12 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
         """Return points, names of coordinates, and labels 0, 1 or -1 (hidden)."""
+        values = X if issparse(X) else unmasked(X)
+        if values.ndim != 2:
+            remedy = "Reshape your data so that rows are points and columns are coordinates"
+            raise DataError(option="X", got=X, expected="a table (n_points, n_coordinates)", remedy=remedy)
         try:
-            points = check_array(X if issparse(X) else unmasked(X), dtype=np.float64, ensure_all_finite=False)
+            points = check_array(values, dtype=np.float64, ensure_all_finite=False)
         except (TypeError, ValueError) as e:
             raise DataError(f"{argument('X')}: {shown(' '.join(str(e).split()), 200)}") from None
         if y is None:
