@@ -189,7 +189,22 @@ def test_all_labels_seen(points, engine):
 @pytest.mark.parametrize(
     ("X", "y", "error", "message"),
     [
-        ([[0.0, 1], [np.nan, 0]], [0, 1], DataError, "X: Input contains NaN"),
+        (
+            [[0.0, 1], [np.nan, 0]],
+            [0, 1],
+            DataError,
+            "X: Input contains NaN, the first in row 1, column 'x'; give coord",
+        ),
+        ([[0.0, np.inf], [1, 0]], [0, 1], DataError, "X: Input contains infinity, the first in row 0, column 'y'"),
+        (
+            [0.0] * 50,
+            [0, 1] * 25,
+            DataError,
+            r"X must be a table \(n_points, n_coordinates\), got .*; Reshape your data",
+        ),
+        (np.full((50, 2), 1j), [0, 1] * 25, DataError, "^X: Complex data not supported.{1,175}$"),
+        ([[0.0, 1], [1, 0]], [0, 1e30], DataError, "y must be an array of integers, .*, got .*float64"),
+        ([[0.0, 1], [1, 0]], [0, np.inf], DataError, "y must be an array of integers, .*, got .*float64"),
         ([[0.0, 1], [1, 0]], [0, -1], DataError, r"y must be labels of two classes, .*, got .*1 class\(es\) \(0\)"),
         ([[0.0, 1], [1, 0]], [1, -1], DataError, r"y must be .*\(-1 is a hidden label, not a class\), got .*1 class"),
         ([[0.0, 1], [1, 0]], [0.5, 1.0], DataError, "y must be an array of integers, .*, got .*float64"),

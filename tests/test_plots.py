@@ -374,3 +374,46 @@ def test_pictures_of_parameters_refuse_groups(plot, rng):
 def test_pictures_of_groups_refuse_parameters(plot, rng):
     with pytest.raises(OptionError, match="this one has no groups"):
         plot(parameter_tree(rng))
+
+
+# ---- what does not fit is cut or written on two lines, never drawn over an edge or another text
+
+LONG = graphs.complete(4, ("Satisfaction with public transport", "$cost$ of <b>all</b> & more", "mood_of^the day", "x"))
+
+
+def texts_of(ax):
+    """The places of the title and the labels, and that of the figure, in pixels."""
+    figure = ax.get_figure(root=True)
+    figure.draw_without_rendering()
+    own = [t for a in figure.axes for t in (a.title, a.xaxis.label, a.yaxis.label)]
+    texts = [t for t in [*own, *figure.texts] if t.get_text()]
+    return [t.get_window_extent() for t in texts], figure.bbox
+
+
+@pytest.mark.parametrize(
+    "plot",
+    [
+        lambda rng: plots.plot_marginals(parameter_tree(rng, LONG))[0],
+        lambda rng: plots.plot_marginals(parameter_tree(rng, graphs.path(2)), ["0-1"])[0],
+        lambda rng: plots.plot_trace(parameter_tree(rng, LONG), feature=f"{LONG.names[0]}-{LONG.names[1]}"),
+    ],
+    ids=["marginals", "one marginal", "trace"],
+)
+def test_long_texts_are_not_cut(plot, rng):
+    places, figure = texts_of(plot(rng))
+    assert all(figure.x0 <= p.x0 and p.x1 <= figure.x1 and figure.y0 <= p.y0 and p.y1 <= figure.y1 for p in places)
+    assert not any(p.overlaps(q) for i, p in enumerate(places) for q in places[:i])
+
+
+def test_long_names_leave_the_heat_map_its_size(rng):
+    """The label of its scale is as high as 2 inches."""
+    ax = plots.plot_inclusion(posterior_tree(rng, LONG, inclusion=0.8))
+    ax.figure.draw_without_rendering()
+    assert ax.get_window_extent().height > 2.2 * ax.figure.dpi
+
+
+def test_one_draw_is_seen(rng):
+    tree = parameter_tree(rng, n_chains=1, n_draws=1)
+    assert plots.plot_trace(tree).lines[1].get_marker() == "o"
+    low, high = plots.plot_marginals(tree, ["a-b"])[0].get_xlim()
+    assert high - low > 1e-3 * abs(low)

@@ -1,5 +1,6 @@
 """The table of observations: codings, every error message, weights; and the statistics of the agreement model."""
 
+import re
 import warnings
 
 import numpy as np
@@ -480,6 +481,47 @@ def test_levels_that_are_written_in_two_ways_are_named(n_states):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_states(X.astype(str).replace("Yes", "yess"), n_states="auto")
+
+
+@pytest.mark.parametrize("n_states", ["auto", "keep"])
+@pytest.mark.parametrize(
+    "word", ["refused", "Don't know", "(-8) Not applicable", "DK/NA", "9. Refused", "no answer", "missing"]
+)
+def test_levels_that_say_that_there_is_no_answer_are_named(word, n_states):
+    """As pandas reads the labels of Stata's and SPSS's codes."""
+    levels = ["no", "yes", word]
+    X = pd.DataFrame({"a": levels, "b": levels[::-1]}).apply(lambda c: pd.Categorical(c, levels, ordered=True))
+    with pytest.warns(LevelsWarning, match=f"of X counts like the others; replace {re.escape(repr(word))} by NaN if"):
+        check_states(X, n_states=n_states)
+    fine = ["never", "none", "I know", "dkw"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_states(pd.DataFrame({"a": fine, "b": fine}), n_states="auto")
+
+
+@pytest.mark.parametrize("values", [[99.0, 99.0], [-9.0, 4.0], [2.25, 1.75]])
+def test_values_outside_the_levels_that_become_levels_are_named(values, rng):
+    X = pd.DataFrame(rng.integers(1, 6, (100, 2)).astype(float), columns=["a", "b"])
+    X.loc[100] = values
+    with pytest.warns(LevelsWarning, match=r"of X \([12] values\) lie outside the levels 1 to 5, and become levels"):
+        check_states(X, n_states="merge")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_states(X.iloc[:100], n_states="merge")
+
+
+CELLS = {
+    "header": ([[np.nan, np.nan], ["a", "b"], [1, 0]], r"leave out this row, .* \(pandas.read_excel: header=2\), else"),
+    "date": ([[pd.Timestamp(0), 1], [pd.Timestamp(1), 0]], "drop the column if it is no answer, else code the states"),
+    "text": ([["a", 1], ["b", 0]], "; code the states as"),
+}
+
+
+@pytest.mark.parametrize("case", CELLS)
+def test_the_remedy_for_a_cell_that_is_no_number(case):
+    rows, message = CELLS[case]
+    with pytest.raises(DataError, match=message):
+        check_states(pd.DataFrame(rows), missing=True)
 
 
 # What strangers give

@@ -89,7 +89,7 @@ REFUSED = {
     "tar": (tarred(), "this is a tar archive"),
     "packed tar": (gzip.compress(tarred()), "this is a tar archive"),
     "two files": (zipped(a="1", b="2"), r"this archive contains 2 files; give one with a single table"),
-    "no files": (zipped(), "cannot be read|NUL"),
+    "no files": (zipped(), "this is a binary file"),
     "cut zip": (zipped(a=TEXT)[:40], r"cannot be read \(.*zip.*\)"),
     "broken zip": (zipped(a=TEXT).replace(b"1,0,1", b"1,1,1"), "cannot be read .*CRC"),
     "workbook": (zipped(**{"[Content_Types].xml": "", "xl/workbook.xml": ""}), "this is an Excel workbook; save the"),
@@ -99,7 +99,23 @@ REFUSED = {
     "broken bzip2": (b"BZh9" + bytes(30), "cannot be read"),
     "parquet": (b"PAR1" + bytes(30), "this is a Parquet file"),
     "pickle": (b"\x80\x04\x95" + bytes(30), "binary file"),
-    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(30), "line 1 is not UTF-8 text"),
+    "picture": (b"\x89PNG\r\n\x1a\n" + bytes(30), "this is a binary file, which is not supported; give a text file"),
+    "arrow": (
+        b"ARROW1\0\0\xff\xff",
+        r"Feather file, .*pandas\.read_feather\('.*votes\.csv'\)\.to_csv\('.*votes\.csv\.csv'",
+    ),
+    "spss": (b"$FL2@(#)", r"SPSS file, .*pandas\.read_spss\('.*votes\.csv', convert_categoricals=False\)\.to_csv"),
+    "spss portable": (b"ASCII SPSS PORT FILE    \n", "this is a portable file of SPSS"),
+    "stata": (b"<stata_dta><header>", r"this is a Stata file, .*pandas\.read_stata\("),
+    "old stata": (b"r\x02\x01\x00\xfd", r"this is a Stata file, .*pandas\.read_stata\("),
+    "sas": (bytes(12) + b"\xc2\xea\x81\x60\xb3", r"this is a SAS file, .*pandas\.read_sas\("),
+    "json": (b'[{"a":0,"b":1}]', "this is a JSON file"),
+    "page": (b"<table><tr></tr></table>", "this is an HTML or XML document"),
+    "open document": (
+        zipped(mimetype="", **{"content.xml": ""}),
+        "this is an OpenDocument file; save the sheet as CSV",
+    ),
+    "workbook in an archive": (zipped(a=zipped(b="1")), "this is a ZIP archive or a workbook in an archive"),
     "latin-1": ("a,b\n1,é\n".encode("latin-1"), r"line 2 is not UTF-8 text \(byte 0xe9\); save the file as UTF-8"),
     "nul": (b"a,b\n1,0\n1,\x000\n", "line 3 contains a NUL character"),
     "utf-16 without a mark": (TEXT.encode("utf-16-le"), "line 1 contains a NUL character"),
@@ -217,6 +233,15 @@ def test_answers_are_left_alone(rng):
         assert (found.ids, found.scales, found.codes) == ([], [], {})
     assert not foreign(pd.DataFrame(rng.integers(300, 2000, (60, 3)))).ids
     assert not foreign(items(rng, 10).assign(id=range(10))).ids  # ten rows may differ by chance
+
+
+def test_few_fractions_among_integers_are_codes(rng):
+    """A row of means below the answers; a scale with half steps is one."""
+    table = items(rng).astype(float)
+    table.loc[60] = [2.25, 2.25, 3.5, 2.75]
+    assert foreign(table).codes == {2.25: 2, 2.75: 1, 3.5: 1}
+    assert foreign(items(rng, levels=(1, 1.5, 2, 2.5, 3))).codes == {}
+    assert foreign(table.iloc[-10:]).codes == {}  # among ten values a fraction may be an answer
 
 
 SPARSE = {

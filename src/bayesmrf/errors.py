@@ -172,7 +172,7 @@ class BoundaryWarning(BayesMRFWarning):
 
 
 class LevelsWarning(BayesMRFWarning):
-    """Levels of the data seem to be mistakes: they never occur, hardly ever do, or are written in two ways."""
+    """Levels of the data seem to be mistakes: rare, never seen, written in two ways, or codes of missing values."""
 
 
 class ConstantColumnWarning(BayesMRFWarning):

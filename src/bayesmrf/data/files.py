@@ -17,6 +17,7 @@ from ..errors import DataError, StoreError
 from ..names import shown
 
 EVIDENCE, TASK = "evidence.jsonl", "model_"  # a file of evidences; begins the name of the folder of a task with one
+_HEAD = 1000  # bytes in which control characters are looked for
 _MOST = 2**29  # bytes of text: a small archive can contain more than fits into memory
 _OPENED: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": lambda f: gzip.GzipFile(fileobj=f),
@@ -24,19 +25,45 @@ _OPENED: dict[bytes, Callable[[Any], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
 _REFUSED = {
+    b"PK\x03\x04": "a ZIP archive or a workbook in an archive",
+    b"\x1f\x8b": "an archive in an archive",
     b"\x28\xb5\x2f\xfd": "a Zstandard archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
     b"Rar!": "a RAR archive",
     b"PAR1": "a Parquet file",
+    b"ARROW1": "a Feather file",
+    b"FEA1": "a Feather file",
+    b"ORC": "an ORC file",
     b"\x89HDF": "an HDF5 file",
     b"\x93NUMPY": "a NumPy file",
+    b"MATLAB 5": "a MATLAB file",
+    b"SQLite format 3": "an SQLite database",
     b"\xd0\xcf\x11\xe0": "an Excel workbook",
     b"$FL": "an SPSS file",
+    b"ASCII SPSS PORT FILE": "a portable file of SPSS",
     b"<stata_dta>": "a Stata file",
+    **{bytes([version, order, 1]): "a Stata file" for version in range(102, 116) for order in (1, 2)},
+    b"HEADER RECORD*******": "a SAS file",
+    bytes(12) + b"\xc2\xea\x81\x60": "a SAS file",
     b"RDX": "an R file",
     b"%PDF": "a PDF file",
+    b"{\\rtf": "an RTF document",
+    **dict.fromkeys((b"<html", b"<table", b"<!DOCTYPE", b"<?xml"), "an HTML or XML document"),
+    **dict.fromkeys((b'{"', b'[{"'), "a JSON file"),
     b"\x80": "a pickle or another binary file",
 }
+# What reads a file with the codes of its answers, where missing values that it declares are NaN.
+_READERS = {
+    "an SPSS file": "read_spss({}, convert_categoricals=False)",
+    "a Stata file": "read_stata({}, convert_categoricals=False)",
+    "a SAS file": "read_sas({})",
+    "a Parquet file": "read_parquet({})",
+    "a Feather file": "read_feather({})",
+    "an ORC file": "read_orc({})",
+}
+_SHEETS = {"[Content_Types].xml": "an Excel workbook", "mimetype": "an OpenDocument file"}  # by a file in the archive
+_SHEETS |= {"Index/Document.iwa": "a Numbers document", "Index.zip": "a Numbers document"}
+_CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\v\f\r"))  # in no text; NUL is in UTF-16
 _ENCODINGS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -105,8 +132,9 @@ def _unpacked(path: Path, file: Any) -> bytes:
             names = [
                 i.filename for i in archive.infolist() if not i.is_dir() and not i.filename.startswith("__MACOSX/")
             ]
-            if "[Content_Types].xml" in names:
-                raise DataError(f"{call(path)}: this is an Excel workbook; save the sheet as CSV")
+            what = next((what for name, what in _SHEETS.items() if name in names), None)
+            if what is not None:
+                raise DataError(f"{call(path)}: this is {what}; save the sheet as CSV")
             if len(names) != 1:
                 raise DataError(f"{call(path)}: this archive contains {len(names)} files; give one with a single table")
             with archive.open(names[0]) as member:
@@ -119,9 +147,13 @@ def _refuse(path: Path, data: bytes) -> None:
     """Refuse files whose first bytes show that they are not text."""
     what = "a tar archive" if data[257:262] == b"ustar" else None
     what = what or next((name for start, name in _REFUSED.items() if data.startswith(start)), None)
+    what = what or ("a binary file" if data[:_HEAD].translate(None, _CONTROL) != data[:_HEAD] else None)
     if what is not None:
-        raise DataError(f"{call(path)}: this is {what}, which is not supported; give a text file with "
-                        "comma-separated values")  # fmt: skip
+        remedy = "give a text file with comma-separated values"
+        if what in _READERS:
+            read = _READERS[what].format(repr(call(path)))
+            remedy = f"write it as CSV, in Python by pandas.{read}.to_csv({call(path) + '.csv'!r}, index=False)"
+        raise DataError(f"{call(path)}: this is {what}, which is not supported; {remedy}")
 
 
 def _decoded(path: Path, data: bytes) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,11 +28,17 @@ _USUAL = [int(str(digit) * n) for digit in (7, 8, 9) for n in range(1, 6)]  # 7,
 _NEAR = 3  # levels on one side of a gap whose values tell how many to expect in it
 _RARE = 0.05  # share of the values beyond a single empty level, from which it counts as a level that was never chosen
 _FEW = 0.2  # share of the values, below which -1 before levels from 0 or 1 is no level
+_STRAYS = 0.01  # share of the values of a column of integers, up to which others are mistakes, such as a row of means
 _FEW_LEVELS = 12  # of a scale of answers; longer ones have gaps
 _ID_NAME = re.compile(
     r"(?i)(^|[\W_])(ids?|uuid|guid|index|idx|row|rows|nr|case|caseid|record|serial|key|subject|subj|participant|pid|"
     r"respondent|person|code)([\W_]|$)|[a-z]ID$|(?-i:[a-z]Id$)|^unnamed: 0$"
 )
+_NO_ANSWERS = (
+    "refus(ed|al)|(don[’']?t|do not|doesn[’']?t|does not) know|dk|no (answer|response|data)|inap(plicable)?|missing|"
+    "not (applicable|asked|answered|ascertained|available|stated)|unknown|prefer not to (say|answer)|skip(ped)?"
+)
+_NO_ANSWER = re.compile(rf"(?i)[\W\d]*({_NO_ANSWERS})\W*([/,;&(|].*)?")
 
 
 @dataclass(frozen=True)
@@ -73,14 +79,16 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
     any number between negative values and others). A -1 next to 0 or 1 is apart where it is rare, except in the
     coding -1, 0, 1. The part with most values is the scale; the other parts are codes, unless they contain most
     values of a column, which is then on a different scale. On scales of more than 12 levels, codes are at least the
-    width of the scale away from it, or below zero if the scale is not.
+    width of the scale away from it, or below zero if the scale is not. Fractions that are at most 1 % of a column of
+    at least 20 integers, or one, are codes.
     """
-    counted = [np.unique(c, return_counts=True) for c in columns]
+    counted, fractions = zip(*map(_split, columns), strict=True) if columns else ((), ())
     distinct = np.array([len(levels) for levels, _ in counted])
     ids = [i for i in range(len(columns)) if _is_id(i, counted, distinct, names[i])]
     whole = [i for i, (v, _) in enumerate(counted) if i not in ids and len(v) and _is_whole(v)]
     if not whole:
         return Foreign(ids)
+    strays = sum(fractions, Counter[float]())
     most = 3 * float(np.median(distinct[whole])) + 10
     scales = [i for i in whole if distinct[i] > most]
     whole = [i for i in whole if i not in scales]
@@ -97,7 +105,7 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
         for value, n in zip(*counted[i], strict=True):
             if value in codes:
                 codes[value] += int(n)
-    codes = {float(v): n for v, n in codes.items() if n}
+    codes = {float(v): n for v, n in (codes | strays).items() if n}
     return Foreign(ids, sorted(scales), codes, tuple(levels[on_scale].tolist()))
 
 
@@ -119,9 +127,26 @@ def remedy_of(columns: Sequence[np.ndarray], names: Sequence[str], n: int | None
             f"drop columns that are not answers: {listed([quoted(name) for name in ids + scales])} (the first {kind})"
         )
     if found.codes:
-        codes = " and ".join(map(digits, found.codes))
-        return f"{missing_code(codes)} if it codes missing values (the levels are {found.span})"
+        return f"{_for_codes(found)} (the levels are {found.span})"
     return ""
+
+
+def _for_codes(found: Foreign) -> str:
+    """Return the remedy for codes outside the levels."""
+    code = "they code" if len(found.codes) > 1 else "it codes"
+    return f"{missing_code(' and '.join(map(digits, found.codes)))} if {code} missing values"
+
+
+def warn_outside(what: str, columns: Mapping[str, np.ndarray]) -> None:
+    """Warn of values outside the levels of a table whose values are all taken as levels; see `find_foreign`."""
+    found = find_foreign(list(columns.values()), list(columns))
+    if found.codes:
+        warnings.warn(
+            f"{listed([digits(code) for code in found.codes])} of {what} ({sum(found.codes.values()):,} values) lie "
+            f"outside the levels {found.span}, and become levels; {_for_codes(found)}",
+            LevelsWarning,
+            stacklevel=5,
+        )
 
 
 def warn_of_codes(what: str, labels: Iterable[Any]) -> None:
@@ -145,19 +170,39 @@ def warn_of_codes(what: str, labels: Iterable[Any]) -> None:
         )
 
 
-def warn_of_spellings(what: str, levels: Iterable[Any]) -> None:
-    """Warn of texts that differ in upper and lower case or in spaces only."""
+def warn_of_texts(what: str, levels: Iterable[Any]) -> None:
+    """Warn of texts that mean no answer, such as "refused", and of those that differ in case or in spaces only."""
+    texts = [level for level in levels if isinstance(level, str)]
+    found = [text for text in texts if _NO_ANSWER.fullmatch(text.strip())]
+    if found:
+        warnings.warn(
+            f"{listed(list(map(quoted, found)))} of {what} {'count' if len(found) > 1 else 'counts'} like the others; "
+            f"{missing_code(' and '.join(map(repr, found)))} if no answer is meant",
+            LevelsWarning,
+            stacklevel=5,
+        )
     known: dict[str, str] = {}
-    for level in (level for level in levels if isinstance(level, str)):
-        other = known.setdefault("".join(level.casefold().split()), level)
-        if other != level:
+    for text in texts:
+        other = known.setdefault("".join(text.casefold().split()), text)
+        if other != text:
             warnings.warn(
-                f"{quoted(other)} and {quoted(level)} of {what} differ in upper and lower case or in spaces only, and "
+                f"{quoted(other)} and {quoted(text)} of {what} differ in upper and lower case or in spaces only, and "
                 "count as two; write them in one way if they are one",
                 LevelsWarning,
                 stacklevel=5,
             )
             return
+
+
+def _split(column: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], Counter[float]]:
+    """Return the values of a column with their numbers, and apart from them the few fractions among many integers."""
+    levels, counts = np.unique(column, return_counts=True)
+    if levels.dtype.kind == "f" and np.isfinite(levels).all() and len(column) >= _MANY_ROWS:
+        apart = levels != np.round(levels)
+        if counts[apart].sum() <= max(1, _STRAYS * len(column)):
+            strays = Counter(dict(zip(levels[apart].tolist(), counts[apart].tolist(), strict=True)))
+            return (levels[~apart], counts[~apart]), strays
+    return (levels, counts), Counter()
 
 
 def _is_whole(values: np.ndarray) -> bool:

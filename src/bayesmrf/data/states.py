@@ -13,11 +13,11 @@ from scipy.sparse import issparse
 from ..errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_python, in_words
 from ..names import digits, listed, quoted
 from .frames import in_pandas, is_frame
-from .levels import remedy_of, warn_of_spellings
+from .levels import remedy_of, warn_of_texts, warn_outside
 from .missing import is_missing, present, unmasked
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
-from .text_cells import is_number, remedy_for_text
+from .text_cells import is_number, remedy_for_cell
 
 _X = argument("X")
 
@@ -201,9 +201,7 @@ def check_states(
         X = X.set_axis(list(found or ()), axis=1)[list(names)]
         found = names
     if issparse(X):
-        raise DataError(
-            f"{_X} must be a dense table, got a sparse matrix; sparse input is not supported, use X.toarray()."
-        )
+        raise DataError(f"{_X} must be a dense table, got a sparse matrix; use X.toarray().")
     by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge")
     if named and n_states is not None and levels is None and not by_column:
         levels = _categories(X, n_states)
@@ -253,7 +251,7 @@ def check_states(
         values[gone] = -1
     if names is None:
         for levels in {levels_of(coding, i): None for i in range(len(labels))}:
-            warn_of_spellings(_X, levels)
+            warn_of_texts(_X, levels)
         seen = values if weights is None else values[counted]
         _check_columns(seen, labels, gone is not None)
         if n_states == "auto" and weights is not None:
@@ -274,7 +272,7 @@ def _by_column(
 
     A level occurs if it is in a row of a weight above 0, which ``counted`` (n_samples,) says.
     """
-    codes, gone, found = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), []
+    codes, gone, found, numbers = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), [], dict[str, Any]()
     for i, label in enumerate(labels):
         levels = None if fitted is None else fitted.columns[i]
         if levels is None and frame is not None:
@@ -286,12 +284,14 @@ def _by_column(
             found_here = np.unique(table[there])
             occurs = np.isin(found_here, table[there & counted])
             levels = (False, True) if is_bool else ordered_levels(found_here, label, n_states == "merge", occurs)
+            numbers[label] = table[there & counted]
         if n_states == "merge":  # levels of rows of weight 0 may be left out
             table = np.where(counted[:, None] | np.isin(table, levels), table, levels[0])
         codes[:, [i]] = _to_codes(table, lost, (label,), levels)
         if lost is not None:
             gone[:, [i]] = lost
         found.append(levels)
+    warn_outside(_X, numbers)
     if gone.any() and not allowed:
         _refuse_missing(gone, labels)
     return codes, gone if gone.any() else None, ColumnLevels(tuple(found))
@@ -335,7 +335,7 @@ def to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED
     except (TypeError, ValueError, OverflowError):
         row, column = next((i, j) for (i, j), v in np.ndenumerate(values) if not is_number(v))
         value = values[row, column]
-        remedy = remedy_for_text(value, values[:, column], f"code the states as {wanted}")
+        remedy = remedy_for_cell(values, row, column, f"code the states as {wanted}")
         raise DataError(f"{_X} must contain numbers, got {in_words(value)} in {data_row(row)}, column "
                         f"{quoted(labels[column])}; {remedy}.") from None  # fmt: skip
 
@@ -385,7 +385,8 @@ def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any]
     if other.any():
         value = values[tuple(np.argwhere(other)[0])]
         raise DataError(
-            f"{_X} must have levels of one type, got {value!r} in {_place(other, labels)} and texts elsewhere."
+            f"{_X} must have levels of one type, got {in_words(value)} in {_place(other, labels)} and texts elsewhere; "
+            f"recode texts as numbers{in_python(' (pandas.read_stata, read_spss: convert_categoricals=False)')}."
         )
     return np.strings.strip(np.where(gone, "", values).astype(str)), False
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import missing_code
+import numpy as np
+
+from ..errors import in_python, missing_code
 
 _WORDS_FOR_MISSING = {".", "?", "na", "n/a", "null", "none", "missing", "<na>", "#n/a"}
 _FEW = 0.2  # share of the cells of a column, up to which texts may be codes of missing values
@@ -31,3 +33,17 @@ def remedy_for_text(text: Any, column: Iterable[Any], otherwise: str) -> str:
     if n_texts > _FEW * len(there):
         return otherwise
     return f"{missing_code(repr(text))} if it means a missing value, else {otherwise}"
+
+
+def remedy_for_cell(values: np.ndarray, row: int, column: int, otherwise: str) -> str:
+    """Return the remedy for the first cell of a table (n_rows, n_columns) of objects that is no number.
+
+    A row with a text in every column and none below is a header. Cells of other types, such as dates, are no answers.
+    """
+    if not isinstance(values[row, column], str):
+        return f"drop the column if it is no answer, else {otherwise}"
+    texts = [not is_number(v) for v in values[row]]
+    if all(texts) and len(values) > row + 1 and all(map(is_number, values[row + 1 :].flat)):
+        header = in_python(f" (pandas.read_excel: header={row + 1})")
+        return f"leave out this row, and those above it, if it is a header{header}, else {otherwise}"
+    return remedy_for_text(values[row, column], values[:, column], otherwise)

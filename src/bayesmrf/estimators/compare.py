@@ -18,7 +18,7 @@ from .. import convergence, results
 from ..base import SAMPLE
 from ..data.dependent_rows import remark_on_rows
 from ..data.frames import check_index, column_in_pandas, record_columns
-from ..data.levels import warn_of_codes, warn_of_spellings
+from ..data.levels import warn_of_codes, warn_of_texts
 from ..data.missing import is_missing, stripped, unmasked
 from ..data.states import States, check_states, levels_of
 from ..differences import bias_table, difference_table, exist_in_groups
@@ -455,7 +455,7 @@ def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
                             f"{in_words(label)}; make them one label, or rename one of them.")  # fmt: skip
     if len(labels) < 2:
         raise DataError(f"{_GROUPS} must have at least two different labels, but all are {labels[0]!r}.")
-    warn_of_spellings(_GROUPS, labels)
+    warn_of_texts(_GROUPS, labels)
     warn_of_codes(_GROUPS, column)
     code = column.map({label: g for g, label in enumerate(labels)}).to_numpy().astype(np.int64)
     return np.array(labels, dtype=object), code

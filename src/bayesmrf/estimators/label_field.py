@@ -24,7 +24,7 @@ from ..kernels import LABEL_KERNELS, Phases
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
-from ..names import quoted
+from ..names import quoted, shown
 from ..options import check_params
 from ..posterior.parameters.adaptation import WALK_FIRST
 from ..posterior.parameters.exchange import Exchange
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CHAINS, _SWEEPS = 16, 20  # of engines that are named
+_LARGEST = 2**53  # label: larger integers are not exact as floats
 _FAR = 3.0  # standard deviations of the prior between which length scales are
 _N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are computed, and states at each
 
@@ -140,10 +141,14 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
         """Return points, names of coordinates, and labels 0, 1 or -1 (hidden)."""
+        values = X if issparse(X) else unmasked(X)
+        if values.ndim != 2:
+            remedy = "Reshape your data so that rows are points and columns are coordinates"
+            raise DataError(option="X", got=X, expected="a table (n_points, n_coordinates)", remedy=remedy)
         try:
-            points = check_array(X if issparse(X) else unmasked(X), dtype=np.float64)
+            points = check_array(values, dtype=np.float64, ensure_all_finite=False)
         except (TypeError, ValueError) as e:
-            raise DataError(f"{argument('X')}: {e}") from None
+            raise DataError(f"{argument('X')}: {shown(' '.join(str(e).split()), 200)}") from None
         if y is None:
             raise DataError("LabelFieldMRF requires y to be passed, but the target y is None.")
         check_index("y", y, X)
@@ -151,7 +156,7 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
         if given.shape != (len(points),):
             expected = f"an array of shape ({len(points)},), a label for each point"
             raise DataError(option="y", got=given, expected=expected)
-        if given.dtype.kind not in "iuf" or (given != np.round(given)).any():
+        if given.dtype.kind not in "iuf" or (given != np.round(given)).any() or (np.abs(given) > _LARGEST).any():
             expected = "an array of integers, -1 where the label is hidden"
             raise DataError(option="y", got=f"Unknown label type: {given.dtype}", expected=expected)
         given = given.astype(np.int64)
@@ -165,6 +170,13 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
         if named is None and points.shape[1] <= 3:
             named = "xyz"[: points.shape[1]]
         names = tuple(map(str, range(points.shape[1])) if named is None else named)
+        wrong = ~np.isfinite(points)
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            what = "NaN" if np.isnan(points[row, column]) else "infinity"
+            raise DataError(f"{argument('X')}: Input contains {what}, the first in row {row}, column "
+                            f"{quoted(names[column])}; give coordinates that are finite, or leave out the "
+                            f"{wrong.any(axis=1).sum()} point(s) without")  # fmt: skip
         if len(set(names)) < len(names):
             raise DataError("X: two coordinates have the same name; give each column its own name")
         return points, names, np.where(given == -1, -1, given == self.classes_[1]).astype(np.int8)

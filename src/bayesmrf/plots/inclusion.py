@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _MOST_SIGNED = 40  # nodes up to which the signs of weights are written
 _MOST_ORDERED = 300  # nodes up to which the leaves are ordered optimally
 _LETTERS = 14  # of the label below, in an inch
+_LETTER = 0.06  # inches that a letter of a name takes next to the cells
 _LONGEST = 24  # letters of a name
 
 
@@ -35,14 +36,14 @@ def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     values[u, v] = values[v, u] = summary.inclusion
     order = _order(np.nan_to_num(values))
     values = values[np.ix_(order, order)]
-    side = min(8.6, max(3.4, 2.2 + 0.22 * d))
-    ax = axes(ax, (side + 0.9, side))
+    side, labels = min(8.6, max(3.4, 2.2 + 0.22 * d)), short_names(summary.names, _LONGEST)
+    names = _LETTER * max(map(len, labels)) if d <= MOST_NAMED else 0.0
+    ax = axes(ax, (side + names + 0.9, side + names))
     ax.patch.set(hatch="////", edgecolor=PALE, facecolor="white")
     image = ax.imshow(np.ma.masked_invalid(values), cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     if d <= MOST_NAMED:
-        labels = short_names(summary.names, _LONGEST)
         named = [labels[i] for i in order]
         size, turned = 8 if d <= 30 else 5.5, 90 if max(map(len, named)) > 2 else 0
         ax.set_xticks(range(d), named, rotation=turned, fontsize=size, parse_math=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 _MOST_PANELS = 42
 _COLUMNS = 7
 _LONGEST = 50  # letters of a label
+_LETTERS = 14  # of the label below, in an inch
+_LINE = 16  # letters of a line of the title of a panel
 _GRID = 256  # points of a density
 _WIDEST = 1.5  # how far a panel may extend beyond the range of the first posterior, in such ranges
 _STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1.2, 1, 1.2, 1, 1.2)))
@@ -128,7 +131,8 @@ def plot_marginals(
     for feature, ax in zip(wanted, panels, strict=True):
         _marginal(summaries, feature, ax)
     if axes is None and panels:
-        _finish(panels, list(summaries), len(wanted), len(first.table))
+        few = "" if len(wanted) == len(first.table) else f" ({len(wanted)} of {len(first.table):,})"
+        _finish(panels, list(summaries), few.replace(" of", " strongest of") if features is None else few)
     return np.array(panels, dtype=object)
 
 
@@ -149,7 +153,7 @@ def _panels(n: int) -> list[Axes]:
 
     columns = n if n <= _COLUMNS else min(range(_COLUMNS, 3, -1), key=lambda c: -n % c)  # few empty panels
     rows = -(-n // columns)
-    figure = Figure(figsize=(1.4 * columns, 1.25 * rows + 0.6), layout="constrained")
+    figure = Figure(figsize=(max(3.8, 1.4 * columns), 1.25 * rows + 0.6), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for spare in grid[n:]:
         spare.remove()
@@ -162,7 +166,7 @@ def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, ax: Axes)
     ends = np.array([np.quantile(d, [0.001, 0.999]) for d in draws])
     (low, high), room = ends[0], _WIDEST * max(np.ptp(ends[0]), 1e-9)
     low, high = max(ends[:, 0].min(), low - room), min(ends[:, 1].max(), high + room)
-    margin = 0.08 * max(high - low, 1e-9)
+    margin = 0.08 * max(high - low, 0.1 * abs(low), 1e-9)  # equal draws, too, have ticks that differ
     at = np.linspace(low - margin, high + margin, _GRID)
     for i, (name, d) in enumerate(zip(summaries, draws, strict=True)):
         density = _density(d, at)
@@ -179,7 +183,9 @@ def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, ax: Axes)
     ax.locator_params(axis="x", nbins=3)
     ax.tick_params(axis="x", labelsize=7)
     label = next(iter(summaries.values())).table["label"][feature]
-    ax.set_title(shown(label, 24), fontsize=8, color=INK, pad=3, parse_math=False)
+    lines = [label] if len(label) <= _LINE else label.split(" – ", 1)  # the ends of an edge below each other
+    title = " –\n".join(shown(line, _LINE) for line in lines)
+    ax.set_title(title, fontsize=8, color=INK, pad=3, parse_math=False)
 
 
 def _density(draws: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -196,12 +202,12 @@ def _density(draws: np.ndarray, at: np.ndarray) -> np.ndarray:
     return gaussian_filter1d(counts, width / step, mode="constant")[pad : pad + len(at)]
 
 
-def _finish(panels: list[Axes], names: list[str], n_drawn: int, n: int) -> None:
+def _finish(panels: list[Axes], names: list[str], few: str) -> None:
     """Add the label and legend of the whole figure."""
     figure = panels[0].get_figure(root=True)
     assert figure is not None
-    few = f" ({n_drawn} strongest of {n:,})" if n_drawn < n else ""
-    figure.supxlabel(f"value of the parameter{few}; height: posterior density", fontsize=9, color=INK)
+    label = wrap(f"value of the parameter{few}; height: posterior density", int(_LETTERS * figure.get_figwidth()))
+    figure.supxlabel("\n".join(label), fontsize=9, color=INK)
     if len(names) > 1:
         legend = figure.legend(
             *panels[0].get_legend_handles_labels(),

@@ -13,6 +13,7 @@ from .style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_LONGEST = 30  # letters of a label, which is as high as the axes
 _MOST_POINTS = 2000  # of a chain that are drawn
 
 
@@ -50,12 +51,13 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
         running = np.convolve(values, np.full(window, 1 / window), mode="valid")
         at = draw[window - 1 :] - (window - 1) / 2
         ax.plot(draw[::every], values[::every], color=colour, linewidth=0.5, alpha=0.3)
-        ax.plot(at[::every], running[::every], color=colour, linewidth=1.5, label=f"chain {chain}")
+        dot = "o" if len(at) == 1 else None  # a line of one point is invisible
+        ax.plot(at[::every], running[::every], color=colour, linewidth=1.5, marker=dot, label=f"chain {chain}")
     if np.issubdtype(series.dtype, np.integer):
         set_integer_ticks(ax.yaxis)
     ax.set_xlim(0, max(1, draw[-1]))
     ax.set_xlabel("draw")
-    ax.set_ylabel(shown(label), parse_math=False)
+    ax.set_ylabel(shown(label, _LONGEST), parse_math=False)
     if len(chains) <= MOST_IN_LEGEND:
         legend_of(ax, 4)
     return ax
