@@ -129,6 +129,8 @@ def test_edges_that_cannot_be(n_nodes, edges, message):
 def test_names_that_cannot_be():
     with pytest.raises(GraphError, match="2 node names for 3 nodes; give one name for each node"):
         Graph(3, [], ("a", "b"))
+    with pytest.raises(GraphError, match=r"node name '\\ud800b' contains half a character"):
+        Graph(2, [[0, 1]], ("a", "\ud800b"))
     with pytest.raises(GraphError, match="node name 'a' occurs twice"):
         Graph(3, [], ("a", "b", "a"))
 

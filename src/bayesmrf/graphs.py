@@ -59,6 +59,9 @@ class Graph:
         if len(set(names)) != len(names):
             twice = next(s for i, s in enumerate(names) if s in names[:i])
             raise GraphError(f"{_GRAPH}: node name {twice!r} occurs twice; give each node a unique name")
+        half = next((s for s in names if any("\ud800" <= c <= "\udfff" for c in s)), None)
+        if half is not None:  # cannot be encoded, so neither saved nor kept in a column of texts
+            raise GraphError(f"{_GRAPH}: node name {half!r} contains half a character (a surrogate); rename the node")
         object.__setattr__(self, "names", names)
         loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
         if loops.size:

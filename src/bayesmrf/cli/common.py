@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..data.files import call, check_path
+from ..data.files import STDIN, call, check_path
 from ..errors import BayesMRFError, BayesMRFWarning, DataError, OptionError, StoreError, said, said_in_python
 from ..names import file_stem, shown
 from ..options import check
@@ -42,6 +42,7 @@ def flag_of(option: str) -> str:
     return option if option.startswith("-") or option == "X" else _FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
+_TABLES = {".xlsx", ".xlsm", ".sav", ".zsav", ".dta", ".parquet", ".feather"}  # names of tables that are no text
 _LONGEST = 3000  # letters of a message
 _MARK = "bayesmrf"  # in the first bytes of pictures
 
@@ -52,7 +53,8 @@ class Stopped(Exception):
 
 def stem_of(path: Path) -> str:
     """Return the name of a table without its extensions, as the stem of the name of a result."""
-    return file_stem(path.name.split(".csv")[0])
+    name = "stdin" if path == STDIN else path.name.split(".csv")[0]
+    return file_stem(Path(name).stem if Path(name).suffix.lower() in _TABLES else name)
 
 
 def checked(owner: str, **options: Any) -> dict[str, Any]:

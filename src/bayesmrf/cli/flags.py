@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
-from ..data.files import kind_of
+from ..data.files import STDIN, kind_of
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning, OptionError, in_words
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
 from ..rules import is_count
@@ -38,7 +38,7 @@ def observations(metavar: str, codes: str) -> Any:
         ...,
         metavar=metavar,
         help="Table with one row per observation and one column per node, named in the first line; "
-        f"{codes}. May be compressed (.csv.gz).",
+        f"{codes}. CSV, plain or compressed (.csv.gz), Excel, SPSS, Stata, Parquet or Feather; - is standard input.",
     )
 
 
@@ -247,7 +247,11 @@ class Run(Data):
             self._end_chain(out, self.chain)
         if not tree.attrs["complete"]:
             raise Stopped(f"stopped; the draws so far are kept in {out}; {_AGAIN}")
-        tree.attrs |= {"data_file": self.table.name, "command": shlex.join(["bayesmrf", *self.context.obj]), **more}
+        tree.attrs |= {
+            "data_file": "standard input" if self.table == STDIN else self.table.name,
+            "command": shlex.join(["bayesmrf", *self.context.obj]),
+            **more,
+        }
         results.finish(tree, out)
         return tree
 

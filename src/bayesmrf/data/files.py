@@ -1,4 +1,4 @@
-"""Read the text of a file: plain or compressed, in the encoding that its first bytes indicate."""
+"""Read the text of a file: plain or compressed, in the encoding that its first bytes indicate, or of another format."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ import codecs
 import gzip
 import lzma
 import stat
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, StoreError
 from ..names import shown
+from .formats import WORKBOOK, text_of
 
 EVIDENCE, TASK = "evidence.jsonl", "model_"  # a file of evidences; begins the name of the folder of a task with one
+STDIN = Path("-")
 _HEAD = 1000  # bytes in which control characters are looked for
 _MOST = 2**29  # bytes of text: a small archive can contain more than fits into memory
 _OPENED: dict[bytes, Callable[[Any], Any]] = {
@@ -25,24 +29,19 @@ _OPENED: dict[bytes, Callable[[Any], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
 _REFUSED = {
-    b"PK\x03\x04": "a ZIP archive or a workbook in an archive",
+    b"PK\x03\x04": "a ZIP archive in an archive",
     b"\x1f\x8b": "an archive in an archive",
     b"\x28\xb5\x2f\xfd": "a Zstandard archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
     b"Rar!": "a RAR archive",
-    b"PAR1": "a Parquet file",
-    b"ARROW1": "a Feather file",
-    b"FEA1": "a Feather file",
+    b"FEA1": "a Feather file of version 1",
     b"ORC": "an ORC file",
     b"\x89HDF": "an HDF5 file",
     b"\x93NUMPY": "a NumPy file",
     b"MATLAB 5": "a MATLAB file",
     b"SQLite format 3": "an SQLite database",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook",
-    b"$FL": "an SPSS file",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook of before 2007, or one with a password",
     b"ASCII SPSS PORT FILE": "a portable file of SPSS",
-    b"<stata_dta>": "a Stata file",
-    **{bytes([version, order, 1]): "a Stata file" for version in range(102, 116) for order in (1, 2)},
     b"HEADER RECORD*******": "a SAS file",
     bytes(12) + b"\xc2\xea\x81\x60": "a SAS file",
     b"RDX": "an R file",
@@ -52,17 +51,10 @@ _REFUSED = {
     **dict.fromkeys((b'{"', b'[{"'), "a JSON file"),
     b"\x80": "a pickle or another binary file",
 }
-# What reads a file with the codes of its answers, where missing values that it declares are NaN.
-_READERS = {
-    "an SPSS file": "read_spss({}, convert_categoricals=False)",
-    "a Stata file": "read_stata({}, convert_categoricals=False)",
-    "a SAS file": "read_sas({})",
-    "a Parquet file": "read_parquet({})",
-    "a Feather file": "read_feather({})",
-    "an ORC file": "read_orc({})",
-}
-_SHEETS = {"[Content_Types].xml": "an Excel workbook", "mimetype": "an OpenDocument file"}  # by a file in the archive
+_READERS = {"a SAS file": "read_sas({})", "an ORC file": "read_orc({})"}  # of pandas
+_SHEETS = {"xl/workbook.bin": "a binary Excel workbook", "mimetype": "an OpenDocument file"}  # by a file in the archive
 _SHEETS |= {"Index/Document.iwa": "a Numbers document", "Index.zip": "a Numbers document"}
+_SHEETS |= {"[Content_Types].xml": "a document of Office"}
 _CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\v\f\r"))  # in no text; NUL is in UTF-16
 _ENCODINGS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -76,7 +68,7 @@ _DAMAGED = (EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZip
 
 def call(path: Path) -> str:
     """Return the name of a file for messages."""
-    return shown(path, 200)
+    return "standard input" if path == STDIN else shown(path, 200)
 
 
 def kind_of(path: Path) -> str:
@@ -98,19 +90,21 @@ def check_path(path: Path, prefix: str = "") -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a file, uncompressed if it is .gz, .bz2, .xz or .zip.
+    """Read the text of a file, uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
+
+    Tables of Excel, SPSS, Stata, Parquet and Feather files become text (`bayesmrf.data.formats`).
 
     Raises
     ------
     DataError
         If there is no such file, or it is damaged, too large, or not text.
     """
-    kind = kind_of(path)
+    kind = "file" if path == STDIN else kind_of(path)
     if kind != "file":
         reason = {"nothing": "this file does not exist", "folder": "this file is a folder"}.get(kind, kind)
         raise DataError(f"{call(path)}: {reason}; give the path of a CSV file")
     try:
-        with path.open("rb") as file:
+        with BytesIO(sys.stdin.buffer.read()) if path == STDIN else path.open("rb") as file:
             data = _unpacked(path, file)
     except _DAMAGED as e:
         reason = (e.strerror if isinstance(e, OSError) and e.strerror else str(e)) or "it is cut short"
@@ -119,8 +113,11 @@ def read_text(path: Path) -> str:
         raise DataError(
             f"{call(path)}: this file contains more than {_MOST / 2**30:g} GiB of text; give a smaller table"
         )
-    _refuse(path, data)
-    return _decoded(path, data)
+    text = text_of(call(path), data)
+    if text is None:
+        _refuse(path, data)
+        text = _decoded(path, data)
+    return text
 
 
 def _unpacked(path: Path, file: Any) -> bytes:
@@ -132,6 +129,9 @@ def _unpacked(path: Path, file: Any) -> bytes:
             names = [
                 i.filename for i in archive.infolist() if not i.is_dir() and not i.filename.startswith("__MACOSX/")
             ]
+            if WORKBOOK in names:
+                file.seek(0)
+                return file.read(_MOST + 1)
             what = next((what for name, what in _SHEETS.items() if name in names), None)
             if what is not None:
                 raise DataError(f"{call(path)}: this is {what}; save the sheet as CSV")

@@ -1,0 +1,161 @@
+"""Tables of Excel, SPSS, Stata, Parquet and Feather files, as text with comma-separated values.
+
+So one reader checks tables of all kinds. Answers are their codes, not their labels. Missing values that a file declares
+(user-missing values of SPSS, .a to .z of Stata) are missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from io import BytesIO, StringIO
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import DataError
+from ..names import listed, quoted, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WORKBOOK = "xl/workbook.xml"  # in the archive that an Excel workbook is
+_MOST = 2**29  # bytes of an unpacked workbook
+_EXACT = 2**53  # up to which whole floats are written as integers
+_FORMULA = re.compile(rb"<f[ >/]")
+
+
+class Format(NamedTuple):
+    """What a file is, the package that reads it if pandas needs one, and how its rows are read, names first."""
+
+    what: str
+    package: str | None
+    rows: Callable[[bytes], Iterable[Sequence[Any]]]
+
+
+def text_of(name: str, data: bytes) -> str | None:
+    """Return the table in the contents of a file as text; None if it is of none of these formats.
+
+    Raises
+    ------
+    DataError
+        If a package is missing, the file is damaged, or a workbook does not have one plain table.
+    """
+    found = next((f for start, f in FORMATS.items() if data.startswith(start)), None)
+    if found is None or (found.rows is _excel and WORKBOOK.encode() not in data):
+        return None
+    if found.package is not None:
+        try:
+            import_module(found.package)
+        except ImportError:
+            raise DataError(f"{name}: this is {found.what}, which the package {found.package} reads; install it with "
+                            "pip install 'bayesmrf[files]', or save the table as CSV") from None  # fmt: skip
+    out = StringIO(newline="")
+    try:
+        csv.writer(out, lineterminator="\n").writerows(map(_cell, row) for row in found.rows(data))
+    except DataError as e:
+        raise DataError(f"{name}: {e}") from None
+    except Exception as e:  # packages raise what they like where a file is damaged
+        reason = shown(" ".join(str(e).split()), 200) or type(e).__name__
+        raise DataError(
+            f"{name}: this is {found.what} that cannot be read ({reason}); repair it, or save the table as CSV"
+        ) from None
+    return out.getvalue()
+
+
+def _cell(value: Any) -> str:
+    """Return a value as text; whole numbers without a decimal point."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
+    return str(value)
+
+
+def _of_frame(table: pd.DataFrame) -> Iterator[Sequence[Any]]:
+    yield [str(name) for name in table.columns]
+    yield from table.astype(object).where(table.notna(), None).itertuples(index=False, name=None)
+
+
+def _spss(data: bytes) -> Iterator[Sequence[Any]]:
+    import pandas as pd
+
+    with NamedTemporaryFile(suffix=".sav") as file:  # the reader takes no open file
+        file.write(data)
+        file.flush()
+        return _of_frame(pd.read_spss(file.name, convert_categoricals=False))
+
+
+def _stata(data: bytes) -> Iterator[Sequence[Any]]:
+    import pandas as pd
+
+    return _of_frame(pd.read_stata(BytesIO(data), convert_categoricals=False))
+
+
+def _parquet(data: bytes) -> Iterator[Sequence[Any]]:
+    import pandas as pd
+
+    return _of_frame(pd.read_parquet(BytesIO(data)))
+
+
+def _feather(data: bytes) -> Iterator[Sequence[Any]]:
+    import pandas as pd
+
+    return _of_frame(pd.read_feather(BytesIO(data)))
+
+
+def _excel(data: bytes) -> list[Sequence[Any]]:
+    """Return the rows of the only sheet with values, without empty rows above and below and empty columns at the right.
+
+    Formulas have the values that were saved with them.
+    """
+    from openpyxl import load_workbook
+
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        if sum(i.file_size for i in archive.infolist()) > _MOST:
+            raise DataError(f"this workbook contains more than {_MOST / 2**30:g} GiB; give a smaller table")
+        sheets = [i for i in archive.namelist() if i.startswith("xl/worksheets/") and i.endswith(".xml")]
+        computes = any(_FORMULA.search(archive.read(i)) for i in sheets)
+    found = [s for s in load_workbook(BytesIO(data), data_only=True).worksheets if _has_values(s)]
+    if len(found) != 1:
+        names = f": {listed([quoted(s.title) for s in found])}" if found else ""
+        raise DataError(f"this workbook has {len(found)} sheets with values{names}; give one with a single table, or "
+                        "save the sheet as CSV")  # fmt: skip
+    sheet = found[0]
+    if computes:
+        formulas = load_workbook(BytesIO(data))[sheet.title]
+        empty = (c.coordinate for row in formulas.iter_rows() for c in row
+                 if c.data_type == "f" and sheet[c.coordinate].value is None)  # fmt: skip
+        if cell := next(empty, None):
+            raise DataError(f"the formula in cell {cell} was saved without its value; open and save the workbook in "
+                            "Excel, or save the sheet as CSV")  # fmt: skip
+    if sheet.merged_cells.ranges:
+        merged = sorted(sheet.merged_cells.ranges, key=lambda r: (r.min_row, r.min_col))[0]
+        raise DataError(f"cells {merged.coord} are merged, so that all but one are empty; split them, and leave "
+                        "one line of names with a row for each observation below")  # fmt: skip
+    rows = [row for row in sheet.iter_rows(values_only=True)]
+    there = [k for k, row in enumerate(rows) if any(v is not None for v in row)]
+    rows = rows[there[0] : there[-1] + 1]
+    width = max(k for row in rows for k, v in enumerate(row, start=1) if v is not None)
+    return [row[:width] for row in rows]
+
+
+def _has_values(sheet: Any) -> bool:
+    return any(v is not None for row in sheet.iter_rows(values_only=True) for v in row)
+
+
+# By the first bytes of a file. Older Stata files begin with their version, the order of their bytes, and 1.
+FORMATS = {
+    b"PK\x03\x04": Format("an Excel workbook", "openpyxl", _excel),
+    b"$FL": Format("an SPSS file", "pyreadstat", _spss),
+    b"PAR1": Format("a Parquet file", "pyarrow", _parquet),
+    b"ARROW1": Format("a Feather file", "pyarrow", _feather),
+    b"<stata_dta>": Format("a Stata file", None, _stata),
+    **{
+        bytes([version, order, 1]): Format("a Stata file", None, _stata)
+        for version in range(102, 116)
+        for order in (1, 2)
+    },
+}
