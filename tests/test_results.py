@@ -274,6 +274,24 @@ def test_results_are_kept_until_others_are_complete(there, end, rng, tree, tmp_p
     assert not list((tmp_path / "run").glob("*.partial"))
 
 
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("no zarr"), PermissionError(13, "Permission denied")])
+def test_what_cannot_be_read_here_is_not_called_damaged(error, tree, tmp_path, monkeypatch):
+    results.save(tree, tmp_path / "run")
+
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr(xr, "open_dataset", fails)
+    with pytest.raises(StoreError, match=r"cannot read it \(.*Error: .*\); the folder may be intact") as e:
+        results.load(tmp_path / "run")
+    assert "damaged" not in str(e.value)
+    monkeypatch.undo()
+    monkeypatch.setattr("bayesmrf.store.read_json", fails)
+    if isinstance(error, PermissionError):
+        with pytest.raises(StoreError, match=r"run cannot be read \(Permission denied: zarr.json\)"):
+            results.load(tmp_path / "run")
+
+
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_foreign_places_are_left_alone(tree, tmp_path, overwrite):
     (tmp_path / "file").write_text("mine")

@@ -35,6 +35,7 @@ from .store import (
     read_kind,
     read_record,
     remove,
+    unreadable,
 )
 from .zarr_check import check_group
 
@@ -353,7 +354,7 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
         tree = xr.DataTree.from_dict(data)
         found_digests = _digests(tree)
     except Exception as e:  # zarr, its codecs and xarray raise any exception on a damaged file
-        raise damaged(path, f"zarr cannot read it ({type(e).__name__}: {e!s:.200})") from e
+        raise unreadable(path, e) from e
     wrong = [name for name, digest in digests.items() if found_digests.get(name) != digest]
     if wrong:
         raise damaged(path / wrong[0], "its contents have changed since they were written")

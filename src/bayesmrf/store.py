@@ -85,6 +85,8 @@ def is_ours(path: Path) -> bool:
         return False
     try:
         ours = "bayesmrf" in read_json(path / "zarr.json")["attributes"]
+    except PermissionError as e:
+        raise StoreError(f"{path} cannot be read ({e.strerror}: zarr.json); give another path") from e
     except (OSError, ValueError, KeyError, TypeError):
         ours = False
     if not ours:
@@ -226,10 +228,19 @@ def read_arrays(folder: Path, digest: str) -> dict[str, np.ndarray]:
     try:
         arrays = {name: np.asarray(zarr.open_array(folder / name, mode="r", zarr_format=3)[...]) for name in names}
     except Exception as e:  # zarr and its codecs raise any exception on a damaged file
-        raise damaged(folder, f"zarr cannot read it ({type(e).__name__})") from e
+        raise unreadable(folder, e) from e
     if digest_of(arrays) != digest:
         raise damaged(folder, "its contents have changed since they were written")
     return arrays
+
+
+def unreadable(place: Path, e: Exception) -> StoreError:
+    """Return the error for a store that zarr cannot read: damaged, unless the reason lies elsewhere."""
+    reason = f"zarr cannot read it ({type(e).__name__}: {e!s:.200})"
+    if isinstance(e, MemoryError | ImportError | PermissionError):
+        return StoreError(f"{place}: {reason}; the folder may be intact, so read it where memory, packages and "
+                          "permissions suffice")  # fmt: skip
+    return damaged(place, reason)
 
 
 @contextmanager
