@@ -109,6 +109,8 @@ REFUSED = {
     "stata": (b"<stata_dta><header>", r"this is a Stata file, .*pandas\.read_stata\("),
     "old stata": (b"r\x02\x01\x00\xfd", r"this is a Stata file, .*pandas\.read_stata\("),
     "sas": (bytes(12) + b"\xc2\xea\x81\x60\xb3", r"this is a SAS file, .*pandas\.read_sas\("),
+    "sas, version 8": (b"HEADER RECORD*******LIBV8   HEADER", "SAS transport file of version 8, .*; give a text file"),
+    "packed spss": (zipped(a="$FL2@(#)"), "this is an SPSS file, which is not supported; unpack it first"),
     "json": (b'[{"a":0,"b":1}]', "this is a JSON file"),
     "page": (b"<table><tr></tr></table>", "this is an HTML or XML document"),
     "open document": (

@@ -43,7 +43,8 @@ _REFUSED = {
     b"ASCII SPSS PORT FILE": "a portable file of SPSS",
     b"<stata_dta>": "a Stata file",
     **{bytes([version, order, 1]): "a Stata file" for version in range(102, 116) for order in (1, 2)},
-    b"HEADER RECORD*******": "a SAS file",
+    b"HEADER RECORD*******LIBRARY": "a SAS file",
+    b"HEADER RECORD*******": "a SAS transport file of version 8",  # which pandas does not read
     bytes(12) + b"\xc2\xea\x81\x60": "a SAS file",
     b"RDX": "an R file",
     b"%PDF": "a PDF file",
@@ -150,7 +151,11 @@ def _refuse(path: Path, data: bytes) -> None:
     what = what or ("a binary file" if data[:_HEAD].translate(None, _CONTROL) != data[:_HEAD] else None)
     if what is not None:
         remedy = "give a text file with comma-separated values"
-        if what in _READERS:
+        with path.open("rb") as file:
+            packed = file.read(8) != data[:8]
+        if what in _READERS and packed:
+            remedy = "unpack it first, and write it as CSV"
+        elif what in _READERS:
             read = _READERS[what].format(repr(call(path)))
             remedy = f"write it as CSV, in Python by pandas.{read}.to_csv({call(path) + '.csv'!r}, index=False)"
         raise DataError(f"{call(path)}: this is {what}, which is not supported; {remedy}")
