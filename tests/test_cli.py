@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from bayesmrf import GroupedMRF, __version__, demo, load
+from bayesmrf.cli import common
 from bayesmrf.errors import StoreError
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
 from tests.conftest import is_silent
@@ -350,3 +352,20 @@ def test_demo_refuses_before_the_work(bayesmrf, folder):
     one_sentence(bayesmrf("demo", "--out", "none/d.html"), r"out: the folder .*none does not exist; give a path")
     (folder / "d.html").write_text("mine")
     one_sentence(bayesmrf("demo", "--out", "d.html"), r"d\.html exists already; give another path\.\n$")
+
+
+def test_a_picture_stays_until_the_new_one_is_complete(tmp_path):
+    """Before, one cut short was in its place, which the same command then refused as a stranger's."""
+    ax = Figure().subplots()
+    picture = tmp_path / "a.png"
+    common.save_picture(ax, picture)
+    before = picture.read_bytes()
+
+    def stopped(path, **_):
+        Path(path).write_bytes(before[:9])
+        raise KeyboardInterrupt
+
+    ax.figure.savefig = stopped
+    with pytest.raises(KeyboardInterrupt):
+        common.save_picture(ax, picture)
+    assert picture.read_bytes() == before

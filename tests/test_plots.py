@@ -405,6 +405,13 @@ def test_long_texts_are_not_cut(plot, rng):
     assert not any(p.overlaps(q) for i, p in enumerate(places) for q in places[:i])
 
 
+def test_long_names_that_begin_alike_are_told_apart(rng):
+    names = [f"item number {i} of the scale" for i in range(4)]
+    titles = [ax.get_title() for ax in plots.plot_marginals(parameter_tree(rng, graphs.complete(4, names)))]
+    assert len(set(titles)) == len(titles) == 10
+    assert titles[0] == "…0 of the scale –\n…1 of the scale"
+
+
 def test_long_names_leave_the_heat_map_its_size(rng):
     """The label of its scale is as high as 2 inches."""
     ax = plots.plot_inclusion(posterior_tree(rng, LONG, inclusion=0.8))

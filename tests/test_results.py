@@ -1,5 +1,6 @@
 """Results in ArviZ's form, on disk and back; whatever is wrong with a store is said, and nothing is lost."""
 
+import errno
 import json
 import warnings
 from enum import Enum
@@ -245,6 +246,51 @@ def test_results_are_not_replaced_unasked(rng, tree, tmp_path):
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
     with pytest.raises(StoreError, match="contains finished results"):
         sample(Noise(MODEL), checkpoint=tmp_path / "run", **OPTIONS)
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("end", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_results_are_kept_until_others_are_complete(there, end, rng, tree, tmp_path, monkeypatch):
+    """Before, they were removed first, and a full disk or a kill left neither."""
+    if there:
+        results.save(tree, tmp_path / "run")
+    other, write = tree_of(sample(Noise(MODEL), n_draws=7, progress=False)), xr.DataTree.to_zarr
+
+    def stopped(self, folder, **options):
+        write(self, folder, **options)
+        raise end
+
+    monkeypatch.setattr(xr.DataTree, "to_zarr", stopped)
+    with pytest.raises((StoreError, KeyboardInterrupt), match=r"cannot be written|^$"):
+        results.save(other, tmp_path / "run", overwrite=True)
+    monkeypatch.undo()
+    assert not list((tmp_path / "run").glob("*.partial")) or isinstance(end, KeyboardInterrupt)
+    if there:
+        xr.testing.assert_identical(tree, results.load(tmp_path / "run"))
+    else:
+        with pytest.raises(StoreError, match="contains no results"):
+            results.load(tmp_path / "run")
+    results.save(other, tmp_path / "run", overwrite=there)
+    xr.testing.assert_identical(other, results.load(tmp_path / "run"))
+    assert not list((tmp_path / "run").glob("*.partial"))
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("no zarr"), PermissionError(13, "Permission denied")])
+def test_what_cannot_be_read_here_is_not_called_damaged(error, tree, tmp_path, monkeypatch):
+    results.save(tree, tmp_path / "run")
+
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr(xr, "open_dataset", fails)
+    with pytest.raises(StoreError, match=r"cannot read it \(.*Error: .*\); the folder may be intact") as e:
+        results.load(tmp_path / "run")
+    assert "damaged" not in str(e.value)
+    monkeypatch.undo()
+    monkeypatch.setattr("bayesmrf.store.read_json", fails)
+    if isinstance(error, PermissionError):
+        with pytest.raises(StoreError, match=r"run cannot be read \(Permission denied: zarr.json\)"):
+            results.load(tmp_path / "run")
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

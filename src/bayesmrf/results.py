@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import Enum
 from importlib.metadata import version
@@ -27,7 +28,6 @@ from .runs.store import (
     CHECKPOINT,
     as_written,
     check_single,
-    clear,
     damaged,
     digest_of,
     is_ours,
@@ -35,6 +35,7 @@ from .runs.store import (
     read_kind,
     read_record,
     remove,
+    unreadable,
 )
 from .runs.zarr_check import check_group
 
@@ -279,7 +280,7 @@ def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) 
     if there and not overwrite:
         holds = "a checkpoint" if read_kind(path) == CHECKPOINT else "results"
         raise StoreError(f"{path} contains {holds} already; give another path or set {_OVERWRITE}")
-    _write(tree, path, clear_first=there)
+    _write(tree, path)
 
 
 def finish(tree: xr.DataTree, path: str | PathLike[str]) -> None:
@@ -309,7 +310,7 @@ def finish(tree: xr.DataTree, path: str | PathLike[str]) -> None:
         raise StoreError(
             f"{path} contains an unfinished run, and these are not all of its draws; save them to another path"
         )
-    _write(tree, path, clear_first=False)
+    _write(tree, path)
 
 
 def load(path: str | PathLike[str]) -> xr.DataTree:
@@ -353,7 +354,7 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
         tree = xr.DataTree.from_dict(data)
         found_digests = _digests(tree)
     except Exception as e:  # zarr, its codecs and xarray raise any exception on a damaged file
-        raise damaged(path, f"zarr cannot read it ({type(e).__name__}: {e!s:.200})") from e
+        raise unreadable(path, e) from e
     wrong = [name for name, digest in digests.items() if found_digests.get(name) != digest]
     if wrong:
         raise damaged(path / wrong[0], "its contents have changed since they were written")
@@ -391,16 +392,17 @@ def _facts(tree: xr.DataTree) -> Iterator[bool]:
         yield v.dims[:2] == ("chain", "draw") and v.dtype.kind in "biuf" and 0 not in v.shape[:2]
 
 
-def _write(tree: xr.DataTree, path: Path, clear_first: bool) -> None:
+def _write(tree: xr.DataTree, path: Path) -> None:
+    """Replace the content of a folder; what it contains stays valid until the new results are complete."""
     partial = path / "results.partial"
     with hold(path):
         try:
-            if clear_first:
-                clear(path)
             remove(partial)
             tree.to_zarr(partial, mode="w", consolidated=False, zarr_format=3)
             publish(path, partial, {"groups": list(tree.children), "digests": _digests(tree)})
         except OSError as e:
+            with suppress(OSError):
+                remove(partial)
             reason = e.strerror or str(e)
             raise StoreError(f"{path} cannot be written ({reason}); make room, or give another path") from e
 

@@ -151,8 +151,10 @@ def check_picture(picture: Path, overwrite: bool) -> None:
 
 
 def save_picture(axes: Any, picture: Path) -> None:
-    """Write the figure of some axes."""
-    axes.get_figure(root=True).savefig(picture, dpi=150, metadata={"Software": _MARK})
+    """Write the figure of some axes; a picture of that name stays as it is until the new one is complete."""
+    partial = picture.with_name(f"{picture.stem}.partial{picture.suffix}")
+    axes.get_figure(root=True).savefig(partial, dpi=150, metadata={"Software": _MARK})
+    partial.replace(picture)
 
 
 @contextmanager

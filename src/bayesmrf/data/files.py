@@ -30,6 +30,7 @@ _OPENED: dict[bytes, Callable[[Any], Any]] = {
 }
 _REFUSED = {
     b"PK\x03\x04": "a ZIP archive in an archive",
+    b"PK\x05\x06": "an empty ZIP archive",
     b"\x1f\x8b": "an archive in an archive",
     b"\x28\xb5\x2f\xfd": "a Zstandard archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
@@ -51,11 +52,10 @@ _REFUSED = {
     **dict.fromkeys((b'{"', b'[{"'), "a JSON file"),
     b"\x80": "a pickle or another binary file",
 }
-_READERS = {"a SAS file": "read_sas({})", "an ORC file": "read_orc({})"}  # of pandas
 _SHEETS = {"xl/workbook.bin": "a binary Excel workbook", "mimetype": "an OpenDocument file"}  # by a file in the archive
 _SHEETS |= {"Index/Document.iwa": "a Numbers document", "Index.zip": "a Numbers document"}
 _SHEETS |= {"[Content_Types].xml": "a document of Office"}
-_CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\v\f\r"))  # in no text; NUL is in UTF-16
+_CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\v\f\r\x1b"))  # hardly in text; NUL is in UTF-16
 _ENCODINGS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -104,7 +104,7 @@ def read_text(path: Path) -> str:
         reason = {"nothing": "this file does not exist", "folder": "this file is a folder"}.get(kind, kind)
         raise DataError(f"{call(path)}: {reason}; give the path of a CSV file")
     try:
-        with BytesIO(sys.stdin.buffer.read()) if path == STDIN else path.open("rb") as file:
+        with BytesIO(sys.stdin.buffer.read(_MOST + 1)) if path == STDIN else path.open("rb") as file:
             data = _unpacked(path, file)
     except _DAMAGED as e:
         reason = (e.strerror if isinstance(e, OSError) and e.strerror else str(e)) or "it is cut short"
@@ -147,13 +147,13 @@ def _refuse(path: Path, data: bytes) -> None:
     """Refuse files whose first bytes show that they are not text."""
     what = "a tar archive" if data[257:262] == b"ustar" else None
     what = what or next((name for start, name in _REFUSED.items() if data.startswith(start)), None)
-    what = what or ("a binary file" if data[:_HEAD].translate(None, _CONTROL) != data[:_HEAD] else None)
     if what is not None:
-        remedy = "give a text file with comma-separated values"
-        if what in _READERS:
-            read = _READERS[what].format(repr(call(path)))
-            remedy = f"write it as CSV, in Python by pandas.{read}.to_csv({call(path) + '.csv'!r}, index=False)"
-        raise DataError(f"{call(path)}: this is {what}, which is not supported; {remedy}")
+        raise _refused(path, what)
+
+
+def _refused(path: Path, what: str) -> DataError:
+    remedy = "give a text file with comma-separated values"
+    return DataError(f"{call(path)}: this is {what}, which is not supported; {remedy}")
 
 
 def _decoded(path: Path, data: bytes) -> str:
@@ -161,6 +161,8 @@ def _decoded(path: Path, data: bytes) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as e:
+        if data[:_HEAD].translate(None, _CONTROL) != data[:_HEAD]:
+            raise _refused(path, "a binary file") from None
         line = data[: e.start].count(b"\n") + 1
         raise DataError(f"{call(path)}: line {line} is not {encoding.removesuffix('-sig').upper()} text (byte "
                         f"0x{data[e.start]:02x}); save the file as UTF-8") from None  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from ..names import shown
+from ..names import short_names, shown
 from ..summary import ParameterSummary
 from .style import (
     COLOURS,
@@ -128,8 +128,8 @@ def plot_marginals(
             option="axes", got=len(panels), expected=f"at least {len(wanted)} axes, one for each parameter"
         )
     panels = panels[: len(wanted)]
-    for feature, ax in zip(wanted, panels, strict=True):
-        _marginal(summaries, feature, ax)
+    for feature, title, ax in zip(wanted, _titles(first.table["label"][wanted].tolist()), panels, strict=True):
+        _marginal(summaries, feature, title, ax)
     if axes is None and panels:
         few = "" if len(wanted) == len(first.table) else f" ({len(wanted)} of {len(first.table):,})"
         _finish(panels, list(summaries), few.replace(" of", " strongest of") if features is None else few)
@@ -160,7 +160,15 @@ def _panels(n: int) -> list[Axes]:
     return list(grid[:n])
 
 
-def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, ax: Axes) -> None:
+def _titles(labels: Sequence[str]) -> list[str]:
+    """Return the titles of panels; long ones have the ends of an edge below each other, without shared first words."""
+    parts = [[label] if len(label) <= _LINE else label.split(" – ", 1) for label in labels]
+    every = [part for label in parts for part in label]
+    short = dict(zip(every, short_names(every, _LINE), strict=True))
+    return [" –\n".join(short[part] for part in label) for label in parts]
+
+
+def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, title: str, ax: Axes) -> None:
     axes(ax, (1, 1))
     draws = [s.draws_of(feature).values.ravel() for s in summaries.values()]
     ends = np.array([np.quantile(d, [0.001, 0.999]) for d in draws])
@@ -182,10 +190,7 @@ def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, ax: Axes)
     ax.spines["left"].set_visible(False)
     ax.locator_params(axis="x", nbins=3)
     ax.tick_params(axis="x", labelsize=7)
-    label = next(iter(summaries.values())).table["label"][feature]
-    lines = [label] if len(label) <= _LINE else label.split(" – ", 1)  # the ends of an edge below each other
-    title = " –\n".join(shown(line, _LINE) for line in lines)
-    ax.set_title(title, fontsize=8, color=INK, pad=3, parse_math=False)
+    ax.set_title(shown(title, None, keep="\n"), fontsize=8, color=INK, pad=3, parse_math=False)
 
 
 def _density(draws: np.ndarray, at: np.ndarray) -> np.ndarray:

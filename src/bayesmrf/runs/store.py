@@ -85,6 +85,8 @@ def is_ours(path: Path) -> bool:
         return False
     try:
         ours = "bayesmrf" in read_json(path / "zarr.json")["attributes"]
+    except PermissionError as e:
+        raise StoreError(f"{path} cannot be read ({e.strerror}: zarr.json); give another path") from e
     except (OSError, ValueError, KeyError, TypeError):
         ours = False
     if not ours:
@@ -99,7 +101,7 @@ def check_single(path: Path) -> None:
     if has_evidence(path):
         raise StoreError(f"{path} has evidences of models, which no other command reads; give the same command of "
                          "bayesmrf evidence again to print them")  # fmt: skip
-    inner = sorted(found.parent for found in path.glob("*/zarr.json"))
+    inner = sorted(p.parent for p in path.glob("*/zarr.json") if p.parent.suffix != ".partial")
     if inner and not (path / "zarr.json").exists():
         raise StoreError(f"{path} is not a result, but a folder of {len(inner)}; give one of them, such as {inner[0]}")
 
@@ -129,13 +131,17 @@ def read_kind(path: Path) -> str:
 def publish(path: Path, partial: Path, marker: Mapping[str, Any]) -> None:
     """Replace the content of ``path`` by the zarr group ``partial``, a folder inside it.
 
-    A checkpoint in ``path`` stays valid until the record is replaced.
+    A checkpoint in ``path`` stays valid until the record is replaced, and results until the new folders take their
+    places.
     """
     attributes = json.loads((partial / "zarr.json").read_bytes())["attributes"]
     sync(partial)
-    children = [p for p in partial.iterdir() if p.is_dir()]
-    for child in children:
-        remove(path / child.name)
+    children, replaced = [p for p in partial.iterdir() if p.is_dir()], path / "replaced.partial"
+    remove(replaced)
+    replaced.mkdir()
+    for child in children:  # renamed, not removed, so that old and new folders are mixed for an instant only
+        if (path / child.name).exists():
+            (path / child.name).rename(replaced / child.name)
         child.rename(path / child.name)
     write_record(path, {**attributes, "bayesmrf": {"format": FORMAT, "holds": RESULTS, **marker}})
     clear(path, keep={"zarr.json", *(c.name for c in children)})
@@ -222,10 +228,19 @@ def read_arrays(folder: Path, digest: str) -> dict[str, np.ndarray]:
     try:
         arrays = {name: np.asarray(zarr.open_array(folder / name, mode="r", zarr_format=3)[...]) for name in names}
     except Exception as e:  # zarr and its codecs raise any exception on a damaged file
-        raise damaged(folder, f"zarr cannot read it ({type(e).__name__})") from e
+        raise unreadable(folder, e) from e
     if digest_of(arrays) != digest:
         raise damaged(folder, "its contents have changed since they were written")
     return arrays
+
+
+def unreadable(place: Path, e: Exception) -> StoreError:
+    """Return the error for a store that zarr cannot read: damaged, unless the reason lies elsewhere."""
+    reason = f"zarr cannot read it ({type(e).__name__}: {e!s:.200})"
+    if isinstance(e, MemoryError | ImportError | PermissionError):
+        return StoreError(f"{place}: {reason}; the folder may be intact, so read it where memory, packages and "
+                          "permissions suffice")  # fmt: skip
+    return damaged(place, reason)
 
 
 @contextmanager
