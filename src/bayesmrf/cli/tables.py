@@ -1,4 +1,4 @@
-"""Read the tables of the command line: observations and edges from CSV files."""
+"""Read the tables of the command line: observations and edges."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_by_group(
     drop: Sequence[str] = (),
     missing_codes: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, pd.Series | None, pd.Series | None]:
-    """Read observations, one a row, from a CSV file whose first line names the columns.
+    """Read observations, one a row, from a file whose first line names the columns.
 
     Columns are separated by commas, semicolons, tabs or bars; with the latter three, numbers may have decimal commas.
     Spaces around values are left out, and blank ones are missing.
@@ -50,7 +50,7 @@ def read_by_group(
     Parameters
     ----------
     path : Path
-        ``.csv``, or compressed as ``.csv.gz``, ``.bz2``, ``.xz`` or ``.zip``.
+        See `bayesmrf.data.files.read_text`.
     by : str or None
         Column with the group of each row, if there are groups.
     weight : str, optional
