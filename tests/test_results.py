@@ -287,7 +287,7 @@ def test_what_cannot_be_read_here_is_not_called_damaged(error, tree, tmp_path, m
         results.load(tmp_path / "run")
     assert "damaged" not in str(e.value)
     monkeypatch.undo()
-    monkeypatch.setattr("bayesmrf.store.read_json", fails)
+    monkeypatch.setattr("bayesmrf.runs.store.read_json", fails)
     if isinstance(error, PermissionError):
         with pytest.raises(StoreError, match=r"run cannot be read \(Permission denied: zarr.json\)"):
             results.load(tmp_path / "run")
