@@ -9,15 +9,15 @@ from __future__ import annotations
 from math import exp, log, sqrt
 
 import numpy as np
-from numba.extending import overload
 
 from ...compiled import strict_leaf
+from .by_class import by_class
 from .line import Line, line_log_density, line_peak, line_tangent
 from .one_coordinate import (
     OneCoordinate,
     coordinate_log_density,
     coordinate_peak,
-    coordinate_slope,
+    coordinate_tangent,
     log_beta,
     saturated,
 )
@@ -28,42 +28,19 @@ _TOLERANCE = 1e-11  # relative, of the quadrature
 _ROUNDING = 1e-15  # of the log density, for each observation: the rounding error of sums
 
 
+@by_class({Line: line_log_density, OneCoordinate: coordinate_log_density})
 def log_density(t, density):
     """Return the log density at t, up to a constant."""
-    return line_log_density(t, density) if isinstance(density, Line) else coordinate_log_density(t, density)
 
 
+@by_class({Line: line_tangent, OneCoordinate: coordinate_tangent})
 def tangent(t, density):
     """Return the log density at t, and its slope, a decreasing function."""
-    if isinstance(density, Line):
-        return line_tangent(t, density)
-    return coordinate_log_density(t, density), coordinate_slope(t, density)
 
 
+@by_class({Line: line_peak, OneCoordinate: coordinate_peak})
 def peak(density):
     """Return the mode, minus the second derivative there (or a bound of it), and the number of observations."""
-    return line_peak(density) if isinstance(density, Line) else coordinate_peak(density)
-
-
-@overload(log_density)
-def _log_density(t, density):
-    if density.instance_class is Line:
-        return lambda t, density: line_log_density(t, density)
-    return lambda t, density: coordinate_log_density(t, density)
-
-
-@overload(tangent)
-def _tangent(t, density):
-    if density.instance_class is Line:
-        return lambda t, density: line_tangent(t, density)
-    return lambda t, density: (coordinate_log_density(t, density), coordinate_slope(t, density))
-
-
-@overload(peak)
-def _peak(density):
-    if density.instance_class is Line:
-        return lambda density: line_peak(density)
-    return lambda density: coordinate_peak(density)
 
 
 @strict_leaf
