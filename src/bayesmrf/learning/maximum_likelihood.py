@@ -208,13 +208,9 @@ def _exact(likelihood: Likelihood, limit: float, n_edge_features: int) -> np.nda
     def objective(phi: np.ndarray) -> tuple[float, np.ndarray]:
         if likelihood.hidden is not None:
             value, score, *_ = likelihood.evaluate(phi)
-            assert value is not None
-            assert score is not None
             return -value / likelihood.n_samples, -score / likelihood.n_samples
         theta = curve.natural(phi)
         found = likelihood.inference(theta, MOMENTS)
-        assert found.log_z is not None
-        assert found.moments is not None
         gradient = curve.pull_back(phi, found.moments - likelihood.s_bar)
         return float(found.log_z - theta @ likelihood.s_bar), gradient
 
