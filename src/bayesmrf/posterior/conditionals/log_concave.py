@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from math import exp, log, sqrt
 
-import numpy as np
-
 from ...compiled import strict_leaf
 from .by_class import by_class
 from .line import Line, line_log_density, line_peak, line_tangent
@@ -18,8 +16,6 @@ from .one_coordinate import (
     coordinate_log_density,
     coordinate_peak,
     coordinate_tangent,
-    log_beta,
-    saturated,
 )
 
 _BEND = sqrt(2)
@@ -134,17 +130,3 @@ def draw_between(rng, density, mode, left, right):
 def draw_around(rng, density, mode, scale):
     """Draw as `draw_between` with tangents at sqrt(2) standard deviations from the mode, without a search."""
     return draw_between(rng, density, mode, mode - _BEND * scale, mode + _BEND * scale)
-
-
-def log_marginal(s: float, n: float, eta: float, a: float = 1.0, b: float = 1.0) -> float:
-    """Return the log of the integral of lambda^s (1 - lambda)^(n - s) over theta_c ~ Beta(a, b).
-
-    Parameters
-    ----------
-    s, n : float
-        Samples in which the ends agree, and samples in all.
-    eta : float
-        Probability in (0, 1) that the ends agree in the model without the edge.
-    """
-    p = OneCoordinate(float(s), float(n), float(np.log(eta) - np.log1p(-eta)), float(a), float(b), 0.0)
-    return float(log_integral(p) + saturated(p.s, p.n) - log_beta(p.a, p.b))
