@@ -120,37 +120,17 @@ def _base_of_parabolas(value, fits):
     return fits.log_constant - 0.5 * fits.kappa * value * value
 
 
-@strict_leaf
-def _draw_one(rng, mode, scale, _):
-    return draw_t(rng, mode, scale)
-
-
-@strict_leaf
-def _draw_several(rng, mode, lower, _):
-    return draw_t_around(rng, mode, lower)
-
-
-@strict_leaf
-def _log_one(value, mode, scale, _):
-    return log_t(value, mode, scale)
-
-
-@strict_leaf
-def _log_several(value, mode, lower, _):
-    return log_t_around(value, mode, lower)
-
-
 @by_class({Trials: _value_of_trials, Parabolas: _value_of_parabolas, Categories: value_of_categories})
 def value_proposal(members, part, which, fits):
     """Return the mode and the scale of a value given the ``members`` with ``part`` = which (all, if < 0)."""
 
 
-@by_class({Trials: _draw_one, Parabolas: _draw_one, Categories: _draw_several})
+@by_class({Trials: draw_t, Parabolas: draw_t, Categories: draw_t_around}, passed=False)
 def draw_around(rng, mode, scale, fits):
     """Draw a value from Student's t around the mode of `value_proposal`."""
 
 
-@by_class({Trials: _log_one, Parabolas: _log_one, Categories: _log_several})
+@by_class({Trials: log_t, Parabolas: log_t, Categories: log_t_around}, passed=False)
 def log_around(value, mode, scale, fits):
     """Return the log density of `draw_around`."""
 
