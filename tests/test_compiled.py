@@ -159,12 +159,16 @@ CHANGES = {
     "an operator": ("x + y", "x - y"),
     "what a name stands for": ("from math import exp as f", "from math import log as f"),
     "a function of an overload": ("lambda x: 3 * x", "lambda x: 4 * x"),
+    "a leaf chosen by class": ("return a.b", "return -a.b"),
 }
 MADE = (
     "import numpy as np\nfrom math import exp as f\nfrom numba.extending import overload\n"
-    "from bayesmrf.compiled import strict_leaf as leaf\n\n\nFACTOR = 2.0\nARRAY = np.array([1.0])\n\n"
+    "from bayesmrf.compiled import strict_leaf as leaf\nfrom bayesmrf.posterior.conditionals.by_class import by_class\n"
+    "from typing import NamedTuple\n\n\nclass OfHere(NamedTuple):\n    b: float\n\n"
+    "@leaf\ndef of_here(a):\n    return a.b\n\n@by_class({OfHere: of_here})\ndef chosen(a): ...\n\n"
+    "FACTOR = 2.0\nARRAY = np.array([1.0])\n\n"
     "def stub(x): ...\n\n@overload(stub)\ndef _stub(x):\n    return lambda x: 3 * x\n\n"
-    "@leaf\ndef inner(x, y=1.0):\n    return 7 * (x + y) + FACTOR + ARRAY[0] + f(x) + stub(x)\n"
+    "@leaf\ndef inner(x, y=1.0):\n    return 7 * (x + y) + FACTOR + ARRAY[0] + f(x) + stub(x) + chosen(OfHere(x))\n"
 )
 OUTER = f"{LEAF}\nfrom made_here_inner import inner\n\n@leaf\ndef outer(x):\n    return inner(x)\n"
 

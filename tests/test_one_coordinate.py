@@ -43,11 +43,17 @@ def by_mpmath(s, n, eta, a, b):
         return float(top + mpmath.log(value) - mpmath.log(mpmath.beta(a, b)))
 
 
+def log_marginal(s, n, eta, a=1.0, b=1.0):
+    """Log of the integral of lambda^s (1 - lambda)^(n - s) over theta ~ Beta(a, b), eta = P(agree) without the edge."""
+    p = oc.OneCoordinate(float(s), float(n), float(np.log(eta) - np.log1p(-eta)), float(a), float(b), 0.0)
+    return log_concave.log_integral(p) + oc.saturated(p.s, p.n) - oc.log_beta(p.a, p.b)
+
+
 @pytest.mark.parametrize("eta", [1e-12, 0.3, 0.5, 1 - 1e-10])
 @pytest.mark.parametrize(("s", "n"), [(0, 1), (3, 10), (10, 10), (500_000, 10**6), (10**6 - 1, 10**6), (0, 10**6)])
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (0.3, 2), (20, 5)])
 def test_quadrature(s, n, eta, a, b):
-    assert log_concave.log_marginal(s, n, eta, a, b) == pytest.approx(by_mpmath(s, n, eta, a, b), abs=2e-9, rel=1e-15)
+    assert log_marginal(s, n, eta, a, b) == pytest.approx(by_mpmath(s, n, eta, a, b), abs=2e-9, rel=1e-15)
 
 
 def test_quadrature_of_very_many_trials_ends(rng):
@@ -55,14 +61,14 @@ def test_quadrature_of_very_many_trials_ends(rng):
     begun = time.perf_counter()
     for n in (1e9, 1e12):
         for s in np.rint(n * rng.random(10)):
-            found = log_concave.log_marginal(s, n, 0.5)
+            found = log_marginal(s, n, 0.5)
             assert found == pytest.approx(betaln(s + 1, n - s + 1), abs=1e-14 * n, rel=1e-12)
     assert time.perf_counter() - begun < 5
 
 
 def test_quadrature_closed_form_at_eta_one_half():
     expected = stats.betabinom(10**6, 2.0, 3.0).logpmf(321) - stats.binom(10**6, 0.5).logpmf(321) + 10**6 * np.log(0.5)
-    assert log_concave.log_marginal(321, 10**6, 0.5, 2.0, 3.0) == pytest.approx(expected, abs=1e-7)
+    assert log_marginal(321, 10**6, 0.5, 2.0, 3.0) == pytest.approx(expected, abs=1e-7)
 
 
 def test_one_edge_likelihood_is_exact(rng):

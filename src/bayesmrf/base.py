@@ -46,8 +46,9 @@ class Kind(Enum):
 class Inference:
     """Answer of an engine at one ``theta``."""
 
-    log_z: float | None = None  # log of the normaliser, None if it was not requested or is not available
-    moments: np.ndarray | None = None  # (n_features,), expectation of the statistics
+    # None if they were not requested or are not available; `Any`, as users know what they requested
+    log_z: float | Any = None  # log of the normaliser
+    moments: np.ndarray | Any = None  # (n_features,), expectation of the statistics
     status: str = ""  # A warning for the user; empty if there is none
     stats: dict[str, float] = field(default_factory=dict)  # statistics of the computation (iterations, width, ...)
     state: Any = None  # start of the next call (persistent chains); None for engines without memory

@@ -90,9 +90,9 @@ NO_MEMORY = Memory()
 class Evaluation(NamedTuple):
     """Log likelihood and its gradient, as far as requested; moments, memory and statistics of the engine."""
 
-    log_likelihood: float | None
-    score: np.ndarray | None
-    moments: np.ndarray | None
+    log_likelihood: float | Any
+    score: np.ndarray | Any
+    moments: np.ndarray | Any
     memory: Memory
     stats: Mapping[str, float] = MappingProxyType({})
 
@@ -145,7 +145,7 @@ class Likelihood:
         self.others = tuple(others)
         self.plan = engine.prepare(model)
         self.low, self.high = model.feature_low, model.feature_high
-        self._compiled = engine if isinstance(engine, WalkingEngine) and isinstance(model, PairwiseModel) else None
+        self._compiled: Any = engine if isinstance(engine, WalkingEngine) and isinstance(model, PairwiseModel) else None
         self._describe()
 
     def _describe(self) -> None:
@@ -215,8 +215,8 @@ class Likelihood:
         found = [t.evaluate(theta, want, m) for t, m in zip(self._terms, self._memories(memory), strict=True)]
         values, scores = [f.log_likelihood for f in found], [f.score for f in found]
         return Evaluation(
-            None if None in values else math.fsum(v for v in values if v is not None),
-            None if any(s is None for s in scores) else np.sum([s for s in scores if s is not None], axis=0),
+            None if None in values else math.fsum(values),
+            None if any(s is None for s in scores) else np.sum(scores, axis=0),
             None,
             _linked([f.memory for f in found]),
         )
@@ -237,22 +237,15 @@ class Likelihood:
 
     def log_z(self, theta: np.ndarray) -> float:
         """Return the log of the normaliser."""
-        log_z = self.inference(theta, LOG_Z).log_z
-        assert log_z is not None
-        return log_z
+        return self.inference(theta, LOG_Z).log_z
 
     def moments(self, theta: np.ndarray) -> np.ndarray:
         """Return the expectation of the statistics."""
-        moments = self.inference(theta, MOMENTS).moments
-        assert moments is not None
-        return moments
+        return self.inference(theta, MOMENTS).moments
 
     def log_ratio(self, theta: np.ndarray, theta_new: np.ndarray) -> float:
         """Return log p(X | theta_new) - log p(X | theta)."""
-        old, new = (self.evaluate(t, LOG_Z).log_likelihood for t in (theta, theta_new))
-        assert old is not None
-        assert new is not None
-        return new - old
+        return self.evaluate(theta_new, LOG_Z).log_likelihood - self.evaluate(theta, LOG_Z).log_likelihood
 
     def curvature_alone(self) -> np.ndarray:
         """Return the curvature N Var[s] along each parameter if features were independent with the means of the data.
@@ -298,18 +291,13 @@ class Likelihood:
             return self._walk_compiled(theta, at, deltas, thresholds)
         accepted = 0
         for j, delta in enumerate(deltas):
-            if by == MOMENTS:
-                assert at.moments is not None
-                if not self.coordinate_log_ratio(at.moments[j], j, delta) > thresholds[j]:
-                    continue
+            if by == MOMENTS and not self.coordinate_log_ratio(at.moments[j], j, delta) > thresholds[j]:
+                continue
             new = theta.copy()
             new[j] += delta
             found = self.evaluate(new, by, at.memory)
-            if by == LOG_Z:
-                assert found.log_likelihood is not None
-                assert at.log_likelihood is not None
-                if not found.log_likelihood - at.log_likelihood > thresholds[j]:
-                    continue
+            if by == LOG_Z and not found.log_likelihood - at.log_likelihood > thresholds[j]:
+                continue
             theta, at = new, found
             accepted += 1
         return theta, at, accepted
@@ -319,7 +307,6 @@ class Likelihood:
     ) -> tuple[np.ndarray, Evaluation, int]:
         n, value = self.n_samples, at.log_likelihood
         log_z = None if value is None or at.moments is not None else float(theta @ self.s_bar - value / n)
-        assert self._compiled is not None
         moves = Moves(self.s_bar, n, deltas, thresholds)
         theta, found, accepted = self._compiled.walk(self.model, theta, self.plan, Inference(log_z, at.moments), moves)
         value = None if found.log_z is None else self.log_likelihood(theta, found.log_z)
@@ -327,9 +314,7 @@ class Likelihood:
 
     def score(self, theta: np.ndarray) -> np.ndarray:
         """Return the gradient sum N (s_bar - E[s])."""
-        score = self.evaluate(theta).score
-        assert score is not None
-        return score
+        return self.evaluate(theta).score
 
     def auxiliary(self, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Sum the statistics of new data drawn at theta (Moeller et al. 2006); a row for each of several samples."""
@@ -433,10 +418,9 @@ class _Term:
 
 
 def _linked(memories: Sequence[Memory]) -> Memory:
-    found: Memory | None = None
+    found: Any = None
     for memory in reversed(memories):
         found = memory._replace(rest=found)
-    assert found is not None
     return found
 
 

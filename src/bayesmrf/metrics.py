@@ -41,7 +41,6 @@ def log_probability(model: Model, theta: np.ndarray, states: np.ndarray, engine:
     """Compute the log probability of each of ``states`` (n_samples, n_nodes) in {0, 1}, with the engine's log Z."""
     check_codes(states, 2)
     log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
-    assert log_z is not None
     return log_potential(binary_form(model, theta), states) - log_z
 
 
@@ -120,7 +119,6 @@ def log_likelihood(
         raise OptionError(option="engine", got=engine.name, expected="one with an exact log_z", remedy=remedy)
     n = len(states) if weights is None else float(np.sum(weights))
     log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
-    assert log_z is not None
     return float(n * (np.dot(theta, model.statistics(states, weights)) - log_z))
 
 

@@ -58,6 +58,26 @@ def exp_rest_f(g):
 
 
 @leaf
+def exp_rows_f(rows, first, last, top, room):
+    """Replace float32 logarithms by their exponentials relative to the largest of each column, from first to last - 1.
+
+    ``top`` (last - first,) becomes the largest; ``room`` is work space of this length, a multiple of 64.
+    """
+    power, size = room.view(np.int32), (last - first) >> 6 << 6
+    for k in range(len(rows)):
+        row = rows[k, first:last]
+        for lane in range(size):
+            top[lane] = max(top[lane], row[lane]) if k > 0 else row[lane]
+    for k in range(len(rows)):
+        row = rows[k, first:last]
+        for lane in range(size):
+            row[lane] = min(top[lane] - row[lane], MOST_F)
+            power[lane] = power_bits_f(row[lane])
+        for lane in range(size):
+            row[lane] = exp_rest_f(row[lane]) * room[lane]
+
+
+@leaf
 def tanh_ratio(h):
     """Return numerator and denominator (positive) of tanh(h), so that u < tanh(h) needs no division."""
     h = min(max(h, -BOUND), BOUND)

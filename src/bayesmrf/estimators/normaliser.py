@@ -44,7 +44,6 @@ def normaliser(model: Any, theta: np.ndarray, n_chains: int = 256, temperatures:
     if is_within_reach(model):
         engine = Elimination()
         log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
-        assert log_z is not None
         return Normaliser(log_z, 0.0, "")
     found = annealed.forward(model, theta, np.random.default_rng(_SEED), n_chains, temperatures)
     few = f"only {found.n_effective:.1f} of {n_chains} chains count" if found.status else ""

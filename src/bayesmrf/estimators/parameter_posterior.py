@@ -116,7 +116,6 @@ class ParameterPosterior(MissingValues, RunOptions, ChosenModel, PairwiseMRF):
         def correlate(theta: np.ndarray) -> np.ndarray:
             form = own.pairwise(theta)
             moments = engine.infer(model, np.concatenate([form.coupling, form.field]), plan).moments
-            assert moments is not None
             node = moments[r:]
             return (moments[:r] - node[u] * node[v]) / np.sqrt((1 - node[u] ** 2) * (1 - node[v] ** 2))
 

@@ -268,8 +268,6 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if self._log_z is None or not np.array_equal(self._log_z[0], self.theta_):
             if min(self.model_.n_visible, self.model_.n_hidden) <= _EXACT_UNITS:
                 found = self.model_.exact(self.theta_)
-                assert found.log_z is not None
-                assert found.moments is not None
                 self._log_z = self.theta_.copy(), found.log_z, 0.0
                 self._warn_unless_matched(self.model_.split(found.moments).visible)
             else:

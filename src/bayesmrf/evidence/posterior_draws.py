@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
@@ -119,16 +118,13 @@ class PosteriorSampler(Work):
             If weights of observations are not integers, and chains start from the observations.
         """
         self.require(target)
-        sizes: dict[str, Any] = {k: getattr(self, k) for k in ("n_draws", "n_warmup", "thin", "n_chains")}
         start = target.climb(rng, _CLIMB)
         if self.is_exact(target):
-            theta, log_likelihood, epsilon, acceptance = exact_draws(target, rng, start, **sizes, progress=progress)
+            theta, log_likelihood, epsilon, acceptance = exact_draws(target, rng, start, self, progress)
             remarks = _mixing(reduction := scale_reduction(theta))
             return PosteriorDraws(theta, log_likelihood, True, reduction, epsilon, acceptance, 0, 0.0, 0.0,
                                   "; ".join(remarks))  # fmt: skip
-        theta, epsilon, status = brief_draws(
-            target, rng, start, n_sweeps=self.n_sweeps, stiffness=self.stiffness, **sizes, progress=progress
-        )
+        theta, epsilon, status = brief_draws(target, rng, start, self, progress)
         return describe(target, theta, rng, is_exact=False, epsilon=epsilon, status=status, progress=progress)
 
 
@@ -212,7 +208,6 @@ def log_likelihoods(
         answers = []
         for theta in block:
             found = engine.infer(target.joint, target.natural(theta), plan, LOG_Z)
-            assert found.log_z is not None
             answers.append((target.positive(theta) - target.n_samples * found.log_z, bool(found.status)))
         return answers
 

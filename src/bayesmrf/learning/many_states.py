@@ -62,7 +62,6 @@ def persistent_ascent(
         nonlocal chains, variance, weight, noise
         found = engine.infer(model, theta, None, state=chains)
         q, chains = found.moments, found.state
-        assert q is not None
         variance, weight = 0.9 * variance + 0.1 * (q - low) * (high - q), 0.9 * weight + 0.1
         gradient = s_bar - q - (penalty * theta if held is None else held(theta)) / n_samples
         curvature = variance / weight + penalty / n_samples + 1e-3
@@ -125,12 +124,8 @@ def potential_mode(
         held = slope(theta)
         if hidden is not None:
             summed, score, *_ = likelihood.evaluate(theta)
-            assert summed is not None
-            assert score is not None
             return 0.5 * theta @ held - summed, held - score
         found = likelihood.inference(theta, MOMENTS)
-        assert found.log_z is not None
-        assert found.moments is not None
         value = likelihood.log_likelihood(theta, found.log_z) - 0.5 * theta @ held
         return -value, n_samples * (found.moments - s_bar) + held
 

@@ -19,6 +19,7 @@ from ..models.boltzmann import Coding
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
 from ..models.pairwise import PairwiseModel
+from ..names import listed
 from .many_states import persistent_ascent
 from .persistent import PersistentMLE, has_fisher_matrix
 
@@ -101,33 +102,21 @@ def maximum_likelihood(
     else:
         theta, method = _persistent(model, s_bar, n_samples, rng, curve), "persistent"
     at_bound = np.unique(np.flatnonzero(np.abs(theta[:r]) >= limit * (1 - 1e-6)) // model.n_parameters)
-    if at_bound.size:
-        names = model.graph.edge_names
-        some = ", ".join(names[i] for i in at_bound[:5]) + (", ..." if at_bound.size > 5 else "")
-        warnings.warn(
-            f"the maximum likelihood estimate of {at_bound.size} edge(s) is infinite or large and was bounded "
-            f"at {_named(model, limit)}: {some}",
-            BoundaryWarning,
-            stacklevel=4,
-        )
     apart = np.setdiff1d(_apart(model, s_bar, curve), at_bound)
-    if method == "persistent" and apart.size:  # others end at a bound
-        some = ", ".join(model.graph.edge_names[i] for i in apart[:5]) + (", ..." if apart.size > 5 else "")
-        warnings.warn(
-            f"the maximum likelihood estimate of {apart.size} edge(s) is infinite, as two states of the ends never "
-            f"occur together, and has the finite value at which the search ended: {some}",
-            BoundaryWarning,
-            stacklevel=4,
-        )
-    never = _infinite(model, _shares(model, s_bar, curve)[r:])
-    if never.size:
-        some = ", ".join(str(model.feature_names[r + i]) for i in never[:5]) + (", ..." if never.size > 5 else "")
-        warnings.warn(
-            f"the maximum likelihood estimate of {never.size} parameter(s) of nodes is infinite, as a state occurs "
-            f"never or always, and was bounded: {some}",
-            BoundaryWarning,
-            stacklevel=4,
-        )
+    if method != "persistent":
+        apart = apart[:0]  # the others end at a bound
+    never, edges = _infinite(model, _shares(model, s_bar, curve)[r:]), model.graph.edge_names
+    for what, items, names, why in (
+        ("edge(s)", at_bound, edges, f"infinite or large and was bounded at {_named(model, limit)}"),
+        ("edge(s)", apart, edges, "infinite, as two states of the ends never occur together, and has the finite value "
+                                  "at which the search ended"),
+        ("parameter(s) of nodes", never, model.feature_names[r:], "infinite, as a state occurs never or always, and "
+                                                                  "was bounded"),
+    ):  # fmt: skip
+        if len(items):
+            text = f"the maximum likelihood estimate of {len(items)} {what} is {why}"
+            some = listed([str(names[i]) for i in items])
+            warnings.warn(f"{text}: {some}", BoundaryWarning, stacklevel=4)
     return Estimate(theta, method, at_bound)
 
 
@@ -208,13 +197,9 @@ def _exact(likelihood: Likelihood, limit: float, n_edge_features: int) -> np.nda
     def objective(phi: np.ndarray) -> tuple[float, np.ndarray]:
         if likelihood.hidden is not None:
             value, score, *_ = likelihood.evaluate(phi)
-            assert value is not None
-            assert score is not None
             return -value / likelihood.n_samples, -score / likelihood.n_samples
         theta = curve.natural(phi)
         found = likelihood.inference(theta, MOMENTS)
-        assert found.log_z is not None
-        assert found.moments is not None
         gradient = curve.pull_back(phi, found.moments - likelihood.s_bar)
         return float(found.log_z - theta @ likelihood.s_bar), gradient
 

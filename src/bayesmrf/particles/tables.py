@@ -18,7 +18,7 @@ import numpy as np
 from numba import float32
 
 from ..compiled import copy_to, leaf, strict_leaf
-from ..compiled.lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
+from ..compiled.lanes import HALF, ONE, exp_rows_f, symmetric_uniform
 from ..graphs import Graph
 from ..models.categorical import NEVER
 from ..rng import lane_generators, next_uint32
@@ -120,21 +120,10 @@ def weigh(graph, unpacked, i, without, also, first, last, out):
             row = out[k, first:last]
             for lane in range(size):
                 row[lane] += float32(k) * top[lane]
-    power = scale.view(np.int32)
-    copy_to(top, out[0, first:last])
-    for k in range(1, m):
-        row = out[k, first:last]
-        for lane in range(size):
-            top[lane] = max(top[lane], row[lane])
+    exp_rows_f(out, first, last, top, scale)
     for k in range(m):
-        row = out[k, first:last]
-        for lane in range(size):
-            row[lane] = min(top[lane] - row[lane], MOST_F)
-            power[lane] = power_bits_f(row[lane])
-        for lane in range(size):
-            row[lane] = exp_rest_f(row[lane]) * scale[lane]
         if unpacked.field[i, k] <= NEVER:
-            row[:] = float32(0)
+            out[k, first:last] = float32(0)
 
 
 @leaf

@@ -13,7 +13,7 @@ import numpy as np
 from numba import float32
 
 from ..compiled import leaf
-from ..compiled.lanes import HALF, MOST_F, ONE, exp_rest_f, power_bits_f, symmetric_uniform
+from ..compiled.lanes import HALF, ONE, exp_rows_f, symmetric_uniform
 from ..rng import next_uint32
 
 
@@ -69,7 +69,6 @@ def categorical_sweep(model, states, lanes, n_sweeps):
     h = np.empty((m, n_lanes), np.float32)
     top = np.empty(n_lanes, np.float32)
     scale = np.empty(n_lanes, np.float32)
-    power = scale.view(np.int32)
     new, total, products = np.empty(n_lanes, np.int8), np.empty(n_lanes, np.float32), _products(model.coupling)
     for b in range(n_blocks):
         x, generators = states[b], lanes[b]
@@ -91,23 +90,11 @@ def categorical_sweep(model, states, lanes, n_sweeps):
                     row, factor = h[k], float32(k)
                     for lane in range(n_lanes):
                         row[lane] += factor * total[lane]
-                for lane in range(n_lanes):
-                    top[lane] = h[0, lane]
+                exp_rows_f(h, 0, n_lanes, top, scale)
                 for k in range(1, m):
-                    row = h[k]
+                    row, before = h[k], h[k - 1]
                     for lane in range(n_lanes):
-                        top[lane] = max(top[lane], row[lane])
-                for k in range(m):
-                    row = h[k]
-                    for lane in range(n_lanes):
-                        row[lane] = min(top[lane] - row[lane], MOST_F)
-                        power[lane] = power_bits_f(row[lane])
-                    for lane in range(n_lanes):
-                        row[lane] = exp_rest_f(row[lane]) * scale[lane]
-                    if k > 0:
-                        before = h[k - 1]
-                        for lane in range(n_lanes):
-                            row[lane] += before[lane]
+                        row[lane] += before[lane]
                 # The weights are cumulative now, and the last row is their sum.
                 row = h[m - 1]
                 for lane in range(n_lanes):

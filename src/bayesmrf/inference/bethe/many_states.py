@@ -43,6 +43,12 @@ def _ahead(plan, p, initial, tolerance):
 
 
 @leaf
+def next_node(plan, n_iterations, step):
+    """Return the node of a step of a sweep: on a forest first from the leaves to the roots, then back to the leaves."""
+    return plan.order[len(plan.order) - 1 - step if n_iterations % 2 == 1 else step]
+
+
+@leaf
 def _total(p, message, i, total):
     """Fill ``total`` with the field of node i and all messages to it."""
     for x in range(len(total)):
@@ -70,8 +76,7 @@ def categorical_propagate(plan, p, initial, damping, max_iterations, tolerance):
         n_iterations += 1
         change = 0.0
         for step in range(n):
-            # Backwards first: on a forest, leaves to roots, and then back to the leaves.
-            i = plan.order[n - 1 - step if n_iterations % 2 == 1 else step]
+            i = next_node(plan, n_iterations, step)
             _total(p, message, i, total)
             for k in range(p.starts[i], p.starts[i + 1]):
                 coupling = p.coupling[p.edge_of[k]]

@@ -13,7 +13,7 @@ from ...models.categorical import Categorical, compiled_form
 from ...models.pairwise import PairwiseModel
 from ..coordinate_walk import shift
 from ..iterative import Iterative
-from .many_states import categorical_beliefs, categorical_propagate
+from .many_states import categorical_beliefs, categorical_propagate, next_node
 
 
 class BeliefPlan(NamedTuple):
@@ -166,8 +166,7 @@ def _propagate(plan, p, initial, damping, max_iterations, tolerance):
         n_iterations += 1
         change = 0.0
         for step in range(n):
-            # Backwards first: on a forest, leaves to roots, and then back to the leaves.
-            i = plan.order[n - 1 - step if n_iterations % 2 == 1 else step]
+            i = next_node(plan, n_iterations, step)
             total = _total(p, message, i)
             for k in range(p.starts[i], p.starts[i + 1]):
                 coupling, cavity = p.coupling[p.edge_of[k]], total - message[k]

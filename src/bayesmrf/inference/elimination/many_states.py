@@ -11,7 +11,7 @@ import numpy as np
 from ...compiled import copy_to, leaf
 from ...compiled.lanes import LOG_2, MOST, exp_rest, power_bits
 from ...graphs import EliminationOrder
-from .passes import spread
+from .passes import less_first, spread
 
 CHUNK = 1024  # entries whose m weights fit into the cache
 SQRT_HALF = int(np.float64(0.5**0.5).view(np.int64))
@@ -138,11 +138,7 @@ def _forward(plan, coupling, field, message, conditional):
             _sum_out(weight, table, total, chunk, min(chunk + CHUNK, size))
         if len(conditional) > 0:
             copy_to(conditional[m * plan.tables[i] : m * plan.tables[i + 1]], space)
-        # Tables contain differences between their entries, which stay small while the sums grow with the graph.
-        first = table[0]
-        log_z += first
-        for s in range(size):
-            table[s] -= first
+        log_z += less_first(table)
     return log_z
 
 

@@ -60,6 +60,15 @@ def _sum_out(up, down, table):
 
 
 @leaf
+def less_first(table):
+    """Subtract the first entry from all, and return it: differences stay small while the sums grow with the graph."""
+    first = table[0]
+    for s in range(len(table)):
+        table[s] -= first
+    return first
+
+
+@leaf
 def forward(plan, coupling, field, message, conditional):
     """Fill ``message`` (each table minus its first entry) and, if it is not empty, ``conditional``; return log Z."""
     n = len(plan.order)
@@ -92,11 +101,7 @@ def forward(plan, coupling, field, message, conditional):
         _sum_out(up[: 1 << k], down[: 1 << k], table)
         if len(conditional) > 0:
             copy_to(conditional[plan.tables[i] : plan.tables[i + 1]], up)
-        # Tables contain differences between their entries, which stay small while the sums grow with the graph.
-        first = table[0]
-        log_z += first
-        for s in range(1 << k):
-            table[s] -= first
+        log_z += less_first(table)
     return log_z
 
 

@@ -140,7 +140,6 @@ class Elimination(Stateless):
         self, model: PairwiseModel, theta: np.ndarray, plan: EliminationPlan, at: Inference, moves: Moves
     ) -> tuple[np.ndarray, Inference, int]:
         """Sweep over one-coordinate moves in one call; see `bayesmrf.base.WalkingEngine`."""
-        assert at.moments is not None
         p = model.pairwise(theta)
         theta, moments = theta.copy(), at.moments.copy()
         accepted = walk(plan, p.edges, model.form, p.coupling.copy(), p.field.copy(), theta, moments,

@@ -17,12 +17,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numba.extending import overload
 
 from ...compiled import strict_leaf
 from ...models.boltzmann import Coding, regression_on_ends
 from ...models.categorical import is_categorical
 from ...models.ordinal import LINEAR
+from .by_class import by_class
 from .line import Line, LineSample
 
 _LEAST = 1e-12  # variance of a feature that varies
@@ -280,54 +280,33 @@ def _node_sample_of_many(lines, cells, k, at):
 
 
 @strict_leaf
-def _shares_of_two(cells, total):
+def _shares_of_two(_, cells, total):
     return cells[0] / total, cells[1] / total, cells[2] / total, cells[3] / total
 
 
 @strict_leaf
-def _shares_of_many(cells, total):
+def _shares_of_many(_, cells, total):
     return cells / total
 
 
+@by_class({TwoStates: _values_of_two, ManyStates: _values_of_many}, "form", 0)
 def pair_values(lines, e, i, j):
     """Return the values of the centred feature of edge e, whose ends i and j are in states 00, 01, ..., in the form's
     type.
     """
-    return (_values_of_two if isinstance(lines.form, TwoStates) else _values_of_many)(lines, e, i, j)
 
 
+@by_class({TwoStates: _node_sample_of_two, ManyStates: _node_sample_of_many}, "form", 0)
 def node_sample(lines, cells, k, at):
     """Return the values of the feature of parameter k of a node, less that in state 0, in the form's type.
 
     The parameter is ``at``, and ``cells`` (m,) are proportional to the probabilities of the states of the node.
     """
-    return (_node_sample_of_two if isinstance(lines.form, TwoStates) else _node_sample_of_many)(lines, cells, k, at)
 
 
+@by_class({TwoStates: _shares_of_two, ManyStates: _shares_of_many}, "form", 0)
 def pair_shares(lines, cells, total):
     """Return ``cells`` / ``total`` in the type of the form."""
-    return (_shares_of_two if isinstance(lines.form, TwoStates) else _shares_of_many)(cells, total)
-
-
-@overload(pair_values)
-def _pair_values(lines, e, i, j):
-    if lines.types[0].instance_class is TwoStates:
-        return lambda lines, e, i, j: _values_of_two(lines, e, i, j)
-    return lambda lines, e, i, j: _values_of_many(lines, e, i, j)
-
-
-@overload(node_sample)
-def _node_sample(lines, cells, k, at):
-    if lines.types[0].instance_class is TwoStates:
-        return lambda lines, cells, k, at: _node_sample_of_two(lines, cells, k, at)
-    return lambda lines, cells, k, at: _node_sample_of_many(lines, cells, k, at)
-
-
-@overload(pair_shares)
-def _pair_shares(lines, cells, total):
-    if lines.types[0].instance_class is TwoStates:
-        return lambda lines, cells, total: _shares_of_two(cells, total)
-    return lambda lines, cells, total: _shares_of_many(cells, total)
 
 
 @strict_leaf

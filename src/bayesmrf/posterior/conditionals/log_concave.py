@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from math import exp, log, sqrt
 
-import numpy as np
-from numba.extending import overload
-
 from ...compiled import strict_leaf
+from .by_class import by_class
 from .line import Line, line_log_density, line_peak, line_tangent
 from .one_coordinate import (
     OneCoordinate,
     coordinate_log_density,
     coordinate_peak,
-    coordinate_slope,
-    log_beta,
-    saturated,
+    coordinate_tangent,
 )
 
 _BEND = sqrt(2)
@@ -28,42 +24,19 @@ _TOLERANCE = 1e-11  # relative, of the quadrature
 _ROUNDING = 1e-15  # of the log density, for each observation: the rounding error of sums
 
 
+@by_class({Line: line_log_density, OneCoordinate: coordinate_log_density})
 def log_density(t, density):
     """Return the log density at t, up to a constant."""
-    return line_log_density(t, density) if isinstance(density, Line) else coordinate_log_density(t, density)
 
 
+@by_class({Line: line_tangent, OneCoordinate: coordinate_tangent})
 def tangent(t, density):
     """Return the log density at t, and its slope, a decreasing function."""
-    if isinstance(density, Line):
-        return line_tangent(t, density)
-    return coordinate_log_density(t, density), coordinate_slope(t, density)
 
 
+@by_class({Line: line_peak, OneCoordinate: coordinate_peak})
 def peak(density):
     """Return the mode, minus the second derivative there (or a bound of it), and the number of observations."""
-    return line_peak(density) if isinstance(density, Line) else coordinate_peak(density)
-
-
-@overload(log_density)
-def _log_density(t, density):
-    if density.instance_class is Line:
-        return lambda t, density: line_log_density(t, density)
-    return lambda t, density: coordinate_log_density(t, density)
-
-
-@overload(tangent)
-def _tangent(t, density):
-    if density.instance_class is Line:
-        return lambda t, density: line_tangent(t, density)
-    return lambda t, density: (coordinate_log_density(t, density), coordinate_slope(t, density))
-
-
-@overload(peak)
-def _peak(density):
-    if density.instance_class is Line:
-        return lambda density: line_peak(density)
-    return lambda density: coordinate_peak(density)
 
 
 @strict_leaf
@@ -157,17 +130,3 @@ def draw_between(rng, density, mode, left, right):
 def draw_around(rng, density, mode, scale):
     """Draw as `draw_between` with tangents at sqrt(2) standard deviations from the mode, without a search."""
     return draw_between(rng, density, mode, mode - _BEND * scale, mode + _BEND * scale)
-
-
-def log_marginal(s: float, n: float, eta: float, a: float = 1.0, b: float = 1.0) -> float:
-    """Return the log of the integral of lambda^s (1 - lambda)^(n - s) over theta_c ~ Beta(a, b).
-
-    Parameters
-    ----------
-    s, n : float
-        Samples in which the ends agree, and samples in all.
-    eta : float
-        Probability in (0, 1) that the ends agree in the model without the edge.
-    """
-    p = OneCoordinate(float(s), float(n), float(np.log(eta) - np.log1p(-eta)), float(a), float(b), 0.0)
-    return float(log_integral(p) + saturated(p.s, p.n) - log_beta(p.a, p.b))

@@ -92,6 +92,12 @@ def coordinate_slope(t, p):
 
 
 @strict_leaf
+def coordinate_tangent(t, p):
+    """Return g(t) and g'(t)."""
+    return coordinate_log_density(t, p), coordinate_slope(t, p)
+
+
+@strict_leaf
 def coordinate_mode(p):
     """Solve g'(t) = 0: bracket by doubling, then bisect."""
     start = p.nu

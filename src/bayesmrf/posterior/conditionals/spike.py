@@ -44,22 +44,22 @@ class EdgePrior(NamedTuple):
 def edge_prior(prior: SpikeSlab) -> EdgePrior:
     """Return the constants of a prior."""
     density, slab, biases = prior.density, prior.slab, prior.biases
-    logistic, tilt = (0.0, 0.0) if biases is None else (float(biases.a + biases.b), 0.5 * float(biases.a - biases.b))
-    a, b, fixed = (density.a, density.b, 0.0) if isinstance(density, Beta) else (1.0, 1.0, float(density))
+    found = plain_prior(False)._replace(bias_precision=prior.bias_scale**-2.0)
+    if biases is not None:
+        found = found._replace(logistic=float(biases.a + biases.b), tilt=0.5 * float(biases.a - biases.b))
+    if isinstance(density, Beta):
+        found = found._replace(a=float(density.a), b=float(density.b), fixed=0.0)
+    else:
+        found = found._replace(fixed=float(density))
     if isinstance(slab, Gamma):
-        return EdgePrior(
-            a=float(a), b=float(b), fixed=fixed, shape=float(slab.shape), rate=float(slab.rate), precision=0.0,
-            cauchy=False, cauchy_nodes=False, log_top=0.0,
-            curvature=slab.shape / slab.rate, bias_precision=prior.bias_scale**-2.0, logistic=logistic, tilt=tilt,
-        )  # fmt: skip
-    cauchy, scale = isinstance(slab, Cauchy), float(slab.scale)
-    return EdgePrior(
-        a=float(a), b=float(b), fixed=fixed, shape=1.0, rate=1.0, precision=scale**-2, cauchy=cauchy,
-        cauchy_nodes=False,
-        log_top=-log(pi * scale * erfcx(scale * sqrt(_TAPER / 2))) if cauchy else 0.0,
-        curvature=2 * scale**-2 + _TAPER if cauchy else scale**-2, bias_precision=prior.bias_scale**-2.0,
-        logistic=logistic, tilt=tilt,
-    )  # fmt: skip
+        shape, rate = float(slab.shape), float(slab.rate)
+        return found._replace(shape=shape, rate=rate, precision=0.0, curvature=shape / rate)
+    scale = float(slab.scale)
+    found = found._replace(precision=scale**-2, curvature=scale**-2)
+    if isinstance(slab, Cauchy):
+        top = -log(pi * scale * erfcx(scale * sqrt(_TAPER / 2)))
+        return found._replace(cauchy=True, log_top=top, curvature=2 * scale**-2 + _TAPER)
+    return found
 
 
 def plain_prior(cauchy: bool) -> EdgePrior:

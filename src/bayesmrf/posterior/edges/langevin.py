@@ -267,7 +267,7 @@ class SpikeSlabLangevin(EdgeKernel):
 @leaf
 def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
     lines = jumps.lines
-    r, n_chains, n, alone = len(rows.edges), chains.n_chains, jumps.n, jumps.groups.alone
+    r, n_chains, n = len(rows.edges), chains.n_chains, jumps.n
     fresh = sqrt(1 - jumps.alpha**2)
     density = precision = squares = 0.0
     for k in range(rows.n_present[0]):
@@ -286,7 +286,7 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
             e = rows.present[k]
             f, variance = edge_moments(chains, rows, e)
             slope = slab_slope(jumps.prior, precision, theta[e])
-            pull = jumps.sums[e] - n * f - slope * theta[e] + (0.0 if alone else _push(jumps, e, own))
+            pull = jumps.sums[e] - n * f - slope * theta[e] + _push(jumps, e, own)
             kick = 0.5 * jumps.step[e] * pull
             p = momentum[e]
             if k < n_old:
@@ -294,25 +294,16 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
                 a = theta[e]
                 if abs(a) < jumps.width[e]:
                     normal, rest = slab_factors(jumps.prior, precision, a)
-                    pull = jumps.sums[e] - n * (f - a * variance) + jumps.bend[e] * a
-                    if not alone:
-                        pull += _push(jumps, e, theta[r:])
+                    pull = jumps.sums[e] - n * (f - a * variance) + jumps.bend[e] * a + _push(jumps, e, theta[r:])
                     log_ratio = log(slab) + rest + jump_log_ratio(
                         a, pull, normal + jumps.bend[e], variance, n, n_chains, jumps.width[e], -1.0
                     )  # fmt: skip
                     if log(1 - rng.random()) < -log_ratio:
-                        if alone:
-                            theta[e] = 0.0
-                        else:
-                            move_edge(lines, e, lines.edges[e, 0], lines.edges[e, 1], theta, 0.0)
+                        move_edge(lines, e, lines.edges[e, 0], lines.edges[e, 1], theta, 0.0)
                         remove_edge(rows, e)
                         continue
             p = jumps.alpha * p + fresh * rng.standard_normal() + kick
-            a = theta[e] + jumps.step[e] * p
-            if alone:
-                theta[e] = a
-            else:
-                move_edge(lines, e, lines.edges[e, 0], lines.edges[e, 1], theta, a)
+            move_edge(lines, e, lines.edges[e, 0], lines.edges[e, 1], theta, theta[e] + jumps.step[e] * p)
             momentum[e] = p
             squares += theta[e] ** 2
             furthest = max(furthest, abs(theta[e]))
@@ -343,7 +334,7 @@ def _push(jumps, e, own):
 @leaf
 def _births(rng, jumps, rows, chains, theta, slab, precision):
     """Propose all absent edges; those whose uniform number is above a bound of their acceptance are skipped."""
-    n, n_chains, r, largest, alone = jumps.n, chains.n_chains, len(rows.edges), 0.0, jumps.groups.alone
+    n, n_chains, r, largest = jumps.n, chains.n_chains, len(rows.edges), 0.0
     for k in range(r, len(theta)):
         largest = max(largest, abs(theta[k]))
     wait = -log(1 - rng.random())
@@ -366,7 +357,7 @@ def _births(rng, jumps, rows, chains, theta, slab, precision):
             if rows.place[e] >= 0:
                 continue
             f, variance = edge_moments(chains, rows, e)
-            pull = jumps.sums[e] - n * f + (0.0 if alone else _push(jumps, e, theta[r:]))
+            pull = jumps.sums[e] - n * f + _push(jumps, e, theta[r:])
             normal, _ = slab_factors(jumps.prior, precision, 0.0)
             normal += jumps.bend[e]
             a = draw_jump(rng, pull, normal + n * variance, jumps.width[e])
@@ -374,10 +365,7 @@ def _births(rng, jumps, rows, chains, theta, slab, precision):
             log_ratio = rest + jump_log_ratio(a, pull, normal, variance, n, n_chains, jumps.width[e], 1.0)
             ratio = slab * exp(min(log_ratio, _MOST_LOG))
             if rng.random() * -expm1(-hazard) < ratio:
-                if alone:
-                    theta[e] = a
-                else:
-                    move_edge(jumps.lines, e, jumps.lines.edges[e, 0], jumps.lines.edges[e, 1], theta, a)
+                move_edge(jumps.lines, e, jumps.lines.edges[e, 0], jumps.lines.edges[e, 1], theta, a)
                 add_edge(rows, e)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from ...compiled import leaf
 from ...graphs import Graph
@@ -19,6 +18,7 @@ from ...particles.persistent_chains import EdgeBlocks, count_both
 from ...particles.persistent_chains import sweep as sweep_bits
 from ...particles.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
 from ...particles.tables import sweep as sweep_tables
+from ..conditionals.by_class import by_class
 from ..conditionals.centred import CentredLines, by_node, node_field
 
 
@@ -63,11 +63,6 @@ def independent_variance(model: Any, lines: CentredLines, share: np.ndarray) -> 
     pair, own = (p[:, :, None] * q[:, None]).reshape(len(p), -1), np.repeat(share, np.diff(model.node_starts), axis=0)
     parts = (pair, line_values(model, lines)), (own, model.node_features)
     return np.concatenate([(w * y**2).sum(axis=1) - (w * y).sum(axis=1) ** 2 for w, y in parts])
-
-
-@leaf
-def _bits_swept(chains, rows, theta):
-    sweep_bits(chains, rows, theta)
 
 
 @leaf
@@ -132,37 +127,16 @@ def _node_of_tables(chains, i):
     return _node_moments(chains, i)[1]
 
 
+@by_class({EdgeBlocks: sweep_bits, TableChains: _tables_swept}, place=0)
 def swept(chains, rows, theta):
     """Scan all chains once at theta, and update ``chains.ones``, the sums of the features of nodes."""
-    return (_bits_swept if isinstance(chains, EdgeBlocks) else _tables_swept)(chains, rows, theta)
 
 
+@by_class({EdgeBlocks: _edge_of_bits, TableChains: _edge_of_tables}, place=0)
 def edge_moments(chains, rows, e):
     """Return mean and variance of the feature of edge e over the chains."""
-    return (_edge_of_bits if isinstance(chains, EdgeBlocks) else _edge_of_tables)(chains, rows, e)
 
 
+@by_class({EdgeBlocks: _node_of_bits, TableChains: _node_of_tables}, place=0)
 def node_variance(chains, i):
     """Return the variance of the feature of the i-th parameter of nodes over the chains."""
-    return (_node_of_bits if isinstance(chains, EdgeBlocks) else _node_of_tables)(chains, i)
-
-
-@overload(swept)
-def _swept(chains, rows, theta):
-    if chains.instance_class is EdgeBlocks:
-        return lambda chains, rows, theta: _bits_swept(chains, rows, theta)
-    return lambda chains, rows, theta: _tables_swept(chains, rows, theta)
-
-
-@overload(edge_moments)
-def _edge_moments(chains, rows, e):
-    if chains.instance_class is EdgeBlocks:
-        return lambda chains, rows, e: _edge_of_bits(chains, rows, e)
-    return lambda chains, rows, e: _edge_of_tables(chains, rows, e)
-
-
-@overload(node_variance)
-def _node_variance(chains, i):
-    if chains.instance_class is EdgeBlocks:
-        return lambda chains, i: _node_of_bits(chains, i)
-    return lambda chains, i: _node_of_tables(chains, i)

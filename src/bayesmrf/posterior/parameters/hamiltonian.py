@@ -125,8 +125,6 @@ class Hamiltonian(Checked):
     def _posterior(self, theta: np.ndarray, memory: Memory) -> tuple[float, np.ndarray]:
         """Log posterior and its gradient: one call of the engine."""
         found = self.likelihood.evaluate(theta, MOMENTS, memory)
-        assert found.log_likelihood is not None
-        assert found.score is not None
         value = found.log_likelihood + float(self.prior.log_density(theta).sum())
         return value, found.score + self.prior.gradient(theta)
 

@@ -77,6 +77,5 @@ class Independence(Checked):
         z = rng.standard_normal(p) / np.sqrt(rng.chisquare(_DF) / _DF)
         theta = self.start + self.root @ z
         value = self.likelihood.evaluate(theta, LOG_Z).log_likelihood
-        assert value is not None
         log_q = -0.5 * (_DF + p) * np.log1p(z @ z / _DF)
         return IndependenceState(theta, float(value + self.prior.log_density(theta).sum() - log_q))

@@ -117,11 +117,9 @@ class Langevin(Checked):
         self, theta: np.ndarray, momentum: np.ndarray, memory: Memory, step: StepSize
     ) -> tuple[LangevinState, Mapping[str, float]]:
         found = self.likelihood.evaluate(theta, MOMENTS, memory)
-        assert found.score is not None
         gradient = found.score + self.prior.gradient(theta)
         log_posterior = 0.0
         if self.adjusted:
-            assert found.log_likelihood is not None
             log_posterior = found.log_likelihood + float(self.prior.log_density(theta).sum())
         return LangevinState(theta, momentum, gradient, log_posterior, found.memory, step), found.stats
 

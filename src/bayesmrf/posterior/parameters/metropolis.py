@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,8 @@ class MetropolisState(NamedTuple):
     """theta, the log likelihood or the moments there, the memory of the engines, and the step size."""
 
     theta: np.ndarray
-    log_likelihood: float | None
-    moments: np.ndarray | None
+    log_likelihood: float | Any
+    moments: np.ndarray | Any
     memory: Memory
     step: StepSize
 
@@ -118,12 +118,10 @@ class Metropolis(RandomWalk):
     ) -> tuple[MetropolisState, int]:
         """Try each column of ``scale`` in turn, with log Z at both ends; count the moves made."""
         theta, value, memory, accepted = state.theta, state.log_likelihood, state.memory, 0
-        assert value is not None
         log_prior = self.prior.log_density(theta).sum()
         for move, threshold in zip(displacements(noise, self.scale), thresholds, strict=True):
             new = theta + move
             found, new_prior = self.likelihood.evaluate(new, LOG_Z, memory), self.prior.log_density(new).sum()
-            assert found.log_likelihood is not None
             if found.log_likelihood - value + new_prior - log_prior > threshold:
                 theta, value, memory, log_prior = new, found.log_likelihood, found.memory, new_prior
                 accepted += 1

@@ -47,8 +47,6 @@ def find_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> np.nda
 
     def negative(z: np.ndarray) -> tuple[float, np.ndarray]:
         found = likelihood.evaluate(scale * z, MOMENTS)
-        assert found.log_likelihood is not None
-        assert found.score is not None
         value = found.log_likelihood + prior.log_density(scale * z).sum()
         return -float(value), -scale * (found.score + prior.gradient(scale * z))
 

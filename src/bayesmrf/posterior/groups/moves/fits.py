@@ -21,9 +21,9 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from ....compiled import strict_leaf
+from ...conditionals.by_class import by_class
 from ...conditionals.one_coordinate import log_beta, log_sigmoid, sigmoid
 from ...conditionals.one_potential import draw_t_around, log_t_around
 from ...conditionals.student_t import draw_t, log_t
@@ -120,6 +120,31 @@ def _base_of_parabolas(value, fits):
     return fits.log_constant - 0.5 * fits.kappa * value * value
 
 
+@by_class({Trials: _value_of_trials, Parabolas: _value_of_parabolas, Categories: value_of_categories})
+def value_proposal(members, part, which, fits):
+    """Return the mode and the scale of a value given the ``members`` with ``part`` = which (all, if < 0)."""
+
+
+@by_class({Trials: draw_t, Parabolas: draw_t, Categories: draw_t_around}, passed=False)
+def draw_around(rng, mode, scale, fits):
+    """Draw a value from Student's t around the mode of `value_proposal`."""
+
+
+@by_class({Trials: log_t, Parabolas: log_t, Categories: log_t_around}, passed=False)
+def log_around(value, mode, scale, fits):
+    """Return the log density of `draw_around`."""
+
+
+@by_class({Trials: _gain_of_trials, Parabolas: _gain_of_parabolas, Categories: gain_of_categories})
+def gain_of(i, first, second, fits):
+    """Return the log ratio of the likelihoods of item i at the values ``second`` and ``first``."""
+
+
+@by_class({Trials: _base_of_trials, Parabolas: _base_of_parabolas, Categories: base_of_categories})
+def log_base(value, fits):
+    """Return the log density of the base at a value."""
+
+
 @strict_leaf
 def _draw_each(rng, split, members, part, value, first, second, fits):
     mode, scale = value_proposal(members, part, -1, fits)
@@ -150,78 +175,9 @@ def _draw_of_parabolas(rng, split, members, part, value, first, second, fits):
     return value, first, second, 0.0, log_t(first - second, mode, scale)
 
 
-_VALUE = {Trials: _value_of_trials, Parabolas: _value_of_parabolas, Categories: value_of_categories}
-_GAIN = {Trials: _gain_of_trials, Parabolas: _gain_of_parabolas, Categories: gain_of_categories}
-_BASE = {Trials: _base_of_trials, Parabolas: _base_of_parabolas, Categories: base_of_categories}
-_DRAW = {Trials: _draw_each, Parabolas: _draw_of_parabolas, Categories: _draw_each}
-
-
-def value_proposal(members, part, which, fits):
-    """Return the mode and the scale of a value given the ``members`` with ``part`` = which (all, if < 0)."""
-    return _VALUE[type(fits)](members, part, which, fits)
-
-
-def draw_around(rng, mode, scale, fits):
-    """Draw a value from Student's t around the mode of `value_proposal`."""
-    return (draw_t_around if isinstance(fits, Categories) else draw_t)(rng, mode, scale)
-
-
-def log_around(value, mode, scale, fits):
-    """Return the log density of `draw_around`."""
-    return (log_t_around if isinstance(fits, Categories) else log_t)(value, mode, scale)
-
-
-def gain_of(i, first, second, fits):
-    """Return the log ratio of the likelihoods of item i at the values ``second`` and ``first``."""
-    return _GAIN[type(fits)](i, first, second, fits)
-
-
-def log_base(value, fits):
-    """Return the log density of the base at a value."""
-    return _BASE[type(fits)](value, fits)
-
-
+@by_class({Trials: _draw_each, Parabolas: _draw_of_parabolas, Categories: _draw_each})
 def draw_values(rng, split, members, part, value, first, second, fits):
     """Draw the values of two parts, given that of both together (``split``), or that of both given the two.
 
     Return (value, first, second), and the log densities with which a merge and a split draw them.
     """
-    return _DRAW[type(fits)](rng, split, members, part, value, first, second, fits)
-
-
-@overload(value_proposal)
-def _value_proposal(members, part, which, fits):
-    found = _VALUE[fits.instance_class]
-    return lambda members, part, which, fits: found(members, part, which, fits)
-
-
-@overload(draw_around)
-def _draw_around(rng, mode, scale, fits):
-    found = draw_t_around if fits.instance_class is Categories else draw_t
-    return lambda rng, mode, scale, fits: found(rng, mode, scale)
-
-
-@overload(log_around)
-def _log_around(value, mode, scale, fits):
-    found = log_t_around if fits.instance_class is Categories else log_t
-    return lambda value, mode, scale, fits: found(value, mode, scale)
-
-
-@overload(gain_of)
-def _gain_of(i, first, second, fits):
-    found = _GAIN[fits.instance_class]
-    return lambda i, first, second, fits: found(i, first, second, fits)
-
-
-@overload(log_base)
-def _log_base(value, fits):
-    found = _BASE[fits.instance_class]
-    return lambda value, fits: found(value, fits)
-
-
-@overload(draw_values)
-def _draw_values(rng, split, members, part, value, first, second, fits):
-    found = _DRAW[fits.instance_class]
-    return lambda rng, split, members, part, value, first, second, fits: found(
-        rng, split, members, part, value, first, second, fits
-    )
