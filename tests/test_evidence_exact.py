@@ -65,6 +65,21 @@ def test_threads_change_nothing(rng, monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
+def test_values_do_not_depend_on_the_distance_of_arrays_in_memory(rng):
+    """A compiled loop that sums and writes is vectorized only where arrays are far enough apart: it rounds otherwise."""
+    d, k = 6, 3
+    states, n = rows(9, d, rng).astype(float), d * k + d + k
+    for theta in 3 * rng.normal(size=(40, n)):
+        found = set()
+        for gap in range(0, 64, 3):
+            memory, value = np.zeros(200), np.empty(1)
+            thetas, gradient = memory[:n], memory[n + gap : 2 * n + gap]
+            thetas[:] = theta
+            rbm_exact._log_likelihoods(thetas[None], states, np.ones(9), d, k, value, gradient[None])
+            found.add((value.tobytes(), gradient.tobytes()))
+        assert len(found) == 1
+
+
 def test_compiled_is_python(rng, monkeypatch):
     """And blocks of two states give the same as one block."""
     d, k = 4, 3

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from joblib import cpu_count
 
-from ..compiled import leaf
+from ..compiled import copy_to, leaf
 from ..compiled.lanes import MOST, exp_rest, power_bits
 from ..models.rbm import RestrictedBoltzmann
 
@@ -97,7 +97,7 @@ def _log_likelihoods(thetas, x, weights, n_visible, n_hidden, values, gradients)
         np.dot(share.T, x, gradient[: k * d].reshape(k, d))
         for i in range(d):
             value += alpha[i] * sums[i]
-            gradient[k * d + i] = sums[i]
+        copy_to(gradient[k * d : k * d + d], sums)
         # The normaliser.
         for i in range(small):
             bias[i] = beta[i] if is_hidden_small else alpha[i]
