@@ -22,6 +22,8 @@ from bayesmrf import cli
 from bayesmrf.cli.app import app
 from bayesmrf.runs import run
 
+from .memory_checks import compiled_sums  # noqa: F401  # a fixture
+
 DEFAULT_SEED = 1
 
 

@@ -19,6 +19,8 @@ from bayesmrf.compiled import leaf, leaves, strict_leaf
 from bayesmrf.compiled.code_parts import is_part
 from bayesmrf.errors import BayesMRFWarning
 
+from .memory_checks import sums_that_depend_on_memory
+
 TOTAL = "def total(x):\n    s = 0.0\n    for v in x:\n        s += v\n    return s\n"
 POINT = "from typing import NamedTuple\n\nclass Point(NamedTuple):\n    x: float\n    y: float\n"
 
@@ -435,3 +437,41 @@ def test_references_in_a_leaf_are_counted_without_atomic_instructions(decorator,
     assert after.alloc - before.alloc == after.free - before.free > 3000
     assert sys.getrefcount(x) == 2
     assert any("atomicrmw" in code for code in found.inspect_llvm().values()) == atomic
+
+
+# ---- sums that depend on where arrays are
+
+
+def sums_and_writes(a, b, out):
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+        out[k] = b[k]
+    return total
+
+
+def sums_then_writes(a, b, out):
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    for k in range(len(a)):
+        out[k] = b[k]
+    return total
+
+
+@pytest.mark.parametrize("function", [sums_and_writes, sums_then_writes], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("fastmath", [True, False])
+def test_sums_that_depend_on_memory_are_found(function, fastmath, rng):
+    compiled, varies = njit(fastmath=fastmath)(function), False
+    for _ in range(40):
+        memory = rng.normal(size=300)
+        a, b = rng.normal(size=30), memory[:30]
+        near, far = (compiled(a, b, memory[start : start + 30]) for start in (30, 150))
+        varies |= near != far
+    code = "".join(f.library.get_llvm_str() for f in compiled.overloads.values())
+    assert bool(sums_that_depend_on_memory(code)) == varies == (function is sums_and_writes and fastmath)
+
+
+def test_a_leaf_with_such_a_sum_is_refused_while_tests_run(rng):
+    with pytest.raises(AssertionError, match="make it two loops"):
+        leaf(sums_and_writes)(*rng.normal(size=(3, 30)))

@@ -66,7 +66,7 @@ def test_threads_change_nothing(rng, monkeypatch):
 
 
 def test_values_do_not_depend_on_the_distance_of_arrays_in_memory(rng):
-    """A compiled loop that sums and writes is vectorized only where arrays are far enough apart: it rounds otherwise."""
+    """A compiled loop that sums and writes is vectorized only where arrays are far apart, and rounds otherwise."""
     d, k = 6, 3
     states, n = rows(9, d, rng).astype(float), d * k + d + k
     for theta in 3 * rng.normal(size=(40, n)):
