@@ -163,6 +163,9 @@ def test_scores_warn_where_few_draws_count(fitted, rng):
         assert abs(np.std(mean) / error.mean() - 1) < 0.4
     draws[:] = -1.0
     draws[0, :20] = 1.0
+    # Groups with equal draws have the error of one of them; control: independent groups would have it over sqrt(2).
+    both, one = (est._log_predictive_of_rows(rows[:n], labels[:n], "bayes")[2] for n in (2, 1))
+    assert error_of_mean(both) == pytest.approx(error_of_mean(one))
     with pytest.warns(ApproximateScoreWarning, match=r"^the score has a standard error.*average='mean'"):
         est.score(rows, labels)
     with pytest.warns(ApproximateScoreWarning, match="^the log density of 2 of 2 rows has a standard error"):

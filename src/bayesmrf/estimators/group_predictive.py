@@ -27,8 +27,9 @@ class GroupPredictive(Mixture, DensityMixin):
     def score(self, X: Any, groups: Any, sample_weight: Any = None, average: str = "bayes") -> float:
         """Compute the mean log predictive density of an observation in the network of its group, in nats.
 
-        It can be compared with the score of one network for all rows, such as that of `bayesmrf.SpikeSlabMRF`. See
-        there how log Z is computed and when the score is approximate; ``log_z_error_`` is a mean over all groups.
+        It can be compared with the score of one network for all rows, such as that of `bayesmrf.SpikeSlabMRF`. Log Z is
+        computed, and an `ApproximateScoreWarning` given, as by `Predictive.score`: ``score_kind_`` says whether log Z
+        is exact in all groups, and ``log_z_error_`` is its mean standard error over the draws of all groups.
 
         Parameters
         ----------
