@@ -11,7 +11,7 @@ import pytest
 
 from bayesmrf import Cauchy, CompareMRF, SpikeSlab, families, graphs, load, methods, plots, write_report
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning, LevelsWarning, OptionError
-from bayesmrf.estimators.compare import read_groups
+from bayesmrf.estimators.group_labels import read_groups
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.priors import LogisticBeta

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import prod
@@ -17,18 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, results
 from ..base import SAMPLE
 from ..data.dependent_rows import remark_on_rows
-from ..data.frames import check_index, column_in_pandas, record_columns
-from ..data.levels import warn_of_codes, warn_of_texts
-from ..data.missing import is_missing, stripped, unmasked
-from ..data.states import States, check_states, levels_of
+from ..data.frames import record_columns
+from ..data.states import States, check_states
 from ..differences import bias_table, difference_table, exist_in_groups
-from ..errors import DataError, OptionError, argument, data_row, in_python, in_words
+from ..errors import DataError, OptionError
 from ..families import AUTO, families_of
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood
 from ..methods import COMPARISONS
-from ..names import shown
 from ..options import check_params
 from ..posterior.edges.differences import Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_particles import GroupParticles
@@ -48,8 +44,9 @@ from .base import (
 from .chosen_model import ChosenModel
 from .edge_prior import default_prior, warn_of_taper
 from .engines import read_sample
+from .group_labels import check_group, levels_in, read_groups
+from .group_predictive import GroupPredictive
 from .mode_check import check_modes
-from .network import Network
 from .parameter_posterior import central, of_draws
 from .rarely_observed import names_of, rarely_observed
 
@@ -58,15 +55,13 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-FEWEST_ROWS = 10  # of a group
 _SCANS, _MANY_STATES = 2, 2**16  # of a step; states from which it is one
 _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
 _FEWER = 0.4  # four particles for each observation of a group
-_X, _GROUPS = argument("X"), argument("groups")
 
 
 @dataclass(eq=False, repr=False)
-class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator):
+class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEstimator):
     r"""Posterior of the differences between the networks of two or more groups of people.
 
     The weight of edge uv in group g is
@@ -228,7 +223,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
         check_params(self)
         self._choose_model(X, sample_weight)
         states = check_states(X, sample_weight, missing=True, n_states=self.object("model").n_states, ordinal=True)
-        self._coding = states.coding
+        self._names, self._coding, self._log_z = states.names, states.coding, {}
         if len(states.names) < 2:
             raise DataError("X must have at least two columns, got 1 feature(s).")
         record_columns(self, X, len(states.names))
@@ -249,7 +244,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             for i in rows
         ]
         for label, part in zip(self.groups_, parts, strict=True):
-            _check_group(label, part, _levels_in(states))
+            check_group(label, part, levels_in(states))
         self._unsure = names_of(states, sorted({i for part in parts for i in rarely_observed(part, self._graph)}))
         samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
@@ -411,77 +406,3 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, Network, BaseEstimator)
             each |= {str(d): labels for d, labels in zip(rest, places, strict=True)}
             found.append(pd.DataFrame(each).assign(group=name))
         return pd.concat(found).set_index(["group", *rest])
-
-
-def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of the groups, sorted (categories in their order), and the number of each row's group.
-
-    Raises
-    ------
-    DataError
-        If there is not one label for each row, or there are fewer than two different ones; for labels that are missing
-        (also blank texts, "NA" and the like), or that look the same, such as 1 and "1".
-    """
-    import pandas as pd
-
-    check_index("groups", groups, X)
-    given = groups
-    if not isinstance(groups, pd.Series | pd.Categorical | pd.CategoricalIndex):
-        groups = column_in_pandas(groups) if hasattr(groups, "to_numpy") else unmasked(groups)
-    if np.ndim(groups) != 1 or len(groups) != n:
-        raise DataError(option="groups", got=given, expected=f"{n:,} labels, one for each row of the data")
-    column = pd.Series(groups).reset_index(drop=True)
-    if not isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.map(stripped)
-    lacking = np.flatnonzero(is_missing(column.to_numpy(dtype=object)))
-    if len(lacking):
-        raise DataError(f"{_GROUPS} must not have missing labels, but {len(lacking):,} row(s) have none, the first of "
-                        f"them {data_row(lacking[0])}; drop these rows.")  # fmt: skip
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        labels = list(column.cat.remove_unused_categories().cat.categories)
-    else:
-        try:
-            labels = list(column.unique())
-        except TypeError:  # lists, for example
-            raise DataError(option="groups", got=column[0], expected="texts, numbers or categories") from None
-        with suppress(TypeError):  # of different types: in the order of the rows
-            labels = sorted(labels)
-    labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
-    known: dict[str, Any] = {}
-    for label in labels:
-        other = known.setdefault(str(label).strip(), label)
-        if other is not label:
-            raise DataError(f"{_GROUPS} must have labels that differ as texts, got {in_words(other)} and "
-                            f"{in_words(label)}; make them one label, or rename one of them.")  # fmt: skip
-    if len(labels) < 2:
-        raise DataError(f"{_GROUPS} must have at least two different labels, but all are {labels[0]!r}.")
-    warn_of_texts(_GROUPS, labels)
-    warn_of_codes(_GROUPS, column)
-    code = column.map({label: g for g, label in enumerate(labels)}).to_numpy().astype(np.int64)
-    return np.array(labels, dtype=object), code
-
-
-def _levels_in(states: States) -> list[set[int]]:
-    """Return the states of each column that occur."""
-    seen = states.values if states.weights is None else states.values[states.weights > 0]
-    return [{*range(size)} & {*column.tolist()} for column, size in zip(seen.T, states.sizes, strict=True)]
-
-
-def _check_group(label: Any, states: States, anywhere: list[set[int]]) -> None:
-    """Refuse groups with few rows, and groups in which a level of a column never occurs; ``anywhere`` occur in any."""
-    name = shown(str(label))
-    if states.n_samples < FEWEST_ROWS:
-        raise DataError(f"{_GROUPS} must give groups of at least {FEWEST_ROWS} rows each, but '{name}' has "
-                        f"{states.n_samples:g}; merge or leave out small groups.")  # fmt: skip
-    for i, (node, used, size) in enumerate(zip(states.names, _levels_in(states), states.sizes, strict=True)):
-        if len(used) < size:
-            if len(used) > 1 and (nowhere := {*range(size)} - anywhere[i]):  # as after a merge
-                level = levels_of(states.coding, i)[min(nowhere)]
-                more = in_python(", remove unused categories, or use model=families.Ordinal(unused='merge')")
-                raise DataError(f"{_X}: column '{shown(node)}' never has the level {level}, so that the groups cannot "
-                                f"be compared there; recode its levels without a gap{more}.")  # fmt: skip
-            level = levels_of(states.coding, i)[min({*range(size)} - used)]
-            # Of a single level nothing is left to compare after a merge.
-            remedy = "merge it with another level" if len(used) > 1 else "leave out the column or the group"
-            raise DataError(f"{_X}: column '{shown(node)}' never has the level {level} in group '{name}', so that the "
-                            f"groups cannot be compared there; {remedy}.")  # fmt: skip

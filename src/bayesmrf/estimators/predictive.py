@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,90 +24,42 @@ from .normaliser import LARGEST_ERROR, Normaliser, is_within_reach, normaliser, 
 _DRAWS = 100  # over which predictions are averaged, as in Chen and Welling (2012)
 _ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where elimination does not reach
 _ROWS = 2**24  # entries of the features of a block of rows
-_LARGEST_ERROR_OF_A_ROW = 0.25  # nats
+LARGEST_ERROR_OF_A_ROW = 0.25  # nats
 _DENSITIES = 2**22  # of the rows of a block under all draws
 
 
-class Predictive(Network, DensityMixin):
-    r"""Predictions by a fitted field, or by the mixture of fields over the draws of a posterior.
-
-    .. math:: \log p(x) = \log \frac1K \sum_{k=1}^K \exp(\theta_k \cdot s(x) - \log Z(\theta_k)),
-
-    where :math:`\theta_k` are 100 draws, evenly spaced over all that were kept (all of them where there are fewer).
-    """
+class Mixture(Network):
+    """The mixture of fields over the draws of a posterior: of a network, or of that of one ``group`` of several."""
 
     random_state: Any
     _names: tuple[str, ...]
     _coding: Any
-    _log_z: dict[str, tuple[np.ndarray, list[Normaliser]]]
-
-    def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:
-        """Compute the mean log predictive density of an observation, in nats.
-
-        It is exact where elimination takes a second at most for each draw. Elsewhere log Z of a draw is an estimate by
-        annealed importance sampling, with the mean standard error ``log_z_error_``. Where that is above 0.1 nats, or
-        the standard error of the average over 100 draws is, an `ApproximateScoreWarning` says so. ``score_kind_`` says
-        how log Z is computed. The pseudo-likelihood, another quantity, is `bayesmrf.metrics.log_pseudo_likelihood`.
-
-        Parameters
-        ----------
-        X : (n_samples, n_nodes) array or DataFrame
-        y : None
-            Ignored.
-        sample_weight : (n_samples,) array, optional
-            Counts of rows, integers >= 0; a Series with the index of ``X``.
-        average : {"bayes", "mean"}
-            The log of the mean density over 100 draws, or the log density at ``theta_`` (without the edges whose
-            inclusion is 0.5 or less). They are the same for `MaximumLikelihoodMRF`, which has no draws.
-        """
-        states = self._new(X, sample_weight)
-        weights = np.ones(len(states.values)) if states.weights is None else states.weights
-        weights = weights / weights.sum()
-        each, _, of_mean = self._log_predictive(states.values, average, weights)
-        warn_if_few("the score", of_mean, LARGEST_ERROR)
-        return float(each @ weights)
-
-    def score_samples(self, X: Any, average: str = "bayes") -> np.ndarray:
-        """Compute the log predictive density of each row of X, in nats, (n_samples,); see `score`.
-
-        An `ApproximateScoreWarning` says how many rows have a standard error above 0.25 nats, as few of the 100 draws
-        give them most of their density.
-        """
-        each, error, _ = self._log_predictive(self._new(X).values, average)
-        warn_if_few("the log density of {} of {} rows", error, _LARGEST_ERROR_OF_A_ROW)
-        return each
+    _log_z: dict[tuple[str, int | None], tuple[np.ndarray, list[Normaliser]]]
 
     @property
     def score_kind_(self) -> str:
         """What `score` is: a log likelihood or log predictive, with log Z exact or by annealed importance sampling."""
         check_is_fitted(self)
         what = "log predictive" if "posterior_" in vars(self) else "log likelihood"
-        exact = all(is_within_reach(model) for model, _ in self._fields("bayes"))
+        exact = all(is_within_reach(model) for group in self._groups() for model, _ in self._fields("bayes", group))
         return what if exact else f"{what}, log Z by annealed importance sampling"
 
     @property
     def log_z_error_(self) -> float:
         """Mean standard error of log Z over the draws behind `score`; 0 where it is exact."""
         check_is_fitted(self)
-        return float(np.mean([found.error for found in self._normalisers("bayes")]))
+        return float(np.mean([z.error for group in self._groups() for z in self._normalisers("bayes", group)]))
 
-    def sample(self, n_samples: int = 1, random_state: Any = None, average: str = "bayes") -> np.ndarray:
-        """Draw states from the mixture ("bayes") or from the one model ("mean"), in the coding of the data fitted.
+    def _groups(self) -> Sequence[int | None]:
+        """Return the groups that have a network each; None stands for the only network."""
+        return (None,)
 
-        They are exact where elimination is cheap, else by parallel tempering, which visits all modes of a model.
-
-        Parameters
-        ----------
-        n_samples : int
-        random_state : int, Generator, RandomState or None
-            None draws from the estimator's own ``random_state``.
-        average : {"bayes", "mean"}
-            As in `score`.
-        """
+    def _sample(self, n_samples: int, random_state: Any, average: str, group: int | None = None) -> np.ndarray:
+        """Draw states from the mixture, in the coding of the data fitted; see `Predictive.sample`."""
         check_is_fitted(self)
         check({"n_samples": n_samples, "random_state": random_state}, "draw")
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
-        thetas = self._components(average)
+        thetas = self._components(average, group)
         states = np.empty((n_samples, len(self._names)), dtype=np.int8)
         which, tempered, renewed = rng.integers(len(thetas), size=n_samples), Tempered(), 1.0
         for k in np.unique(which):
@@ -127,15 +79,17 @@ class Predictive(Network, DensityMixin):
         levels = None if isinstance(self._coding, str) else self._coding
         return check_states(X, sample_weight, self._names, levels=levels, unused=unused)
 
-    def _components(self, average: str) -> np.ndarray:
+    def _components(self, average: str, group: int | None = None) -> np.ndarray:
         """Return the parameters of the fields that are averaged, (n_components, n_features)."""
         check({"average": average})
         posterior = vars(self).get("posterior_")
         if average == "bayes" and posterior is not None:
             draws = np.asarray(posterior["posterior"].dataset["theta"])
+            draws = draws if group is None else draws[:, :, group]
             draws = draws.reshape(-1, draws.shape[2])
             return draws[np.unique(np.linspace(0, len(draws) - 1, _DRAWS).astype(int))]
-        theta, inclusion = self.theta_.copy(), vars(self).get("inclusion_")
+        theta = self.theta_.copy() if group is None else self.theta_[group].copy()
+        inclusion = vars(self).get("inclusion_")
         if inclusion is not None:
             u, v = self.edges_.T
             of_edges = theta[: len(theta) - self._n_node_parameters].reshape(len(u), -1)
@@ -157,22 +111,22 @@ class Predictive(Network, DensityMixin):
         graph = Graph(self._graph.n_nodes, self.edges_[there], self._graph.names)
         return self._model(graph), np.concatenate([of_edges[there].ravel(), theta[own:]])
 
-    def _fields(self, average: str) -> list[tuple[Any, np.ndarray]]:
-        return [self._present(theta) for theta in self._components(average)]
+    def _fields(self, average: str, group: int | None = None) -> list[tuple[Any, np.ndarray]]:
+        return [self._present(theta) for theta in self._components(average, group)]
 
-    def _normalisers(self, average: str) -> list[Normaliser]:
+    def _normalisers(self, average: str, group: int | None = None) -> list[Normaliser]:
         """Compute log Z of each component, once while the draws (or theta) are the same."""
-        thetas = self._components(average)
-        known, found = self._log_z.get(average, (np.empty(0), []))
+        thetas = self._components(average, group)
+        known, found = self._log_z.get((average, group), (np.empty(0), []))
         if not np.array_equal(known, thetas):
             fields = [self._present(theta) for theta in thetas]
             annealing = _ANNEALING if len(fields) > 1 else ()
             found = [normaliser(model, theta, *annealing) for model, theta in fields]
-            self._log_z[average] = thetas, found
+            self._log_z[average, group] = thetas, found
         return found
 
     def _log_predictive(
-        self, values: np.ndarray, average: str, weights: np.ndarray | None = None
+        self, values: np.ndarray, average: str, weights: np.ndarray | None = None, group: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r"""Compute the log density of each row under the mixture.
 
@@ -181,11 +135,10 @@ class Predictive(Network, DensityMixin):
         each, error : (n_samples,) arrays
             The logs, and their standard errors. With :math:`w_k` the share of draw k in the density, that of a row is
             :math:`\sqrt{\sum_k (w_k - 1/K)^2}`.
-        of_mean : (1,) array
-            The standard error of the mean of the logs over rows of these weights (of equal ones if None).
+        away : (n_draws,) array
+            Mean of :math:`w_k - 1/K` over rows of these weights (of equal ones if None); see `error_of_mean`.
         """
-        fields, found = self._fields(average), self._normalisers(average)
-        warn_if_rough(float(np.mean([z.error for z in found])), next((z.status for z in found if z.status), ""))
+        fields, found = self._fields(average, group), self._normalisers(average, group)
         n, n_draws = len(values), len(fields)
         weights = np.full(n, 1 / n) if weights is None else weights
         each, error, share = np.empty(n), np.empty(n), np.zeros(n_draws)
@@ -198,7 +151,79 @@ class Predictive(Network, DensityMixin):
             of_draws = np.exp(logs - each[rows])
             error[rows] = np.sqrt(((of_draws - 1 / n_draws) ** 2).sum(axis=0))
             share += of_draws @ weights[rows]
-        return each - np.log(n_draws), error, np.sqrt(((share - 1 / n_draws) ** 2).sum(keepdims=True))
+        return each - np.log(n_draws), error, share - 1 / n_draws
+
+    def _warn_of_log_z(self, average: str, groups: Iterable[int | None] = (None,)) -> None:
+        found = [z for group in groups for z in self._normalisers(average, group)]
+        warn_if_rough(float(np.mean([z.error for z in found])), next((z.status for z in found if z.status), ""))
+
+
+class Predictive(Mixture, DensityMixin):
+    r"""Predictions by a fitted field, or by the mixture of fields over the draws of a posterior.
+
+    .. math:: \log p(x) = \log \frac1K \sum_{k=1}^K \exp(\theta_k \cdot s(x) - \log Z(\theta_k)),
+
+    where :math:`\theta_k` are 100 draws, evenly spaced over all that were kept (all of them where there are fewer).
+    """
+
+    def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:
+        """Compute the mean log predictive density of an observation, in nats.
+
+        It is exact where elimination takes a second at most for each draw. Elsewhere log Z of a draw is an estimate by
+        annealed importance sampling, with the mean standard error ``log_z_error_``. Where that is above 0.1 nats, or
+        the standard error of the average over 100 draws is, an `ApproximateScoreWarning` says so. ``score_kind_`` says
+        how log Z is computed. The pseudo-likelihood, another quantity, is `bayesmrf.metrics.log_pseudo_likelihood`.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+        y : None
+            Ignored.
+        sample_weight : (n_samples,) array, optional
+            Counts of rows, integers >= 0; a Series with the index of ``X``.
+        average : {"bayes", "mean"}
+            The log of the mean density over 100 draws, or the log density at ``theta_`` (without the edges whose
+            inclusion is 0.5 or less). They are the same for `MaximumLikelihoodMRF`, which has no draws.
+        """
+        states = self._new(X, sample_weight)
+        self._warn_of_log_z(average)
+        weights = np.ones(len(states.values)) if states.weights is None else states.weights
+        weights = weights / weights.sum()
+        each, _, away = self._log_predictive(states.values, average, weights)
+        warn_if_few("the score", error_of_mean(away), LARGEST_ERROR)
+        return float(each @ weights)
+
+    def score_samples(self, X: Any, average: str = "bayes") -> np.ndarray:
+        """Compute the log predictive density of each row of X, in nats, (n_samples,); see `score`.
+
+        An `ApproximateScoreWarning` says how many rows have a standard error above 0.25 nats, as few of the 100 draws
+        give them most of their density.
+        """
+        states = self._new(X)
+        self._warn_of_log_z(average)
+        each, error, _ = self._log_predictive(states.values, average)
+        warn_if_few("the log density of {} of {} rows", error, LARGEST_ERROR_OF_A_ROW)
+        return each
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, average: str = "bayes") -> np.ndarray:
+        """Draw states from the mixture ("bayes") or from the one model ("mean"), in the coding of the data fitted.
+
+        They are exact where elimination is cheap, else by parallel tempering, which visits all modes of a model.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, Generator, RandomState or None
+            None draws from the estimator's own ``random_state``.
+        average : {"bayes", "mean"}
+            As in `score`.
+        """
+        return self._sample(n_samples, random_state, average)
+
+
+def error_of_mean(away: np.ndarray) -> np.ndarray:
+    """Compute the standard error of a mean of log densities, (1,), from how far shares of draws are from equal ones."""
+    return np.sqrt((away**2).sum(keepdims=True))
 
 
 def _log_potential(model: Any, theta: np.ndarray, states: np.ndarray) -> np.ndarray:

@@ -95,7 +95,7 @@ class Tempered(Stateless):
                 f"parallel tempering: the weights of the model's modes may be wrong; an engine Tempered with a larger "
                 f"{argument('n_sweeps')} makes more rounds",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

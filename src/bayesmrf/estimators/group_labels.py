@@ -1,0 +1,142 @@
+"""Labels of groups of people: which there are, and the group of each row."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.frames import check_index, column_in_pandas
+from ..data.levels import warn_of_codes, warn_of_texts
+from ..data.missing import is_missing, stripped, unmasked
+from ..data.states import States, levels_of
+from ..errors import DataError, OptionError, argument, data_row, in_python, in_words
+from ..names import listed, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST_ROWS = 10  # of a group
+_X, _GROUPS = argument("X"), argument("groups")
+
+
+def read_groups(groups: Any, X: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of the groups, sorted (categories in their order), and the number of each row's group.
+
+    Raises
+    ------
+    DataError
+        If there is not one label for each row, or there are fewer than two different ones; for labels that are missing
+        (also blank texts, "NA" and the like), or that look the same, such as 1 and "1".
+    """
+    import pandas as pd
+
+    column = _labels_of_rows(groups, X, n)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        labels = list(column.cat.remove_unused_categories().cat.categories)
+    else:
+        column = column.map(stripped)
+        labels = list(column.unique())
+        with suppress(TypeError):  # of different types: in the order of the rows
+            labels = sorted(labels)
+    labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    known: dict[str, Any] = {}
+    for label in labels:
+        other = known.setdefault(str(label).strip(), label)
+        if other is not label:
+            raise DataError(f"{_GROUPS} must have labels that differ as texts, got {in_words(other)} and "
+                            f"{in_words(label)}; make them one label, or rename one of them.")  # fmt: skip
+    if len(labels) < 2:
+        raise DataError(f"{_GROUPS} must have at least two different labels, but all are {labels[0]!r}.")
+    warn_of_texts(_GROUPS, labels)
+    warn_of_codes(_GROUPS, column)
+    code = column.map({label: g for g, label in enumerate(labels)}).to_numpy().astype(np.int64)
+    return np.array(labels, dtype=object), code
+
+
+def codes_of(groups: Any, X: Any, n: int, labels: np.ndarray) -> np.ndarray:
+    """Return the number of the group of each of ``n`` new rows, by the labels of the fitted groups.
+
+    Raises
+    ------
+    DataError
+        If there is not one label for each row; for labels that are missing, or not those of a fitted group.
+    """
+    number, column = _numbers(labels), _labels_of_rows(groups, X, n)
+    codes = np.array([number.get(stripped(label), -1) for label in column])
+    if (codes < 0).any():
+        row = int(np.argmin(codes))
+        raise DataError(f"{_GROUPS} must be labels of the fitted groups ({_listed(labels)}), got "
+                        f"{in_words(column[row])} in {data_row(row)}; leave out rows of other groups.")  # fmt: skip
+    return codes
+
+
+def code_of(group: Any, labels: np.ndarray) -> int:
+    """Return the number of a fitted group by its label.
+
+    Raises
+    ------
+    OptionError
+    """
+    try:
+        return _numbers(labels)[stripped(group)]
+    except (KeyError, TypeError):  # a list, for example
+        expected = f"the label of a fitted group ({_listed(labels)})"
+        raise OptionError(option="group", got=group, expected=expected) from None
+
+
+def _numbers(labels: np.ndarray) -> dict[Any, int]:
+    return {stripped(label): g for g, label in enumerate(labels)}
+
+
+def _listed(labels: np.ndarray) -> str:
+    return listed([in_words(label) for label in labels])
+
+
+def _labels_of_rows(groups: Any, X: Any, n: int) -> pd.Series:
+    """Return the labels of the groups of ``n`` rows as they were given; refuse rows without one."""
+    import pandas as pd
+
+    check_index("groups", groups, X)
+    given = groups
+    if not isinstance(groups, pd.Series | pd.Categorical | pd.CategoricalIndex):
+        groups = column_in_pandas(groups) if hasattr(groups, "to_numpy") else unmasked(groups)
+    if np.ndim(groups) != 1 or len(groups) != n:
+        raise DataError(option="groups", got=given, expected=f"{n:,} labels, one for each row of the data")
+    column = pd.Series(groups).reset_index(drop=True)
+    lacking = np.flatnonzero(is_missing(column.to_numpy(dtype=object)))
+    if len(lacking):
+        raise DataError(f"{_GROUPS} must not have missing labels, but {len(lacking):,} row(s) have none, the first of "
+                        f"them {data_row(lacking[0])}; drop these rows.")  # fmt: skip
+    try:
+        column.unique()
+    except TypeError:  # lists, for example
+        raise DataError(option="groups", got=column[0], expected="texts, numbers or categories") from None
+    return column
+
+
+def levels_in(states: States) -> list[set[int]]:
+    """Return the states of each column that occur."""
+    seen = states.values if states.weights is None else states.values[states.weights > 0]
+    return [{*range(size)} & {*column.tolist()} for column, size in zip(seen.T, states.sizes, strict=True)]
+
+
+def check_group(label: Any, states: States, anywhere: list[set[int]]) -> None:
+    """Refuse groups with few rows, and groups in which a level of a column never occurs; ``anywhere`` occur in any."""
+    name = shown(str(label))
+    if states.n_samples < FEWEST_ROWS:
+        raise DataError(f"{_GROUPS} must give groups of at least {FEWEST_ROWS} rows each, but '{name}' has "
+                        f"{states.n_samples:g}; merge or leave out small groups.")  # fmt: skip
+    for i, (node, used, size) in enumerate(zip(states.names, levels_in(states), states.sizes, strict=True)):
+        if len(used) < size:
+            if len(used) > 1 and (nowhere := {*range(size)} - anywhere[i]):  # as after a merge
+                level = levels_of(states.coding, i)[min(nowhere)]
+                more = in_python(", remove unused categories, or use model=families.Ordinal(unused='merge')")
+                raise DataError(f"{_X}: column '{shown(node)}' never has the level {level}, so that the groups cannot "
+                                f"be compared there; recode its levels without a gap{more}.")  # fmt: skip
+            level = levels_of(states.coding, i)[min({*range(size)} - used)]
+            # Of a single level nothing is left to compare after a merge.
+            remedy = "merge it with another level" if len(used) > 1 else "leave out the column or the group"
+            raise DataError(f"{_X}: column '{shown(node)}' never has the level {level} in group '{name}', so that the "
+                            f"groups cannot be compared there; {remedy}.")  # fmt: skip
