@@ -126,7 +126,9 @@ def test_rows_are_prepared_once_and_sums_are_those_of_the_rows(name, rng, monkey
 def test_parameters_of_which_features_depend_on_sums(rng):
     """The evidence under a linear map, by quadrature: a baseline and the difference of two edges, and tied fields."""
     matrix = [[1, 0.5, 0], [1, -0.5, 0], [0, 0, 1], [0, 0, 1], [0, 0, -1]]
-    target = target_of(Boltzmann(graphs.path(3)), rows(40, 3, rng), linear=LinearMap.of(matrix, "abc"))
+    states = rows(40, 3, rng)
+    states[:30, 0], states[:30, 2] = states[:30, 1], 1 - states[:30, 1]  # the two edges differ, whatever the seed
+    target = target_of(Boltzmann(graphs.path(3)), states, linear=LinearMap.of(matrix, "abc"))
     thetas = rng.normal(size=(5, 3))
     values, gradients = target.log_likelihoods(thetas)
     np.testing.assert_allclose(values, oracle.log_likelihoods(target, thetas), rtol=1e-12)
@@ -134,12 +136,11 @@ def test_parameters_of_which_features_depend_on_sums(rng):
         one = Target.log_likelihood(target, theta)
         assert one[0] == pytest.approx(value)
         np.testing.assert_allclose(one[1], gradient, atol=1e-9)
-    found = Laplace()(target, rng)
-    assert (
-        abs(found.parts["importance_sampling"] - oracle.log_evidence(target, rng)) < 6 * found.parts["importance_error"]
-    )
+    found = Laplace()(target, rng).parts
+    error = 6 * found["importance_error"]
+    assert abs(found["importance_sampling"] - oracle.log_evidence(target, rng)) < error
     other = replace(target, linear=LinearMap.of(np.abs(matrix), "abc"))
-    assert abs(oracle.log_evidence(other, rng) - found.log_evidence) > 0.1  # control: another map
+    assert abs(found["importance_sampling"] - oracle.log_evidence(other, rng)) > error  # control: another map
     with pytest.raises(OptionError, match="features depend on sums of them"):
         Conjugate()(target_of(Agreement(graphs.path(3)), rows(9, 3, rng), linear=LinearMap.of([[1], [2]], "a")), rng)
 
