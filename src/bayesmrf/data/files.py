@@ -52,9 +52,14 @@ _REFUSED = {
     **dict.fromkeys((b'{"', b'[{"'), "a JSON file"),
     b"\x80": "a pickle or another binary file",
 }
-_SHEETS = {"xl/workbook.bin": "a binary Excel workbook", "mimetype": "an OpenDocument file"}  # by a file in the archive
-_SHEETS |= {"Index/Document.iwa": "a Numbers document", "Index.zip": "a Numbers document"}
-_SHEETS |= {"[Content_Types].xml": "a document of Office"}
+# By a file in the archive that they are.
+_SHEETS = {
+    "xl/workbook.bin": "a binary Excel workbook",
+    "[Content_Types].xml": "a document of Office",
+    "mimetype": "an OpenDocument file",
+    "Index/Document.iwa": "a Numbers document",
+    "Index.zip": "a Numbers document",
+}
 _CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\v\f\r\x1b"))  # hardly in text; NUL is in UTF-16
 _ENCODINGS = {
     codecs.BOM_UTF8: "utf-8-sig",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 WORKBOOK = "xl/workbook.xml"  # in the archive that an Excel workbook is
 _MOST = 2**29  # bytes of an unpacked workbook
-_EXACT = 2**53  # up to which whole floats are written as integers
+_EXACT = 2**53  # up to which floats without a fraction are written as integers
 _FORMULA = re.compile(rb"<f[ >/]")
 
 
@@ -66,7 +66,7 @@ def text_of(name: str, data: bytes) -> str | None:
 
 
 def _cell(value: Any) -> str:
-    """Return a value as text; whole numbers without a decimal point."""
+    """Return a value as text, an integer without a decimal point."""
     if value is None or value != value:
         return ""
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
@@ -135,7 +135,7 @@ def _excel(data: bytes) -> list[Sequence[Any]]:
         merged = sorted(sheet.merged_cells.ranges, key=lambda r: (r.min_row, r.min_col))[0]
         raise DataError(f"cells {merged.coord} are merged, so that all but one are empty; split them, and leave "
                         "one line of names with a row for each observation below")  # fmt: skip
-    rows = [row for row in sheet.iter_rows(values_only=True)]
+    rows = list(sheet.iter_rows(values_only=True))
     there = [k for k, row in enumerate(rows) if any(v is not None for v in row)]
     rows = rows[there[0] : there[-1] + 1]
     width = max(k for row in rows for k, v in enumerate(row, start=1) if v is not None)

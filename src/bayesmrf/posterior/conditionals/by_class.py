@@ -13,7 +13,7 @@ def by_class(leaves: Mapping[type, Any], field: str = "", place: int = -1, passe
     """Let a function be the leaf for the class of one of its arguments, a NamedTuple.
 
     The decorated function states arguments and result alone. It must be in a file whose namespace has all ``leaves``,
-    by which machine code on disk is known to be outdated (`bayesmrf.code_digest`).
+    by which machine code on disk is known to be outdated (`bayesmrf.compiled.code_digest`).
 
     Parameters
     ----------
