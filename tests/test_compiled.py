@@ -17,6 +17,7 @@ from numba.core.runtime import rtsys
 import bayesmrf
 from bayesmrf.compiled import leaf, leaves, strict_leaf
 from bayesmrf.compiled.code_parts import is_part
+from bayesmrf.compiled.generators import GENERATOR
 from bayesmrf.errors import BayesMRFWarning
 
 from .memory_checks import sums_that_depend_on_memory
@@ -475,3 +476,35 @@ def test_sums_that_depend_on_memory_are_found(function, fastmath, rng):
 def test_a_leaf_with_such_a_sum_is_refused_while_tests_run(rng):
     with pytest.raises(AssertionError, match="make it two loops"):
         leaf(sums_and_writes)(*rng.normal(size=(3, 30)))
+
+
+# ---- generators
+
+
+def variates(rng):
+    return rng.random(), rng.standard_normal(), rng.standard_gamma(2.5), rng.beta(0.5, 2.0), rng.integers(0, 10)
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64])
+def test_a_leaf_draws_what_numpy_draws_and_lets_go_of_the_generator(bits):
+    inner = leaf(variates)
+
+    def outer(rng):
+        return inner(rng)
+
+    draw, ours, numpys = leaf(outer), np.random.Generator(bits(1)), np.random.Generator(bits(1))
+    kept = ours, ours.bit_generator, ours.bit_generator.capsule
+    counts = [sys.getrefcount(o) for o in kept]
+    for _ in range(100):
+        np.testing.assert_allclose(draw(ours), variates(numpys), rtol=1e-12)  # fastmath rounds sums in another way
+    assert [sys.getrefcount(o) for o in kept] == counts
+    assert ours.random() == numpys.random()
+    assert draw.signatures == [(GENERATOR,)]
+
+
+def test_a_generator_that_a_leaf_does_not_know_is_numbas():
+    class Derived(np.random.Generator):
+        pass
+
+    ours, numpys = Derived(np.random.PCG64(1)), np.random.default_rng(1)
+    assert leaf(variates)(ours) == pytest.approx(variates(numpys))

@@ -25,7 +25,9 @@ from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
+from numpy.random import Generator
 
+from .generators import GENERATOR
 from .reference_counts import inline_counts
 
 _ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of global variables of functions begin
@@ -140,6 +142,10 @@ class LeafDispatcher(CPUDispatcher):
             finally:
                 LeafDispatcher._depth -= 1
         return found
+
+    def typeof_pyval(self, val: Any) -> Any:
+        """Return the type of an argument that numba's own table does not have."""
+        return GENERATOR if type(val) is Generator else super().typeof_pyval(val)
 
     def add_overload(self, cres: Any) -> None:
         """Keep compiled code; parts are not among what Python calls."""
