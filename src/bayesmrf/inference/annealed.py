@@ -14,7 +14,6 @@ E[w h(x)] = Z / Z_0 E_theta[h(x)] for any h. Hidden units of a restricted Boltzm
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import pairwise as consecutive
 from typing import Any
 
 import numpy as np
@@ -22,16 +21,17 @@ from scipy.special import logit, logsumexp
 
 from ..base import Model
 from ..blas import one_thread
-from ..compiled import leaf
+from ..compiled import leaf, strict_leaf
 from ..errors import DataError, OptionError
 from ..models.categorical import NEVER, Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..models.rbm import RBMWeights, RestrictedBoltzmann
 from ..options import check
 from ..rules import integer
-from ..samplers.gibbs import start, sweep, to_states
+from ..samplers.categorical_gibbs import categorical_sweep
+from ..samplers.gibbs import pairwise_sweep, start, to_states
 from ..samplers.rbm_gibbs import draw_units, generators
-from ..samplers.tempered import add_potentials, between
+from ..samplers.tempered import add_potentials
 
 _MARGIN = 0.01  # margins of the independent units are kept this far from 0 and 1
 _FEW = 10.0  # effective chains below which the estimate and its error are unreliable
@@ -176,11 +176,8 @@ class _FieldPath:
         n_states = None if isinstance(form, Pairwise) else self.n_states
         chains = start(n_chains, len(base), rng, states, n_states)
         log_weights = np.zeros((len(chains.states), chains.states.shape[2]))
-        for a, b in consecutive(ladder):
-            change = form._replace(coupling=(b - a) * form.coupling, field=(b - a) * (form.field - base))
-            add_potentials(change, chains.states, log_weights)
-            if b != ladder[-1]:
-                sweep(between(form, base, b), chains, 1)
+        rung, change = (form._replace(coupling=form.coupling.copy(), field=form.field.copy()) for _ in range(2))
+        _anneal_field(form, base, ladder, chains.states, chains.lanes, rung, change, log_weights)
         log_weights = log_weights.ravel()[:n_chains] + (ladder[-1] - ladder[0]) * form.offset
         return log_weights, to_states(chains, n_chains, n_states)
 
@@ -279,3 +276,30 @@ def _anneal_rbm(weights, base, ladder, x, lanes, log_weights):
                 for d in range(n_visible):
                     input_x[c, d] = b * (tilt[d] + input_x[c, d])
             draw_units(input_x, base.visible, lanes, x)
+
+
+@strict_leaf
+def _between(base, full, b, step, at, change):
+    """Set the parameters of a rung, base + b (full - base), and of a step from it, step (full - base)."""
+    h, v, new, gain = base.ravel(), full.ravel(), at.ravel(), change.ravel()  # views: all are contiguous
+    for i in range(len(h)):
+        new[i], gain[i] = h[i] + b * (v[i] - h[i]), step * (v[i] - h[i])
+
+
+@leaf
+def _anneal_field(form, base, ladder, states, lanes, rung, change, log_weights):
+    """Move blocks of chains along the ladder, up or down, and sum their log weights.
+
+    ``rung`` and ``change`` are overwritten: the model of a rung, and what a step adds to its log density.
+    """
+    none = np.zeros_like(form.coupling)
+    for t in range(1, len(ladder)):
+        a, b = ladder[t - 1], ladder[t]
+        _between(none, form.coupling, b, b - a, rung.coupling, change.coupling)
+        _between(base, form.field, b, b - a, rung.field, change.field)
+        add_potentials(change, states, log_weights)
+        if t < len(ladder) - 1:
+            if base.ndim == 1:
+                pairwise_sweep(rung, states, lanes, 1)
+            else:
+                categorical_sweep(rung, states, lanes, 1)

@@ -142,7 +142,7 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_jobs: 
     check_positive("n_sweeps", n_sweeps)
     n_jobs = min(check_positive("n_jobs", n_jobs), len(chains.states))
     check_nodes(model, chains)
-    visit = categorical_sweep if isinstance(model, Categorical) else _sweep
+    visit = categorical_sweep if isinstance(model, Categorical) else pairwise_sweep
     if n_jobs == 1:
         visit(model, chains.states, chains.lanes, n_sweeps)
         return
@@ -250,7 +250,8 @@ UP, DOWN = np.int8(1), np.int8(-1)
 
 
 @leaf
-def _sweep(model, states, lanes, n_sweeps):
+def pairwise_sweep(model, states, lanes, n_sweeps):
+    """Run blocks of lanes, (n_blocks, n_nodes, n_lanes) in {-1, +1}, through systematic scans."""
     n_blocks, n_nodes, n_lanes = states.shape
     # Tells the compiler that n_lanes is a multiple of 64; a constant 64 would be unrolled and not vectorised.
     n_lanes = n_lanes >> 6 << 6
