@@ -1,5 +1,6 @@
 """The table of observations: codings, every error message, weights; and the statistics of the agreement model."""
 
+import io
 import re
 import warnings
 
@@ -635,6 +636,25 @@ def test_words_for_missing_values_are_no_numbers(word):
     X = with_value(word, dtype=object)
     with pytest.raises(DataError, match=r"X must contain numbers, got '.*' in row 2, column '1'; replace .* by NaN"):
         check_states(X, missing=True)
+
+
+@pytest.mark.parametrize("first", ["0,1,0,0,1", "1,1,2", "No,Yes,No", "1,3,3,2"])
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_row_that_became_the_header_is_missed(first, gone):
+    row = first.split(",")
+    text = "\n".join(
+        [first, *(",".join(np.roll(row, k)) for k in range(len(row))), "," * (len(row) - 1)][: None if gone else -1]
+    )
+    with pytest.raises(DataError, match=r"must have names of columns, not values .*header=None"):
+        check_states(pd.read_csv(io.StringIO(text), skip_blank_lines=False), missing=True, n_states="auto")
+    given = pd.read_csv(io.StringIO(text), header=None, skip_blank_lines=False)
+    assert len(check_states(given, missing=True, n_states="auto").values) == 1 + len(row) + gone
+
+
+@pytest.mark.parametrize("names", [["1", "2", "3"], ["1", "1.5", "2"], ["q1", "q1.1", "q1.2"], ["7", "7.1", "7.2"]])
+def test_names_that_are_not_values_of_their_columns_are_taken(names):
+    rows = np.random.default_rng(0).integers(1, 4, (20, len(names)))
+    assert check_states(pd.DataFrame(rows, columns=names), n_states="keep").names == tuple(names)
 
 
 def test_names_must_differ():

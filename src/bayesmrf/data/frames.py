@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataError, argument
+from ..names import listed
 
 
 def is_frame(X: Any) -> bool:
@@ -19,6 +22,30 @@ def text_names(X: Any) -> np.ndarray | None:
     """Return the names of the columns if all are texts (``feature_names_in_`` of scikit-learn), else None."""
     named = is_frame(X) and all(isinstance(c, str) for c in X.columns)
     return np.array(X.columns, dtype=object) if named else None
+
+
+def column_names(frame: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a pandas DataFrame.
+
+    Raises
+    ------
+    DataError
+        If the names are values: the table was read from a file without a header, and its first row is lost. Readers
+        number names that occur again ("1.1" in pandas, "1_duplicated_0" in polars), and each is a value of its column.
+    """
+    names, seen, first = [str(c) for c in frame.columns], Counter[str](), list[str]()
+    for name in names:
+        before = re.sub(r"(\.|_duplicated_)\d+$", "", name)
+        k = seen[before]
+        first.append(before if k and name in (f"{before}.{k}", f"{before}_duplicated_{k - 1}") else name)
+        seen[first[-1]] += 1
+    if first != names and all(
+        {name, f"{name}.0"} & set(map(str, frame.iloc[:, i].unique())) for i, name in enumerate(first)
+    ):
+        raise DataError(f"{argument('X')} must have names of columns, not values ({listed(names)}), as of a file "
+                        "without a header, whose first row is lost; read it with header=None, or rename the "
+                        "columns")  # fmt: skip
+    return tuple(names)
 
 
 def record_columns(estimator: Any, X: Any, n_columns: int) -> None:

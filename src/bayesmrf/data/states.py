@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from ..errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_python, in_words
 from ..names import digits, listed, quoted
-from .frames import in_pandas, is_frame
+from .frames import column_names, in_pandas, is_frame
 from .levels import remedy_of, warn_of_texts, warn_outside
 from .missing import is_missing, present, unmasked
 from .ordered_levels import ordered_categories, ordered_levels
@@ -192,7 +192,7 @@ def check_states(
     """
     X = in_pandas(X)
     named = is_frame(X)
-    found = tuple(str(c) for c in X.columns) if named else None
+    found = column_names(X) if named else None
     if names is not None and named and found != names:
         lacking = [n for n in names if n not in set(found or ())]
         if lacking:
