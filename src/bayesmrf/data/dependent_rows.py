@@ -124,10 +124,12 @@ def _ordered(states: States) -> np.ndarray | None:
     values = values[:_MOST]
     if len(values) < _FEWEST or _is_sorted(values):
         return None
-    scale = np.maximum(np.array(states.sizes) - 1, 1)
-    there = values >= 0
-    x = np.where(there, values / scale, 0.0)
-    return there * (x - x.sum(axis=0) / np.maximum(there.sum(axis=0), 1))
+    x = values / np.maximum(np.array(states.sizes) - 1, 1)
+    gone = values < 0
+    x[gone] = 0.0
+    x -= x.sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
+    x[gone] = 0.0
+    return x
 
 
 def _is_sorted(values: np.ndarray) -> bool:

@@ -168,10 +168,11 @@ def count_tails(states: States) -> CountTails:
     n, d, gone = float(w.sum()), x.shape[1], (x < 0).sum(axis=1)
     above, spread, margins = np.empty((m, d + 1)), np.empty(m, dtype=np.int64), np.empty((d, m))
     for k in range(m):
-        number = (x == k).sum(axis=1) + gone
+        here = x == k
+        number = here.sum(axis=1) + gone
         above[k] = _tails(number[:, None], w, d + 1)[0]
         spread[k] = max(1, round(float(np.sqrt(np.cov(number, aweights=w, ddof=0))))) if len(x) > 1 else 1
-        margins[:, k] = w @ (x == k)
+        margins[:, k] = here.sum(axis=0) if states.weights is None else w @ here
     seen = margins.sum(axis=1, keepdims=True)
     return CountTails(above, n, spread, np.where(seen > 0, margins / np.maximum(seen, 1), 1 / m))
 
