@@ -11,7 +11,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import boxing, cgutils
+from numba.core import cgutils
+from numba.core.boxing import _bit_gen_type
 from numba.extending import NativeValue, register_model, unbox
 from numba.np.random.generator_core import NumPyRandomGeneratorTypeModel
 
@@ -44,7 +45,7 @@ def _unbox(typ: Any, obj: Any, c: Any) -> Any:
     fields = builder.bitcast(
         builder.call(get, [capsule, c.context.insert_const_string(builder.module, "BitGenerator")]), word.as_pointer()
     )
-    found = cgutils.create_struct_proxy(boxing._bit_gen_type)(c.context, builder)
+    found = cgutils.create_struct_proxy(_bit_gen_type)(c.context, builder)
     for k, name in enumerate(_FIELDS):
         setattr(found, name, builder.load(builder.gep(fields, [ir.Constant(word, k)])))
     found.parent, found.state_address, found.bit_generator = bits, found.state, builder.ptrtoint(fields, word)

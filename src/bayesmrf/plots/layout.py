@@ -25,7 +25,7 @@ def layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
 
     if n_nodes == 0:
         return np.empty((0, 2))
-    links = csr_array((np.ones(len(ends)), ends.T), shape=(n_nodes, n_nodes))
+    links = csr_array((np.ones(len(ends)), ends.T.astype(np.int32)), shape=(n_nodes, n_nodes))
     d = shortest_path(links, directed=False, unweighted=True)
     d[~np.isfinite(d)] = d[np.isfinite(d)].max() + 1  # components side by side
     if n_nodes <= 2:
