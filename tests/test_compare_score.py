@@ -15,6 +15,7 @@ from bayesmrf.errors import ApproximateScoreWarning, BayesMRFError, DataError, O
 from bayesmrf.estimators import normaliser
 from bayesmrf.estimators.group_labels import codes_of
 from bayesmrf.estimators.predictive import error_of_mean
+from bayesmrf.inference.elimination.two_states import cost
 from tests.bounds import assert_mean, assert_other_mean
 from tests.test_score import enumerated, out_of_reach
 
@@ -144,6 +145,16 @@ def test_log_z_by_annealing(fitted, monkeypatch):
     with pytest.warns(ApproximateScoreWarning, match="log Z, and with it the score, has a standard error of") as said:
         est.score(table, groups)
     assert len(said) == 1
+
+
+def test_edges_that_a_draw_lacks_are_left_out(rng, monkeypatch):
+    """Log Z is exact where the edges that exist are within reach, though all candidates together are not."""
+    est = CompareMRF(baseline="spike-slab", **QUICK).fit(*table_of(rng, 2, 2))
+    monkeypatch.setattr(normaliser, "_MOST_BYTES", cost(est._model().graph, 2**28, None)[1] - 1)
+    fields, found = est._fields("bayes", 0), est._normalisers("bayes", 0)
+    complete = [model.n_edges == len(est.edges_) for model, _ in fields]
+    assert 0 < np.mean(complete) < 1
+    assert [z.error > 0 for z in found] == complete
 
 
 def test_scores_warn_where_few_draws_count(fitted, rng):

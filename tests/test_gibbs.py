@@ -179,7 +179,7 @@ def test_compiled_sweep_is_its_python_form(rng, monkeypatch):
     for name in ("next_uint32", "tanh_ratio", "symmetric_uniform"):
         monkeypatch.setattr(gibbs, name, getattr(gibbs, name).py_func)
     with np.errstate(over="ignore"):
-        gibbs._sweep.py_func(model, slow.states, slow.lanes, 3)
+        gibbs.pairwise_sweep.py_func(model, slow.states, slow.lanes, 3)
     np.testing.assert_array_equal(fast.lanes, slow.lanes)
     # Fused multiply-adds round differently, which may turn a spin once in 1e7 updates: one lane may differ, not two.
     assert (fast.states != slow.states).any(axis=(0, 1)).sum() <= 1

@@ -277,10 +277,6 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
                 found.append(table.assign(row=row[table["row"].to_numpy()]))
         return pd.concat(found).sort_values("row", kind="stable", ignore_index=True) if found else table
 
-    def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return the model, and the parameters of one group; baselines that are absent are weights of 0."""
-        return self._model(), theta
-
     @property
     def graphs_(self) -> dict[Any, nx.Graph]:
         """The network of each group: edges with ``weight``, nodes with ``bias``."""

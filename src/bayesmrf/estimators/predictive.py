@@ -103,11 +103,13 @@ class Mixture(Network):
 
     def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return the model on the edges that exist, and its parameters; all exist where none may be absent."""
-        if "inclusion_" not in vars(self):
+        if not {"inclusion_", "edge_inclusion_"} & vars(self).keys():
             return self._model(), theta
         own = len(theta) - self._n_node_parameters
         of_edges = theta[:own].reshape(len(self.edges_), -1)
         there = of_edges.any(axis=1)
+        if there.all():
+            return self._model(), theta
         graph = Graph(self._graph.n_nodes, self.edges_[there], self._graph.names)
         return self._model(graph), np.concatenate([of_edges[there].ravel(), theta[own:]])
 
