@@ -651,6 +651,12 @@ def test_a_row_that_became_the_header_is_missed(first, gone):
     assert len(check_states(given, missing=True, n_states="auto").values) == 1 + len(row) + gone
 
 
+def test_the_same_as_polars_numbers_names():
+    rows = pd.DataFrame([[0, 1, 0], [1, 0, 1]], columns=["0", "1", "0_duplicated_0"])
+    with pytest.raises(DataError, match="must have names of columns, not values"):
+        check_states(rows)
+
+
 @pytest.mark.parametrize("names", [["1", "2", "3"], ["1", "1.5", "2"], ["q1", "q1.1", "q1.2"], ["7", "7.1", "7.2"]])
 def test_names_that_are_not_values_of_their_columns_are_taken(names):
     rows = np.random.default_rng(0).integers(1, 4, (20, len(names)))

@@ -1,8 +1,8 @@
 """Generators of NumPy as arguments of leaves.
 
-numba asks Python for the type of a generator, and ctypes for the address of each of its functions: 11 microseconds a
-call, which were a fifth of the time of a fit of groups on a small graph. Here their type is known, and the addresses
-are read from NumPy's own structure, a microsecond in all.
+In each call of a leaf numba finds out the type of a generator in Python, and the addresses of its functions by ctypes.
+This takes 11 microseconds, a sixth of the time of a fit of groups on a small graph. Here the type is known, and the
+addresses are read from NumPy's own structure, in 1.6 microseconds.
 """
 
 from __future__ import annotations
