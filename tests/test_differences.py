@@ -94,9 +94,9 @@ def test_two_groups(rng):
     assert found.holds, found
     assert not compared(draws, exact(model, data, rng, shared=True)).holds
     assert not compared(draws, exact(model, data, rng, replace(PRIOR, density=Beta(9.0, 1.0)))).holds
-    assert not compare(kernel(model, data, scale=4.0), truth, rng, 30).holds
+    assert not compare(kernel(model, data, scale=8.0), truth, rng).holds
     other = replace(PRIOR, slab=Normal(0.1))
-    assert not compare(kernel(model, data, other, baseline=Cauchy(1.0)), truth, rng, 30).holds
+    assert not compare(kernel(model, data, other, baseline=Cauchy(1.0)), truth, rng).holds
 
 
 def test_two_groups_by_particles(rng):

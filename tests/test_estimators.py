@@ -288,7 +288,7 @@ def test_a_fit_that_is_stopped_leaves_no_results_of_other_data(rng):
         (BayesianMRF(**RUN), {"model": "ising"}),
         (SpikeSlabMRF(method="exact", **RUN), {"model": "agreement"}),
         (GroupedMRF(**RUN), {"fields": False}),
-        (MaximumLikelihoodMRF(), {"model": "boltzmann"}),
+        (MaximumLikelihoodMRF(), {"fields": False}),
     ],
 )
 def test_parameters_that_are_set_later_do_not_change_the_model_of_theta(estimator, changed, rng):
