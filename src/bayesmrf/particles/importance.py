@@ -16,6 +16,7 @@ from ..compiled import leaf, strict_leaf
 from ..samplers.resampling import systematic
 
 LEAST = 0.5  # share of effective particles below which they are resampled
+START_SWEEPS = 20  # of new particles, before the first step
 
 
 class LogMean(NamedTuple):
@@ -23,6 +24,15 @@ class LogMean(NamedTuple):
 
     value: float
     spread: float
+
+
+@leaf
+def redrawn_share(n_nodes, n_edges):
+    """Return the share of the edges that stay absent whose ends a scan redraws, each node twice on average.
+
+    With many more candidates than edges, particles need not be redrawn for each of them.
+    """
+    return n_nodes / max(n_edges, 1)
 
 
 @strict_leaf

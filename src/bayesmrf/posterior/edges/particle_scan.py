@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...compiled import strict_leaf
+from ...particles.importance import START_SWEEPS, redrawn_share
 from ...particles.table_features import follow_feature, grown_by_feature, mean_shares, shares_of_states
 from ...particles.tables import (
     TableGraph,
@@ -56,16 +57,13 @@ from ..conditionals.spike import node_precision
 from ..conditionals.student_t import draw_t, log_t, propose_move
 from .particle_swaps import of_group, visit_rivals
 
-_START = 20  # sweeps of the particles before the first step
-_REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
-
 
 def started(model: Any, graph: TableGraph, natural: np.ndarray, n: int, rng: np.random.Generator) -> TableParticles:
     """Return at least n particles of each group, swept at the parameters ``natural`` (G, F)."""
     size = -(-n // 128) * 128
     parts = [start_particles(size, model.graph.n_nodes, model.n_states, rng) for _ in natural]
     stacked = unpacked(model, TableParticles(*(np.stack(arrays) for arrays in zip(*parts, strict=True))), natural)
-    for _ in range(_START):
+    for _ in range(START_SWEEPS):
         _sweep(graph, stacked)
     return TableParticles(stacked.x, stacked.lanes)
 
@@ -93,7 +91,7 @@ def scan(rng, graph, stacked, problem, swaps, gains, theta, order):
     drawn = draw_group_scales(rng, problem, theta)
     (n_groups, n_nodes, n_particles), lines, r = stacked.x.shape, problem.lines, len(order)
     m = len(lines.values)
-    redrawn, half = 0.5 * _REDRAWN * n_nodes / max(r, 1), n_particles >> 1
+    redrawn, half = redrawn_share(n_nodes, r), n_particles >> 1
     share, weights = np.empty((n_groups, m, n_particles), np.float32), np.empty((n_groups, n_particles), np.float32)
     for at in range(r):
         if at % n_nodes == 0:
@@ -107,7 +105,6 @@ def scan(rng, graph, stacked, problem, swaps, gains, theta, order):
                 pairs[side].now[t] = pairs[side].cells[t]
         was = theta.weights[:, e].any()
         _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weights)
-        # With many more candidates than edges, particles need not be redrawn for each of them.
         if was or theta.weights[:, e].any() or rng.random() < redrawn:
             for t in range(n_groups):
                 redraw_ends(graph, of_group(stacked, t), e)

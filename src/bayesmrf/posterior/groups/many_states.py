@@ -17,6 +17,7 @@ import numpy as np
 
 from ...compiled import copy_to, strict_leaf
 from ...options import Checked
+from ...particles.importance import START_SWEEPS, redrawn_share
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -50,9 +51,6 @@ from .moves.table_fields import draw_fields, draw_node_lines, scan_fields
 from .moves.values import group_counts, group_products, move_values
 from .prior import reassign, reassign_line, reassign_potential
 from .two_states import PARTICLE_DIMS
-
-_START = 20  # scans of the particles before the first step
-_REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +92,7 @@ class ManyStateParticles(Checked):
         n_nodes, r = self.model.graph.n_nodes, self.model.n_edges
         unpacked = self._unpack(start_particles(self.n_particles, n_nodes, self.model.n_states, rng), theta)
         there = np.flatnonzero(unpacked.potentials.any(axis=1))
-        for _ in range(_START):
+        for _ in range(START_SWEEPS):
             refresh(self.graph, unpacked, rng.permutation(there))
             if len(there) < r:
                 sweep(self.graph, unpacked)
@@ -272,9 +270,8 @@ def _nu(q, potential):
 
 @strict_leaf
 def _stays_absent(rng, graph, unpacked, was, now):
-    """Return whether the particles need not follow: candidates are many more than edges."""
-    share = 0.5 * _REDRAWN * len(unpacked.x) / max(len(graph.edges), 1)
-    return was == ABSENT and now == ABSENT and rng.random() > share
+    """Return whether the particles need not follow."""
+    return was == ABSENT and now == ABSENT and rng.random() > redrawn_share(len(unpacked.x), len(graph.edges))
 
 
 @strict_leaf

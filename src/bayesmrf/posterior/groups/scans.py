@@ -8,6 +8,7 @@ import numpy as np
 
 from ...compiled import strict_leaf
 from ...particles.cluster_flips import flip_near
+from ...particles.importance import redrawn_share
 from ...particles.refresh import edge_moment, move_to
 from ...particles.weights import n_effective
 from ..conditionals.log_concave import draw_exactly
@@ -18,7 +19,6 @@ from .prior import reassign
 
 MATERIAL = 0.5  # posterior standard deviations of a coordinate, as far as they lie between particles
 N_FLIPS = 2  # clusters proposed after a larger move
-_REDRAWN = 2.0  # mean number of times a scan redraws each node for edges that stay absent
 _RUN = 64  # coordinates next to each other in memory that are visited together
 
 
@@ -58,13 +58,12 @@ def scan_groups(rng, graph, unpacked, successes, n, order, urn, nu, between):
     ``between`` receive the results of `edge_moment`.
     """
     r = len(graph.edges)
-    redrawn = 0.5 * _REDRAWN * len(unpacked.x) / max(r, 1)
+    redrawn = redrawn_share(len(unpacked.x), r)
     for feature in order:
         i, unit = (feature, 1.0) if feature < r else (feature - r, 0.5)
         nu[i], between[i] = edge_moment(graph, unpacked, feature)
         was, noise = urn.groups[i], n / n_effective(unpacked.weights) * between[i]
         reassign(rng, i, successes[feature], n, nu[i], noise, urn)
-        # With many more candidates than edges, particles need not be redrawn for each that stays absent.
         if was == ABSENT and urn.groups[i] == ABSENT and rng.random() > redrawn:
             continue
         _move(rng, graph, unpacked, feature, unit * value_of(urn, i), nu[i], between[i], n)

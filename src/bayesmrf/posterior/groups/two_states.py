@@ -41,6 +41,7 @@ from ...likelihood import Likelihood
 from ...models.agreement import Agreement
 from ...options import Checked
 from ...particles.cluster_flips import flip_clusters
+from ...particles.importance import START_SWEEPS
 from ...particles.memory import (
     Particles,
     RefreshGraph,
@@ -65,7 +66,7 @@ from .scans import scan_coordinates, scan_groups, scan_order
 PARTICLE_DIMS: dict[str, tuple[str, ...]] = {"likelihood_noise": (), "acceptance_values": ()}
 _LEAST, _MOST_BYTES = 1024, 2**30
 _MOST_PARTICLES = 10**7 // 64 * 64  # largest number of particles
-_START, _START_FLIPS = 20, 16  # scans of the particles before the first step, random clusterings in each
+_START_FLIPS = 16  # random clusterings in each sweep before the first step
 _FLIPS = 8  # random clusterings in a step
 
 
@@ -118,7 +119,7 @@ class TwoStateParticles(Checked):
         if self.sampler is not None:
             return particles
         unpacked = unpack(particles, self.graph, theta)
-        for _ in range(_START):
+        for _ in range(START_SWEEPS):
             order = rng.permutation(np.flatnonzero(theta))
             refresh(self.graph, unpacked, order)
             flip_clusters(rng, self.graph, unpacked, _START_FLIPS)
