@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiled import leaf
+from ...compiled import copy_to, leaf
 from ...errors import ApproximatePosteriorWarning, OptionError, argument
 from ...models.boltzmann import Boltzmann
 from ...particles.persistent_chains import (
@@ -33,7 +33,6 @@ from ..conditionals.centred import (
     CentredModel,
     by_node,
     centred_lines,
-    move_edge,
     smoothed_shares,
 )
 from ..conditionals.spike import (
@@ -49,7 +48,9 @@ from .langevin_chains import (
     edge_moments,
     independent_variance,
     line_values,
+    move,
     node_variance,
+    pull_on_ends,
     swept,
     table_chains,
 )
@@ -95,7 +96,6 @@ class LangevinJump(NamedTuple):
 
     prior: EdgePrior
     n: float
-    lines: CentredLines
     sums: np.ndarray  # (n_features,) of the data, of edges along their lines
     bend: np.ndarray  # (n_candidates,) precision of the normal priors of the ends' parameters along each line
     width: np.ndarray  # (n_candidates,) Delta
@@ -236,7 +236,7 @@ class SpikeSlabLangevin(EdgeKernel):
         np.maximum.at(most, end, pull)
         reach = prior.bias_precision * np.abs(lines.pull).sum(axis=(1, 2)).max(initial=0.0)
         groups = JumpRows(np.argsort(end, kind="stable"), starts, widest, most, self._alone, reach)
-        return LangevinJump(prior, n, lines, sums, bend, width, step, self.alpha, self.n_sweeps, groups)
+        return LangevinJump(prior, n, sums, bend, width, step, self.alpha, self.n_sweeps, groups)
 
     def step(self, rng: np.random.Generator, state: SpikeSlabState) -> tuple[SpikeSlabState, EdgeInfo]:
         """Run ``n_iterations`` iterations."""
@@ -266,12 +266,12 @@ class SpikeSlabLangevin(EdgeKernel):
 
 @leaf
 def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
-    lines = jumps.lines
     r, n_chains, n = len(rows.edges), chains.n_chains, jumps.n
     fresh = sqrt(1 - jumps.alpha**2)
     density = precision = squares = 0.0
     for k in range(rows.n_present[0]):
         squares += theta[rows.present[k]] ** 2
+    own = np.empty(len(theta) - r)
     for _ in range(n_iterations):
         density, precision = draw_hyper(rng, jumps.prior, rows.n_present[0], r, squares)
         for _ in range(jumps.n_sweeps):
@@ -280,13 +280,13 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
         n_old = rows.n_present[0]
         _births(rng, jumps, rows, chains, theta, slab, precision)
         squares = furthest = 0.0
-        own = theta[r:].copy()  # at which all slopes are, while edges move one after another
+        copy_to(own, theta[r:])  # at which all slopes are, while edges move one after another
         # From the last to the first: a death moves an edge that was visited already into the free place.
         for k in range(rows.n_present[0] - 1, -1, -1):
             e = rows.present[k]
             f, variance = edge_moments(chains, rows, e)
             slope = slab_slope(jumps.prior, precision, theta[e])
-            pull = jumps.sums[e] - n * f - slope * theta[e] + _push(jumps, e, own)
+            pull = jumps.sums[e] - n * f - slope * theta[e] + _push(jumps, rows, chains, e, own)
             kick = 0.5 * jumps.step[e] * pull
             p = momentum[e]
             if k < n_old:
@@ -294,16 +294,17 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
                 a = theta[e]
                 if abs(a) < jumps.width[e]:
                     normal, rest = slab_factors(jumps.prior, precision, a)
-                    pull = jumps.sums[e] - n * (f - a * variance) + jumps.bend[e] * a + _push(jumps, e, theta[r:])
+                    pull = jumps.sums[e] - n * (f - a * variance) + jumps.bend[e] * a
+                    pull += _push(jumps, rows, chains, e, theta[r:])
                     log_ratio = log(slab) + rest + jump_log_ratio(
                         a, pull, normal + jumps.bend[e], variance, n, n_chains, jumps.width[e], -1.0
                     )  # fmt: skip
                     if log(1 - rng.random()) < -log_ratio:
-                        move_edge(lines, e, lines.edges[e, 0], lines.edges[e, 1], theta, 0.0)
+                        move(chains, rows, e, theta, 0.0)
                         remove_edge(rows, e)
                         continue
             p = jumps.alpha * p + fresh * rng.standard_normal() + kick
-            move_edge(lines, e, lines.edges[e, 0], lines.edges[e, 1], theta, theta[e] + jumps.step[e] * p)
+            move(chains, rows, e, theta, theta[e] + jumps.step[e] * p)
             momentum[e] = p
             squares += theta[e] ** 2
             furthest = max(furthest, abs(theta[e]))
@@ -321,14 +322,9 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
 
 
 @leaf
-def _push(jumps, e, own):
+def _push(jumps, rows, chains, e, own):
     """Return the slope of the log prior of the parameters ``own`` of nodes along the line of edge e."""
-    lines, total = jumps.lines, 0.0
-    for end in range(2):
-        first, last = lines.starts[lines.edges[e, end]], lines.starts[lines.edges[e, end] + 1]
-        for k in range(first, last):
-            total += lines.pull[e, end, k - first] * own[k - len(lines.edges)]
-    return jumps.prior.bias_precision * total
+    return jumps.prior.bias_precision * pull_on_ends(chains, rows, e, own)
 
 
 @leaf
@@ -357,7 +353,7 @@ def _births(rng, jumps, rows, chains, theta, slab, precision):
             if rows.place[e] >= 0:
                 continue
             f, variance = edge_moments(chains, rows, e)
-            pull = jumps.sums[e] - n * f + _push(jumps, e, theta[r:])
+            pull = jumps.sums[e] - n * f + _push(jumps, rows, chains, e, theta[r:])
             normal, _ = slab_factors(jumps.prior, precision, 0.0)
             normal += jumps.bend[e]
             a = draw_jump(rng, pull, normal + n * variance, jumps.width[e])
@@ -365,7 +361,7 @@ def _births(rng, jumps, rows, chains, theta, slab, precision):
             log_ratio = rest + jump_log_ratio(a, pull, normal, variance, n, n_chains, jumps.width[e], 1.0)
             ratio = slab * exp(min(log_ratio, _MOST_LOG))
             if rng.random() * -expm1(-hazard) < ratio:
-                move_edge(jumps.lines, e, jumps.lines.edges[e, 0], jumps.lines.edges[e, 1], theta, a)
+                move(chains, rows, e, theta, a)
                 add_edge(rows, e)
 
 

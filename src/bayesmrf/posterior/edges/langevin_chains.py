@@ -1,9 +1,10 @@
 """Persistent chains behind Langevin dynamics of edges: as bits for the Boltzmann machine, as tables for other models.
 
-What the algorithm needs of either is the same: a sweep at theta, and mean and variance of the feature of an edge or of
-a parameter of a node over the chains. Of the Boltzmann machine the feature of an edge is the product of its ends, as
-published. Of other models it is that of a line (`..conditionals.centred`), as products of scores are nearly sums of
-functions of one end each, and weights would move slowly with the parameters of the nodes fixed.
+What the algorithm needs of either is the same: a sweep at theta, mean and variance of the feature of an edge or of a
+parameter of a node over the chains, and a move of an edge. Of the Boltzmann machine the feature of an edge is the
+product of its ends, as published, and a weight moves alone. Of other models the feature is that of a line
+(`..conditionals.centred`), and the parameters of the ends move, too: products of scores are nearly sums of functions of
+one end each, and weights would move slowly with the parameters of the nodes fixed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ...particles.persistent_chains import sweep as sweep_bits
 from ...particles.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
 from ...particles.tables import sweep as sweep_tables
 from ..conditionals.by_class import by_class
-from ..conditionals.centred import CentredLines, by_node, node_field
+from ..conditionals.centred import CentredLines, by_node, move_edge, node_field
 
 
 class TableChains(NamedTuple):
@@ -127,6 +128,31 @@ def _node_of_tables(chains, i):
     return _node_moments(chains, i)[1]
 
 
+@leaf
+def _move_of_bits(chains, rows, e, theta, value):
+    theta[e] = value
+
+
+@leaf
+def _move_of_tables(chains, rows, e, theta, value):
+    move_edge(chains.lines, e, rows.edges[e, 0], rows.edges[e, 1], theta, value)
+
+
+@leaf
+def _pull_of_bits(chains, rows, e, own):
+    return 0.0
+
+
+@leaf
+def _pull_of_tables(chains, rows, e, own):
+    lines, total = chains.lines, 0.0
+    for end in range(2):
+        first, last = lines.starts[rows.edges[e, end]], lines.starts[rows.edges[e, end] + 1]
+        for k in range(first, last):
+            total += lines.pull[e, end, k - first] * own[k - len(rows.edges)]
+    return total
+
+
 @by_class({EdgeBlocks: sweep_bits, TableChains: _tables_swept}, place=0)
 def swept(chains, rows, theta):
     """Scan all chains once at theta, and update ``chains.ones``, the sums of the features of nodes."""
@@ -140,3 +166,13 @@ def edge_moments(chains, rows, e):
 @by_class({EdgeBlocks: _node_of_bits, TableChains: _node_of_tables}, place=0)
 def node_variance(chains, i):
     """Return the variance of the feature of the i-th parameter of nodes over the chains."""
+
+
+@by_class({EdgeBlocks: _move_of_bits, TableChains: _move_of_tables}, place=0)
+def move(chains, rows, e, theta, value):
+    """Set the parameter of edge e, and those of its ends along its line."""
+
+
+@by_class({EdgeBlocks: _pull_of_bits, TableChains: _pull_of_tables}, place=0)
+def pull_on_ends(chains, rows, e, own):
+    """Return the sum of the parameters ``own`` of the ends of edge e, times their change along its line."""
