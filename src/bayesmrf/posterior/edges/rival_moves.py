@@ -36,6 +36,7 @@ from ..conditionals.student_t import draw_t, log_t
 
 _PLACES = 4, 2, 1  # of the three nodes in the number of a state
 _WAYS = 4
+_SURE = 8.0  # edges whose share of absent draws is below the inverse are seldom swapped for others
 _FARTHEST = 40.0  # largest log of a factor of a state
 
 
@@ -53,15 +54,16 @@ def move_weights(problem, e, i, j, value, change, weights):
 def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab):
     """Propose moves of pairs of edges to nodes that are similar; return how many were accepted.
 
-    A swap of e for f is proposed in proportion to the share of draws with f, and the ratio allows for it. Both are born
-    or die together as single edges are (`bayesmrf.posterior.edges.one_edge`), by the smaller of their shares.
+    A swap of e for f is proposed in proportion to the shares of draws with f and without e, and the ratio allows for
+    it. Both are born or die together as single edges are (`bayesmrf.posterior.edges.one_edge`), by the smaller of their
+    shares.
     """
     n_moved, n_alike = 0, len(problem.alike)
     for k in range(len(problem.pairs)):
         e, f = problem.pairs[k, 0], problem.pairs[k, 1]
         if theta[e] == 0:
             e, f = f, e
-        if theta[f] == 0 and theta[e] != 0 and rng.random() < problem.rate * problem.share[f]:
+        if theta[f] == 0 and theta[e] != 0 and rng.random() < problem.rate * _reason(problem, e, f):
             n_moved += _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
     for k in range(len(problem.joint)):
         e, f = problem.joint[k, 0], problem.joint[k, 1]
@@ -75,6 +77,12 @@ def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision
         e, f = problem.alike[k, 0], problem.alike[k, 1]
         n_moved += _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision, log_slab)
     return n_moved
+
+
+@leaf
+def _reason(problem, e, f):
+    """Return how often a swap of edge e for f is proposed: seldom if f is rarely present, or e nearly always."""
+    return problem.share[f] * min(1.0, _SURE * (1 - problem.share[e]))
 
 
 @leaf
@@ -103,7 +111,7 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
         line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
         ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-        ratio += log(problem.share[e] / problem.share[f])
+        ratio += log(_reason(problem, f, e) / _reason(problem, e, f))
     ratio -= log1p(-rng.random())
     if ratio > 0:  # before the penalty, which is never negative
         others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
