@@ -124,10 +124,10 @@ def _ordered(states: States) -> np.ndarray | None:
     values = values[:_MOST]
     if len(values) < _FEWEST or _is_sorted(values):
         return None
-    x = values / np.maximum(np.array(states.sizes) - 1, 1)
+    x = values / np.maximum(np.array(states.sizes) - 1, 1, dtype=np.float32)
     gone = values < 0
     x[gone] = 0.0
-    x -= x.sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
+    x -= x.sum(axis=0) / np.maximum((~gone).sum(axis=0), 1, dtype=np.float32)
     x[gone] = 0.0
     return x
 
@@ -149,7 +149,7 @@ def _products(x: np.ndarray, n_lags: int) -> np.ndarray:
     far = 2 * n_lags
     found = np.zeros((3, far + 1))
     found[2] = len(x) - np.arange(far + 1)
-    padded = np.concatenate([x, np.zeros((far, x.shape[1]))])
+    padded = np.concatenate([x, np.zeros((far, x.shape[1]), x.dtype)])
     for start in range(0, len(x), _BLOCK):
         rows, after = x[start : start + _BLOCK], padded[start : start + _BLOCK + far]
         of_nodes, own = _diagonals(rows @ after.T), _diagonals(rows**2 @ (after**2).T)
@@ -159,6 +159,6 @@ def _products(x: np.ndarray, n_lags: int) -> np.ndarray:
 
 def _diagonals(products: np.ndarray) -> np.ndarray:
     """Return products of rows t and t + lag as [t, lag], from those of all rows of a block with all after its first."""
-    n, n_after = products.shape
-    down, right = products.strides
+    products = products.astype(np.float64)
+    (n, n_after), (down, right) = products.shape, products.strides
     return as_strided(products, (n, n_after - n + 1), (down + right, right), writeable=False)
