@@ -17,7 +17,7 @@ import numpy as np
 
 from ...compiled import copy_to, strict_leaf
 from ...options import Checked
-from ...particles.importance import START_SWEEPS, redrawn_share
+from ...particles.importance import START_SWEEPS
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -50,6 +50,7 @@ from .moves.split_merge import Proposal
 from .moves.table_fields import draw_fields, draw_node_lines, scan_fields
 from .moves.values import group_counts, group_products, move_values
 from .prior import reassign, reassign_line, reassign_potential
+from .scans import stays_absent
 from .two_states import PARTICLE_DIMS
 
 
@@ -269,12 +270,6 @@ def _nu(q, potential):
 
 
 @strict_leaf
-def _stays_absent(rng, graph, unpacked, was, now):
-    """Return whether the particles need not follow."""
-    return was == ABSENT and now == ABSENT and rng.random() > redrawn_share(len(unpacked.x), len(graph.edges))
-
-
-@strict_leaf
 def _scan_logits(rng, graph, unpacked, order, successes, n, urn, nu, between):
     """Reassign the edges in ``order`` one by one, each from the current particles."""
     for i in order:
@@ -282,9 +277,8 @@ def _scan_logits(rng, graph, unpacked, order, successes, n, urn, nu, between):
         nu[i] = _nu(q, unpacked.potentials[i, 0])
         was, noise = urn.groups[i], n / n_effective(unpacked.weights) * between[i]
         reassign(rng, i, successes[i], n, nu[i], noise, urn)
-        if _stays_absent(rng, graph, unpacked, was, urn.groups[i]):
-            continue
-        _move(graph, unpacked, i, np.full(1, value_of(urn, i)))
+        if not stays_absent(rng, graph, unpacked, was, urn.groups[i]):
+            _move(graph, unpacked, i, np.full(1, value_of(urn, i)))
 
 
 @strict_leaf
@@ -297,9 +291,8 @@ def _scan_potentials(rng, graph, unpacked, order, counts, n, urn, nu, between):
         conditional = OnePotential(counts[i], n, nu[i], urn.prior.precision, urn.prior.log_constant)
         was, noise = urn.groups[i], n / n_effective(unpacked.weights) * between[i]
         reassign_potential(rng, i, conditional, noise, urn)
-        if _stays_absent(rng, graph, unpacked, was, urn.groups[i]):
-            continue
-        _move(graph, unpacked, i, nothing if urn.groups[i] == ABSENT else urn.values[urn.groups[i]])
+        if not stays_absent(rng, graph, unpacked, was, urn.groups[i]):
+            _move(graph, unpacked, i, nothing if urn.groups[i] == ABSENT else urn.values[urn.groups[i]])
 
 
 @strict_leaf
@@ -318,9 +311,8 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, urn, nu, between):
         between[e] = _between(graph, unpacked, e, line, theta[e], weights)
         was, noise = urn.groups[e], n / unpacked.x.shape[1] * between[e]
         reassign_line(rng, e, line, noise, urn)
-        if _stays_absent(rng, graph, unpacked, was, urn.groups[e]):
-            continue
-        _move_weight(graph, unpacked, by, e, theta, value_of(urn, e), weights)
+        if not stays_absent(rng, graph, unpacked, was, urn.groups[e]):
+            _move_weight(graph, unpacked, by, e, theta, value_of(urn, e), weights)
 
 
 @strict_leaf

@@ -33,6 +33,12 @@ def scan_order(rng: np.random.Generator, size: int) -> np.ndarray:
 
 
 @strict_leaf
+def stays_absent(rng, graph, unpacked, was, now):
+    """Return whether the particles need not follow."""
+    return was == ABSENT and now == ABSENT and rng.random() > redrawn_share(len(unpacked.x), len(graph.edges))
+
+
+@strict_leaf
 def _move(rng, graph, unpacked, i, value, nu, between, n):
     """Move theta_i, and update the particles.
 
@@ -58,15 +64,13 @@ def scan_groups(rng, graph, unpacked, successes, n, order, urn, nu, between):
     ``between`` receive the results of `edge_moment`.
     """
     r = len(graph.edges)
-    redrawn = redrawn_share(len(unpacked.x), r)
     for feature in order:
         i, unit = (feature, 1.0) if feature < r else (feature - r, 0.5)
         nu[i], between[i] = edge_moment(graph, unpacked, feature)
         was, noise = urn.groups[i], n / n_effective(unpacked.weights) * between[i]
         reassign(rng, i, successes[feature], n, nu[i], noise, urn)
-        if was == ABSENT and urn.groups[i] == ABSENT and rng.random() > redrawn:
-            continue
-        _move(rng, graph, unpacked, feature, unit * value_of(urn, i), nu[i], between[i], n)
+        if not stays_absent(rng, graph, unpacked, was, urn.groups[i]):
+            _move(rng, graph, unpacked, feature, unit * value_of(urn, i), nu[i], between[i], n)
 
 
 @strict_leaf
