@@ -179,10 +179,10 @@ class ManyStateWalk:
             pull, kappa = own @ (theta[r:] * d[r:]), own @ d[r:] ** 2
             score += pull + kappa * values[c]
             counts = group_products(graph.edges, members, np.zeros(r, np.int32), 1, unpacked.x, *self._scores(block))
-            one = np.ones(1), np.inf, np.array([score]), values[c : c + 1]
             accepted += move_values(
-                rng, counts, 2 * one[0], *one[1:], self._n, prior._replace(kappa=prior.kappa + kappa), unpacked.x
-            )
+                rng, counts, np.full(1, 2.0), np.inf, np.array([score]), values[c : c + 1], self._n,
+                prior._replace(kappa=prior.kappa + kappa), unpacked.x,
+            )  # fmt: skip
             theta = block.moved(theta, members, values[c])
             self._set(theta)
         self._accepted = accepted / max(1, len(shared))
