@@ -38,7 +38,7 @@ from ...particles.weights import even_out, follow_states, n_effective
 from ..conditionals.centred import data_shares, edge_line, move_edge, node_row, pair_values
 from ..conditionals.line import line_derivatives, line_parabola
 from ..conditionals.log_concave import draw_exactly
-from ..conditionals.noisy_draws import coordinate_with, line_with, more
+from ..conditionals.noisy_draws import coordinate_with, line_with
 from ..conditionals.one_coordinate import OneCoordinate
 from ..conditionals.one_potential import OnePotential
 from .blocks import Block, Logits, NodeLines, Potentials, Products
@@ -358,7 +358,7 @@ def _scan_weights(rng, graph, unpacked, by, theta, order):
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
         line = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision)
         noise = lines.n / len(weights) * _between(graph, unpacked, e, line, theta[e], weights)
-        value = draw_exactly(rng, line_with(line, more(noise), line.score))
+        value = draw_exactly(rng, line_with(line, noise, line.score))
         _move_weight(graph, unpacked, by, e, theta, value, weights)
 
 
@@ -385,5 +385,5 @@ def _scan_values(rng, graph, unpacked, order, successes, n, prior):
         q, between = edge_categories(graph, unpacked, i)
         nu, s, noise = _nu(q, unpacked.potentials[i, 0]), successes[i], n / n_effective(unpacked.weights) * between
         conditional = OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa)
-        value = draw_exactly(rng, coordinate_with(conditional, more(noise), s)) - nu
+        value = draw_exactly(rng, coordinate_with(conditional, noise, s)) - nu
         _move(graph, unpacked, i, np.full(1, value))

@@ -12,7 +12,7 @@ from ...particles.importance import redrawn_share
 from ...particles.refresh import edge_moment, move_to
 from ...particles.weights import n_effective
 from ..conditionals.log_concave import draw_exactly
-from ..conditionals.noisy_draws import coordinate_with, more
+from ..conditionals.noisy_draws import coordinate_with
 from ..conditionals.one_coordinate import OneCoordinate, sigmoid
 from .dirichlet_process import ABSENT, value_of
 from .prior import reassign
@@ -83,6 +83,6 @@ def scan_coordinates(rng, graph, unpacked, successes, n, prior, order):
     for i in order:
         nu, between = edge_moment(graph, unpacked, i)
         s, noise = successes[i], n / n_effective(unpacked.weights) * between
-        p = coordinate_with(OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa), more(noise), s)
+        p = coordinate_with(OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa), noise, s)
         value = draw_exactly(rng, p) - nu
         _move(rng, graph, unpacked, i, value if i < r else 0.5 * value, nu, between, n)

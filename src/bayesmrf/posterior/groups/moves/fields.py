@@ -14,7 +14,7 @@ import numpy as np
 from ....compiled import strict_leaf
 from ....particles.importance import LEAST, resample
 from ...conditionals.log_concave import draw_exactly
-from ...conditionals.noisy_draws import coordinate_with, more
+from ...conditionals.noisy_draws import coordinate_with
 from ...conditionals.one_coordinate import OneCoordinate
 from ..dirichlet_process import value_of
 from ..prior import reassign
@@ -52,7 +52,7 @@ def scan_fields(rng, order, fields, ones, n, urn, regroup, x):
             reassign(rng, u, ones[u], n, nu, noise, urn)
         else:
             alone = OneCoordinate(ones[u], n, nu, urn.prior.a, urn.prior.b, urn.prior.kappa)
-            urn.values[urn.groups[u]] = draw_exactly(rng, coordinate_with(alone, more(noise), ones[u])) - nu
+            urn.values[urn.groups[u]] = draw_exactly(rng, coordinate_with(alone, noise, ones[u])) - nu
         value = 0.5 * value_of(urn, u)
         raised, lowered = exp(value - fields[u]), exp(fields[u] - value)
         for p in range(m):

@@ -17,7 +17,7 @@ from ....particles.weights import n_effective, set_weights
 from ....priors import FIELD_SCALE
 from ...conditionals.centred import node_line, node_row
 from ...conditionals.log_concave import draw_exactly
-from ...conditionals.noisy_draws import coordinate_with, line_with, more
+from ...conditionals.noisy_draws import coordinate_with, line_with
 from ...conditionals.one_coordinate import OneCoordinate
 from ...conditionals.one_potential import OnePotential
 from ..prior import reassign_potential
@@ -150,7 +150,7 @@ def draw_node_lines(rng, graph, unpacked, lines, precision, theta, order):
             f, at = lines.features[k - len(lines.edges)], theta[k]
             line = node_line(lines, share, k, theta, precision)
             noise = lines.n / n_effective(unpacked.weights) * _between(unpacked, f)
-            theta[k] = draw_exactly(rng, line_with(line, more(noise), line.score))
+            theta[k] = draw_exactly(rng, line_with(line, noise, line.score))
             for y in np.flatnonzero(f):
                 factor = exp((theta[k] - at) * f[y])
                 share[y] *= factor
@@ -183,7 +183,7 @@ def _between(unpacked, f):
 @strict_leaf
 def _draw_value(rng, s, n, nu, noise):
     """Draw the field of a state, of which there are s in n observations."""
-    return draw_exactly(rng, coordinate_with(OneCoordinate(s, n, nu, 0.0, 0.0, _PRECISION), more(noise), s)) - nu
+    return draw_exactly(rng, coordinate_with(OneCoordinate(s, n, nu, 0.0, 0.0, _PRECISION), noise, s)) - nu
 
 
 @strict_leaf
