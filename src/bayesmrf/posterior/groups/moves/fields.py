@@ -30,8 +30,8 @@ def scan_fields(rng, order, fields, ones, n, urn, regroup, x):
     Values v = 2 h of nodes in groups of their own are drawn exactly. The scan ends after ``TURNS`` resamplings. Returns
     the number of nodes visited; ``fields`` and ``x`` change in place.
     """
-    m, none = x.shape[1], np.empty((0, 1), np.float32)
-    weights, turns = np.ones(m), 0
+    m, turns = x.shape[1], 0
+    weights = np.ones(m)
     for done, u in enumerate(order):
         row, total, square, up = x[u], 0.0, 0.0, 0.0
         for p in range(m):
@@ -39,7 +39,7 @@ def scan_fields(rng, order, fields, ones, n, urn, regroup, x):
             square += weights[p] * weights[p]
             up += weights[p] * (row[p] > 0)
         if total * total < LEAST * m * square:
-            resample(rng, np.log(weights), x, none)
+            resample(rng, np.log(weights), x)
             weights[:] = 1.0
             turns += 1
             if turns == TURNS:
@@ -58,5 +58,5 @@ def scan_fields(rng, order, fields, ones, n, urn, regroup, x):
         for p in range(m):
             weights[p] *= raised if row[p] > 0 else lowered
         fields[u] = value
-    resample(rng, np.log(weights), x, none)
+    resample(rng, np.log(weights), x)
     return len(order)
