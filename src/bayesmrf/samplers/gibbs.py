@@ -102,10 +102,8 @@ def from_states(states: np.ndarray, n_chains: int, n_nodes: int, n_states: int |
         got = f"{states[row, column]} in row {row}, column {column}"
         raise DataError(option="states", got=got, expected=expected)
     n_blocks = -(-check_positive("n_chains", n_chains) // LANES)
-    x = np.empty((n_blocks, n_nodes, LANES), dtype=np.int8)
-    for b in range(n_blocks):
-        rows = np.arange(b * LANES, (b + 1) * LANES) % len(states)
-        x[b] = states[rows].T
+    rows = np.arange(n_blocks * LANES).reshape(n_blocks, LANES) % len(states)
+    x = states[rows].swapaxes(1, 2).astype(np.int8, order="C")
     if n_states is None:
         x <<= 1
         x -= 1
