@@ -60,6 +60,13 @@ def threshold(p):
 
 
 @leaf
+def compare(draws, bound, below, above, out):
+    """Set ``out`` to ``below`` where a draw is below its bound, else to ``above``."""
+    for lane in range(len(draws) >> 6 << 6):
+        out[lane] = below if draws[lane] < bound[lane] else above
+
+
+@leaf
 def random_bits(lanes, first, out):
     """Draw 32 random bits for each of the particles from ``first`` on."""
     start = uint64(first)  # an index that may be negative would not be vectorised

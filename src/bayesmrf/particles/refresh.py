@@ -24,15 +24,14 @@ import numpy as np
 from numba import float32, int8, uint64
 
 from ..compiled import copy_to, leaf, strict_leaf
-from ..compiled.lanes import symmetric_uniform, tanh_ratio
+from ..compiled.lanes import DOWN, ONE, UP, symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
 from .memory import TILE, bias_of, update_hub, update_hubs
-from .refresh_keys import DOWN, UP, key_ends, look_at_keys, redraw_by_keys, sum_keys
+from .refresh_keys import key_ends, look_at_keys, redraw_by_keys, sum_keys
 from .weights import follow
 
 _TAU = 1 - 1e-6  # largest coupling in estimates of moments (an agreement of 1 - 5e-7)
 _SMALL = 1e-30
-ONE = np.float32(1)
 
 
 @leaf

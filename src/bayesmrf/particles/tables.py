@@ -24,8 +24,7 @@ from ..models.categorical import NEVER
 from ..rng import lane_generators, next_uint32
 from ..samplers.resampling import copy_columns, systematic
 from .importance import LEAST, relative_moments
-
-TILE = 1024  # particles processed together
+from .memory import TILE
 
 
 class TableGraph(NamedTuple):

@@ -25,7 +25,7 @@ from numba import float32, uint64
 
 from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
 from ..compiled import leaf
-from ..compiled.lanes import popcount, symmetric_uniform, tanh_ratio
+from ..compiled.lanes import DOWN, UP, popcount, symmetric_uniform, tanh_ratio
 from ..errors import DataError, OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
@@ -243,8 +243,6 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
 _forget_pools: Callable[[], None] = _pool.cache_clear
 if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
     os.register_at_fork(after_in_child=_forget_pools)
-
-UP, DOWN = np.int8(1), np.int8(-1)
 
 
 @leaf
