@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import cholesky, solve
 
-from ...base import LOG_Z, MOMENTS, InferenceEngine, Kind
+from ...base import LOG_Z, MOMENTS, InferenceEngine
 from ...errors import DivergenceError
 from ...likelihood import require_answers
 from ..conditionals.one_potential import information
@@ -68,11 +68,6 @@ class ExactMarginals:
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Dimensions of the statistics of a step; only tables have moves that may be rejected."""
         return EXACT_DIMS | ({"acceptance_values": ()} if self.model.n_parameters > 1 else {})
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the engine is."""
-        return self.engine.kind is Kind.EXACT
 
     @cached_property
     def _asked(self) -> Any:

@@ -73,7 +73,6 @@ class ManyStateParticles(Checked):
 
     name = "particle"
     dims = PARTICLE_DIMS
-    is_exact = False
 
     @cached_property
     def graph(self) -> TableGraph:
