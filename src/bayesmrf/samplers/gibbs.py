@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -240,9 +239,8 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="gibbs")
 
 
-_forget_pools: Callable[[], None] = _pool.cache_clear
 if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
-    os.register_at_fork(after_in_child=_forget_pools)
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 @leaf
