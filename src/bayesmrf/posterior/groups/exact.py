@@ -28,7 +28,7 @@ from ...errors import DivergenceError
 from ...likelihood import require_answers
 from ..conditionals.one_potential import information
 from .blocks import Block, Logits, Potentials, Products
-from .dirichlet_process import Grouping, Urn, group_totals
+from .dirichlet_process import Grouping, Urn
 
 EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
 _TRIES = 2  # moves of each shared potential in a step
@@ -154,7 +154,6 @@ class ExactWalk:
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the values of all groups."""
         urn = block.open(state)
-        totals = None if isinstance(block, Potentials) else group_totals(urn.groups, block.counts, len(state.values))[1]
         for c in range(len(state.values)):
             members = np.flatnonzero(urn.groups == c)
             shared = block.features(members)
@@ -169,8 +168,7 @@ class ExactWalk:
                 nu: Any = self._nu(block, members[0])
                 urn.values[c] = block.draw_value(rng, urn, members[0], nu)
             else:
-                assert totals is not None
-                urn.values[c] = self._slice(rng, block, urn, members, block.width(totals[c], urn.sizes[c]))
+                urn.values[c] = self._slice(rng, block, urn, members)
             self._move(block, members, block.unit * urn.values[c])
         return state._replace(values=urn.values[: len(state.values)])
 
@@ -190,9 +188,7 @@ class ExactWalk:
         self.theta, self.memory = theta, found
         return True
 
-    def _slice(
-        self, rng: np.random.Generator, block: Logits | Products, urn: Urn, members: np.ndarray, width: float
-    ) -> float:
+    def _slice(self, rng: np.random.Generator, block: Logits | Products, urn: Urn, members: np.ndarray) -> float:
         """Redraw the value shared by ``members`` by slice sampling with stepping out (Neal 2003, figures 3 and 5)."""
 
         def log_target(value: float, log_z: float | None = None) -> float:
@@ -202,6 +198,7 @@ class ExactWalk:
                 self.n_solves += 1
             return block.log_prior(urn, value, trial) + self._log_likelihood(trial, log_z)
 
+        width = block.width(sum(block.counts[members]), len(members))
         here = float(self.theta[block.features(members[0])] / block.unit)
         height = log_target(here, self.memory.log_z) + log(1 - rng.random())
         low = here - width * rng.random()
