@@ -109,12 +109,8 @@ def conditional_spread(ends, weight, cells, factors):
     f00, f01, f10 = float32(factors[0] / mean), float32(factors[1] / mean), float32(factors[2] / mean)
     f11 = (ONE + tilt) * float32(factors[3] / mean)
     for first in range(0, ends.shape[1], _TILE):
-        p_i, p_j, squares, cubes = (
-            ends[0, first : first + _TILE],
-            ends[1, first : first + _TILE],
-            float32(0),
-            float32(0),
-        )
+        p_i, p_j = ends[0, first : first + _TILE], ends[1, first : first + _TILE]
+        squares = cubes = float32(0)
         for lane in range(len(p_i) >> 6 << 6):
             p, q = p_i[lane], p_j[lane]
             found = q * (p * f11 + (ONE - p) * f01) + (ONE - q) * (p * f10 + (ONE - p) * f00)
