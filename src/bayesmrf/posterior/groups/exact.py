@@ -59,10 +59,9 @@ class ExactMarginals:
     engine: InferenceEngine
 
     name = "exact"
-    needs = frozenset({LOG_Z, MOMENTS})
 
     def __post_init__(self) -> None:
-        require_answers(self.engine, "grouped_exact", self.needs, self.model)
+        require_answers(self.engine, "grouped_exact", {LOG_Z, MOMENTS}, self.model)
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:

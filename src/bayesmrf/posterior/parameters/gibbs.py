@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base import MOMENTS
 from ...errors import OptionError, argument
 from ...kernels import KERNELS, WIDEST, takes_prior
 from ...likelihood import Likelihood
@@ -54,7 +53,6 @@ class CoordinateGibbs(Checked):
     root: np.ndarray | None = None
 
     name = "gibbs"
-    needs = frozenset({MOMENTS})
     dims = {"theta": ("feature",), "log_likelihood": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
