@@ -35,7 +35,7 @@ def add_agreements(x, y, bit, key):
 
 @leaf
 def look_up(key, table, out):
-    """Return the table's entry for each particle."""
+    """Set ``out`` to the table's entry for each particle."""
     for lane in range(len(out) >> 6 << 6):
         out[lane] = table[key[lane]]
 
