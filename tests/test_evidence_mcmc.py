@@ -15,6 +15,7 @@ from bayesmrf import graphs
 from bayesmrf.errors import DataError, OptionError, TooWideError
 from bayesmrf.evidence import brief_draws as brief_module
 from bayesmrf.evidence import posterior_draws as module
+from bayesmrf.evidence import sampled
 from bayesmrf.evidence.bridge import BridgeSampling, bridge_ratio
 from bayesmrf.evidence.dic import DIC
 from bayesmrf.evidence.harmonic import HarmonicMean, harmonic_mean, mean_ess, mixture_mean
@@ -452,7 +453,7 @@ def test_draws_are_those_of_the_posterior(rng, name):
 
 @pytest.mark.parametrize("name", ["rbm 3x1", "pair", "tied", "hidden node"])
 def test_steps_fit_the_stiffest_direction(rng, monkeypatch, name):
-    monkeypatch.setattr(brief_module, "_STATES", 100_000)  # covariances to about 1 %
+    monkeypatch.setattr(sampled, "_STATES", 100_000)  # covariances to about 1 %
     target = oracle.TINY[name](rng)
     theta = rng.standard_normal(target.n_features)
     s = oracle.features(target).reshape(-1, target.n_features)

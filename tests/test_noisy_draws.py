@@ -8,7 +8,7 @@ import pytest
 
 from bayesmrf.posterior.conditionals.line import Line, LineSample
 from bayesmrf.posterior.conditionals.log_concave import draw_exactly
-from bayesmrf.posterior.conditionals.noisy_draws import coordinate_with, more
+from bayesmrf.posterior.conditionals.noisy_draws import coordinate_with
 from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate
 from bayesmrf.posterior.conditionals.one_potential import OnePotential
 from bayesmrf.posterior.groups.dirichlet_process import Urn, open_urn
@@ -102,19 +102,19 @@ def test_groups(item, rng):
     assert not agrees(law(item, rng, 0.0), exact).holds
 
 
-def alone(rng, share, exact):
+def alone(rng, noise, exact):
     """Value of an item in a group of its own, in standard deviations, and its square."""
     sd, out = 1 / np.sqrt(N * 0.24), []
     for _ in range(20_000):
         nu = np.log(0.6 / 0.4) - AT + (0.0 if exact else np.sqrt(C) * sd * rng.standard_normal())
         p = OneCoordinate(0.6 * N, N, nu, 0.0, 0.0, 1.0)
-        out.append((draw_exactly(rng, coordinate_with(p, share, 0.6 * N)) - nu - AT) / sd)
+        out.append((draw_exactly(rng, coordinate_with(p, noise, 0.6 * N)) - nu - AT) / sd)
     return np.stack([out, np.square(out)], axis=1)
 
 
 def test_values(rng):
     exact = alone(rng, 0.0, exact=True)
-    found = agrees(alone(rng, more(C), False), exact)
+    found = agrees(alone(rng, C, False), exact)
     assert found.holds, str(found)
     assert not agrees(alone(rng, 0.0, False), exact).holds
 

@@ -224,8 +224,6 @@ class PairMarginals(Protocol):
     @property
     def model(self) -> Any: ...  # noqa: D102
     @property
-    def is_exact(self) -> bool: ...  # noqa: D102
-    @property
     def dims(self) -> dict[str, tuple[str, ...]]: ...  # noqa: D102
     def start(self, theta: np.ndarray, rng: np.random.Generator) -> Any: ...  # noqa: D102
     def thaw(self, memory: Any, theta: np.ndarray, s_bar: np.ndarray, n: float) -> PairWalk: ...  # noqa: D102

@@ -18,10 +18,12 @@ BOUND = np.float32(9)
 P1, P3, P5, P7, P9 = np.array([0.999999906, 0.133731968, 3.48658085e-3, 2.04718146e-5, 1.3184204e-8], np.float32)
 Q2, Q4, Q6, Q8 = np.array([0.467064937, 0.0258419751, 3.27138373e-4, 7.70265487e-7], np.float32)
 ONE, HALF, STEP = np.float32(1), np.float32(0.5), np.float32(2.0**-23)
+UP, DOWN = np.int8(1), np.int8(-1)  # states of a node
 PAIRS, NIBBLES, BYTES = np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 ODD = np.uint64(0x5555555555555555)
 LOG_2 = float(np.log(2))
 INVERSE_LOG_2 = 1 / LOG_2
+SQRT_HALF = int(np.float64(0.5**0.5).view(np.int64))  # its bits
 MOST = 700.0  # exp(-g) of more is negligible relative to 1
 # The same in float32, with the Taylor series to r^6 for its precision.
 LOG_2_F, INVERSE_LOG_2_F, MOST_F = np.float32(np.log(2)), np.float32(1 / np.log(2)), np.float32(80)

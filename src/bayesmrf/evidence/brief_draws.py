@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _N_WARMUP, _THIN = 10_000, 50  # by default
 _STAGES = 5  # of the pilot chain
 _POINTS = 5  # of the pilot chain, at which each stage computes the curvature
-_STATES = 1000  # samples from which a curvature is estimated
 _TOO_STIFF = 1.0  # eps^2 lambda at which the variance is a third too large; above 4 the dynamics diverge
 
 
@@ -74,10 +73,7 @@ def brief_draws(
 def _stability(target: Target, points: np.ndarray, scale: np.ndarray, epsilon: float, rng: np.random.Generator) -> str:
     """Return a sentence if steps are too long for the curvature at some draws, else an empty string."""
     reached = epsilon**2 * np.array(
-        [
-            _largest_eigenvalue(curvature_of_states(target, theta, _STATES, rng) * scale * scale[:, None], rng)
-            for theta in points
-        ]
+        [_largest_eigenvalue(curvature_of_states(target, theta, rng) * scale * scale[:, None], rng) for theta in points]
     )
     worst, n_bad = reached.max(), int((reached > _TOO_STIFF).sum())
     if not n_bad:
@@ -93,7 +89,7 @@ def _kernel(target: Target, brief: Differentiable, start: np.ndarray, scale: np.
 
 def _metric(target: Target, points: np.ndarray, stiffness: float, rng: np.random.Generator) -> tuple[np.ndarray, float]:
     """Return the square root of the metric, and the step size."""
-    curvatures = [curvature_of_states(target, theta, _STATES, rng) for theta in points]
+    curvatures = [curvature_of_states(target, theta, rng) for theta in points]
     scale = 1 / np.sqrt(np.mean([np.diag(c) for c in curvatures], axis=0))
     stiffest = max(_largest_eigenvalue(c * scale * scale[:, None], rng) for c in curvatures)
     return scale, float(np.sqrt(stiffness / stiffest))

@@ -95,7 +95,6 @@ class MAP(AtMode):
 
     def _more(self, target: Target) -> dict[str, float]:
         """Return the terms in addition to those of the log posterior."""
-        del target
         return {}
 
 

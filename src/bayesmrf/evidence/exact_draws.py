@@ -23,7 +23,6 @@ _N_WARMUP = 200  # by default
 _ACCEPTED = 0.85
 _ADAPTATION = 0.3  # initial change of log step size for a unit of acceptance
 _LEAPFROG = 10
-_STATES = 1000  # samples from which a curvature is estimated
 
 
 @one_thread()
@@ -70,6 +69,6 @@ def exact_draws(
 
 def _root(target: Target, points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return a square root of the inverse of the mean curvature at some points."""
-    curvature = np.mean([curvature_of_states(target, theta, _STATES, rng) for theta in points], axis=0)
+    curvature = np.mean([curvature_of_states(target, theta, rng) for theta in points], axis=0)
     lower = np.linalg.cholesky(curvature)
     return solve_triangular(lower, np.eye(len(curvature)), lower=True, trans="T")

@@ -18,7 +18,6 @@ class Work(Checked, ABC):
 
     def require(self, target: Target) -> None:
         """Raise an error if this cannot be computed for ``target``, before any work."""
-        del target
 
     @abstractmethod
     def __call__(self, target: Target, rng: np.random.Generator, *, progress: bool = False) -> Any:

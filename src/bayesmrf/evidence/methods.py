@@ -100,7 +100,7 @@ def evaluate(
     ------
     OptionError
         For unknown methods, before any work; and for options or models that a method does not support.
-        TooWideError
+    TooWideError
         If a method needs an exact Z that is not feasible.
     """
     seeds, made = as_seed_sequence(random_state), dict[Work, Any]()

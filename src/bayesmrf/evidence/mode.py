@@ -163,19 +163,13 @@ def _fine_tune(mode: Mode, limits: np.ndarray) -> Mode:
 
 def _with_status(mode: Mode, limits: np.ndarray, work: str) -> Mode:
     """Return ``mode`` with its status; ``work`` describes what was done without convergence."""
-    status = _status(mode.theta, limits, work)
-    return replace(mode, status=status) if status else mode  # the same object keeps its cached curvature
-
-
-def _status(theta: np.ndarray, limits: np.ndarray, work: str) -> str:
-    """Return the status after this ``work`` without convergence."""
     found = [f"the search for the mode has not converged after {work}; raise n_steps or n_states"] if work else []
-    bounded = np.abs(theta) >= limits
+    bounded = np.abs(mode.theta) >= limits
     if bounded.any():
         at = " or ".join(f"{limit:.3g}" for limit in np.unique(limits[bounded]))
-        found.append(f"the maximum of the likelihood is at infinity: {bounded.sum()} of {len(theta)} parameters were "
+        found.append(f"the maximum of the likelihood is at infinity: {bounded.sum()} of {len(limits)} parameters were "
                      f"bounded at +-{at}")  # fmt: skip
-    return "; ".join(found)
+    return replace(mode, status="; ".join(found)) if found else mode  # the same object keeps its cached curvature
 
 
 def _ascend(mode: Mode, limits: np.ndarray) -> tuple[Mode, str | None]:

@@ -214,12 +214,10 @@ class PairwiseTarget(Checked, Target):
         """Whether elimination takes at most some milliseconds."""
         return cost(self.model.graph, QUICK_BYTES)[1] <= QUICK_BYTES
 
-    def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
+    def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator) -> np.ndarray:
         """Draw exactly if elimination is cheap, else by Gibbs chains."""
-        exact = self._engine
-        engine: SamplingEngine = exact if isinstance(exact, Elimination) else Gibbs(n_sweeps=n_sweeps)
-        plan = self._plan if self._is_exact else engine.prepare(self.model)
-        states = engine.sample(self.model, self.natural(theta), plan, n_samples, rng)
+        engine: SamplingEngine = self._engine if isinstance(self._engine, Elimination) else Gibbs()
+        states = engine.sample(self.model, self.natural(theta), self._plan, n_samples, rng)
         return states[:, : self.states.shape[1]]
 
     def anneal(
@@ -235,13 +233,12 @@ class PairwiseTarget(Checked, Target):
 
         The step of each parameter is divided by the curvature that independent features would have.
         """
-        n, engine = self.n_samples, self._engine if self._is_exact else Persistent()
+        n, engine = self.n_samples, self._engine
         if self._is_exact:
             n_steps = min(n_steps, _EXACT_STEPS)  # there is no noise to average out
         plan, state = self._plan, engine.start(self.model, rng)
-        spread = self._spread()
         theta = 0.01 * rng.standard_normal(self.n_features)  # breaks the symmetry of hidden nodes
-        curvature = n * np.maximum(spread, 1 / n) + self.prior.curvature(theta)
+        curvature = n * np.maximum(self._spread(), 1 / n) + self.prior.curvature(theta)
         for t in range(n_steps):
             found = engine.infer(self.model, self.natural(theta), plan, MOMENTS, state)
             state = found.state

@@ -114,7 +114,7 @@ class PosteriorSampler(Work):
         ------
         TooWideError
             For ``dynamics="exact"`` if Z cannot be summed.
-            DataError
+        DataError
             If weights of observations are not integers, and chains start from the observations.
         """
         self.require(target)

@@ -20,6 +20,7 @@ from .rbm_exact import rbm_log_likelihoods
 from .target import Blocks, Target
 
 EXACT_UNITS = 14  # on the smaller side, up to which Z(theta) is summed
+_SWEEPS = 100  # from the data to a state of the model
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +112,8 @@ class RBMTarget(Target):
 
     def require_exact(self, method: str) -> None:
         """Raise TooWideError for more than 2^14 terms."""
-        units = min(self.model.n_visible, self.model.n_hidden)
-        if units > EXACT_UNITS:
+        if not self.is_quick:
+            units = min(self.model.n_visible, self.model.n_hidden)
             raise TooWideError(f"{method} needs the exact Z, a sum of 2^{units} = {2**units} terms, more than the "
                                f"2^{EXACT_UNITS} allowed; use {argument('method', 'laplace')}.")  # fmt: skip
 
@@ -121,12 +122,12 @@ class RBMTarget(Target):
         """Whether Z has at most 2^14 terms."""
         return min(self.model.n_visible, self.model.n_hidden) <= EXACT_UNITS
 
-    def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
+    def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator) -> np.ndarray:
         """Draw exactly if the smaller side is small; else by block Gibbs chains that start at the data."""
-        if min(self.model.n_visible, self.model.n_hidden) <= EXACT_UNITS:
+        if self.is_quick:
             return self.model.sample(theta, n_samples, rng, EXACT_UNITS)
         start = self.states[rng.choice(len(self.states), n_samples, p=self.weights / self.n_samples)]
-        return rbm_gibbs.sweep(self.model.split(theta), start, n_sweeps, rbm_gibbs.generators(rng))
+        return rbm_gibbs.sweep(self.model.split(theta), start, _SWEEPS, rbm_gibbs.generators(rng))
 
     def anneal(
         self, theta: np.ndarray, rng: np.random.Generator, n_chains: int, temperatures: int | np.ndarray

@@ -28,6 +28,7 @@ from .target import Blocks, Target
 
 SHARE = 0.9  # least share of effective states at which weights are used
 BATCHES = 10  # of states, whose differences estimate the error
+_STATES = 1000  # from which a curvature is estimated
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,10 +172,10 @@ def fixed_curvature(target: Target, theta: np.ndarray, penalised: bool) -> np.nd
     return found
 
 
-def curvature_of_states(target: Target, theta: np.ndarray, n_states: int, rng: np.random.Generator) -> np.ndarray:
-    """Estimate N Cov_theta[s] plus the curvature of the prior from ``n_states`` samples; positive definite."""
-    states = Blocks(target, target.sample(theta, n_states, rng))
-    square, mean = states.scatter(theta, np.ones(n_states), np.zeros(target.n_features))
-    found = target.n_samples * (square / n_states - np.outer(mean, mean) / n_states**2)
+def curvature_of_states(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Estimate N Cov_theta[s] plus the curvature of the prior from states of the model; positive definite."""
+    states = Blocks(target, target.sample(theta, _STATES, rng))
+    square, mean = states.scatter(theta, np.ones(_STATES), np.zeros(target.n_features))
+    found = target.n_samples * (square / _STATES - np.outer(mean, mean) / _STATES**2)
     found[np.diag_indices_from(found)] += target.prior.curvature(theta)
     return found

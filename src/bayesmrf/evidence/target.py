@@ -304,8 +304,8 @@ class Target(ABC):
         """Whether `exact` can be called a hundred thousand times within minutes."""
 
     @abstractmethod
-    def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator, n_sweeps: int = 100) -> np.ndarray:
-        """Draw states (n_samples, n_visible) from p(x | theta), exactly or by chains of ``n_sweeps`` sweeps."""
+    def sample(self, theta: np.ndarray, n_samples: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw states (n_samples, n_visible) from p(x | theta), exactly or by chains."""
 
     @abstractmethod
     def anneal(

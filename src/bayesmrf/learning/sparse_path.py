@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.distance import squareform
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from ..data.states import States
@@ -119,10 +120,8 @@ def cross_validated(
 
 def log_conditionals(theta: np.ndarray, states: np.ndarray, sizes: tuple[int, ...] = ()) -> np.ndarray:
     """Sum over nodes of log P(x_i | all others), for each row of ``states`` in {0, 1}, or in {0, ..., sizes[i] - 1}."""
-    d = states.shape[1]
-    w = np.zeros((d, d))
-    w[np.triu_indices(d, 1)] = theta[: d * (d - 1) // 2]
-    field, bias = states @ (w + w.T), theta[d * (d - 1) // 2 :]
+    pairs, bias = np.split(theta, [states.shape[1] * (states.shape[1] - 1) // 2])
+    field = states @ squareform(pairs)
     if max(sizes, default=2) == 2:
         return log_expit(np.where(states == 1, field + bias, -field - bias)).sum(axis=1)
     m = max(sizes)
@@ -173,13 +172,14 @@ def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
     theta, scale = [], np.outer(span, span)[np.triu_indices(d, 1)]
     for strength in penalty:
         w, bias = _solve(replace(problem, penalty=strength), w, bias)
-        offsets = _offsets(w, means, combine, d)
+        pairs = combine(w)
+        offsets = squareform(pairs) @ means
         if bias.ndim == 1:
             own = bias - offsets
         else:
             own = bias - offsets[:, None] * levels
             own = (own[:, 1:] - own[:, :1])[levels[:, 1:] <= 1]
-        theta.append(np.concatenate([combine(w) / scale, own]))
+        theta.append(np.concatenate([pairs / scale, own]))
     return SparsePath(np.asarray(penalty, dtype=np.float64), np.array(theta), d)
 
 
@@ -205,17 +205,8 @@ def sparse_start(graph: Graph, states: States) -> np.ndarray | None:
     few = replace(states, values=states.values[rows], weights=weights)
     penalty = 0.5 * np.sqrt(np.log(d + 1) / few.n_samples)
     theta = pseudo_likelihood_path(few, penalty=np.array([penalty])).theta[0]
-    pairs = np.zeros((d, d))
-    pairs[np.triu_indices(d, 1)] = theta[: d * (d - 1) // 2]
-    u, v = np.sort(graph.edges, axis=1).T
-    return np.concatenate([pairs[u, v], theta[d * (d - 1) // 2 :]])
-
-
-def _offsets(w, means, combine, d) -> np.ndarray:
-    """Return the contribution of the centring of columns to the biases, for the final weights of the pairs."""
-    pairs = np.zeros((d, d))
-    pairs[np.triu_indices(d, 1)] = combine(w)
-    return (pairs + pairs.T) @ means
+    pairs, biases = np.split(theta, [d * (d - 1) // 2])
+    return np.concatenate([squareform(pairs)[tuple(graph.edges.T)], biases])
 
 
 @dataclass(frozen=True, eq=False)

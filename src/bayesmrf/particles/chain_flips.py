@@ -16,11 +16,9 @@ import numpy as np
 from numba import float32, int8
 
 from ..compiled import leaf
-from ..compiled.lanes import symmetric_uniform, tanh_ratio
+from ..compiled.lanes import HALF, symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
 from .cluster_flips import by_cluster, random_clusters
-
-_HALF = np.float32(0.5)
 
 
 @leaf
@@ -80,7 +78,7 @@ def _flip(x, generators, rows, theta, members, label, c):
                 for lane in range(n_lanes):
                     field[lane] += w * float32(x[j, lane])
         for lane in range(n_lanes):
-            energy[lane] += (float32(x[i, lane]) - _HALF) * field[lane]
+            energy[lane] += (float32(x[i, lane]) - HALF) * field[lane]
     turn = np.empty(n_lanes, np.int8)
     for lane in range(n_lanes):
         p, q = tanh_ratio(energy[lane])

@@ -11,10 +11,9 @@ import numpy as np
 from numba import float32
 
 from ..compiled import leaf
-from ..compiled.lanes import tanh_ratio
+from ..compiled.lanes import HALF, ONE, tanh_ratio
 from .persistent_chains import count_both
 
-_HALF, _ONE = np.float32(0.5), np.float32(1)
 _MOST = 60.0  # largest weight, as its exponential must be finite
 _TILE = 1024  # chains at a time
 _LEAST = 0.5  # chains in a state without chains, in counts
@@ -48,13 +47,13 @@ def counted_spread(cells, factors):
 def half_field(blocks, rows, theta, b, start, i, j, k, out):
     """Set ``out`` to half the log odds of x_i = 1 in chains of a block, from ``start``, without edges to j and k."""
     x, n_lanes = blocks.states[b], len(out) >> 6 << 6
-    bias = _HALF * float32(theta[len(rows.edges) + i])
+    bias = HALF * float32(theta[len(rows.edges) + i])
     for lane in range(n_lanes):
         out[lane] = bias
     for place in range(rows.starts[i], rows.starts[i] + rows.degree[i]):
         other = rows.neighbours[place]
         if other not in (j, k):
-            w = _HALF * float32(theta[rows.edge_of[place]])
+            w = HALF * float32(theta[rows.edge_of[place]])
             for lane in range(n_lanes):
                 out[lane] += w * float32(x[other, start + lane])
 
@@ -65,7 +64,7 @@ def _probability(blocks, rows, theta, b, i, j, out):
     half_field(blocks, rows, theta, b, 0, i, j, j, out)
     for lane in range(len(out) >> 6 << 6):
         p, q = tanh_ratio(out[lane])
-        out[lane] = _HALF + _HALF * (p / q)
+        out[lane] = HALF + HALF * (p / q)
 
 
 @leaf
@@ -81,18 +80,18 @@ def ends_without_edge(blocks, rows, theta, e, ends):
 @leaf
 def conditional_cells(ends, weight):
     """Return these cells, each chain given its other nodes; ``ends`` is by `ends_without_edge`, for some chains."""
-    tilt = float32(np.exp(min(weight, _MOST))) - _ONE
+    tilt = float32(np.exp(min(weight, _MOST))) - ONE
     s11 = s10 = s01 = s00 = 0.0
     for first in range(0, ends.shape[1], _TILE):
         p_i, p_j = ends[0, first : first + _TILE], ends[1, first : first + _TILE]
         t11 = t10 = t01 = t00 = float32(0)
         for lane in range(len(p_i) >> 6 << 6):
             p, q = p_i[lane], p_j[lane]
-            scale = _ONE / (_ONE + tilt * p * q)
-            t11 += (_ONE + tilt) * p * q * scale
-            t10 += p * (_ONE - q) * scale
-            t01 += (_ONE - p) * q * scale
-            t00 += (_ONE - p) * (_ONE - q) * scale
+            scale = ONE / (ONE + tilt * p * q)
+            t11 += (ONE + tilt) * p * q * scale
+            t10 += p * (ONE - q) * scale
+            t01 += (ONE - p) * q * scale
+            t00 += (ONE - p) * (ONE - q) * scale
         s11 += float(t11)
         s10 += float(t10)
         s01 += float(t01)
@@ -104,22 +103,18 @@ def conditional_cells(ends, weight):
 @leaf
 def conditional_spread(ends, weight, cells, factors):
     """Return the same moments as `counted_spread`, of what each chain says given its other nodes."""
-    tilt, mean, second, third = float32(np.exp(min(weight, _MOST))) - _ONE, 0.0, 0.0, 0.0
+    tilt, mean, second, third = float32(np.exp(min(weight, _MOST))) - ONE, 0.0, 0.0, 0.0
     for k in range(4):
         mean += cells[k] * factors[k]
     f00, f01, f10 = float32(factors[0] / mean), float32(factors[1] / mean), float32(factors[2] / mean)
-    f11 = (_ONE + tilt) * float32(factors[3] / mean)
+    f11 = (ONE + tilt) * float32(factors[3] / mean)
     for first in range(0, ends.shape[1], _TILE):
-        p_i, p_j, squares, cubes = (
-            ends[0, first : first + _TILE],
-            ends[1, first : first + _TILE],
-            float32(0),
-            float32(0),
-        )
+        p_i, p_j = ends[0, first : first + _TILE], ends[1, first : first + _TILE]
+        squares = cubes = float32(0)
         for lane in range(len(p_i) >> 6 << 6):
             p, q = p_i[lane], p_j[lane]
-            found = q * (p * f11 + (_ONE - p) * f01) + (_ONE - q) * (p * f10 + (_ONE - p) * f00)
-            d = found / (_ONE + tilt * p * q) - _ONE
+            found = q * (p * f11 + (ONE - p) * f01) + (ONE - q) * (p * f10 + (ONE - p) * f00)
+            d = found / (ONE + tilt * p * q) - ONE
             squares += d * d
             cubes += d * d * d
         second += float(squares)

@@ -18,12 +18,12 @@ from math import exp, tanh
 import numpy as np
 
 from ..compiled import copy_to, leaf, strict_leaf
+from ..compiled.lanes import DOWN, UP
 from ..samplers.clusters import bind
-from .keys import add_agreements, add_states, look_up, random_bits, threshold
+from .keys import add_agreements, add_states, compare, look_up, random_bits, threshold
 from .memory import TILE, RefreshGraph, UnpackedParticles, bias_of, fill_hubs, update_hubs
 from .refresh import tanh_of, uniforms
 
-UP, DOWN = np.int8(1), np.int8(-1)
 _MOST, _MOST_EDGES = 100, 400  # largest number of nodes of a cluster grown from an edge, and of edges at them
 _BITS = 8  # of a key
 _CROWDED = 16  # edges at a node beyond which clusters near an edge are not flipped
@@ -40,12 +40,6 @@ def _add_products(h, x, energy):
 def _add_looked_up(key, table, energy):
     for lane in range(len(energy) >> 6 << 6):
         energy[lane] += table[key[lane]]
-
-
-@leaf
-def _draw_flips(draws, bound, below, above, flip):
-    for lane in range(len(draws) >> 6 << 6):
-        flip[lane] = below if draws[lane] < bound[lane] else above
 
 
 @leaf
@@ -130,13 +124,13 @@ def _flip_cluster(graph, unpacked, members, label, c, energy, flip, kept):
             stop = min(len(key), start + TILE)
             random_bits(unpacked.lanes, start, bits[: stop - start])
             look_up(key[start:stop], below, room[: stop - start])
-            _draw_flips(bits[: stop - start], room[: stop - start], DOWN, UP, flip[start:stop])
+            compare(bits[: stop - start], room[: stop - start], DOWN, UP, flip[start:stop])
     else:
         if n > 0:
             _gather(key, w, n, energy, True)
         tanh_of(energy, unpacked.tanh_u)
         uniforms(unpacked.lanes, 0, energy)
-        _draw_flips(energy, unpacked.tanh_u, UP, DOWN, flip)
+        compare(energy, unpacked.tanh_u, UP, DOWN, flip)
     for i in members:
         _flip(flip, unpacked.x[i])
 

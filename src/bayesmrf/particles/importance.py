@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import leaf, strict_leaf
-from ..samplers.resampling import systematic
+from ..samplers.resampling import copy_columns, systematic
 
 LEAST = 0.5  # share of effective particles below which they are resampled
 START_SWEEPS = 20  # of new particles, before the first step
@@ -80,13 +80,9 @@ def add_half_particle(found, row, size, value, delta):
 
 
 @strict_leaf
-def resample(rng, log_weights, x, counts):
-    """Resample the particles (columns of ``x`` and ``counts``) systematically; those not drawn become copies."""
+def resample(rng, log_weights, x):
+    """Resample the particles (columns of ``x``) systematically; return as `systematic` which became copies of which."""
     spare, dead = systematic(rng, np.exp(log_weights - log_weights.max()))
-    for i in range(len(x)):
-        for j in range(len(spare)):
-            x[i, dead[j]] = x[i, spare[j]]
-    for g in range(len(counts)):
-        for j in range(len(spare)):
-            counts[g, dead[j]] = counts[g, spare[j]]
+    copy_columns(x, spare, dead)
     log_weights[:] = 0.0
+    return spare, dead

@@ -35,7 +35,7 @@ def add_agreements(x, y, bit, key):
 
 @leaf
 def look_up(key, table, out):
-    """Return the table's entry for each particle."""
+    """Set ``out`` to the table's entry for each particle."""
     for lane in range(len(out) >> 6 << 6):
         out[lane] = table[key[lane]]
 
@@ -57,6 +57,13 @@ def weigh_keys(key, weights, n_keys):
 def threshold(p):
     """Return the threshold below which 32 random bits lie with probability p."""
     return uint32(min(max(p * 2.0**32, 0.0), _CERTAIN))
+
+
+@leaf
+def compare(draws, bound, below, above, out):
+    """Set ``out`` to ``below`` where a draw is below its bound, else to ``above``."""
+    for lane in range(len(draws) >> 6 << 6):
+        out[lane] = below if draws[lane] < bound[lane] else above
 
 
 @leaf

@@ -14,13 +14,12 @@ import numpy as np
 from numba import float32, int8, uint64
 
 from ..compiled import leaf
-from ..compiled.lanes import popcount, symmetric_uniform, tanh_ratio
+from ..compiled.lanes import HALF, popcount, symmetric_uniform, tanh_ratio
 from ..graphs import Graph
 from ..rng import lane_generators, next_uint32
 from ..samplers.resampling import systematic
 
 LANES = 128
-_HALF = np.float32(0.5)
 _PACK = np.uint64(0x0102040810204080)  # multiplication by it gathers the lowest bits of eight bytes in the top one
 
 
@@ -145,15 +144,15 @@ def sweep(blocks, rows, theta):
     for b in range(n_blocks):
         x, generators = blocks.states[b], blocks.lanes[b]
         for i in range(n_nodes):
-            bias = _HALF * float32(theta[r + i])  # P(x_i = 1) = (1 + tanh(h / 2)) / 2
+            bias = HALF * float32(theta[r + i])  # P(x_i = 1) = (1 + tanh(h / 2)) / 2
             for lane in range(n_lanes):
                 h[lane] = bias
             stop = rows.starts[i] + rows.degree[i]
             for k in range(rows.starts[i], stop, 2):
-                j, w = rows.neighbours[k], _HALF * float32(theta[rows.edge_of[k]])
+                j, w = rows.neighbours[k], HALF * float32(theta[rows.edge_of[k]])
                 j2, w2 = j, float32(0)
                 if k + 1 < stop:
-                    j2, w2 = rows.neighbours[k + 1], _HALF * float32(theta[rows.edge_of[k + 1]])
+                    j2, w2 = rows.neighbours[k + 1], HALF * float32(theta[rows.edge_of[k + 1]])
                 for lane in range(n_lanes):
                     h[lane] += w * float32(x[j, lane]) + w2 * float32(x[j2, lane])
             for lane in range(n_lanes):

@@ -24,15 +24,14 @@ import numpy as np
 from numba import float32, int8, uint64
 
 from ..compiled import copy_to, leaf, strict_leaf
-from ..compiled.lanes import symmetric_uniform, tanh_ratio
+from ..compiled.lanes import DOWN, ONE, UP, symmetric_uniform, tanh_ratio
 from ..rng import next_uint32
 from .memory import TILE, bias_of, update_hub, update_hubs
-from .refresh_keys import DOWN, UP, key_ends, look_at_keys, redraw_by_keys, sum_keys
+from .refresh_keys import key_ends, look_at_keys, redraw_by_keys, sum_keys
 from .weights import follow
 
 _TAU = 1 - 1e-6  # largest coupling in estimates of moments (an agreement of 1 - 5e-7)
 _SMALL = 1e-30
-ONE = np.float32(1)
 
 
 @leaf
@@ -64,8 +63,8 @@ def _local_field(graph, unpacked, i, without, first, h):
 
 
 @strict_leaf
-def _tau(unpacked, feature, r):
-    w = 0.5 * unpacked.theta[feature] if feature < r else unpacked.theta[feature]
+def _tau(graph, unpacked, i):
+    w = 0.5 * unpacked.theta[i] if i < len(graph.edges) else unpacked.theta[i]
     return float32(min(max(tanh(w), -_TAU), _TAU))
 
 
@@ -175,7 +174,7 @@ def _look(graph, unpacked, i):
         look_at_keys(unpacked)
     else:
         unpacked.n_bits[0] = -1
-        _look_at_particles(graph, unpacked, u, v, without, _tau(unpacked, i, len(graph.edges)))
+        _look_at_particles(graph, unpacked, u, v, without, _tau(graph, unpacked, i))
 
 
 @strict_leaf
@@ -187,7 +186,7 @@ def edge_moment(graph, unpacked, i):
     x_u != x_v. Were it counted as half agreeing, nu would fall as theta_i grows, and theta_i would drift.
     """
     _look(graph, unpacked, i)
-    m, tau = len(unpacked.tanh_u), _tau(unpacked, i, len(graph.edges))
+    m, tau = len(unpacked.tanh_u), _tau(graph, unpacked, i)
     if unpacked.n_bits[0] >= 0:
         a, b, ab = sum_keys(unpacked, tau)
     else:
@@ -211,7 +210,7 @@ def _redraw(graph, unpacked, i, was):
         copy_to(unpacked.old_u, unpacked.x[u])
         if v >= 0:
             copy_to(unpacked.old_v, unpacked.x[v])
-    tau = _tau(unpacked, i, len(graph.edges))
+    tau = _tau(graph, unpacked, i)
     if unpacked.n_bits[0] >= 0:
         redraw_by_keys(unpacked, u, v, tau)
     else:
@@ -235,10 +234,10 @@ def move_to(graph, unpacked, i, value):
 
     The weights of the particles follow.
     """
-    was, tau = unpacked.theta[i], _tau(unpacked, i, len(graph.edges))
+    was, tau = unpacked.theta[i], _tau(graph, unpacked, i)
     unpacked.theta[i] = value
     if value != was:
-        follow(unpacked, tau, _tau(unpacked, i, len(graph.edges)))
+        follow(unpacked, tau, _tau(graph, unpacked, i))
     _redraw(graph, unpacked, i, was)
 
 

@@ -11,12 +11,12 @@ from math import tanh
 import numpy as np
 from numba import float64
 
-from ..compiled import copy_to, leaf, strict_leaf
-from .keys import add_states, look_up, random_bits, threshold, weigh_keys
+from ..compiled import copy_to, strict_leaf
+from ..compiled.lanes import DOWN, UP
+from .keys import add_states, compare, look_up, random_bits, threshold, weigh_keys
 from .memory import TILE, bias_of
 
 _MOST_BITS = 7  # neighbours of both ends in a key; one more bit is that of a redrawn end
-UP, DOWN = np.int8(1), np.int8(-1)
 
 
 @strict_leaf
@@ -86,12 +86,6 @@ def sum_keys(unpacked, tau):
     return total_a, total_b, total_ab
 
 
-@leaf
-def _set_states(bits, below, x):
-    for lane in range(len(x) >> 6 << 6):
-        x[lane] = UP if bits[lane] < below[lane] else DOWN
-
-
 @strict_leaf
 def redraw_by_keys(unpacked, u, v, tau):
     """Redraw both ends of an edge from their joint distribution."""
@@ -111,8 +105,8 @@ def redraw_by_keys(unpacked, u, v, tau):
         key, draws, under = unpacked.key[start:stop], bits[: stop - start], below[: stop - start]
         random_bits(unpacked.lanes, start, draws)
         look_up(key, first, under)
-        _set_states(draws, under, unpacked.x[u, start:stop])
+        compare(draws, under, UP, DOWN, unpacked.x[u, start:stop])
         if v >= 0:
             add_states(unpacked.x[u, start:stop], size, key)
             look_up(key, second, under)
-            _set_states(draws, under, unpacked.x[v, start:stop])
+            compare(draws, under, UP, DOWN, unpacked.x[v, start:stop])

@@ -22,10 +22,9 @@ from ..compiled.lanes import HALF, ONE, exp_rows_f, symmetric_uniform
 from ..graphs import Graph
 from ..models.categorical import NEVER
 from ..rng import lane_generators, next_uint32
-from ..samplers.resampling import systematic
+from ..samplers.resampling import copy_columns, systematic
 from .importance import LEAST, relative_moments
-
-TILE = 1024  # particles processed together
+from .memory import TILE
 
 
 class TableGraph(NamedTuple):
@@ -315,16 +314,12 @@ def follow_weights(rng, unpacked, weights):
 @strict_leaf
 def resample(rng, unpacked, first):
     """Resample the half of the particles that begins with ``first``."""
-    half = len(unpacked.weights) >> 1
-    spare, dead = systematic(rng, unpacked.weights[first : first + half])
-    for k in range(len(dead)):
-        source, target = first + spare[k], first + dead[k]
-        for rows in (unpacked.at_u, unpacked.at_v):
-            for x in range(len(rows)):
-                rows[x, target] = rows[x, source]
-        for i in range(len(unpacked.x)):
-            unpacked.x[i, target] = unpacked.x[i, source]
-    unpacked.weights[first : first + half] = float32(1)
+    own = slice(first, first + (len(unpacked.weights) >> 1))
+    spare, dead = systematic(rng, unpacked.weights[own])
+    for rows in (unpacked.at_u, unpacked.at_v):
+        copy_columns(rows[:, own], spare, dead)
+    copy_columns(unpacked.x[:, own], spare, dead)
+    unpacked.weights[own] = float32(1)
 
 
 @leaf

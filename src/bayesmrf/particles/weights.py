@@ -16,13 +16,13 @@ import numpy as np
 from numba import float32
 
 from ..compiled import copy_to, leaf, strict_leaf
-from ..samplers.resampling import systematic
+from ..compiled.lanes import ONE
+from ..samplers.resampling import copy_columns, systematic
 from .keys import look_up
 from .memory import TILE
 from .tables import grown_weights
 
 KEPT = 0.7  # share of effective particles below which weights are forgotten
-ONE = np.float32(1)
 
 
 @leaf
@@ -98,9 +98,7 @@ def set_weights(unpacked, weights):
 def even_out(rng, unpacked):
     """Resample the particles by their weights, which are 1 then; the local fields of hubs are not copied."""
     spare, dead = systematic(rng, unpacked.weights)
-    for i in range(len(unpacked.x)):
-        for k in range(len(dead)):
-            unpacked.x[i, dead[k]] = unpacked.x[i, spare[k]]
+    copy_columns(unpacked.x, spare, dead)
     forget(unpacked)
 
 

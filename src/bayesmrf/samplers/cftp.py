@@ -33,6 +33,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..base import BINARY, SAMPLE, Kind, Model, Stateless
 from ..compiled import strict_leaf
+from ..compiled.lanes import SQRT_HALF
 from ..errors import OptionError
 from ..models.categorical import binary_form
 from ..models.pairwise import Pairwise
@@ -147,7 +148,6 @@ def _coalesce(
     )
 
 
-SQRT_HALF = int(np.float64(0.5**0.5).view(np.int64))
 HALF_LOG_2 = float(np.log(2) / 2)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -25,7 +24,7 @@ from numba import float32, uint64
 
 from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
 from ..compiled import leaf
-from ..compiled.lanes import popcount, symmetric_uniform, tanh_ratio
+from ..compiled.lanes import DOWN, UP, popcount, symmetric_uniform, tanh_ratio
 from ..errors import DataError, OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
@@ -102,10 +101,8 @@ def from_states(states: np.ndarray, n_chains: int, n_nodes: int, n_states: int |
         got = f"{states[row, column]} in row {row}, column {column}"
         raise DataError(option="states", got=got, expected=expected)
     n_blocks = -(-check_positive("n_chains", n_chains) // LANES)
-    x = np.empty((n_blocks, n_nodes, LANES), dtype=np.int8)
-    for b in range(n_blocks):
-        rows = np.arange(b * LANES, (b + 1) * LANES) % len(states)
-        x[b] = states[rows].T
+    rows = np.arange(n_blocks * LANES).reshape(n_blocks, LANES) % len(states)
+    x = states[rows].swapaxes(1, 2).astype(np.int8, order="C")
     if n_states is None:
         x <<= 1
         x -= 1
@@ -242,11 +239,8 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="gibbs")
 
 
-_forget_pools: Callable[[], None] = _pool.cache_clear
 if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
-    os.register_at_fork(after_in_child=_forget_pools)
-
-UP, DOWN = np.int8(1), np.int8(-1)
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 @leaf

@@ -17,12 +17,10 @@ from ..compiled.lanes import HALF, ONE, symmetric_uniform, tanh_ratio
 from ..models.rbm import RBMWeights
 from ..rng import lane_generators, next_uint32
 
-LANES = 64
-
 
 def generators(rng: np.random.Generator) -> np.ndarray:
     """Make the 64 generators of `draw_units`, uint32 (4, 64)."""
-    return lane_generators(rng, 1, LANES)[0]
+    return lane_generators(rng, 1, 64)[0]
 
 
 def sweep(weights: RBMWeights, visible: np.ndarray, n_sweeps: int, lanes: np.ndarray) -> np.ndarray:

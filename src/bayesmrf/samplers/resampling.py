@@ -32,3 +32,11 @@ def systematic(rng, weights):
             n_spare += 1
     n_moved = min(n_spare, n_dead)
     return spare[:n_moved], dead[:n_moved]
+
+
+@strict_leaf
+def copy_columns(rows, spare, dead):
+    """Let the columns ``dead`` of an array be copies of ``spare``."""
+    for i in range(len(rows)):
+        for k in range(len(dead)):
+            rows[i, dead[k]] = rows[i, spare[k]]

@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from ...compiled import copy_to, leaf
-from ...compiled.lanes import LOG_2, MOST, exp_rest, power_bits
+from ...compiled.lanes import LOG_2, MOST, SQRT_HALF, exp_rest, power_bits
 from ...graphs import EliminationOrder
 from .passes import less_first, spread
 
 CHUNK = 1024  # entries whose m weights fit into the cache
-SQRT_HALF = int(np.float64(0.5**0.5).view(np.int64))
 
 
 def bytes_of_tables(order: EliminationOrder, n_states: int) -> float:

@@ -240,18 +240,6 @@ def normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
 
 
 @strict_leaf
-def _visit(rng, prior, lines, cells, total, e, i, j, theta, scales, now, log_slab):
-    """Redraw edge e with the ends i and j; return whether it changed."""
-    normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
-    old = theta[e]
-    move_edge(
-        lines, e, i, j, theta,
-        visit_edge(rng, edge_line(lines, cells, total, e, i, j, theta, now), old, log_slab),
-    )  # fmt: skip
-    return theta[e] != old
-
-
-@strict_leaf
 def scan_table(rng, problem, theta, n_scans):
     """Scan with the weights of all states in a table; return p0, the slab's precision and log Z.
 
@@ -292,8 +280,10 @@ def _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, table, edges, 
         u, v, i, j, e = edges[k, 0], edges[k, 1], edges[k, 2], edges[k, 3], edges[k, 4]
         cells[:] = 0.0
         pair_sums(table, m, u, v, cells)
-        before = theta[e]
-        if _visit(rng, prior, lines, cells, cells.sum(), e, i, j, theta, scales, now, log_slab):
+        normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
+        before, line = theta[e], edge_line(lines, cells, cells.sum(), e, i, j, theta, now)
+        move_edge(lines, e, i, j, theta, visit_edge(rng, line, before, log_slab))
+        if theta[e] != before:
             g, change = pair_values(lines, e, i, j), theta[e] - before
             for x in range(m * m):
                 factors[x] = exp(change * g[x])

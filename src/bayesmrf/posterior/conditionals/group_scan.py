@@ -96,7 +96,7 @@ def _scan_blocks(rng, problem, theta, drawn, tables, top, edges, nodes):
 @strict_leaf
 def _visit_feature(rng, problem, theta, drawn, tables, top, u, v, pair):
     """Redraw the baseline and the difference of a feature of the nodes u and v of the tables, which follow."""
-    m, change, factors = len(problem.lines.values), 0.0, np.empty(pair.g.shape[1])
+    m, factors = len(problem.lines.values), np.empty(pair.g.shape[1])
     for t in range(len(tables)):
         if u == v:
             for x in range(m):

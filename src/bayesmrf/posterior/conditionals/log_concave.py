@@ -91,13 +91,8 @@ def log_integral(density):
 def draw_exactly(rng, density):
     """Draw exactly, by rejection under tangents where the log density is lower than at the mode by about 1."""
     mode, curvature, _ = peak(density)
-    return draw_between(
-        rng,
-        density,
-        mode,
-        find_drop(mode, curvature, density, 1.0, -1.0),
-        find_drop(mode, curvature, density, 1.0, 1.0),
-    )
+    left, right = find_drop(mode, curvature, density, 1.0, -1.0), find_drop(mode, curvature, density, 1.0, 1.0)
+    return draw_between(rng, density, mode, left, right)
 
 
 @strict_leaf

@@ -38,23 +38,23 @@ def more(noise):
 
 
 @strict_leaf
-def coordinate_with(p, share, total):
-    """Return the full conditional of a logit with ``share`` n more observations; in n of them there are ``total``
-    successes.
-    """
+def coordinate_with(p, noise, total):
+    """Return the full conditional of a logit with `more` observations; in n of them there are ``total`` successes."""
+    share = more(noise)
     return OneCoordinate(p.s + share * total, p.n * (1 + share), p.nu, p.a, p.b, p.kappa)
 
 
 @strict_leaf
-def potential_with(p, share, totals):
-    """Return the full conditional of a potential with ``share`` n more observations; n of these count ``totals``."""
+def potential_with(p, noise, totals):
+    """Return the full conditional of a potential with `more` observations; n of these count ``totals``."""
+    share = more(noise)
     return OnePotential(p.counts + share * totals, p.n * (1 + share), p.nu, p.precision, p.log_constant)
 
 
 @strict_leaf
-def line_with(line, share, total):
-    """Return a line of one sample with ``share`` n more observations; n of them have the sum ``total`` of g."""
-    sample = line.samples[0]
+def line_with(line, noise, total):
+    """Return a line of one sample with `more` observations; n of them have the sum ``total`` of g."""
+    share, sample = more(noise), line.samples[0]
     sample = LineSample(sample.p, sample.g, sample.at, sample.n * (1 + share))
     return Line((sample,), line.score + share * total, line.kappa, line.mu)
 

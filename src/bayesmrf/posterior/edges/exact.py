@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...base import MOMENTS
 from ...likelihood import Likelihood
 from ...options import Checked
 from ...priors import SpikeSlab
@@ -48,7 +47,6 @@ class SpikeSlabExact(Checked):
     pairs: np.ndarray | None = None
 
     name = "spike_slab_exact"
-    needs = frozenset({MOMENTS})
     particle_sweeps = 0
     dims = EDGE_DIMS | {"log_likelihood": ()}
     camp = NO_CAMP

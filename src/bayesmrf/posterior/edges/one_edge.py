@@ -39,7 +39,7 @@ from ..conditionals.rivals import alike_in, rivals_in
 from ..conditionals.spike import draw_hyper, edge_prior, log_slab_odds
 from .dynamics import drift, kick
 from .edge_jumps import jump
-from .one_edge_problem import DataMoments, OneEdgeProblem, curvature_of, data_moments, has_rare_state, together
+from .one_edge_problem import OneEdgeProblem, curvature_of, data_moments, has_rare_state, together
 from .rival_moves import visit_rivals
 from .spike_slab import DIVERGED, EDGE_DIMS, SWEEPS, EdgeKernel, check_bounded, drawn, noise_share
 from .stiffness import settle, stiffness
@@ -177,20 +177,11 @@ class SpikeSlabOneEdge(EdgeKernel):
         return free(rivals_in(*of)), free(rivals_in(*of, _JOINT)), free(self._alike)
 
     @cached_property
-    def _moments(self) -> DataMoments:
-        return data_moments(self.model, self.s_bar, self.n_samples)
-
-    @cached_property
-    def _correlation(self) -> np.ndarray:
-        return together(self.model.graph.edges, self._moments)
-
-    @cached_property
     def _constants(self) -> OneEdgeProblem:
         """What is the same in all steps; the rest is of a first step."""
         n, (u, v) = self.n_samples, self.model.graph.edges.T
         prior, coding = edge_prior(self.prior), Coding.of(self.model)
-        moments = self._moments
-        lines = centred_lines(self.model, self.s_bar, n)
+        moments, lines = data_moments(self.model, self.s_bar, n), centred_lines(self.model, self.s_bar, n)
         ends = (coding.node * lines.pull[:, :, 0] - coding.shift) / coding.edge
         # The data choose these pairs, not the chains, so the choice adds no bias.
         counted = self._in_camp[u] & self._in_camp[v] & ~has_rare_state(u, v, moments, self._n_chains / 2)
@@ -199,7 +190,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         pairs, joint, alike = self._pairs
         return OneEdgeProblem(
             prior, lines, now, scale, scale, self.alpha, coding, moments.centre, ends, moments.sums, counted,
-            np.full(len(u), 0.5), 1.0, 1.0, pairs, joint, alike, self._correlation,
+            np.full(len(u), 0.5), 1.0, 1.0, pairs, joint, alike, together(lines.edges, moments),
         )  # fmt: skip
 
     def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:

@@ -184,16 +184,14 @@ def _visit(rng, graph, stacked, problem, gains, pairs, theta, drawn, share, weig
             if old.any():
                 ratio = -ratio
                 take_away(problem, pairs, theta, part)
-            if not _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, weights):
-                restore(problem, pairs, theta, before)
+            _decide(rng, graph, stacked, problem, gains, pairs, theta, before, ratio, share, weights)
         # Also after a birth: otherwise the stationary distribution would be different.
         for k in coordinates(theta, part):
             if prior.log_odds[part] < np.inf and not value_of(theta, e, part).any():
                 break
             before = theta.weights[:, e].copy()
             ratio = _propose_value(rng, problem, pairs, theta, prior, k)
-            if not _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, weights):
-                restore(problem, pairs, theta, before)
+            _decide(rng, graph, stacked, problem, gains, pairs, theta, before, ratio, share, weights)
 
 
 @strict_leaf
@@ -208,10 +206,10 @@ def _propose_value(rng, problem, pairs, theta, prior, k):
 
 
 @strict_leaf
-def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, weights):
-    """Accept a move of one feature in all groups, or not, by its log ratio; let the particles follow.
+def _decide(rng, graph, stacked, problem, gains, pairs, theta, old, ratio, share, weights):
+    """Accept a move of one feature in all groups by its log ratio, and let the particles follow; or undo it.
 
-    ``weights`` is room for those of the particles.
+    ``old`` are the coordinates of the feature before; ``weights`` is room for those of the particles.
     """
     (e, (i, j), g, before), half = (pairs[0].e, pairs[0].ends, pairs[0].g, pairs[0].before), stacked.x.shape[2] >> 1
     ratio -= log1p(-rng.random())
@@ -224,7 +222,8 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
         others, own = spreads(unpacked.weights, weights[t])
         ratio -= penalty(problem.lines.n[t], own, others, half)
     if not ratio > 0:
-        return False
+        restore(problem, pairs, theta, old)
+        return
     for t in range(len(before)):
         unpacked = of_group(stacked, t)
         if i == j:
@@ -234,4 +233,3 @@ def _accept(rng, graph, stacked, problem, gains, pairs, theta, ratio, share, wei
             one, natural = one_group(problem, t), theta.natural[t]
             follow_edge(unpacked, gains, e, natural[e], i, node_row(one, natural, i), j, node_row(one, natural, j))
         _measure(graph, unpacked, theta, pairs, t, share[t])
-    return True

@@ -24,10 +24,11 @@ from ...particles.tables import (
     sweep,
 )
 from ..conditionals.alike_nodes import triple_of
-from ..conditionals.centred import CentredLines, node_row, pair_values, smoothed_shares
+from ..conditionals.centred import CentredLines, node_row, smoothed_shares
 from ..conditionals.group_lines import draw_prior, look, new_pair, one_group, take_away, value_of
 from ..conditionals.group_swaps import choose_swap, set_back, swap_ratio
 from ..conditionals.penalty import penalty
+from .langevin_chains import line_values
 
 _REACH = 15.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
 _SLACK = 3.0  # how far a log ratio by the particles that propose is below 0 before the others look at it
@@ -44,20 +45,9 @@ def reach_of(model: Any, lines: CentredLines, s_bar: np.ndarray, n_samples: floa
     """Return the largest weight of each edge that may be swapped, which depends on the data alone."""
     share, (u, v) = smoothed_shares(model, s_bar, n_samples), model.graph.edges.T
     p = (share[u, :, None] * share[v, None, :]).reshape(len(u), -1)
-    g = _every_value(lines)
+    g = line_values(model, lines)
     variance = (p * g**2).sum(axis=1) - (p * g).sum(axis=1) ** 2
     return _REACH / np.sqrt((n_samples + 1) * variance)
-
-
-@strict_leaf
-def _every_value(lines):
-    """Return the values of the centred features of all edges, (n_edges, m^2)."""
-    found = np.empty((len(lines.edges), lines.values.size))
-    for e in range(len(found)):
-        values = pair_values(lines, e, lines.edges[e, 0], lines.edges[e, 1])
-        for x in range(found.shape[1]):  # of two states, a tuple
-            found[e, x] = values[x]
-    return found
 
 
 @strict_leaf

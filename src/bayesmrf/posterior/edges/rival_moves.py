@@ -89,14 +89,12 @@ def _reason(problem, e, f):
 def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision):
     """Propose to swap edge e for the absent f; return whether it was accepted."""
     half, lines, now, prior = 32 * blocks.words.shape[1], problem.lines, problem.now, problem.prior
-    r, a, b, cells, factors = len(lines.edges), theta[e], 0.0, np.empty(8), np.ones(8)
+    r, a, cells, factors = len(lines.edges), theta[e], np.empty(8), np.ones(8)
     nodes, _, _ = triple_of(lines.edges, e, f, 2)
     hub, v, w = nodes
     g_e, g_f = pair_values(lines, e, hub, v), pair_values(lines, f, hub, w)
-    now[e], now[f] = (
-        normal_precision(rng, prior.cauchy, precision, a),
-        normal_precision(rng, prior.cauchy, precision, 0.0),
-    )
+    now[e] = normal_precision(rng, prior.cauchy, precision, a)
+    now[f] = normal_precision(rng, prior.cauchy, precision, 0.0)
     before = theta[r + hub], theta[r + v]
     move_edge(lines, e, hub, v, theta, 0.0)
     triple_cells(blocks, rows, weights, nodes, factors, 0, half, cells)

@@ -108,12 +108,11 @@ class GroupedAuxiliaryVariable(Checked):
     n_pcd_start: int = 300
 
     name = "grouped_auxiliary_variable"
-    needs = frozenset({SAMPLE})
     dims = GROUPED_DIMS | {"acceptance_groups": (), "acceptance_values": ()}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.likelihood.require(self.name, self.needs)
+        self.likelihood.require(self.name, {SAMPLE})
 
     @property
     def _model(self) -> Agreement:

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import cholesky, solve
 
-from ...base import LOG_Z, MOMENTS, InferenceEngine, Kind
+from ...base import LOG_Z, MOMENTS, InferenceEngine
 from ...errors import DivergenceError
 from ...likelihood import require_answers
 from ..conditionals.one_potential import information
 from .blocks import Block, Logits, Potentials, Products
-from .dirichlet_process import Grouping, Urn, group_totals
+from .dirichlet_process import Grouping, Urn
 
 EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
 _TRIES = 2  # moves of each shared potential in a step
@@ -59,20 +59,14 @@ class ExactMarginals:
     engine: InferenceEngine
 
     name = "exact"
-    needs = frozenset({LOG_Z, MOMENTS})
 
     def __post_init__(self) -> None:
-        require_answers(self.engine, "grouped_exact", self.needs, self.model)
+        require_answers(self.engine, "grouped_exact", {LOG_Z, MOMENTS}, self.model)
 
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Dimensions of the statistics of a step; only tables have moves that may be rejected."""
         return EXACT_DIMS | ({"acceptance_values": ()} if self.model.n_parameters > 1 else {})
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the engine is."""
-        return self.engine.kind is Kind.EXACT
 
     @cached_property
     def _asked(self) -> Any:
@@ -159,7 +153,6 @@ class ExactWalk:
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the values of all groups."""
         urn = block.open(state)
-        totals = None if isinstance(block, Potentials) else group_totals(urn.groups, block.counts, len(state.values))[1]
         for c in range(len(state.values)):
             members = np.flatnonzero(urn.groups == c)
             shared = block.features(members)
@@ -174,8 +167,7 @@ class ExactWalk:
                 nu: Any = self._nu(block, members[0])
                 urn.values[c] = block.draw_value(rng, urn, members[0], nu)
             else:
-                assert totals is not None
-                urn.values[c] = self._slice(rng, block, urn, members, block.width(totals[c], urn.sizes[c]))
+                urn.values[c] = self._slice(rng, block, urn, members)
             self._move(block, members, block.unit * urn.values[c])
         return state._replace(values=urn.values[: len(state.values)])
 
@@ -195,9 +187,7 @@ class ExactWalk:
         self.theta, self.memory = theta, found
         return True
 
-    def _slice(
-        self, rng: np.random.Generator, block: Logits | Products, urn: Urn, members: np.ndarray, width: float
-    ) -> float:
+    def _slice(self, rng: np.random.Generator, block: Logits | Products, urn: Urn, members: np.ndarray) -> float:
         """Redraw the value shared by ``members`` by slice sampling with stepping out (Neal 2003, figures 3 and 5)."""
 
         def log_target(value: float, log_z: float | None = None) -> float:
@@ -207,6 +197,7 @@ class ExactWalk:
                 self.n_solves += 1
             return block.log_prior(urn, value, trial) + self._log_likelihood(trial, log_z)
 
+        width = block.width(sum(block.counts[members]), len(members))
         here = float(self.theta[block.features(members[0])] / block.unit)
         height = log_target(here, self.memory.log_z) + log(1 - rng.random())
         low = here - width * rng.random()

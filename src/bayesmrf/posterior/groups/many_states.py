@@ -17,7 +17,7 @@ import numpy as np
 
 from ...compiled import copy_to, strict_leaf
 from ...options import Checked
-from ...particles.importance import START_SWEEPS, redrawn_share
+from ...particles.importance import START_SWEEPS
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -38,7 +38,7 @@ from ...particles.weights import even_out, follow_states, n_effective
 from ..conditionals.centred import data_shares, edge_line, move_edge, node_row, pair_values
 from ..conditionals.line import line_derivatives, line_parabola
 from ..conditionals.log_concave import draw_exactly
-from ..conditionals.noisy_draws import coordinate_with, line_with, more
+from ..conditionals.noisy_draws import coordinate_with, line_with
 from ..conditionals.one_coordinate import OneCoordinate
 from ..conditionals.one_potential import OnePotential
 from .blocks import Block, Logits, NodeLines, Potentials, Products
@@ -50,6 +50,7 @@ from .moves.split_merge import Proposal
 from .moves.table_fields import draw_fields, draw_node_lines, scan_fields
 from .moves.values import group_counts, group_products, move_values
 from .prior import reassign, reassign_line, reassign_potential
+from .scans import stays_absent
 from .two_states import PARTICLE_DIMS
 
 
@@ -72,7 +73,6 @@ class ManyStateParticles(Checked):
 
     name = "particle"
     dims = PARTICLE_DIMS
-    is_exact = False
 
     @cached_property
     def graph(self) -> TableGraph:
@@ -178,10 +178,10 @@ class ManyStateWalk:
             pull, kappa = own @ (theta[r:] * d[r:]), own @ d[r:] ** 2
             score += pull + kappa * values[c]
             counts = group_products(graph.edges, members, np.zeros(r, np.int32), 1, unpacked.x, *self._scores(block))
-            one = np.ones(1), np.inf, np.array([score]), values[c : c + 1]
             accepted += move_values(
-                rng, counts, 2 * one[0], *one[1:], self._n, prior._replace(kappa=prior.kappa + kappa), unpacked.x
-            )
+                rng, counts, np.full(1, 2.0), np.inf, np.array([score]), values[c : c + 1], self._n,
+                prior._replace(kappa=prior.kappa + kappa), unpacked.x,
+            )  # fmt: skip
             theta = block.moved(theta, members, values[c])
             self._set(theta)
         self._accepted = accepted / max(1, len(shared))
@@ -269,12 +269,6 @@ def _nu(q, potential):
 
 
 @strict_leaf
-def _stays_absent(rng, graph, unpacked, was, now):
-    """Return whether the particles need not follow."""
-    return was == ABSENT and now == ABSENT and rng.random() > redrawn_share(len(unpacked.x), len(graph.edges))
-
-
-@strict_leaf
 def _scan_logits(rng, graph, unpacked, order, successes, n, urn, nu, between):
     """Reassign the edges in ``order`` one by one, each from the current particles."""
     for i in order:
@@ -282,9 +276,8 @@ def _scan_logits(rng, graph, unpacked, order, successes, n, urn, nu, between):
         nu[i] = _nu(q, unpacked.potentials[i, 0])
         was, noise = urn.groups[i], n / n_effective(unpacked.weights) * between[i]
         reassign(rng, i, successes[i], n, nu[i], noise, urn)
-        if _stays_absent(rng, graph, unpacked, was, urn.groups[i]):
-            continue
-        _move(graph, unpacked, i, np.full(1, value_of(urn, i)))
+        if not stays_absent(rng, graph, unpacked, was, urn.groups[i]):
+            _move(graph, unpacked, i, np.full(1, value_of(urn, i)))
 
 
 @strict_leaf
@@ -297,9 +290,8 @@ def _scan_potentials(rng, graph, unpacked, order, counts, n, urn, nu, between):
         conditional = OnePotential(counts[i], n, nu[i], urn.prior.precision, urn.prior.log_constant)
         was, noise = urn.groups[i], n / n_effective(unpacked.weights) * between[i]
         reassign_potential(rng, i, conditional, noise, urn)
-        if _stays_absent(rng, graph, unpacked, was, urn.groups[i]):
-            continue
-        _move(graph, unpacked, i, nothing if urn.groups[i] == ABSENT else urn.values[urn.groups[i]])
+        if not stays_absent(rng, graph, unpacked, was, urn.groups[i]):
+            _move(graph, unpacked, i, nothing if urn.groups[i] == ABSENT else urn.values[urn.groups[i]])
 
 
 @strict_leaf
@@ -318,9 +310,8 @@ def _scan_products(rng, graph, unpacked, by, theta, order, n, urn, nu, between):
         between[e] = _between(graph, unpacked, e, line, theta[e], weights)
         was, noise = urn.groups[e], n / unpacked.x.shape[1] * between[e]
         reassign_line(rng, e, line, noise, urn)
-        if _stays_absent(rng, graph, unpacked, was, urn.groups[e]):
-            continue
-        _move_weight(graph, unpacked, by, e, theta, value_of(urn, e), weights)
+        if not stays_absent(rng, graph, unpacked, was, urn.groups[e]):
+            _move_weight(graph, unpacked, by, e, theta, value_of(urn, e), weights)
 
 
 @strict_leaf
@@ -366,7 +357,7 @@ def _scan_weights(rng, graph, unpacked, by, theta, order):
         edge_cells(graph, unpacked, e, 0, unpacked.x.shape[1], cells)
         line = edge_line(lines, cells, cells.sum(), e, i, j, theta, by.precision)
         noise = lines.n / len(weights) * _between(graph, unpacked, e, line, theta[e], weights)
-        value = draw_exactly(rng, line_with(line, more(noise), line.score))
+        value = draw_exactly(rng, line_with(line, noise, line.score))
         _move_weight(graph, unpacked, by, e, theta, value, weights)
 
 
@@ -393,5 +384,5 @@ def _scan_values(rng, graph, unpacked, order, successes, n, prior):
         q, between = edge_categories(graph, unpacked, i)
         nu, s, noise = _nu(q, unpacked.potentials[i, 0]), successes[i], n / n_effective(unpacked.weights) * between
         conditional = OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa)
-        value = draw_exactly(rng, coordinate_with(conditional, more(noise), s)) - nu
+        value = draw_exactly(rng, coordinate_with(conditional, noise, s)) - nu
         _move(graph, unpacked, i, np.full(1, value))

@@ -21,7 +21,7 @@ from ...compiled import strict_leaf
 from ...priors import Beta, DirichletProcess
 from ..conditionals.line import line_log_density
 from ..conditionals.log_concave import draw_exactly, log_integral
-from ..conditionals.noisy_draws import coordinate_with, expected_sum, line_with, more, potential_with
+from ..conditionals.noisy_draws import coordinate_with, expected_sum, line_with, potential_with
 from ..conditionals.one_coordinate import OneCoordinate, coordinate_log_density, log_beta, log_likelihood, sigmoid
 from ..conditionals.one_potential import categories, draw_t_around, log_base, log_fit, log_t_around, mode_of
 from .dirichlet_process import ABSENT, Grouping, choose, open_group, put, take_out
@@ -122,7 +122,7 @@ def reassign(rng, i, s, n, nu, noise, urn):
     k, prior = urn.k[0], urn.prior
     p = OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa)
     if noise > 0:
-        p = coordinate_with(p, more(noise), _expected_successes(p, urn))
+        p = coordinate_with(p, noise, _expected_successes(p, urn))
     weights = _log_weights(p, urn)
     # The weight of a new group is at most alpha, as likelihoods are relative to the largest: its integral is seldom
     # needed.
@@ -164,7 +164,7 @@ def reassign_line(rng, i, line, noise, urn):
         mean = weights[k] * expected_sum(line, 0.0) + weights[k + 1] * line.score
         for c in range(k):
             mean += weights[c] * expected_sum(line, urn.values[c])
-        line = line_with(line, more(noise), mean / weights.sum())
+        line = line_with(line, noise, mean / weights.sum())
         weights = _weights_of_line(line, urn)
     chosen = choose(rng, weights, k + 1, weights[k + 1])
     if chosen == k:
@@ -211,7 +211,7 @@ def reassign_potential(rng, i, conditional, noise, urn):
             if weights[c] > 0:
                 value = values[c] if c < k else fresh[c - k]
                 mean += weights[c] * conditional.n * categories(value, conditional.nu)[0]
-        conditional = potential_with(conditional, more(noise), mean / weights.sum())
+        conditional = potential_with(conditional, noise, mean / weights.sum())
         weights = _weights_of_potential(conditional, fresh, gains, urn)
     u, chosen = rng.random() * weights.sum(), 0
     while chosen < absent - 1 and u >= weights[chosen]:

@@ -12,7 +12,7 @@ from ...particles.importance import redrawn_share
 from ...particles.refresh import edge_moment, move_to
 from ...particles.weights import n_effective
 from ..conditionals.log_concave import draw_exactly
-from ..conditionals.noisy_draws import coordinate_with, more
+from ..conditionals.noisy_draws import coordinate_with
 from ..conditionals.one_coordinate import OneCoordinate, sigmoid
 from .dirichlet_process import ABSENT, value_of
 from .prior import reassign
@@ -30,6 +30,12 @@ def scan_order(rng: np.random.Generator, size: int) -> np.ndarray:
     """
     run = np.arange(size) // _RUN
     return np.argsort(rng.permutation(run[-1] + 1 if size else 0)[run] + rng.random(size))
+
+
+@strict_leaf
+def stays_absent(rng, graph, unpacked, was, now):
+    """Return whether the particles need not follow."""
+    return was == ABSENT and now == ABSENT and rng.random() > redrawn_share(len(unpacked.x), len(graph.edges))
 
 
 @strict_leaf
@@ -58,15 +64,13 @@ def scan_groups(rng, graph, unpacked, successes, n, order, urn, nu, between):
     ``between`` receive the results of `edge_moment`.
     """
     r = len(graph.edges)
-    redrawn = redrawn_share(len(unpacked.x), r)
     for feature in order:
         i, unit = (feature, 1.0) if feature < r else (feature - r, 0.5)
         nu[i], between[i] = edge_moment(graph, unpacked, feature)
         was, noise = urn.groups[i], n / n_effective(unpacked.weights) * between[i]
         reassign(rng, i, successes[feature], n, nu[i], noise, urn)
-        if was == ABSENT and urn.groups[i] == ABSENT and rng.random() > redrawn:
-            continue
-        _move(rng, graph, unpacked, feature, unit * value_of(urn, i), nu[i], between[i], n)
+        if not stays_absent(rng, graph, unpacked, was, urn.groups[i]):
+            _move(rng, graph, unpacked, feature, unit * value_of(urn, i), nu[i], between[i], n)
 
 
 @strict_leaf
@@ -79,6 +83,6 @@ def scan_coordinates(rng, graph, unpacked, successes, n, prior, order):
     for i in order:
         nu, between = edge_moment(graph, unpacked, i)
         s, noise = successes[i], n / n_effective(unpacked.weights) * between
-        p = coordinate_with(OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa), more(noise), s)
+        p = coordinate_with(OneCoordinate(s, n, nu, prior.a, prior.b, prior.kappa), noise, s)
         value = draw_exactly(rng, p) - nu
         _move(rng, graph, unpacked, i, value if i < r else 0.5 * value, nu, between, n)

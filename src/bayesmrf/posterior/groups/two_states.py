@@ -101,7 +101,6 @@ class TwoStateParticles(Checked):
 
     name = "particle"
     dims = PARTICLE_DIMS
-    is_exact = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

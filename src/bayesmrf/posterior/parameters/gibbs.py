@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...base import MOMENTS
 from ...errors import OptionError, argument
 from ...kernels import KERNELS, WIDEST, takes_prior
 from ...likelihood import Likelihood
@@ -54,7 +53,6 @@ class CoordinateGibbs(Checked):
     root: np.ndarray | None = None
 
     name = "gibbs"
-    needs = frozenset({MOMENTS})
     dims = {"theta": ("feature",), "log_likelihood": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
@@ -70,10 +68,8 @@ class CoordinateGibbs(Checked):
 
     @cached_property
     def _problem(self) -> ScanProblem:
-        scales = np.broadcast_to(
-            np.asarray(self.prior.scale, dtype=np.float64) ** -2.0, self.likelihood.model.n_features
-        )
-        return scan_problem(self.likelihood, plain_prior(isinstance(self.prior, Cauchy)), scales.copy())
+        scales = np.full(self.likelihood.model.n_features, np.asarray(self.prior.scale, dtype=np.float64) ** -2.0)
+        return scan_problem(self.likelihood, plain_prior(isinstance(self.prior, Cauchy)), scales)
 
     def init(self, rng: np.random.Generator) -> CoordinateGibbsState:
         """Start at ``start``, or around it."""

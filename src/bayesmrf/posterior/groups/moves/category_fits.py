@@ -16,7 +16,7 @@ from ....compiled import strict_leaf
 from ...conditionals.one_potential import OnePotential, log_base, log_fit
 
 _MAX_NEWTON, _NEAR = 100, 1e-3  # steps to the mode, and the length at which they end
-_WIDER = 1.2  # scale of the proposal of a value, relative to the items' likelihood
+WIDER = 1.2  # scale of the proposal of a value, relative to the items' likelihood
 
 
 class Categories(NamedTuple):
@@ -64,7 +64,8 @@ def _derivatives(w, rows, total, fits, slope, curvature, q):
 
 
 @strict_leaf
-def _rows(members, part, which):
+def rows_of(members, part, which):
+    """Return the ``members`` with ``part`` = which; all, if < 0."""
     out = np.empty(len(members), np.int64)
     size = 0
     for i in members:
@@ -79,7 +80,7 @@ def value_of_categories(members, part, which, fits):
     """Return the mode of a value shared by the ``members`` with ``part`` = which (all, if < 0), and the Cholesky factor
     of the curvature there.
     """
-    rows, p = _rows(members, part, which), len(fits.precision)
+    rows, p = rows_of(members, part, which), len(fits.precision)
     total, w, slope, q = np.zeros(p), np.zeros(p), np.empty(p), np.empty(p)
     curvature = np.empty((p, p))
     for i in rows:
@@ -98,7 +99,7 @@ def value_of_categories(members, part, which, fits):
         w, value = trial, new
         if size * furthest < _NEAR:
             break
-    return w, np.linalg.cholesky(curvature) / _WIDER
+    return w, np.linalg.cholesky(curvature) / WIDER
 
 
 @strict_leaf

@@ -14,7 +14,7 @@ import numpy as np
 from ....compiled import strict_leaf
 from ....particles.importance import LEAST, resample
 from ...conditionals.log_concave import draw_exactly
-from ...conditionals.noisy_draws import coordinate_with, more
+from ...conditionals.noisy_draws import coordinate_with
 from ...conditionals.one_coordinate import OneCoordinate
 from ..dirichlet_process import value_of
 from ..prior import reassign
@@ -30,8 +30,8 @@ def scan_fields(rng, order, fields, ones, n, urn, regroup, x):
     Values v = 2 h of nodes in groups of their own are drawn exactly. The scan ends after ``TURNS`` resamplings. Returns
     the number of nodes visited; ``fields`` and ``x`` change in place.
     """
-    m, none = x.shape[1], np.empty((0, 1), np.float32)
-    weights, turns = np.ones(m), 0
+    m, turns = x.shape[1], 0
+    weights = np.ones(m)
     for done, u in enumerate(order):
         row, total, square, up = x[u], 0.0, 0.0, 0.0
         for p in range(m):
@@ -39,7 +39,7 @@ def scan_fields(rng, order, fields, ones, n, urn, regroup, x):
             square += weights[p] * weights[p]
             up += weights[p] * (row[p] > 0)
         if total * total < LEAST * m * square:
-            resample(rng, np.log(weights), x, none)
+            resample(rng, np.log(weights), x)
             weights[:] = 1.0
             turns += 1
             if turns == TURNS:
@@ -52,11 +52,11 @@ def scan_fields(rng, order, fields, ones, n, urn, regroup, x):
             reassign(rng, u, ones[u], n, nu, noise, urn)
         else:
             alone = OneCoordinate(ones[u], n, nu, urn.prior.a, urn.prior.b, urn.prior.kappa)
-            urn.values[urn.groups[u]] = draw_exactly(rng, coordinate_with(alone, more(noise), ones[u])) - nu
+            urn.values[urn.groups[u]] = draw_exactly(rng, coordinate_with(alone, noise, ones[u])) - nu
         value = 0.5 * value_of(urn, u)
         raised, lowered = exp(value - fields[u]), exp(fields[u] - value)
         for p in range(m):
             weights[p] *= raised if row[p] > 0 else lowered
         fields[u] = value
-    resample(rng, np.log(weights), x, none)
+    resample(rng, np.log(weights), x)
     return len(order)

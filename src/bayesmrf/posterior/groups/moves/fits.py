@@ -27,9 +27,7 @@ from ...conditionals.by_class import by_class
 from ...conditionals.one_coordinate import log_beta, log_sigmoid, sigmoid
 from ...conditionals.one_potential import draw_t_around, log_t_around
 from ...conditionals.student_t import draw_t, log_t
-from .category_fits import Categories, base_of_categories, gain_of_categories, value_of_categories
-
-_WIDER = 1.2  # scale of the proposal of a value, relative to that by the items
+from .category_fits import WIDER, Categories, base_of_categories, gain_of_categories, rows_of, value_of_categories
 
 
 class Trials(NamedTuple):
@@ -55,46 +53,41 @@ class Parabolas(NamedTuple):
 
 @strict_leaf
 def _value_of_trials(members, part, which, fits):
-    a, b = fits.a, fits.b
+    a, b, rows = fits.a, fits.b, rows_of(members, part, which)
     total, count, shift = a, a + b, 0.0
-    size = 0
-    for i in members:
-        if which < 0 or part[i] == which:
-            total += fits.successes[i]
-            count += fits.n
-            shift += fits.nu[i]
-            size += 1
-    value = log(total / (count - total)) - shift / max(size, 1)
+    for i in rows:
+        total += fits.successes[i]
+        count += fits.n
+        shift += fits.nu[i]
+    value = log(total / (count - total)) - shift / max(len(rows), 1)
     curvature = 1.0
     for _ in range(50):
         slope = a * sigmoid(-value) - b * sigmoid(value)
         curvature = (a + b) * sigmoid(value) * sigmoid(-value)
-        for i in members:
-            if which < 0 or part[i] == which:
-                p = sigmoid(value + fits.nu[i])
-                slope += fits.successes[i] - fits.n * p
-                curvature += fits.n * p * (1 - p)
+        for i in rows:
+            p = sigmoid(value + fits.nu[i])
+            slope += fits.successes[i] - fits.n * p
+            curvature += fits.n * p * (1 - p)
         step = min(max(slope / curvature, -1.0), 1.0)
         value += step
         if abs(step) < 1e-9:
             break
-    return value, _WIDER / sqrt(curvature)
+    return value, WIDER / sqrt(curvature)
 
 
 @strict_leaf
 def _sums(members, part, which, fits):
     slope, curvature = 0.0, 0.0
-    for i in members:
-        if which < 0 or part[i] == which:
-            slope += fits.slope[i]
-            curvature += fits.curvature[i]
+    for i in rows_of(members, part, which):
+        slope += fits.slope[i]
+        curvature += fits.curvature[i]
     return slope, curvature
 
 
 @strict_leaf
 def _value_of_parabolas(members, part, which, fits):
     slope, curvature = _sums(members, part, which, fits)
-    return slope / (curvature + fits.kappa), _WIDER / sqrt(curvature + fits.kappa)
+    return slope / (curvature + fits.kappa), WIDER / sqrt(curvature + fits.kappa)
 
 
 @strict_leaf
@@ -168,7 +161,7 @@ def _draw_of_parabolas(rng, split, members, part, value, first, second, fits):
     # The log density of the difference, with the base of both values, is a parabola, too.
     curvature = share * c_first + fits.kappa * (share**2 + (1 - share) ** 2)
     slope = share * (slope_first - fits.kappa * value) - (1 - share) * (slope_second - fits.kappa * value)
-    mode, scale = slope / curvature, _WIDER / sqrt(curvature)
+    mode, scale = slope / curvature, WIDER / sqrt(curvature)
     if split:
         difference = draw_t(rng, mode, scale)
         first, second = value + share * difference, value - (1 - share) * difference

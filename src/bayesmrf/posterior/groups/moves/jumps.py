@@ -78,5 +78,5 @@ def _accept(
     penalty = 0.5 * n * (n + 1) * found.spread / x.shape[1]
     if not log(1 - rng.random()) < ratio + tried.log_ratio - penalty:
         return False
-    resample(rng, log_weights, x, counts)
+    resample(rng, log_weights, x)
     return True

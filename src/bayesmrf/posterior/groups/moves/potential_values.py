@@ -59,14 +59,13 @@ def move_potentials(
     accepted.
     """
     m, p = x.shape[1], len(precision)
-    log_weights, nothing = np.zeros(m), np.empty((0, m), np.float32)
-    sizes = np.bincount(groups[groups >= 0], minlength=len(values))
+    log_weights, sizes = np.zeros(m), np.bincount(groups[groups >= 0], minlength=len(values))
     several = np.flatnonzero(sizes > 1)
     n_accepted = 0
     for g in rng.permutation(several):
         now = log_mean_weight(log_weights)
         if now.spread > 1 / LEAST - 1:
-            resample(rng, log_weights, x, nothing)
+            resample(rng, log_weights, x)
             now = log_mean_weight(log_weights)
         members, value = np.flatnonzero(groups == g), values[g]
         t = counts_of(members)
@@ -93,5 +92,5 @@ def move_potentials(
         if log(1 - rng.random()) < ratio:
             values[g], log_weights = new, trial
             n_accepted += 1
-    resample(rng, log_weights, x, nothing)
+    resample(rng, log_weights, x)
     return n_accepted / max(1, len(several))

@@ -91,18 +91,16 @@ def _split_parts(rng, members, anchors, wanted, n_items, fits):
 def draw_anchors(rng, groups, first, second):
     """Draw two anchors, in a group or one in each of two; return the members (1 for the second group), too."""
     members = np.flatnonzero((groups == first) | (groups == second))
-    part, anchors, size = np.zeros(len(groups), np.int8), np.empty(2, np.int64), len(members)
+    anchors, size = np.empty(2, np.int64), len(members)
     if first == second:
         if size > 1:
             x = int(rng.random() * size)
             y = int(rng.random() * (size - 1))
             anchors[0], anchors[1] = members[x], members[y + (y >= x)]
-        return members, part, anchors
-    for i in members:
-        part[i] = int(groups[i] == second)
+        return members, np.zeros(len(groups), np.int8), anchors
     ones, twos = np.flatnonzero(groups == first), np.flatnonzero(groups == second)
     anchors[0], anchors[1] = ones[int(rng.random() * len(ones))], twos[int(rng.random() * len(twos))]
-    return members, part, anchors
+    return members, (groups == second).astype(np.int8), anchors
 
 
 @strict_leaf
@@ -148,9 +146,7 @@ def propose(rng, groups, values, alpha, fits):
         return none
     wanted = part[:0] if split else part
     parts, log_parts = _split_parts(rng, members, anchors, wanted, len(groups), fits)
-    n_second = 0
-    for i in members:
-        n_second += parts[i]
+    n_second = np.count_nonzero(parts)
     n_first = size - n_second
     value, value_first, value_second, log_merge, log_split = draw_values(
         rng, split, members, parts, values[first], values[first], values[second], fits

@@ -17,7 +17,7 @@ from ....particles.weights import n_effective, set_weights
 from ....priors import FIELD_SCALE
 from ...conditionals.centred import node_line, node_row
 from ...conditionals.log_concave import draw_exactly
-from ...conditionals.noisy_draws import coordinate_with, line_with, more
+from ...conditionals.noisy_draws import coordinate_with, line_with
 from ...conditionals.one_coordinate import OneCoordinate
 from ...conditionals.one_potential import OnePotential
 from ..prior import reassign_potential
@@ -35,7 +35,7 @@ def draw_fields(rng, graph, unpacked, order, counts, n):
     (n_nodes, m - 1) are the observations in states 1 to m - 1. Particles are weighted by the moves made. Nodes with a
     rare state, and after too many resamplings the remaining nodes, are redrawn with their fields, one by one.
     """
-    n_particles, none = unpacked.x.shape[1], np.empty((0, 1), np.float32)
+    n_particles = unpacked.x.shape[1]
     weights, turns, alone = np.ones(n_particles), 0, np.zeros(len(unpacked.x), np.bool_)
     for i in order:
         row = unpacked.x[i]
@@ -58,10 +58,10 @@ def draw_fields(rng, graph, unpacked, order, counts, n):
                 weights[p] *= factor if row[p] == k else 1.0
             unpacked.field[i, k] = value
         if total * total < LEAST * n_particles * square:
-            resample(rng, np.log(weights), unpacked.x, none)
+            resample(rng, np.log(weights), unpacked.x)
             weights[:] = 1.0
             turns += 1
-    resample(rng, np.log(weights), unpacked.x, none)
+    resample(rng, np.log(weights), unpacked.x)
     for i in order:
         if alone[i]:
             _draw_field(rng, graph, unpacked, i, counts, n)
@@ -85,7 +85,7 @@ def scan_fields(rng, graph, unpacked, order, counts, n, urn):
 
     Particles are weighted by the moves made, and redrawn node by node at the end, as in `draw_fields`.
     """
-    n_particles, m, none = unpacked.x.shape[1], len(graph.category), np.empty((0, 1), np.float32)
+    n_particles, m = unpacked.x.shape[1], len(graph.category)
     weights, turns, alone = np.ones(n_particles), 0, np.zeros(len(unpacked.x), np.bool_)
     share, change = np.empty(m), np.zeros(m)
     for i in order:
@@ -102,7 +102,7 @@ def scan_fields(rng, graph, unpacked, order, counts, n, urn):
         # One particle is added, evenly over the states.
         share = share / total * n_particles + 1 / m
         if total * total < LEAST * n_particles * square:
-            resample(rng, np.log(weights), unpacked.x, none)
+            resample(rng, np.log(weights), unpacked.x)
             weights[:] = 1.0
             turns += 1
         nu = np.log(share[1:] / share[0]) - unpacked.field[i, 1:]
@@ -114,7 +114,7 @@ def scan_fields(rng, graph, unpacked, order, counts, n, urn):
         factor = np.exp(change)
         for p in range(n_particles):
             weights[p] *= factor[row[p]]
-    resample(rng, np.log(weights), unpacked.x, none)
+    resample(rng, np.log(weights), unpacked.x)
     for i in order:
         if alone[i]:
             weigh_node(graph, unpacked, i)
@@ -150,7 +150,7 @@ def draw_node_lines(rng, graph, unpacked, lines, precision, theta, order):
             f, at = lines.features[k - len(lines.edges)], theta[k]
             line = node_line(lines, share, k, theta, precision)
             noise = lines.n / n_effective(unpacked.weights) * _between(unpacked, f)
-            theta[k] = draw_exactly(rng, line_with(line, more(noise), line.score))
+            theta[k] = draw_exactly(rng, line_with(line, noise, line.score))
             for y in np.flatnonzero(f):
                 factor = exp((theta[k] - at) * f[y])
                 share[y] *= factor
@@ -183,7 +183,7 @@ def _between(unpacked, f):
 @strict_leaf
 def _draw_value(rng, s, n, nu, noise):
     """Draw the field of a state, of which there are s in n observations."""
-    return draw_exactly(rng, coordinate_with(OneCoordinate(s, n, nu, 0.0, 0.0, _PRECISION), more(noise), s)) - nu
+    return draw_exactly(rng, coordinate_with(OneCoordinate(s, n, nu, 0.0, 0.0, _PRECISION), noise, s)) - nu
 
 
 @strict_leaf

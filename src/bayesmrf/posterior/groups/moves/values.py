@@ -18,6 +18,7 @@ import numpy as np
 
 from ....compiled import copy_to, leaf, strict_leaf
 from ....particles.importance import LEAST, add_half_particle, log_mean_weight, resample
+from ....samplers.resampling import copy_columns
 from ...conditionals.one_coordinate import log_sigmoid, sigmoid
 
 _REACH = 1.0  # largest standard deviation of the log weights of one move
@@ -90,7 +91,7 @@ def move_values(rng, counts, sizes, top, successes, values, n, prior, x):
         row = counts[g]
         now = log_mean_weight(log_weights)
         if now.spread > 1 / LEAST - 1:
-            resample(rng, log_weights, x, counts)
+            copy_columns(counts, *resample(rng, log_weights, x))
             now = log_mean_weight(log_weights)
         mean, square, at_end = 0.0, 0.0, 0.0
         for p in range(m):
@@ -123,5 +124,5 @@ def move_values(rng, counts, sizes, top, successes, values, n, prior, x):
             values[g] = value + new
             copy_to(log_weights, trial)
             n_accepted += 1
-    resample(rng, log_weights, x, counts)
+    resample(rng, log_weights, x)
     return n_accepted / max(1, n_tried)
