@@ -42,7 +42,8 @@ def of_curves(records: list[Record]) -> pd.DataFrame:
             about["density_ratio"] = one["density"] / target
             about |= _rivals(one, table[same & (table["p0"] == PATH)])
         found.append(about)
-    found += [_accuracy(records, replicate, n, method) for replicate, n, method in _pairs(records)]
+    pairs = pairs_of(records)
+    found += [_accuracy(*key, own) for key, own in pairs.groupby(["replicate", "n", "method"])] if len(pairs) else []
     found += _momentum(records) + _long(records)
     return pd.DataFrame(found)
 
@@ -103,13 +104,6 @@ def _rivals(one: pd.Series, paths: pd.DataFrame) -> dict[str, Any]:
     return out
 
 
-def _pairs(records: list[Record]) -> list[tuple[int, int, str]]:
-    """Return data sets and approximate samplers with exact results."""
-    cells = {tuple(r["cell"]) for r in records}
-    found = {(r, n, m) for r, n, m, s in cells if m in APPROXIMATE and (r, n, "exact", s) in cells}
-    return sorted(found)
-
-
 def pairs_of(records: list[Record], n: int | None = None) -> pd.DataFrame:
     """Return the edges of figure 4: inclusion, mean and sd by an approximate sampler and by the exact one."""
     exact = {tuple(r["cell"]): r for r in records if r["cell"][2] == "exact"}
@@ -128,10 +122,8 @@ def pairs_of(records: list[Record], n: int | None = None) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
-def _accuracy(records: list[Record], replicate: int, n: int, method: str) -> dict[str, Any]:
+def _accuracy(replicate: int, n: int, method: str, table: pd.DataFrame) -> dict[str, Any]:
     """Compare with exact: mean and largest difference of inclusion; means and sds of edges in a tenth of the draws."""
-    table = pairs_of(records, n)
-    table = table[(table["method"] == method) & (table["replicate"] == replicate)]
     away = (table["inclusion"] - table["exact_inclusion"]).abs()
     often = table[(table["inclusion"] > 0.1) & (table["exact_inclusion"] > 0.1)]
     shift = (often["mean"] - often["exact_mean"]).abs() / often["exact_sd"]
