@@ -21,7 +21,7 @@ from .convergence import diagnostics
 from .errors import OptionError, StoreError, argument, in_python
 from .models.agreement import Agreement
 from .models.label_field import LabelField
-from .runs.checkpoint import progress_of
+from .runs.checkpoint import steps_of
 from .runs.lock import hold
 from .runs.run import Draws, Plan
 from .runs.store import (
@@ -329,8 +329,8 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
         raise StoreError(f"{path} contains no results; give the path that a run was written to")
     if read_kind(path) == CHECKPOINT:
         with as_written(path):
-            steps, s = progress_of(path)
-            kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)
+            steps, s = steps_of(path)
+            kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(min(steps))
         if kept >= s["n_draws"]:
             then = in_python(", which draws nothing, and then results.finish(estimator.posterior_, path)")
             raise StoreError(f"{path} contains the draws of a run, but not its results; call again with the same "

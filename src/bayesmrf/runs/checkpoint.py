@@ -250,12 +250,6 @@ def described_sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed["entropy"], spawn_key=key, n_children_spawned=spawned)
 
 
-def progress_of(path: Path) -> tuple[int, dict[str, Any]]:
-    """Return the steps of the shortest chain of a checkpoint, and its settings."""
-    steps, settings = steps_of(path)
-    return min(steps), settings
-
-
 def steps_of(path: Path) -> tuple[list[int], dict[str, Any]]:
     """Return the committed steps of each chain of a checkpoint, and its settings."""
     with as_written(path):
