@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .base import LOG_Z, MOMENTS, SAMPLE, Kind
+from .errors import OptionError
 from .names import one_of
 from .options import OPTIONS, Checked
 from .registry import Registry
@@ -316,12 +317,12 @@ def _supports(row: KernelRow, s: Setting) -> bool:
     )
 
 
-def refusal(row: KernelRow, many_states: bool, missing: bool) -> dict[str, Any]:
-    """Return the parts of an `OptionError` if a kernel does not support many states a node, or missing values."""
+def refusal(row: KernelRow, many_states: bool, missing: bool) -> OptionError | None:
+    """Return the error if a kernel does not support many states a node, or missing values; None if it does."""
     if many_states and not row.many_states:
         able, what = [repr(r.name) for r in KERNELS if r.many_states], "nodes with more than two states"
     elif missing and not row.missing:
         able, what = [repr(r.name) for r in KERNELS if r.missing], "missing values"
     else:
-        return {}
-    return {"option": "kernel", "got": row.name, "expected": f"{one_of(able)} for {what}"}
+        return None
+    return OptionError(option="kernel", got=row.name, expected=f"{one_of(able)} for {what}")

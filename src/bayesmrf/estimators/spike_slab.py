@@ -189,10 +189,9 @@ class SpikeSlabMRF(ParameterPosterior):
         require_edges(self._graph, "candidates")
         row = EDGES.row(_automatic(family, states) if self.method == AUTO else self.method)
         self.method_, self.model_ = row.name, family.name
-        for feature in ["spike", "missing"][: 1 + bool((states.values < 0).any())]:
-            refused = refusal(row, EDGES, feature, family.name)
-            if refused:
-                raise OptionError(**refused)
+        features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
+        if refused := refusal(row, EDGES, features, family.name):
+            raise refused
         if self.object("prior").biases is not None and row.name not in _TILTED:
             expected = f"{' or '.join(map(repr, _TILTED))} for a logistic-beta prior of the biases"
             raise OptionError(option="method", got=row.name, expected=expected)
