@@ -6,14 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import OptionError, instead_of_exact
 from ..inference.elimination.two_states import Elimination
 from ..models.categorical import is_categorical
 from ..models.ising import Ising
-from .base import MissingValues, PairwiseMRF, RunOptions, central
+from .base import MissingValues, RunOptions, central
 from .chosen_model import ChosenModel
+from .predictive import Predictive
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -44,7 +46,7 @@ def _network(estimator: Any, theta: np.ndarray) -> nx.Graph:
     return network
 
 
-class ParameterPosterior(MissingValues, RunOptions, ChosenModel, PairwiseMRF):
+class ParameterPosterior(MissingValues, RunOptions, ChosenModel, Predictive, BaseEstimator):
     """Estimators of posteriors: intervals, and the posterior of any statistic of the network."""
 
     def interval_(self, probability: float = 0.9) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from .. import convergence, metrics, results
 from ..base import Kernel
 from ..data.dependent_rows import remark_on_rows
 from ..data.states import States
-from ..errors import DataError, OptionError, argument, in_words, instead_of_exact
+from ..errors import OptionError, argument, in_words, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
@@ -184,8 +184,6 @@ class SpikeSlabMRF(ParameterPosterior):
         self._choose_model(X, sample_weight)
         family = FAMILIES.row(self.object("model"))
         states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
-        if self.n_features_in_ < 2:
-            raise DataError("X must have at least two columns, got 1 feature(s).")
         require_edges(self._graph, "candidates")
         row = EDGES.row(_automatic(family, states) if self.method == AUTO else self.method)
         self.method_, self.model_ = row.name, family.name
