@@ -186,7 +186,6 @@ class KernelRow:
 
     name: str
     options: type
-    sentence: str  # what it does, for reports
     needs: frozenset[str]  # what the engine must compute, with the default options
     engines: frozenset[Kind] = ANY_KIND  # engines for which "auto" may choose it
     # Classes of priors for which "auto" may choose it, with scales up to `WIDEST`; empty for every one with a gradient
@@ -211,7 +210,6 @@ KERNELS = Registry(
         KernelRow(
             "gibbs",
             Gibbs,
-            "one parameter after another from its exact full conditional",
             frozenset({MOMENTS}),
             engines=frozenset({Kind.EXACT}),
             priors=("Normal", "Cauchy"),
@@ -222,7 +220,6 @@ KERNELS = Registry(
         KernelRow(
             "independence",
             Independence,
-            "independent proposals around the mode",
             frozenset({LOG_Z}),
             engines=frozenset({Kind.EXACT}),
             priors=("Normal",),
@@ -231,31 +228,17 @@ KERNELS = Registry(
         KernelRow(
             "hamiltonian",
             Hamiltonian,
-            "Hamiltonian dynamics (no-U-turn sampler)",
             frozenset({LOG_Z, MOMENTS}),
             # Bounds have kinks and jumps, where trajectories end.
             engines=frozenset({Kind.EXACT, Kind.APPROXIMATE}),
         ),
-        KernelRow("metropolis", Metropolis, "random walk, one coordinate at a time", frozenset({LOG_Z})),
-        KernelRow("exchange", Exchange, "exchange algorithm", frozenset({SAMPLE}), sums=False),
-        KernelRow(
-            "langevin",
-            Langevin,
-            "Langevin dynamics",
-            frozenset({MOMENTS}),
-            kind="approximate (uncorrected Langevin)",
-        ),
-        KernelRow(
-            "auxiliary-variable",
-            AuxiliaryVariable,
-            "single auxiliary variable method",
-            frozenset({SAMPLE}),
-            sums=False,
-        ),
+        KernelRow("metropolis", Metropolis, frozenset({LOG_Z})),
+        KernelRow("exchange", Exchange, frozenset({SAMPLE}), sums=False),
+        KernelRow("langevin", Langevin, frozenset({MOMENTS}), kind="approximate (uncorrected Langevin)"),
+        KernelRow("auxiliary-variable", AuxiliaryVariable, frozenset({SAMPLE}), sums=False),
         KernelRow(
             "pseudo-posterior",
             PseudoPosterior,
-            "Langevin dynamics on the pseudo-likelihood",
             frozenset(),
             missing=False,
             many_states=False,
