@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from ..names import shown
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+    from ..methods import MethodRow
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval
 # The features of `bayesmrf.models.ordinal.Ordinal`.
@@ -50,6 +52,7 @@ class Summary:
     """
 
     tree: xr.DataTree
+    edge_noun: ClassVar[str] = "edge"  # what edges are in sentences
 
     def __getitem__(self, group: str) -> Any:
         """Return a group of the tree: "posterior", "constant_data", ..."""
@@ -150,9 +153,14 @@ class Summary:
         return str(self.attrs.get("kind", "unknown"))
 
     @property
+    def row(self) -> MethodRow | None:
+        """The row of the method in the registry of its estimator; None for kernels."""
+        return None
+
+    @property
     def reason(self) -> str:
         """Why draws are approximate."""
-        return ""
+        return self.row.reason if self.row else ""
 
     @property
     def kind_sentence(self) -> str:
@@ -160,13 +168,6 @@ class Summary:
         exact = "the longer the run, the smaller the Monte Carlo error"
         reason = exact if self.kind.startswith("exact") else self.reason
         return f"{self.kind}: {reason}" if reason else self.kind
-
-    @property
-    def size_sentence(self) -> str:
-        """Size of data and graph."""
-        n = self["observed_data"].attrs["n_samples"]
-        nodes, edges = count(len(self.names), "node"), count(self.n_edges, "edge")
-        return f"{count(round(n), 'observation')} of {nodes}, {edges}"
 
     @property
     def model_clause(self) -> str:
@@ -178,8 +179,9 @@ class Summary:
 
     @property
     def data_sentence(self) -> str:
-        """Size of data and graph, and the model."""
-        raise NotImplementedError
+        """Size of data and graph, the model, which levels count as yes, and how many values were missing."""
+        n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
+        return f"{n} of {count(len(self.names), 'node')}, {count(self.n_edges, self.edge_noun)}, {self.model_clause}"
 
     @property
     def draws_sentence(self) -> str:
@@ -193,7 +195,8 @@ class Summary:
     @property
     def method_sentence(self) -> str:
         """The method, and its description."""
-        return str(self.attrs.get("method", "unknown"))
+        name = str(self.attrs.get("method", "unknown"))
+        return f"{name}: {self.row.sentence}" if self.row else name
 
     @property
     def options(self) -> dict[str, str]:

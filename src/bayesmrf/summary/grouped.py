@@ -13,7 +13,7 @@ import numpy as np
 from .. import partitions
 from ..convergence import NOT_CONVERGED
 from ..data.missing import COMPLETE_PAIRS
-from ..methods import GROUPS
+from ..methods import GROUPS, MethodRow
 from ..names import shown
 from .base import INTERVAL, count, intervals, mean_of_existing, plain, rows
 from .inclusion import InclusionSummary, given_inclusion, prior_of_density
@@ -220,10 +220,14 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         return _of_groups(self.stacked("n_groups"))
 
     @property
-    def reason(self) -> str:
-        """Why draws are approximate."""
-        row = GROUPS.find(str(self.attrs.get("method")))
-        return row.reason if row else ""
+    def row(self) -> MethodRow | None:
+        """The row of the method in the registry of its estimator."""
+        return GROUPS.find(str(self.attrs.get("method")))
+
+    @property
+    def method_sentence(self) -> str:
+        """The method."""
+        return str(self.attrs.get("method", "unknown"))
 
     @property
     def data_sentence(self) -> str:

@@ -131,11 +131,6 @@ class ParameterSummary(Summary):
         return next((why for part, why in _REASONS.items() if part in self.kind), caveat)
 
     @property
-    def data_sentence(self) -> str:
-        """Size of data and graph, the model, and how many values were missing."""
-        return f"{self.size_sentence}, {self.model_clause}"
-
-    @property
     def method_sentence(self) -> str:
         """Kernel and engine."""
         return f"{super().method_sentence}, with {self.attrs.get('engine', 'unknown')} for the normaliser"
