@@ -225,11 +225,6 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         return GROUPS.find(str(self.attrs.get("method")))
 
     @property
-    def method_sentence(self) -> str:
-        """The method."""
-        return str(self.attrs.get("method", "unknown"))
-
-    @property
     def data_sentence(self) -> str:
         """Size of data and graph, whether edges may be absent, and whether nodes have fields."""
         n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
