@@ -45,7 +45,7 @@ from .engines import read_sample
 from .group_labels import check_group, levels_in, read_groups
 from .group_predictive import GroupPredictive
 from .mode_check import check_modes
-from .parameter_posterior import central, of_draws
+from .parameter_posterior import central, of_draws, strength_of_draws
 from .rarely_observed import names_of, rarely_observed
 
 if TYPE_CHECKING:
@@ -349,12 +349,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
             Dimensions chain, draw, group, node.
         """
         check_is_fitted(self)
-        u, v = self.edges_.T
-        ends, n_nodes, r = np.concatenate([u, v]), self._graph.n_nodes, len(self.edges_)
-        found = self.statistic(
-            lambda t: np.bincount(ends, np.tile(np.abs(t[:r]), 2), minlength=n_nodes), name="strength"
-        )
-        return found.rename(strength_dim_0="node").assign_coords(node=list(self._graph.names))
+        return strength_of_draws(self)
 
     def compare(self, draws: xr.DataArray, probability: float = 0.9) -> pd.DataFrame:
         """Compare a quantity of the groups, such as `strength`: its posterior in each, and the pairwise differences.
