@@ -63,7 +63,6 @@ POSTERIOR = (
 )
 LABELS = ("groups", "field_groups")
 _STATS = {"log_likelihood": "total_log_likelihood"}  # ArviZ takes the first for values of each observation
-_COMPLETED = {"total_log_likelihood": "completed_log_likelihood"}  # where missing values were drawn
 _UNSEEN = ("ratio", "state", "most", "probability", "share")
 
 
@@ -184,7 +183,8 @@ def add_missing(tree: xr.DataTree, missing: pd.DataFrame) -> None:
         )
     )
     stats = tree["sample_stats"].to_dataset()
-    tree["sample_stats"] = xr.DataTree(stats.rename({old: _COMPLETED[old] for old in _COMPLETED if old in stats}))
+    if "total_log_likelihood" in stats:
+        tree["sample_stats"] = xr.DataTree(stats.rename(total_log_likelihood="completed_log_likelihood"))
 
 
 def add_mode_check(
@@ -276,8 +276,7 @@ def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) 
     """
     check_posterior(tree)
     path = Path(path)
-    there = is_ours(path)
-    if there and not overwrite:
+    if is_ours(path) and not overwrite:
         holds = "a checkpoint" if read_kind(path) == CHECKPOINT else "results"
         raise StoreError(f"{path} contains {holds} already; give another path or set {_OVERWRITE}")
     _write(tree, path)
