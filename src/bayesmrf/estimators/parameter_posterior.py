@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import OptionError, instead_of_exact
 from ..inference.elimination.two_states import Elimination
+from ..intervals import intervals
 from ..models.categorical import is_categorical
 from ..models.ising import Ising
 from .base import MissingValues, RunOptions, central
@@ -70,10 +71,9 @@ class ParameterPosterior(MissingValues, RunOptions, ChosenModel, Predictive, Bas
         import pandas as pd
 
         check_is_fitted(self)
-        tails = central(probability)
         tied = "phi" in self.posterior_["posterior"].dataset
         draws = self._stacked("phi" if tied else "theta")
-        lower, upper = np.quantile(draws, tails, axis=0)
+        lower, upper = intervals(draws, central(probability))
         index = pd.Index(self.parameter_names_ if tied else self.feature_names_, name="feature")
         return pd.DataFrame({"mean": draws.mean(axis=0), "lower": lower, "upper": upper}, index=index)
 

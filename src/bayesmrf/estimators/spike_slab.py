@@ -17,6 +17,7 @@ from ..errors import OptionError, argument, in_words, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
+from ..intervals import given_inclusion
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
 from ..methods import EDGES, EXTRAPOLATED, OneEdge, refusal
@@ -237,18 +238,14 @@ class SpikeSlabMRF(ParameterPosterior):
         import pandas as pd
 
         check_is_fitted(self)
-        draws, graph = self._stacked("theta"), self._graph
-        tails = central(probability)
-        interval = np.full((graph.n_edges, 2), np.nan)
-        for e in range(graph.n_edges):
-            there = draws[:, e] != 0
-            if there.any():
-                interval[e] = np.quantile(draws[there, e], tails)
+        graph = self._graph
+        draws = self._stacked("theta")[:, : graph.n_edges]
+        _, lower, upper = given_inclusion(draws, draws != 0, central(probability))
         u, v = graph.edges.T
         names = np.array(graph.names, dtype=object)
         weight = np.where(self.inclusion_[u, v] > 0, self.theta_[: graph.n_edges], np.nan)
         table = {"first": names[u], "second": names[v], "inclusion": self.inclusion_[u, v], "weight": weight}
-        table |= {"lower": interval[:, 0], "upper": interval[:, 1]}
+        table |= {"lower": lower, "upper": upper}
         return pd.DataFrame(table).sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
 
     def predict_conditional(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:

@@ -27,7 +27,6 @@ _NEUTRAL = (
     " Of a column with a neutral category, linear x + quadratic ((x - r)² - r²) takes the place of the threshold of "
     "the category with score x; r is the score of the neutral one."
 )
-_BLOCK = 512  # columns whose quantiles are computed together
 
 
 class Terms(NamedTuple):
@@ -236,11 +235,3 @@ def mean_of_existing(draws: np.ndarray, there: np.ndarray | None) -> np.ndarray:
     draws, there = draws[there.any(axis=1)], there[there.any(axis=1)]
     exists = there.reshape(*there.shape, *[1] * (draws.ndim - 2))
     return np.where(exists, draws, 0).sum(axis=1) / exists.sum(axis=1)
-
-
-def intervals(draws: np.ndarray) -> np.ndarray:
-    """Return the ends (2, n) of the central 90 % intervals of the columns of ``draws`` (n_draws, n)."""
-    found = np.empty((2, draws.shape[1]))
-    for i in range(0, draws.shape[1], _BLOCK):
-        found[:, i : i + _BLOCK] = np.quantile(draws[:, i : i + _BLOCK], INTERVAL, axis=0)
-    return found

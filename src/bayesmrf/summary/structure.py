@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..intervals import given_inclusion
 from ..methods import EDGES, EXTRAPOLATED, MethodRow
-from .inclusion import InclusionSummary, given_inclusion, mean_and_interval
+from .base import INTERVAL
+from .inclusion import InclusionSummary, mean_and_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +41,7 @@ class StructureSummary(InclusionSummary):
         import pandas as pd
 
         first, second = (np.array(self.names, dtype=object)[self.ends[:, i]] for i in (0, 1))
-        mean, low, high = given_inclusion(self.stacked("theta")[:, : self.n_edges], self.stacked("included"))
+        mean, low, high = given_inclusion(self.stacked("theta")[:, : self.n_edges], self.stacked("included"), INTERVAL)
         table = {"first": first, "second": second, "inclusion": self.inclusion}
         return pd.DataFrame(table | {"weight": mean, "lower": low, "upper": high})
 
