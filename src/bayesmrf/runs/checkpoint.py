@@ -148,7 +148,7 @@ def open_checkpoint(
         Folder, created if it does not exist.
     settings : dict
         Plain JSON values that identify the run, in the order of comparison; ``identity`` is that of
-        its kernel (`bayesmrf.runs.identity.record_of`). A seed of None means the one in the store; ``n_draws`` may be
+        its kernel (`bayesmrf.runs.identity.describe`). A seed of None means the one in the store; ``n_draws`` may be
         larger than in the store.
     fresh_seed : dict
         Replaces a seed of None if nothing is stored.
