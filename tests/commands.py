@@ -6,7 +6,7 @@ import sys
 import time
 
 from bayesmrf.errors import StoreError
-from bayesmrf.runs.checkpoint import progress_of
+from bayesmrf.runs.checkpoint import steps_of
 
 
 def one_sentence(given, *fragments):
@@ -42,7 +42,7 @@ def stopped_by(how, arguments, store, folder, after=30):
     begun = time.monotonic()
     while time.monotonic() - begun < 120 and process.poll() is None:
         try:
-            if progress_of(folder / store)[0] > after:
+            if min(steps_of(folder / store)[0]) > after:
                 break
         except StoreError:
             pass

@@ -24,7 +24,7 @@ LAYERS = [
     {"learning", "metrics"},
     {"particles"},
     {"posterior"},
-    {"rank_diagnostics", "convergence", "results", "evidence", "differences"},
+    {"rank_diagnostics", "intervals", "convergence", "results", "evidence", "differences"},
     {"estimators"},
     {"plots", "summary"},
     {"report"},

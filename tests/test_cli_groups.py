@@ -43,7 +43,8 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
     assert (code, err) == (0, "")
     tree = load("votes.zarr")
     s, text = GroupedSummary(tree), " ".join(out.split())
-    for wanted in ("60 observations of 5 nodes, 10 candidate edges, with node fields", "Method: exact.",
+    for wanted in ("60 observations of 5 nodes, 10 candidate edges, with node fields",
+                   "Method: exact: Gibbs sampling with exact moments of every edge given the others.",
                    s.n_edges_sentence, s.density_sentence, s.n_groups_sentence, s.verdict[1],
                    "bayesmrf report votes.zarr"):  # fmt: skip
         assert wanted in text

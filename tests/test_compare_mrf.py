@@ -279,6 +279,9 @@ def test_particles(bayesmrf, fitted, folder):
     np.testing.assert_allclose(given.difference_inclusion_, est.difference_inclusion_, atol=0.2)
     assert given.posterior_.attrs["kind"] == "approximate (moments from particles)"
     assert "moments from particles" in summarise(given.posterior_).method_sentence
+    assert summarise(given.posterior_).kind_sentence.endswith(
+        "moves allow for the noise of moments from finitely many particles"
+    )
     table.to_csv("answers.csv", index=False)
     code, _, err = bayesmrf(
         "compare", "answers.csv", "--by", "group", "--method", "particle", "--n-particles", "512", *SMALL

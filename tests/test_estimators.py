@@ -81,8 +81,6 @@ def expected_failures(estimator):
     failures = {
         "check_dtype_object": "a cell that is no number is refused by a DataError that names it, not a TypeError"
     }
-    if isinstance(estimator, GroupedMRF):
-        failures["check_fit2d_1feature"] = "one node has no edges, and there is nothing to group"
     if isinstance(estimator, SpikeSlabMRF | BayesianMRF):
         failures["check_sample_weight_equivalence_on_dense_data"] = "all pairs of 30 nodes are too wide for 'exact'"
     return failures

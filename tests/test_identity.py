@@ -27,7 +27,7 @@ from bayesmrf.priors import (
     Normal,
 )
 from bayesmrf.runs import run
-from bayesmrf.runs.identity import NOT_PART, difference, record_of
+from bayesmrf.runs.identity import NOT_PART, describe, difference
 from tests.flat import bayesian
 from tests.tables import AGREEMENT, BINARY, KERNELS, likelihood, start
 
@@ -39,6 +39,10 @@ def test_the_table_has_every_kernel():
             if {"init", "step"} <= set(vars(kind)) and kind.__module__ == module.name:
                 found.add(kind)
     assert found == {type(build()) for build in KERNELS.values()}
+
+
+def record_of(kernel):
+    return describe(kernel)[0]
 
 
 def declared(value):

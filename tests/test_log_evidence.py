@@ -186,6 +186,18 @@ def test_learnt_graph_is_said(X):
     assert make_target(BayesianMRF(graph=EDGES), X)[1] == ""
 
 
+def test_graph_that_was_learnt_with_groups_on_other_data(X):
+    est = GroupedMRF(**GROUPED | {"graph": "learn:3"}).fit(X)
+    assert make_target(est, X)[1].startswith("the groups were found on the same data")
+    assert make_target(est, np.concatenate([X, X]))[1] == ""
+
+
+@pytest.mark.parametrize("estimator", [BayesianMRF, MaximumLikelihoodMRF])
+def test_options_of_estimators_are_checked(estimator, X):
+    with pytest.raises(OptionError, match="random_state must be an integer >= 0"):
+        make_target(estimator(random_state="yes"), X)
+
+
 def test_rows_are_counted(X, rng):
     counts = rng.integers(0, 4, len(X)) + (np.arange(len(X)) < 2)
     a = make_target(RBM(n_hidden=2), X, sample_weight=counts)[0]

@@ -88,7 +88,7 @@ def test_same_draws_wherever_chains_run(rng, tmp_path, kind, n):
     there = draws_by(kind, n, Traced(tmp_path, 1e-3), seed, checkpoint=tmp_path / "run")
     assert equal(there, sample(Walk(), random_state=seed, **OPTIONS))
     assert not equal(there, sample(Walk(), random_state=seed + 1, **OPTIONS))
-    assert checkpoint.progress_of(tmp_path / "run")[0] == 127
+    assert min(checkpoint.steps_of(tmp_path / "run")[0]) == 127
     assert (processes_of(tmp_path) == {f"process-{os.getpid()}"}) == (kind is threads)
 
 
@@ -217,7 +217,7 @@ def test_a_broken_executor_is_one_sentence_and_a_new_one_goes_on(rng, tmp_path):
     kernel = Traced(tmp_path, 1e-3, 1)
     with pytest.raises(WorkerError, match=r"(?m)^chain 0 lost its workers \(BrokenProcessPool: .*to continue$"):
         draws_by(processes, 1, kernel, seed, checkpoint=folder)
-    assert 0 < checkpoint.progress_of(folder)[0] <= 50
+    assert 0 < min(checkpoint.steps_of(folder)[0]) <= 50
     assert equal(draws_by(processes, 1, kernel, None, checkpoint=folder), sample(Walk(), random_state=seed, **OPTIONS))
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
@@ -261,7 +261,7 @@ def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind, monkeyp
     options = {**OPTIONS, "n_draws": 160, "checkpoint": folder}
 
     def stop():
-        while not (folder / "zarr.json").exists() or checkpoint.progress_of(folder)[0] < 30:
+        while not (folder / "zarr.json").exists() or min(checkpoint.steps_of(folder)[0]) < 30:
             time.sleep(0.05)
         signal.raise_signal(signal.SIGINT)
 

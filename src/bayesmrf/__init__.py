@@ -55,7 +55,6 @@ _HOMES = {
     "save": "results",
     "write_report": "report",
 }
-_MODULES = ("datasets", "families", "graphs", "kernels", "methods", "metrics", "partitions", "plots", "results")
 
 __all__ = [
     "RBM",
@@ -93,14 +92,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f".{name}", __name__)
     if name in _HOMES:
         value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
         globals()[name] = value
         return value
+    if name in __all__:  # a module
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, *_MODULES])
+    return sorted([*globals(), *__all__])

@@ -29,10 +29,9 @@ _TRIPS, _LATE = 5, 0.2  # least round trips of persistent chains that keep their
 _LEAST = 4  # draws of a chain for R-hat
 _FEWEST = 10  # draws in which a constant parameter is not due to chance
 _MOST_TIMES = 20  # "... times as many draws", at most
-# Kernels whose step is an option.
 UNSEEN, FAR = "Unseen modes", "Approximate posterior"  # begin the sentences about them
 NOT_CONVERGED = "not converged"  # in the name of an estimate
-_STEPPED = ("metropolis", "exchange", "auxiliary-variable", "langevin")
+_STEPPED = ("metropolis", "exchange", "auxiliary-variable", "langevin")  # kernels whose step is an option
 
 
 class Verdict(NamedTuple):

@@ -147,12 +147,10 @@ def _rows(grid: Grid) -> tuple[list[str], list[list[str]]]:
 
 
 def _print_grid(grid: Grid, n_samples: int, console: Console) -> None:
-    from rich.table import Table
+    from .cli.show import new_table
 
     header, rows = _rows(grid)
-    shown = Table(title=f"4 x 4 grid, {n_samples:,} observations", title_justify="left")
-    for i, name in enumerate(header):
-        shown.add_column(name, justify="right" if i else "left", no_wrap=bool(i))
+    shown = new_table(f"4 x 4 grid, {n_samples:,} observations", header[:1], header[1:])
     for i, row in enumerate(rows):
         shown.add_row(*row, end_section=i == len(TRUE_AGREEMENTS) - 1)
     console.print(shown)

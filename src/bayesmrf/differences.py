@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .intervals import given_inclusion
+
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
@@ -80,13 +82,9 @@ def _table(
         factor, against = share / (1 - share) / odds, (1 - share) / share * odds
     parts = []
     for a, b in combinations(range(len(groups)), 2):
-        difference = values[:, b] - values[:, a]
-        found = np.full((len(share), 3), np.nan)
-        for e in np.flatnonzero(share):
-            there = difference[included[:, e], e]
-            found[e] = there.mean(), *np.quantile(there, tails)
+        mean, lower, upper = given_inclusion(values[:, b] - values[:, a], included, tails)
         pair = {"group": groups[a], "other": groups[b]}
-        moments = {"difference": found[:, 0], "lower": found[:, 1], "upper": found[:, 2], "inclusion": share}
+        moments = {"difference": mean, "lower": lower, "upper": upper, "inclusion": share}
         parts.append(pd.DataFrame(table | pair | moments | {"bayes_factor": factor, "bayes_factor_against": against}))
     return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
 

@@ -14,6 +14,7 @@ from .compiled import leaf
 from .data.frames import in_pandas
 from .errors import GraphError, argument
 from .memory import check_pairs
+from .names import listed
 
 _GRAPH = argument("graph")
 
@@ -247,8 +248,7 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
         return Graph(len(names), np.array(pairs, dtype=np.int64).reshape(-1, 2), tuple(names))
     missing = sorted({str(end) for end in ends} - number.keys())
     if missing:
-        some = ", ".join(repr(m) for m in missing[:5]) + (", ..." if len(missing) > 5 else "")
-        columns = ", ".join(map(repr, list(names)[:5])) + (", ..." if len(names) > 5 else "")
+        some, columns = (listed(list(map(repr, texts))) for texts in (missing, names))
         raise GraphError(
             f"{_GRAPH}: {len(missing)} node(s) are not columns of the data: {some}; the columns are {columns}"
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .base import LOG_Z, MOMENTS, SAMPLE, Kind
+from .errors import OptionError
 from .names import one_of
 from .options import OPTIONS, Checked
 from .registry import Registry
@@ -185,7 +186,6 @@ class KernelRow:
 
     name: str
     options: type
-    sentence: str  # what it does, for reports
     needs: frozenset[str]  # what the engine must compute, with the default options
     engines: frozenset[Kind] = ANY_KIND  # engines for which "auto" may choose it
     # Classes of priors for which "auto" may choose it, with scales up to `WIDEST`; empty for every one with a gradient
@@ -210,7 +210,6 @@ KERNELS = Registry(
         KernelRow(
             "gibbs",
             Gibbs,
-            "one parameter after another from its exact full conditional",
             frozenset({MOMENTS}),
             engines=frozenset({Kind.EXACT}),
             priors=("Normal", "Cauchy"),
@@ -221,7 +220,6 @@ KERNELS = Registry(
         KernelRow(
             "independence",
             Independence,
-            "independent proposals around the mode",
             frozenset({LOG_Z}),
             engines=frozenset({Kind.EXACT}),
             priors=("Normal",),
@@ -230,31 +228,17 @@ KERNELS = Registry(
         KernelRow(
             "hamiltonian",
             Hamiltonian,
-            "Hamiltonian dynamics (no-U-turn sampler)",
             frozenset({LOG_Z, MOMENTS}),
             # Bounds have kinks and jumps, where trajectories end.
             engines=frozenset({Kind.EXACT, Kind.APPROXIMATE}),
         ),
-        KernelRow("metropolis", Metropolis, "random walk, one coordinate at a time", frozenset({LOG_Z})),
-        KernelRow("exchange", Exchange, "exchange algorithm", frozenset({SAMPLE}), sums=False),
-        KernelRow(
-            "langevin",
-            Langevin,
-            "Langevin dynamics",
-            frozenset({MOMENTS}),
-            kind="approximate (uncorrected Langevin)",
-        ),
-        KernelRow(
-            "auxiliary-variable",
-            AuxiliaryVariable,
-            "single auxiliary variable method",
-            frozenset({SAMPLE}),
-            sums=False,
-        ),
+        KernelRow("metropolis", Metropolis, frozenset({LOG_Z})),
+        KernelRow("exchange", Exchange, frozenset({SAMPLE}), sums=False),
+        KernelRow("langevin", Langevin, frozenset({MOMENTS}), kind="approximate (uncorrected Langevin)"),
+        KernelRow("auxiliary-variable", AuxiliaryVariable, frozenset({SAMPLE}), sums=False),
         KernelRow(
             "pseudo-posterior",
             PseudoPosterior,
-            "Langevin dynamics on the pseudo-likelihood",
             frozenset(),
             missing=False,
             many_states=False,
@@ -316,12 +300,12 @@ def _supports(row: KernelRow, s: Setting) -> bool:
     )
 
 
-def refusal(row: KernelRow, many_states: bool, missing: bool) -> dict[str, Any]:
-    """Return the parts of an `OptionError` if a kernel does not support many states a node, or missing values."""
+def refusal(row: KernelRow, many_states: bool, missing: bool) -> OptionError | None:
+    """Return the error if a kernel does not support many states a node, or missing values; None if it does."""
     if many_states and not row.many_states:
         able, what = [repr(r.name) for r in KERNELS if r.many_states], "nodes with more than two states"
     elif missing and not row.missing:
         able, what = [repr(r.name) for r in KERNELS if r.missing], "missing values"
     else:
-        return {}
-    return {"option": "kernel", "got": row.name, "expected": f"{one_of(able)} for {what}"}
+        return None
+    return OptionError(option="kernel", got=row.name, expected=f"{one_of(able)} for {what}")

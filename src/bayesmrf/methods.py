@@ -6,11 +6,11 @@ SpikeSlabMRF(method=methods.OneEdge(n_iterations=50))
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import argument
+from .errors import OptionError, argument
 from .names import one_of
 from .options import OPTIONS, Checked
 from .registry import Registry
@@ -176,27 +176,27 @@ def kind_of(row: MethodRow, options: Any, is_forest: bool) -> str:
     return options.kind if isinstance(options, AuxiliaryVariable) else row.kind
 
 
-def refusal(row: MethodRow, rows: Registry[MethodRow], feature: str, model: str) -> dict[str, Any]:
-    """Return the parts of an `OptionError` if a method does not support a feature with a model, else nothing.
+def refusal(row: MethodRow, rows: Registry[MethodRow], features: Iterable[str], model: str) -> OptionError | None:
+    """Return the error of the first feature that a method does not support with a model; None if it supports all.
 
     Parameters
     ----------
     row : MethodRow
     rows : Registry
         Methods among which alternatives are named.
-    feature : {"groups", "fields", "spike", "field_groups", "missing"}
+    features : iterable of {"groups", "fields", "spike", "field_groups", "missing"}
     model : str
     """
-    if model in row.supports.get(feature, ()):
-        return {}
-    able = [repr(r.name) for r in rows if model in r.supports.get(feature, ())]
-    if able:
-        what = f"{'' if feature == 'groups' else FEATURES[feature] + ' with '}{argument('model', model)}"
-        return {"option": "method", "got": row.name, "expected": f"{one_of(able)} for {what}"}
-    models = sorted({repr(m) for r in rows for m in r.supports.get(feature, ())})
-    if not models:
-        return {"option": "method", "got": row.name, "expected": f"one that supports {FEATURES[feature]}"}
-    return {"option": "model", "got": model, "expected": f"{one_of(models)} for {FEATURES[feature]}"}
+    for feature in features:
+        if model in row.supports.get(feature, ()):
+            continue
+        able = [repr(r.name) for r in rows if model in r.supports.get(feature, ())]
+        if able:
+            what = f"{'' if feature == 'groups' else FEATURES[feature] + ' with '}{argument('model', model)}"
+            return OptionError(option="method", got=row.name, expected=f"{one_of(able)} for {what}")
+        models = sorted({repr(m) for r in rows for m in r.supports.get(feature, ())})
+        return OptionError(option="model", got=model, expected=f"{one_of(models)} for {FEATURES[feature]}")
+    return None
 
 
 def _on(*models: str) -> frozenset[str]:
@@ -207,7 +207,7 @@ _UNORDERED = _on("agreement", "potts", "symmetric")
 _BY_MOMENTS = dict.fromkeys(FEATURES, _UNORDERED | _on("ordinal")) | {"field_groups": _UNORDERED}
 _PARTICLES = "approximate (moments from particles)"
 _YES_NO, _MANY_STATES = _on("boltzmann", "ising", "agreement"), _on("potts", "ordinal")
-_OF_EDGES = ("spike", "fields", "missing")
+_OF_EDGES = ("spike", "missing")
 
 GROUPS = Registry(
     "method",
@@ -299,7 +299,7 @@ COMPARISONS = Registry(
             Exact,
             "birth and death of the difference of every edge, with exact moments in each group",
             "exact",
-            dict.fromkeys(("spike", "missing"), _on("boltzmann", "ordinal")),
+            dict.fromkeys(_OF_EDGES, _on("boltzmann", "ordinal")),
         ),
         MethodRow(
             "particle",
@@ -307,7 +307,7 @@ COMPARISONS = Registry(
             "birth and death of the difference of every edge, with moments from particles of each group that follow "
             "its parameters",
             _PARTICLES,
-            dict.fromkeys(("spike", "missing"), _on("boltzmann", "ordinal")),
+            dict.fromkeys(_OF_EDGES, _on("boltzmann", "ordinal")),
             "moves allow for the noise of moments from finitely many particles",
         ),
     ],

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -25,10 +22,43 @@ class Watched(Protocol):
     latest: list[Any]
 
 
-def chain_bars(watched: Watched, chains: Sequence[int], n_warmup: int, n_steps: int, thin: int, progress: bool) -> Any:
+def chain_bars(
+    watched: Watched, chains: Sequence[int], n_warmup: int, n_steps: int, thin: int, progress: bool
+) -> AbstractContextManager[Any]:
     """Show a line for each of ``chains`` with draws per second, the time left and `SHOWN` fields, in a context."""
     console = _console() if progress else None
-    return nullcontext() if console is None else _chain_bars(console, watched, chains, n_warmup, n_steps, thin)
+    if console is None:
+        return nullcontext()
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    class ChainBars(Progress):
+        """Lines that show the progress of the chains."""
+
+        def get_renderables(self) -> Iterable[Any]:
+            for task in self.tasks:
+                chain = task.fields["chain"]
+                done, info = watched.steps[chain], watched.latest[chain]
+                self.update(
+                    task.id,
+                    completed=done,
+                    phase="warm-up" if done < n_warmup else "draws",
+                    speed=f"{(task.speed or 0) / (1 if done < n_warmup else thin):.3g}/s",
+                    extra=" ".join(f"{k}={v:g}" for k in SHOWN if (v := getattr(info, k, None)) is not None),
+                )
+            yield from super().get_renderables()
+
+    bars = ChainBars(
+        TextColumn("chain {task.fields[chain]} {task.fields[phase]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[extra]}"),
+        console=console,
+    )
+    for chain in chains:
+        bars.add_task("", total=n_steps, completed=watched.steps[chain], chain=chain, phase="", speed="", extra="")
+    return bars
 
 
 def track(items: Iterable[T], description: str, total: int | None = None, progress: bool = True) -> Iterator[T]:
@@ -61,39 +91,3 @@ def _console() -> Any:
 
     console = Console(stderr=True)
     return console if console.is_terminal or console.is_jupyter else None
-
-
-def _chain_bars(
-    console: Any, watched: Watched, chains: Sequence[int], n_warmup: int, n_steps: int, thin: int
-) -> AbstractContextManager[Progress]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    class ChainBars(Progress):
-        """Lines that show the progress of the chains."""
-
-        def get_renderables(self) -> Iterable[Any]:
-            for task in self.tasks:
-                chain = task.fields["chain"]
-                done, info = watched.steps[chain], watched.latest[chain]
-                shown = {name: value for name in SHOWN if (value := getattr(info, name, None)) is not None}
-                self.update(
-                    task.id,
-                    completed=done,
-                    phase="warm-up" if done < n_warmup else "draws",
-                    speed=f"{(task.speed or 0) / (1 if done < n_warmup else thin):.3g}/s",
-                    extra=" ".join(f"{name}={value:g}" for name, value in shown.items()),
-                )
-            yield from super().get_renderables()
-
-    bars = ChainBars(
-        TextColumn("chain {task.fields[chain]} {task.fields[phase]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[extra]}"),
-        console=console,
-    )
-    for chain in chains:
-        bars.add_task("", total=n_steps, completed=watched.steps[chain], chain=chain, phase="", speed="", extra="")
-    return bars

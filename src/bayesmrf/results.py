@@ -21,7 +21,7 @@ from .convergence import diagnostics
 from .errors import OptionError, StoreError, argument, in_python
 from .models.agreement import Agreement
 from .models.label_field import LabelField
-from .runs.checkpoint import progress_of
+from .runs.checkpoint import steps_of
 from .runs.lock import hold
 from .runs.run import Draws, Plan
 from .runs.store import (
@@ -63,7 +63,6 @@ POSTERIOR = (
 )
 LABELS = ("groups", "field_groups")
 _STATS = {"log_likelihood": "total_log_likelihood"}  # ArviZ takes the first for values of each observation
-_COMPLETED = {"total_log_likelihood": "completed_log_likelihood"}  # where missing values were drawn
 _UNSEEN = ("ratio", "state", "most", "probability", "share")
 
 
@@ -184,7 +183,8 @@ def add_missing(tree: xr.DataTree, missing: pd.DataFrame) -> None:
         )
     )
     stats = tree["sample_stats"].to_dataset()
-    tree["sample_stats"] = xr.DataTree(stats.rename({old: _COMPLETED[old] for old in _COMPLETED if old in stats}))
+    if "total_log_likelihood" in stats:
+        tree["sample_stats"] = xr.DataTree(stats.rename(total_log_likelihood="completed_log_likelihood"))
 
 
 def add_mode_check(
@@ -276,8 +276,7 @@ def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) 
     """
     check_posterior(tree)
     path = Path(path)
-    there = is_ours(path)
-    if there and not overwrite:
+    if is_ours(path) and not overwrite:
         holds = "a checkpoint" if read_kind(path) == CHECKPOINT else "results"
         raise StoreError(f"{path} contains {holds} already; give another path or set {_OVERWRITE}")
     _write(tree, path)
@@ -329,8 +328,8 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
         raise StoreError(f"{path} contains no results; give the path that a run was written to")
     if read_kind(path) == CHECKPOINT:
         with as_written(path):
-            steps, s = progress_of(path)
-            kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(steps)
+            steps, s = steps_of(path)
+            kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(min(steps))
         if kept >= s["n_draws"]:
             then = in_python(", which draws nothing, and then results.finish(estimator.posterior_, path)")
             raise StoreError(f"{path} contains the draws of a run, but not its results; call again with the same "

@@ -153,14 +153,8 @@ def _are_scales(value: Any, low: float = 1e-8, high: float = 1e8) -> bool:
 
     if SCALE.allows(value):
         return True
-    if not isinstance(value, list | tuple | np.ndarray):
-        return False
-    try:
-        scales = np.asarray(value)
-    except ValueError:  # rows of different lengths
-        return False
-    one_each = scales.dtype.kind in "if" and scales.ndim == 1 and scales.size > 0
-    return one_each and bool(((scales >= low) & (scales <= high)).all())
+    scales = _numbers(value) if isinstance(value, list | tuple | np.ndarray) else np.empty(0)
+    return scales.size > 0 and bool(((scales >= low) & (scales <= high)).all())
 
 
 def _is_root(value: Any) -> bool:

@@ -44,7 +44,7 @@ def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console)
     """Print how far each posterior is from the first, and how each was sampled."""
     first = next(iter(summaries))
     title = f"Distance of the means to {first}, in its posterior sds"
-    shown = _new_table(title, ("method", "largest, and where"), ("median", "sd ratio", "ESS/s", "R-hat"))
+    shown = new_table(title, ("method", "largest, and where"), ("median", "sd ratio", "ESS/s", "R-hat"))
     for row in rows(compare(summaries).reset_index()):
         distance = ("–", "–") if row.method == first else (f"{row.largest:.2f} ({row.farthest})", f"{row.median:.2f}")
         shown.add_row(row.method, *distance, f"{row.sd_ratio:.2f}", f"{row.ess_per_second:,.1f}", f"{row.r_hat:.3f}")
@@ -56,7 +56,7 @@ def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console)
             console.print(f"  {s.verdict.sentence}")
 
 
-def _new_table(title: str, texts: Iterable[str], numbers: Iterable[str]) -> Table:
+def new_table(title: str, texts: Iterable[str], numbers: Iterable[str]) -> Table:
     """Return a table with columns of texts, then of numbers."""
     from rich.table import Table
 
@@ -103,7 +103,7 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
 def _show_potentials(summary: GroupedSummary, console: Console) -> None:
     """Print the table of log potentials of the first groups."""
     found = summary.potential_table(summary.groups)
-    shown = _new_table("Log potentials of the groups", (), ("group", "states", "log potential", "90 % interval"))
+    shown = new_table("Log potentials of the groups", (), ("group", "states", "log potential", "90 % interval"))
     shown.columns[1].justify = "left"
     for group, part in islice(found.groupby("group"), _MOST_GROUPS):
         for p in rows(part):
@@ -120,7 +120,7 @@ def _show_table(
     title: str, noun: str, found: pd.DataFrame, examples: Callable[[int], list[str]], console: Console
 ) -> None:
     """Print the groups of edges or of nodes: size, value with 90 % interval, examples."""
-    table = _new_table(title, (), ())
+    table = new_table(title, (), ())
     for name in ("group", noun, *found.columns[4:], found.columns[1]):
         table.add_column(name, justify="right")
     table.add_column("90 % interval", justify="right", no_wrap=True)
@@ -175,7 +175,7 @@ def _list_differences(
     numbers = (*(["inclusion"] if uncertain else []), "difference", "90 % interval",
                *(["Bayes factor"] if uncertain else []), *(["exists"] if absent else []))  # fmt: skip
     first = "most probable" if uncertain else "largest"
-    table = _new_table(f"Differences ({noun}), {first} first", texts, numbers)
+    table = new_table(f"Differences ({noun}), {first} first", texts, numbers)
     most = _at_most(most, len(found))
     for d in rows(found.iloc[:most]):
         groups = [f"{d.other} − {d.group}"] if many else []
@@ -190,7 +190,7 @@ def _list_differences(
 
 def _show_edges(found: pd.DataFrame, columns: tuple[str, ...], console: Console) -> None:
     """Print the first edges, with some columns and a 90 % interval of the last of these."""
-    table = _new_table("Inclusion above 0.5, strongest first", ("edge",), (*columns, "90 % interval"))
+    table = new_table("Inclusion above 0.5, strongest first", ("edge",), (*columns, "90 % interval"))
     most = _at_most(_MOST_EDGES, len(found))
     for e in rows(found.iloc[:most]):
         low_high = f"{e.lower:.3f} to {e.upper:.3f}"
@@ -205,7 +205,7 @@ def _show_edges(found: pd.DataFrame, columns: tuple[str, ...], console: Console)
 def _show_parameters(summary: ParameterSummary, console: Console) -> None:
     console.print(f"{summary.clear_sentence}.\n")
     title = "Parameters, strongest first (*: interval excludes zero)"
-    table = _new_table(title, ("parameter", "kind"), ("mean", "sd", "90 % interval"))
+    table = new_table(title, ("parameter", "kind"), ("mean", "sd", "90 % interval"))
     table.add_column("")
     left_out = []
     for is_edge, most in ((True, _MOST_EDGES), (False, _MOST_NODES)):

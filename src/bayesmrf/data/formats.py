@@ -74,36 +74,24 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _of_frame(table: pd.DataFrame) -> Iterator[Sequence[Any]]:
-    yield [str(name) for name in table.columns]
-    yield from table.astype(object).where(table.notna(), None).itertuples(index=False, name=None)
+def _by_pandas(read: Callable[[Any, BytesIO], pd.DataFrame]) -> Callable[[bytes], Iterator[Sequence[Any]]]:
+    """Return the function that reads rows by ``read(pandas, file)``; pandas is slow to import."""
+
+    def rows(data: bytes) -> Iterator[Sequence[Any]]:
+        import pandas
+
+        table = read(pandas, BytesIO(data))
+        yield [str(name) for name in table.columns]
+        yield from table.astype(object).where(table.notna(), None).itertuples(index=False, name=None)
+
+    return rows
 
 
-def _spss(data: bytes) -> Iterator[Sequence[Any]]:
-    import pandas as pd
-
-    with NamedTemporaryFile(suffix=".sav") as file:  # the reader takes no open file
-        file.write(data)
-        file.flush()
-        return _of_frame(pd.read_spss(file.name, convert_categoricals=False))
-
-
-def _stata(data: bytes) -> Iterator[Sequence[Any]]:
-    import pandas as pd
-
-    return _of_frame(pd.read_stata(BytesIO(data), convert_categoricals=False))
-
-
-def _parquet(data: bytes) -> Iterator[Sequence[Any]]:
-    import pandas as pd
-
-    return _of_frame(pd.read_parquet(BytesIO(data)))
-
-
-def _feather(data: bytes) -> Iterator[Sequence[Any]]:
-    import pandas as pd
-
-    return _of_frame(pd.read_feather(BytesIO(data)))
+def _read_spss(pandas: Any, file: BytesIO) -> pd.DataFrame:
+    with NamedTemporaryFile(suffix=".sav") as named:  # the reader takes no open file
+        named.write(file.getvalue())
+        named.flush()
+        return pandas.read_spss(named.name, convert_categoricals=False)
 
 
 def _excel(data: bytes) -> list[Sequence[Any]]:
@@ -146,16 +134,15 @@ def _has_values(sheet: Any) -> bool:
     return any(v is not None for row in sheet.iter_rows(values_only=True) for v in row)
 
 
+_STATA = Format(
+    "a Stata file", None, _by_pandas(lambda pandas, file: pandas.read_stata(file, convert_categoricals=False))
+)
 # By the first bytes of a file. Older Stata files begin with their version, the order of their bytes, and 1.
 FORMATS = {
     b"PK\x03\x04": Format("an Excel workbook", "openpyxl", _excel),
-    b"$FL": Format("an SPSS file", "pyreadstat", _spss),
-    b"PAR1": Format("a Parquet file", "pyarrow", _parquet),
-    b"ARROW1": Format("a Feather file", "pyarrow", _feather),
-    b"<stata_dta>": Format("a Stata file", None, _stata),
-    **{
-        bytes([version, order, 1]): Format("a Stata file", None, _stata)
-        for version in range(102, 116)
-        for order in (1, 2)
-    },
+    b"$FL": Format("an SPSS file", "pyreadstat", _by_pandas(_read_spss)),
+    b"PAR1": Format("a Parquet file", "pyarrow", _by_pandas(lambda pandas, file: pandas.read_parquet(file))),
+    b"ARROW1": Format("a Feather file", "pyarrow", _by_pandas(lambda pandas, file: pandas.read_feather(file))),
+    b"<stata_dta>": _STATA,
+    **{bytes([version, order, 1]): _STATA for version in range(102, 116) for order in (1, 2)},
 }

@@ -497,4 +497,4 @@ def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
 
 def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
     """Return the remedy of `remedy_of` for a table."""
-    return remedy_of([c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)], labels, len(labels))
+    return remedy_of([c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)], labels)

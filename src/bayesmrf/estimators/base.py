@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc
-from sklearn.base import BaseEstimator
 
 from .. import graphs
 from ..base import Kernel
-from ..data.frames import record_columns
-from ..data.states import ColumnLevels, States, check_states, levels_of
-from ..errors import FieldsWarning, GraphError, OptionError, argument, renamed
+from ..data.states import ColumnLevels, States, levels_of
+from ..errors import DataError, FieldsWarning, GraphError, OptionError, argument, renamed
 from ..graphs import Graph
 from ..likelihood import Hidden, Likelihood
 from ..memory import check_draws
 from ..options import check
 from ..rules import is_count
 from ..runs import run
-from .predictive import Predictive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,30 +38,6 @@ class MissingValues:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
-
-
-class PairwiseMRF(Predictive, BaseEstimator):
-    """Base of the estimators: data, graph, and use of a fitted theta."""
-
-    def object(self, name: str) -> Any:
-        """Return the value of a parameter as an object."""
-        raise NotImplementedError
-
-    def _read(
-        self,
-        X: Any,
-        sample_weight: Any,
-        progress: bool = False,
-        missing: bool = False,
-        option: str = "graph",
-    ) -> States:
-        states = check_states(X, sample_weight, missing=missing, n_states=self.object("model").n_states, ordinal=True)
-        record_columns(self, X, len(states.names))
-        self._graph = read_graph(getattr(self, option), states, progress, option)
-        self.edges_ = self._graph.edges
-        self._names, self._coding = states.names, states.coding
-        self._log_z = {}
-        return states
 
 
 def central(probability: float) -> tuple[float, float]:
@@ -142,7 +115,9 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
 
 
 def require_edges(graph: Graph, option: str) -> None:
-    """Refuse a graph without edges where edges are what is estimated."""
+    """Refuse a single column, and a graph without edges, where edges are what is estimated."""
+    if graph.n_nodes < 2:
+        raise DataError("X must have at least two columns, got 1 feature(s).")
     if graph.n_edges == 0:
         raise OptionError(option=option, got="no edges", expected="a graph with at least one edge")
 

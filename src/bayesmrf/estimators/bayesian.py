@@ -12,7 +12,7 @@ from .. import convergence, results
 from ..base import Engine, Kernel, Kind
 from ..data.dependent_rows import remark_on_rows
 from ..data.states import States
-from ..errors import ApproximatePosteriorWarning, OptionError, argument, instead_of_exact
+from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
 from ..families import families_of
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
@@ -210,9 +210,8 @@ class BayesianMRF(ParameterPosterior):
         self._choose_model(X, sample_weight)
         states = self._read(X, sample_weight, self.progress, missing=True)
         if options is not None:
-            refused = refusal(KERNELS.row(options), states.n_states > 2, bool((states.values < 0).any()))
-            if refused:
-                raise OptionError(**refused)
+            if refused := refusal(KERNELS.row(options), states.n_states > 2, bool((states.values < 0).any())):
+                raise refused
             if isinstance(options, PseudoPosterior):
                 refuse_unused(phases.model)
                 phases = replace(phases, model="pseudo-likelihood")

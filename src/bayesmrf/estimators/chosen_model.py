@@ -10,17 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.frames import in_pandas, is_frame
+from ..data.frames import in_pandas, is_frame, record_columns
 from ..data.levels import remedy_of
 from ..data.missing import unmasked
 from ..data.ordered_levels import MOST_LEVELS
 from ..data.sample_weight import check_weights
-from ..data.states import levels_of, to_numbers
+from ..data.states import States, check_states, levels_of, to_numbers
 from ..errors import DataError, LevelsWarning, argument
 from ..families import AUTO, Custom
 from ..graphs import Graph
 from ..models.categorical import ManyStateModel
 from ..names import digits, quoted
+from .base import read_graph
 from .fitted import Fitted
 from .option_objects import OptionObjects
 
@@ -146,8 +147,11 @@ class ChosenModel(Fitted, OptionObjects):
     yes_no: ClassVar[str] = "boltzmann"
     model: Any
     fields: Any = True
+    edges_: np.ndarray
     _graph: Graph
+    _names: tuple[str, ...]
     _coding: Any
+    _log_z: Any
     _family: Any
     _has_fields: bool
     model_: str
@@ -175,6 +179,17 @@ class ChosenModel(Fitted, OptionObjects):
                 _warn_of_stray_levels(X, sample_weight)
                 _log.info("The model is ordinal, as column %s has more than two ordered levels.", quoted(column))
         self._family, self._has_fields = self.object("model"), bool(self.fields)
+
+    def _read(
+        self, X: Any, sample_weight: Any, progress: bool = False, missing: bool = False, option: str = "graph"
+    ) -> States:
+        """Check the data, and read the graph from the parameter ``option``."""
+        states = check_states(X, sample_weight, missing=missing, n_states=self.object("model").n_states, ordinal=True)
+        record_columns(self, X, len(states.names))
+        self._graph = read_graph(getattr(self, option), states, progress, option)
+        self.edges_ = self._graph.edges
+        self._names, self._coding, self._log_z = states.names, states.coding, {}
+        return states
 
     def object(self, name: str) -> Any:
         """Return the value of a parameter as an object; of the model "auto", the one that was chosen."""

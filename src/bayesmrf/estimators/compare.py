@@ -16,10 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, results
 from ..base import SAMPLE
 from ..data.dependent_rows import remark_on_rows
-from ..data.frames import record_columns
-from ..data.states import States, check_states
+from ..data.states import States
 from ..differences import bias_table, difference_table, exist_in_groups
-from ..errors import DataError, OptionError
+from ..errors import OptionError
 from ..families import AUTO, families_of
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
@@ -36,7 +35,6 @@ from .base import (
     RunOptions,
     data_hash,
     missing_table,
-    read_graph,
     require_edges,
     run_seed,
     sample_posterior,
@@ -47,7 +45,7 @@ from .engines import read_sample
 from .group_labels import check_group, levels_in, read_groups
 from .group_predictive import GroupPredictive
 from .mode_check import check_modes
-from .parameter_posterior import central, of_draws
+from .parameter_posterior import central, of_draws, strength_of_draws
 from .rarely_observed import names_of, rarely_observed
 
 if TYPE_CHECKING:
@@ -222,14 +220,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         """All that comes before the first draw: states and row numbers of each group, likelihood and kernel."""
         check_params(self)
         self._choose_model(X, sample_weight)
-        states = check_states(X, sample_weight, missing=True, n_states=self.object("model").n_states, ordinal=True)
-        self._names, self._coding, self._log_z = states.names, states.coding, {}
-        if len(states.names) < 2:
-            raise DataError("X must have at least two columns, got 1 feature(s).")
-        record_columns(self, X, len(states.names))
-        self._graph = read_graph(self.candidates, states, self.progress, "candidates")
+        states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
         require_edges(self._graph, "candidates")
-        self.edges_ = self._graph.edges
         self.groups_, code = read_groups(groups, X, len(states.values))
         model = self._model()
         self.model_ = model.name
@@ -357,12 +349,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
             Dimensions chain, draw, group, node.
         """
         check_is_fitted(self)
-        u, v = self.edges_.T
-        ends, n_nodes, r = np.concatenate([u, v]), self._graph.n_nodes, len(self.edges_)
-        found = self.statistic(
-            lambda t: np.bincount(ends, np.tile(np.abs(t[:r]), 2), minlength=n_nodes), name="strength"
-        )
-        return found.rename(strength_dim_0="node").assign_coords(node=list(self._graph.names))
+        return strength_of_draws(self)
 
     def compare(self, draws: xr.DataArray, probability: float = 0.9) -> pd.DataFrame:
         """Compare a quantity of the groups, such as `strength`: its posterior in each, and the pairwise differences.

@@ -63,16 +63,11 @@ def make_target(
             remedy="remove one of the two",
         )
     if isinstance(model, Target):
-        more = {"X": X, "prior_scale": prior_scale, "prior": prior, "sample_weight": sample_weight,
-                "coding": coding}  # fmt: skip
-        given = next((name for name, value in more.items() if value is not None), None)
-        if given is not None:
-            raise OptionError(
-                option=given,
-                got=more[given],
-                expected="None with a Target, which has data and a prior",
-                remedy="remove it",
-            )
+        more = {"X": X, "prior_scale": prior_scale, "prior": prior, "sample_weight": sample_weight, "coding": coding}
+        for name, value in more.items():
+            if value is not None:
+                expected = "None with a Target, which has data and a prior"
+                raise OptionError(option=name, got=value, expected=expected, remedy="remove it")
         model.check_data()
         return model, ""
     if prior is None and prior_scale is not None:
@@ -86,13 +81,11 @@ def make_target(
         states = check_states(X, sample_weight)
         return _machine(model, states, prior), _remark(states)
     if isinstance(model, str) and model == "independent":
-        return _fixed(BayesianMRF([]), X, sample_weight, prior or Normal(), coding)
-    if isinstance(model, BayesianMRF):
+        model = BayesianMRF([])
+    if isinstance(model, BayesianMRF | MaximumLikelihoodMRF):
         return _fixed(model, X, sample_weight, prior, coding)
     if isinstance(model, GroupedMRF):
         return _grouped(model, X, sample_weight, prior, coding)
-    if isinstance(model, MaximumLikelihoodMRF):
-        return _tied(model, X, sample_weight, prior, coding)
     name = repr(model) if isinstance(model, str) else type(model).__name__
     raise OptionError(f"model must be an RBM, a BayesianMRF (with graph=est.graph_ of an estimator of edges), a fitted "
                       f"GroupedMRF, a MaximumLikelihoodMRF or 'independent', got {name}")  # fmt: skip
@@ -116,15 +109,18 @@ def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
     return RBMTarget(machine, *_counted(states), _proper(prior))
 
 
-def _fixed(model: BayesianMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
+def _fixed(
+    model: BayesianMRF | MaximumLikelihoodMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None
+) -> tuple[Target, str]:
     check_params(model)
     reader = clone(model)
     reader._choose_model(X, sample_weight)
     states = reader._read(X, sample_weight)
     field = _supported(reader._model())
-    ties = read_ties(model.ties, field)
-    prior = reader._prior(field, ties) if prior is None else prior
-    return _field(field, states, prior, coding, *_shared(model.ties, field)), _remark(states, model.graph)
+    curve, learns = read_ties(model.ties, field), isinstance(model.graph, str) and model.graph.startswith("learn")
+    if prior is None:
+        prior = reader._prior(field, curve) if isinstance(model, BayesianMRF) else Normal()
+    return _field(field, states, prior, coding, *_shared(curve, field)), _remark(states, "graph was" if learns else "")
 
 
 def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
@@ -144,32 +140,19 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
                           f"fields; fit it with {argument('fields', True)}.")  # fmt: skip
     shared = vars(model).get("field_groups_")
     target = _field(field, states, prior or Normal(), coding, model.groups_[there], shared)
-    return target, _remark(states, model.graph, f"{what} were" if seen else "")
+    return target, _remark(states, f"{what} were" if seen else "")
 
 
-def _tied(
-    model: MaximumLikelihoodMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None
-) -> tuple[Target, str]:
-    reader = clone(model)
-    reader._choose_model(X, sample_weight)
-    states = reader._read(X, sample_weight)
-    field = _supported(reader._model())
-    return _field(field, states, prior or Normal(), coding, *_shared(reader.ties, field)), _remark(states, model.graph)
-
-
-def _shared(ties: Any, model: PairwiseModel) -> tuple[np.ndarray | None, np.ndarray | None]:
+def _shared(curve: LinearMap | None, model: PairwiseModel) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Return the labels of edges and of nodes whose parameters are shared."""
-    curve = None if ties is None else read_ties(ties, model)
     if curve is None:
         return None, None
     edges, nodes = np.split(curve.columns, [model.n_edges])
     return edges, nodes if len(np.unique(nodes)) < len(nodes) else None
 
 
-def _remark(states: States, graph: Any = None, found: str = "") -> str:
+def _remark(states: States, found: str = "") -> str:
     """Return remarks on rows that are dependent, and on what was found on the same data."""
-    if not found and isinstance(graph, str) and graph.startswith("learn"):
-        found = "graph was"
     return "; ".join(
         s for s in (_SAME_DATA.format(found) if found else "", remark_on_rows([states], evidence=True)) if s
     )

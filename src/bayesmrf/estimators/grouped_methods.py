@@ -60,10 +60,8 @@ class Request:
 
     def check(self, row: MethodRow, missing: bool = False) -> None:
         """Raise OptionError unless a method supports the options and, if there are any, missing values."""
-        for feature in self.features(missing):
-            refused = refusal(row, GROUPS, feature, self.family.name)
-            if refused:
-                raise OptionError(**refused)
+        if refused := refusal(row, GROUPS, self.features(missing), self.family.name):
+            raise refused
 
 
 def read(estimator: Any) -> Request:
@@ -108,11 +106,10 @@ def choose_method(request: Request, model: Any, missing: bool, n: float) -> Any:
     """Return the given method, or the choice of "auto"; with the default number of particles instead of None."""
     method = request.method
     if method is None:
-        tree = GROUPS.row("tree")
-        supported = not any(refusal(tree, GROUPS, f, request.family.name) for f in request.features(missing))
+        refused = refusal(GROUPS.row("tree"), GROUPS, request.features(missing), request.family.name)
         most = _EXACT_WORK / model.n_features
         cheap = cost(model.graph, most, states_of(model))[1] <= most
-        method = GROUPS.read("tree" if supported and model.graph.is_forest else "exact" if cheap else "particle")
+        method = GROUPS.read("tree" if refused is None and model.graph.is_forest else "exact" if cheap else "particle")
     else:
         request.check(GROUPS.row(method), missing)
     if isinstance(method, Particle) and method.n_particles is None:

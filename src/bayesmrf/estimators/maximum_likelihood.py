@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import BaseEstimator
 
 from ..families import families_of
 from ..inference.auto import choose
@@ -17,13 +18,14 @@ from ..models.categorical import states_of
 from ..models.symmetric import Symmetric
 from ..options import check_params
 from ..rng import as_seed_sequence
-from .base import PairwiseMRF, warn_of_unbalanced
+from .base import warn_of_unbalanced
 from .chosen_model import ChosenModel
+from .predictive import Predictive
 from .ties import read_ties
 
 
 @dataclass(eq=False, repr=False)
-class MaximumLikelihoodMRF(ChosenModel, PairwiseMRF):
+class MaximumLikelihoodMRF(ChosenModel, Predictive, BaseEstimator):
     """Maximum likelihood estimate of the parameters of a Markov random field.
 
     It is in closed form on forests without fields, exact by elimination if that is cheap, and by persistent contrastive

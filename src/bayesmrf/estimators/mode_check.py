@@ -25,7 +25,7 @@ def check_modes(estimator: Any, samples: Sequence[States], seeds: np.random.Seed
 
     Parameters
     ----------
-    estimator : PairwiseMRF or CompareMRF
+    estimator : GroupedMRF, BayesianMRF, SpikeSlabMRF or CompareMRF
         With its draws summarised.
     samples : sequence of States
         The data of each group; theta has a dimension of groups if they are several.

@@ -12,9 +12,8 @@ from ..graphs import Graph
 if TYPE_CHECKING:
     import networkx as nx
 
-# Attributes of edges and nodes of ``graph_``, and those of the estimator that they come from.
+# Attributes of edges of ``graph_``, and those of the estimator that they come from.
 _OF_EDGES = {"agreement": "agreement_", "group": "groups_", "potential": "potential_"}
-_OF_NODES = {"group": "field_groups_"}
 
 
 class Network:
@@ -59,7 +58,7 @@ class Network:
         inclusion = known.get("inclusion_")
         if inclusion is not None:
             edges["inclusion"] = inclusion[tuple(self.edges_.T)]
-        nodes = {name: known[source] for name, source in _OF_NODES.items() if source in known}
+        nodes = {"group": known["field_groups_"]} if "field_groups_" in known else {}
         network = self._network(self.theta_, edges, nodes)
         if inclusion is not None:
             weak = [(u, v) for u, v, share in network.edges(data="inclusion") if share <= 0.5]

@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import OptionError, instead_of_exact
 from ..inference.elimination.two_states import Elimination
+from ..intervals import intervals
 from ..models.categorical import is_categorical
 from ..models.ising import Ising
-from .base import MissingValues, PairwiseMRF, RunOptions, central
+from .base import MissingValues, RunOptions, central
 from .chosen_model import ChosenModel
+from .predictive import Predictive
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -37,6 +40,19 @@ def of_draws(estimator: Any, function: Callable[..., Any], of: str, name: str) -
     return xr.DataArray(values, dims=[*dims, *extra], coords={d: theta.coords[d] for d in dims}, name=name)
 
 
+def strength_of_draws(estimator: Any) -> xr.DataArray:
+    """Compute the strength of each node, of each draw of theta (chain, draw, ..., feature), in ArviZ's form."""
+    import xarray as xr
+
+    theta, graph = estimator.posterior_["posterior"].dataset["theta"], estimator._graph
+    incidence = np.zeros((graph.n_edges, graph.n_nodes))
+    incidence[np.arange(graph.n_edges)[:, None], graph.edges] = 1
+    values = np.abs(np.asarray(theta)[..., : graph.n_edges]) @ incidence
+    dims = theta.dims[:-1]
+    coords = {d: theta.coords[d] for d in dims} | {"node": list(graph.names)}
+    return xr.DataArray(values, dims=[*dims, "node"], coords=coords, name="strength")
+
+
 def _network(estimator: Any, theta: np.ndarray) -> nx.Graph:
     """Return the network of a draw: an edge that is absent has the weight 0."""
     network = estimator._network(theta)
@@ -44,7 +60,7 @@ def _network(estimator: Any, theta: np.ndarray) -> nx.Graph:
     return network
 
 
-class ParameterPosterior(MissingValues, RunOptions, ChosenModel, PairwiseMRF):
+class ParameterPosterior(MissingValues, RunOptions, ChosenModel, Predictive, BaseEstimator):
     """Estimators of posteriors: intervals, and the posterior of any statistic of the network."""
 
     def interval_(self, probability: float = 0.9) -> pd.DataFrame:
@@ -55,10 +71,9 @@ class ParameterPosterior(MissingValues, RunOptions, ChosenModel, PairwiseMRF):
         import pandas as pd
 
         check_is_fitted(self)
-        tails = central(probability)
         tied = "phi" in self.posterior_["posterior"].dataset
         draws = self._stacked("phi" if tied else "theta")
-        lower, upper = np.quantile(draws, tails, axis=0)
+        lower, upper = intervals(draws, central(probability))
         index = pd.Index(self.parameter_names_ if tied else self.feature_names_, name="feature")
         return pd.DataFrame({"mean": draws.mean(axis=0), "lower": lower, "upper": upper}, index=index)
 
@@ -89,18 +104,11 @@ class ParameterPosterior(MissingValues, RunOptions, ChosenModel, PairwiseMRF):
 
     def strength(self) -> xr.DataArray:
         """Compute the posterior of the strength centrality, the sum of absolute weights of the edges of each node."""
-        import xarray as xr
-
         check_is_fitted(self)
-        theta = self.posterior_["posterior"].dataset["theta"]
         if self._model().n_parameters > 1:
             expected = "one with a single parameter for each edge"
             raise OptionError(option="model", got=self._model().name, expected=expected, remedy="take `statistic`")
-        weights = np.abs(np.asarray(theta)[:, :, : self._graph.n_edges])
-        incidence = np.zeros((self._graph.n_edges, self._graph.n_nodes))
-        incidence[np.arange(len(incidence))[:, None], self.edges_] = 1
-        coords = {d: theta.coords[d] for d in ("chain", "draw")} | {"node": list(self._graph.names)}
-        return xr.DataArray(weights @ incidence, dims=["chain", "draw", "node"], coords=coords, name="strength")
+        return strength_of_draws(self)
 
     def correlation(self) -> xr.DataArray:
         """Compute the posterior of the marginal correlation along each edge, by exact elimination at each draw."""

@@ -91,25 +91,21 @@ class Mixture(Network):
         theta = self.theta_.copy() if group is None else self.theta_[group].copy()
         inclusion = vars(self).get("inclusion_")
         if inclusion is not None:
-            u, v = self.edges_.T
-            of_edges = theta[: len(theta) - self._n_node_parameters].reshape(len(u), -1)
-            of_edges[inclusion[u, v] <= 0.5] = 0.0
+            model = self._model()
+            of_edges = theta[: model.n_parameters * model.n_edges].reshape(model.n_edges, -1)
+            of_edges[inclusion[tuple(self.edges_.T)] <= 0.5] = 0.0
         return theta[None]
-
-    @property
-    def _n_node_parameters(self) -> int:
-        model = self._model()
-        return int(model.n_features - model.n_parameters * model.n_edges)
 
     def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return the model on the edges that exist, and its parameters; all exist where none may be absent."""
+        model = self._model()
         if not {"inclusion_", "edge_inclusion_"} & vars(self).keys():
-            return self._model(), theta
-        own = len(theta) - self._n_node_parameters
-        of_edges = theta[:own].reshape(len(self.edges_), -1)
+            return model, theta
+        own = model.n_parameters * model.n_edges
+        of_edges = theta[:own].reshape(model.n_edges, -1)
         there = of_edges.any(axis=1)
         if there.all():
-            return self._model(), theta
+            return model, theta
         graph = Graph(self._graph.n_nodes, self.edges_[there], self._graph.names)
         return self._model(graph), np.concatenate([of_edges[there].ravel(), theta[own:]])
 

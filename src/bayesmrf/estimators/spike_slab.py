@@ -13,10 +13,11 @@ from .. import convergence, metrics, results
 from ..base import Kernel
 from ..data.dependent_rows import remark_on_rows
 from ..data.states import States
-from ..errors import DataError, OptionError, argument, in_words, instead_of_exact
+from ..errors import OptionError, argument, in_words, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
+from ..intervals import given_inclusion
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
 from ..methods import EDGES, EXTRAPOLATED, OneEdge, refusal
@@ -184,15 +185,12 @@ class SpikeSlabMRF(ParameterPosterior):
         self._choose_model(X, sample_weight)
         family = FAMILIES.row(self.object("model"))
         states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
-        if self.n_features_in_ < 2:
-            raise DataError("X must have at least two columns, got 1 feature(s).")
         require_edges(self._graph, "candidates")
         row = EDGES.row(_automatic(family, states) if self.method == AUTO else self.method)
         self.method_, self.model_ = row.name, family.name
-        for feature in ["spike", "missing"][: 1 + bool((states.values < 0).any())]:
-            refused = refusal(row, EDGES, feature, family.name)
-            if refused:
-                raise OptionError(**refused)
+        features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
+        if refused := refusal(row, EDGES, features, family.name):
+            raise refused
         if self.object("prior").biases is not None and row.name not in _TILTED:
             expected = f"{' or '.join(map(repr, _TILTED))} for a logistic-beta prior of the biases"
             raise OptionError(option="method", got=row.name, expected=expected)
@@ -240,18 +238,14 @@ class SpikeSlabMRF(ParameterPosterior):
         import pandas as pd
 
         check_is_fitted(self)
-        draws, graph = self._stacked("theta"), self._graph
-        tails = central(probability)
-        interval = np.full((graph.n_edges, 2), np.nan)
-        for e in range(graph.n_edges):
-            there = draws[:, e] != 0
-            if there.any():
-                interval[e] = np.quantile(draws[there, e], tails)
+        graph = self._graph
+        draws = self._stacked("theta")[:, : graph.n_edges]
+        _, lower, upper = given_inclusion(draws, draws != 0, central(probability))
         u, v = graph.edges.T
         names = np.array(graph.names, dtype=object)
         weight = np.where(self.inclusion_[u, v] > 0, self.theta_[: graph.n_edges], np.nan)
         table = {"first": names[u], "second": names[v], "inclusion": self.inclusion_[u, v], "weight": weight}
-        table |= {"lower": interval[:, 0], "upper": interval[:, 1]}
+        table |= {"lower": lower, "upper": upper}
         return pd.DataFrame(table).sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
 
     def predict_conditional(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:

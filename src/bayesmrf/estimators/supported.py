@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from .. import kernels
 from ..errors import OptionError
-from ..families import FAMILIES, families_of
-from ..kernels import KERNELS
+from ..families import families_of
+from ..kernels import KERNELS, KernelRow
 from ..methods import COMPARISONS, EDGES, GROUPS, MethodRow, refusal
-from ..registry import Registry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,33 +39,24 @@ def support() -> pd.DataFrame:
     for family in families_of("GroupedMRF"):
         for prior, features in _GROUP_PRIORS.items():
             rows["GroupedMRF", family.name, prior] = {
-                row.name: _of_method(row, GROUPS, features, family.name) for row in GROUPS
+                row.name: _cell(row, refusal(row, GROUPS, features, family.name)) for row in GROUPS
             }
     spiked = ("SpikeSlabMRF", EDGES, "spike and slab"), ("CompareMRF", COMPARISONS, "differences between groups")
     for estimator, methods, name in spiked:
         for prior, features in {name: ("spike",), f"{name}{_MISSING}": ("spike", "missing")}.items():
             for family in families_of(estimator):
                 rows[estimator, family.name, prior] = {
-                    row.name: _of_method(row, methods, features, family.name) for row in methods
+                    row.name: _cell(row, refusal(row, methods, features, family.name)) for row in methods
                 }
     for family in families_of("BayesianMRF"):
         for prior, missing in {"any density": False, f"any density{_MISSING}": True}.items():
             rows["BayesianMRF", family.name, prior] = {
-                row.name: _of_kernel(row.name, family.name, missing) for row in KERNELS
+                row.name: _cell(row, kernels.refusal(row, family.many_states, missing)) for row in KERNELS
             }
     index = pd.MultiIndex.from_tuples(rows, names=["estimator", "model", "prior"])
     return pd.DataFrame(list(rows.values()), index=index).fillna("")
 
 
-def _of_method(row: MethodRow, registry: Registry[MethodRow], features: tuple[str, ...], model: str) -> str:
-    for feature in features:
-        refused = refusal(row, registry, feature, model)
-        if refused:
-            return str(OptionError(**refused))
-    return row.kind.split()[0]
-
-
-def _of_kernel(name: str, model: str, missing: bool) -> str:
-    row = KERNELS.row(name)
-    refused = kernels.refusal(row, FAMILIES.row(model).many_states, missing)
-    return str(OptionError(**refused)) if refused else row.kind.split()[0]
+def _cell(row: MethodRow | KernelRow, refused: OptionError | None) -> str:
+    """Return whether a method or kernel is exact, or why it is refused."""
+    return str(refused) if refused else row.kind.split()[0]

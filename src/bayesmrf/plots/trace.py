@@ -17,7 +17,7 @@ _LONGEST = 30  # letters of a label, which is as high as the axes
 _MOST_POINTS = 2000  # of a chain that are drawn
 
 
-@plot_of("GroupedMRF, BayesianMRF or SpikeSlabMRF")
+@plot_of("GroupedMRF, BayesianMRF, SpikeSlabMRF or CompareMRF")
 def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) -> Axes:
     """Plot one quantity along each chain: draws pale, their running mean over a twentieth of the run bold.
 

@@ -148,7 +148,7 @@ def open_checkpoint(
         Folder, created if it does not exist.
     settings : dict
         Plain JSON values that identify the run, in the order of comparison; ``identity`` is that of
-        its kernel (`bayesmrf.runs.identity.record_of`). A seed of None means the one in the store; ``n_draws`` may be
+        its kernel (`bayesmrf.runs.identity.describe`). A seed of None means the one in the store; ``n_draws`` may be
         larger than in the store.
     fresh_seed : dict
         Replaces a seed of None if nothing is stored.
@@ -248,12 +248,6 @@ def described_sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
     if type(spawned) is not int or not 0 <= spawned < 2**31:
         raise ValueError
     return np.random.SeedSequence(seed["entropy"], spawn_key=key, n_children_spawned=spawned)
-
-
-def progress_of(path: Path) -> tuple[int, dict[str, Any]]:
-    """Return the steps of the shortest chain of a checkpoint, and its settings."""
-    steps, settings = steps_of(path)
-    return min(steps), settings
 
 
 def steps_of(path: Path) -> tuple[list[int], dict[str, Any]]:

@@ -42,13 +42,15 @@ SHORT = 8  # largest number of values that are stored; of more, a checksum
 DEEPEST = 30
 
 
-def record_of(kernel: Any) -> dict[str, Any]:
-    """Describe a kernel as plain JSON values under the paths of its fields.
+def describe(kernel: Any) -> tuple[dict[str, Any], set[str]]:
+    """Describe a kernel as plain JSON values under the paths of its fields, and name the modules of its classes.
 
     Returns
     -------
-    dict
+    record : dict
         Such as ``{"class": "bayesmrf.posterior.parameters.metropolis.Metropolis", ..., "prior.scale": 1.0, ...}``.
+    modules : set of str
+        Those that define the classes of the kernel and of everything in it.
 
     Raises
     ------
@@ -56,15 +58,9 @@ def record_of(kernel: Any) -> dict[str, Any]:
         If a field cannot be compared, such as a lambda or an open generator.
     """
     record: dict[str, Any] = {}
-    _add(record, set(), "", kernel, 0)
-    return record
-
-
-def modules_of(kernel: Any) -> set[str]:
-    """Return the names of the modules that define the classes of a kernel and of everything in it."""
     modules: set[str] = set()
-    _add({}, modules, "", kernel, 0)
-    return modules
+    _add(record, modules, "", kernel, 0)
+    return record, modules
 
 
 def difference(now: Mapping[str, Any], stored: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ from ..progress import chain_bars
 from ..rng import as_seed_sequence, generator_to_array, spawn_generators
 from .chain import Board, Chain, Plan, interruptible
 from .checkpoint import ChainStore, described_sequence, opened, seed_of
-from .identity import modules_of, record_of
+from .identity import describe
 from .store import CHECKPOINT, Checkpoint, as_checkpoint, is_ours, read_kind
 from .workers import Workers, run_chains, workers_of
 
@@ -171,17 +171,17 @@ def sample(
         generators = _spawn(seed, int(n_chains))
         chains, run_time = _run_chains(kernel, board, generators, [None] * board.n_chains, workers, n_jobs, progress)
     else:
+        identity, modules = describe(kernel)
         settings = {
             "version": version("bayesmrf"),
             "kernel": kernel.name,
-            "identity": record_of(kernel),
+            "identity": identity,
             "n_chains": int(n_chains),
             **plan._asdict(),
             "seed": seed,
             "command": list(place.command),
         }
-        fresh, modules = _describe(np.random.SeedSequence()), modules_of(kernel)
-        replace = overwrite or place.overwrite
+        fresh, replace = _describe(np.random.SeedSequence()), overwrite or place.overwrite
         with opened(Path(place.path), settings, fresh, replace, modules, chain) as (settings, stores):
             seed = settings["seed"]
             generators = _spawn(seed, int(n_chains))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from ..methods import MethodRow
+
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval
 # The features of `bayesmrf.models.ordinal.Ordinal`.
 _NEUTRAL = (
     " Of a column with a neutral category, linear x + quadratic ((x - r)² - r²) takes the place of the threshold of "
     "the category with score x; r is the score of the neutral one."
 )
-_BLOCK = 512  # columns whose quantiles are computed together
 
 
 class Terms(NamedTuple):
@@ -50,6 +51,7 @@ class Summary:
     """
 
     tree: xr.DataTree
+    edge_noun: ClassVar[str] = "edge"  # what edges are in sentences
 
     def __getitem__(self, group: str) -> Any:
         """Return a group of the tree: "posterior", "constant_data", ..."""
@@ -150,9 +152,14 @@ class Summary:
         return str(self.attrs.get("kind", "unknown"))
 
     @property
+    def row(self) -> MethodRow | None:
+        """The row of the method in the registry of its estimator; None for kernels."""
+        return None
+
+    @property
     def reason(self) -> str:
         """Why draws are approximate."""
-        return ""
+        return self.row.reason if self.row else ""
 
     @property
     def kind_sentence(self) -> str:
@@ -160,13 +167,6 @@ class Summary:
         exact = "the longer the run, the smaller the Monte Carlo error"
         reason = exact if self.kind.startswith("exact") else self.reason
         return f"{self.kind}: {reason}" if reason else self.kind
-
-    @property
-    def size_sentence(self) -> str:
-        """Size of data and graph."""
-        n = self["observed_data"].attrs["n_samples"]
-        nodes, edges = count(len(self.names), "node"), count(self.n_edges, "edge")
-        return f"{count(round(n), 'observation')} of {nodes}, {edges}"
 
     @property
     def model_clause(self) -> str:
@@ -178,8 +178,9 @@ class Summary:
 
     @property
     def data_sentence(self) -> str:
-        """Size of data and graph, and the model."""
-        raise NotImplementedError
+        """Size of data and graph, the model, which levels count as yes, and how many values were missing."""
+        n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
+        return f"{n} of {count(len(self.names), 'node')}, {count(self.n_edges, self.edge_noun)}, {self.model_clause}"
 
     @property
     def draws_sentence(self) -> str:
@@ -193,7 +194,8 @@ class Summary:
     @property
     def method_sentence(self) -> str:
         """The method, and its description."""
-        return str(self.attrs.get("method", "unknown"))
+        name = str(self.attrs.get("method", "unknown"))
+        return f"{name}: {self.row.sentence}" if self.row else name
 
     @property
     def options(self) -> dict[str, str]:
@@ -233,11 +235,3 @@ def mean_of_existing(draws: np.ndarray, there: np.ndarray | None) -> np.ndarray:
     draws, there = draws[there.any(axis=1)], there[there.any(axis=1)]
     exists = there.reshape(*there.shape, *[1] * (draws.ndim - 2))
     return np.where(exists, draws, 0).sum(axis=1) / exists.sum(axis=1)
-
-
-def intervals(draws: np.ndarray) -> np.ndarray:
-    """Return the ends (2, n) of the central 90 % intervals of the columns of ``draws`` (n_draws, n)."""
-    found = np.empty((2, draws.shape[1]))
-    for i in range(0, draws.shape[1], _BLOCK):
-        found[:, i : i + _BLOCK] = np.quantile(draws[:, i : i + _BLOCK], INTERVAL, axis=0)
-    return found

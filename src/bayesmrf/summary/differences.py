@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..differences import bias_table, difference_table, may_be_absent
-from ..methods import COMPARISONS
+from ..methods import COMPARISONS, MethodRow
 from ..names import shown
 from .base import INTERVAL, count
 from .inclusion import InclusionSummary
@@ -94,10 +94,9 @@ class DifferenceSummary(InclusionSummary):
         return f"{sizes}: {count(len(self.names), 'node')}, {count(self.n_edges, 'edge')}, {self.model_clause}"
 
     @property
-    def method_sentence(self) -> str:
-        """The method, and its description."""
-        row = COMPARISONS.row(str(self.attrs.get("method")))
-        return f"{row.name}: {row.sentence}"
+    def row(self) -> MethodRow | None:
+        """The row of the method in the registry of its estimator."""
+        return COMPARISONS.find(str(self.attrs.get("method")))
 
     @property
     def options(self) -> dict[str, str]:

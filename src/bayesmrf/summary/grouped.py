@@ -13,10 +13,11 @@ import numpy as np
 from .. import partitions
 from ..convergence import NOT_CONVERGED
 from ..data.missing import COMPLETE_PAIRS
-from ..methods import GROUPS
+from ..intervals import given_inclusion, intervals
+from ..methods import GROUPS, MethodRow
 from ..names import shown
-from .base import INTERVAL, count, intervals, mean_of_existing, plain, rows
-from .inclusion import InclusionSummary, given_inclusion, prior_of_density
+from .base import INTERVAL, count, mean_of_existing, plain, rows
+from .inclusion import InclusionSummary, prior_of_density
 from .potentials import PotentialSummary
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         """Mean of each edge's agreement, and ends of its 90 % interval."""
         draws = self.stacked("agreement")
         if self.spike:
-            return given_inclusion(draws, self.stacked("included"))
-        return np.vstack([draws.mean(axis=0), intervals(draws)])
+            return given_inclusion(draws, self.stacked("included"), INTERVAL)
+        return np.vstack([draws.mean(axis=0), intervals(draws, INTERVAL)])
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:
@@ -167,7 +168,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
         first = self.n_edge_features
         draws = self.stacked("theta")[:, first:]
-        low, high = intervals(draws)
+        low, high = intervals(draws, INTERVAL)
         names, mean = [shown(f) for f in self["posterior"]["feature"].values[first:]], draws.mean(axis=0)
         table = {"node": names, "field": mean, "lower": low, "upper": high}
         if self.fields_grouped:
@@ -220,10 +221,9 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         return _of_groups(self.stacked("n_groups"))
 
     @property
-    def reason(self) -> str:
-        """Why draws are approximate."""
-        row = GROUPS.find(str(self.attrs.get("method")))
-        return row.reason if row else ""
+    def row(self) -> MethodRow | None:
+        """The row of the method in the registry of its estimator."""
+        return GROUPS.find(str(self.attrs.get("method")))
 
     @property
     def data_sentence(self) -> str:

@@ -15,8 +15,6 @@ from .base import INTERVAL, Summary, logit_of_beta
 if TYPE_CHECKING:
     import pandas as pd
 
-_BLOCK = 512  # columns sorted together
-
 
 @dataclass(frozen=True, eq=False)
 class InclusionSummary(Summary):
@@ -93,25 +91,6 @@ class InclusionSummary(Summary):
 def prior_of_density(given: Any) -> str:
     """Return the prior of the density, Beta(a, b) or a fixed value, in words."""
     return f"Beta({given[0]:g}, {given[1]:g})" if np.size(given) == 2 else f"{float(np.squeeze(given)):g}, fixed"
-
-
-def given_inclusion(draws: np.ndarray, included: np.ndarray) -> Any:
-    """Return mean and ends of the central 90 % interval of each column over the draws that include it; else NaN."""
-    found = np.full((3, draws.shape[1]), np.nan)
-    for i in range(0, draws.shape[1], _BLOCK):
-        here = included[:, i : i + _BLOCK] != 0
-        n = here.sum(axis=0)
-        seen = np.flatnonzero(n)
-        ordered = np.sort(np.where(here, draws[:, i : i + _BLOCK], np.inf)[:, seen], axis=0)
-        last = n[seen] - 1
-        rank = np.arange(len(ordered))[:, None]
-        found[0, i + seen] = np.where(rank <= last, ordered, 0.0).sum(axis=0) / n[seen]
-        for k, q in enumerate(INTERVAL, start=1):
-            below = np.floor(q * last).astype(int)
-            above, column = np.minimum(below + 1, last), np.arange(len(seen))
-            low, high = ordered[below, column], ordered[above, column]
-            found[k, i + seen] = low + (q * last - below) * (high - low)
-    return found
 
 
 def mean_and_interval(draws: np.ndarray) -> str:

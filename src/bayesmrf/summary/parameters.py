@@ -13,9 +13,10 @@ import numpy as np
 from ..errors import OptionError
 from ..graphs import edge_names
 from ..inference.registry import ROWS
+from ..intervals import intervals
 from ..kernels import KERNELS
 from ..names import quoted, shown
-from .base import Summary, intervals, logit_of_beta, plain
+from .base import INTERVAL, Summary, logit_of_beta, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ class ParameterSummary(Summary):
 
         draws = self.stacked(self.drawn_as)
         features = [str(f) for f in self["posterior"]["parameter" if self.drawn_as == "phi" else "feature"].values]
-        low, high = intervals(draws)
+        low, high = intervals(draws, INTERVAL)
         is_edge = np.arange(len(features)) < self.n_weights
         labels = [f"{a} – {b}" for a, b in self.edge_labels[: self.n_weights]]
         labels += [shown(f) for f in features[self.n_weights :]]
@@ -107,7 +108,7 @@ class ParameterSummary(Summary):
         draws = np.zeros((len(theta), len(self.names)))
         for c, ends in enumerate(self.ends):
             draws[:, ends] += np.abs(theta[:, [c]])
-        low, high = intervals(draws)
+        low, high = intervals(draws, INTERVAL)
         found = pd.DataFrame({"node": self.names, "strength": draws.mean(axis=0), "lower": low, "upper": high})
         return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
 
@@ -129,11 +130,6 @@ class ParameterSummary(Summary):
         """Why draws are approximate."""
         caveat = next((row.caveat for row in ROWS if f"({row.name}" in self.kind), "")
         return next((why for part, why in _REASONS.items() if part in self.kind), caveat)
-
-    @property
-    def data_sentence(self) -> str:
-        """Size of data and graph, the model, and how many values were missing."""
-        return f"{self.size_sentence}, {self.model_clause}"
 
     @property
     def method_sentence(self) -> str:

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import expit
 
 from ..graphs import Graph
+from ..intervals import intervals
 from ..models.symmetric import Symmetric
 from ..names import shown
-from .base import Summary, intervals, mean_of_existing, plain
+from .base import INTERVAL, Summary, mean_of_existing, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +59,7 @@ class PotentialSummary(Summary):
         found = []
         for g in range(groups.max() + 1):
             own = mean_of_existing(draws[:, groups == g], None if there is None else there[:, groups == g])
-            low, high = intervals(own)
+            low, high = intervals(own, INTERVAL)
             for j, (k, other) in enumerate(model.pairs):
                 found.append((g + 1, self.levels[k], self.levels[other], own[:, j].mean(), low[j], high[j]))
         return pd.DataFrame(found, columns=["group", "one", "other", "potential", "lower", "upper"])

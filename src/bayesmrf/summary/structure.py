@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..intervals import given_inclusion
 from ..methods import EDGES, EXTRAPOLATED, MethodRow
-from .base import count
-from .inclusion import InclusionSummary, given_inclusion, mean_and_interval
+from .base import INTERVAL
+from .inclusion import InclusionSummary, mean_and_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,8 @@ _LABELS = {
 class StructureSummary(InclusionSummary):
     """Tables and sentences about a posterior over which edges exist."""
 
+    edge_noun = "candidate edge"
+
     @cached_property
     def edge_table(self) -> pd.DataFrame:
         """Candidates: ends, inclusion, and mean and 90 % interval of the weight given that the edge exists.
@@ -38,7 +41,7 @@ class StructureSummary(InclusionSummary):
         import pandas as pd
 
         first, second = (np.array(self.names, dtype=object)[self.ends[:, i]] for i in (0, 1))
-        mean, low, high = given_inclusion(self.stacked("theta")[:, : self.n_edges], self.stacked("included"))
+        mean, low, high = given_inclusion(self.stacked("theta")[:, : self.n_edges], self.stacked("included"), INTERVAL)
         table = {"first": first, "second": second, "inclusion": self.inclusion}
         return pd.DataFrame(table | {"weight": mean, "lower": low, "upper": high})
 
@@ -53,26 +56,9 @@ class StructureSummary(InclusionSummary):
         return f"{super().density_sentence}, slab scale {mean_and_interval(self.stacked('slab_scale'))}"
 
     @property
-    def _row(self) -> MethodRow | None:
+    def row(self) -> MethodRow | None:
+        """The row of the method in the registry of its estimator."""
         return EXTRAPOLATED if self.kind == EXTRAPOLATED.kind else EDGES.find(str(self.attrs.get("method")))
-
-    @property
-    def reason(self) -> str:
-        """Why draws are approximate."""
-        return self._row.reason if self._row else ""
-
-    @property
-    def data_sentence(self) -> str:
-        """Size of data and candidate set, which levels count as yes, and how many values were missing."""
-        n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
-        nodes, edges = count(len(self.names), "node"), count(self.n_edges, "candidate edge")
-        return f"{n} of {nodes}, {edges}, {self.model_clause}"
-
-    @property
-    def method_sentence(self) -> str:
-        """The method, and its description."""
-        method = super().method_sentence
-        return f"{method}: {self._row.sentence}" if self._row else method
 
     @property
     def options(self) -> dict[str, str]:

@@ -1,0 +1,34 @@
+"""Ends of the intervals of many columns of draws: of all draws, or of those that include a column."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_BLOCK = 512  # columns that are sorted together
+
+
+def intervals(draws: np.ndarray, tails: tuple[float, float]) -> np.ndarray:
+    """Return quantiles (2, n) of the columns of ``draws`` (n_draws, n)."""
+    found = np.empty((2, draws.shape[1]))
+    for i in range(0, draws.shape[1], _BLOCK):
+        found[:, i : i + _BLOCK] = np.quantile(draws[:, i : i + _BLOCK], tails, axis=0)
+    return found
+
+
+def given_inclusion(draws: np.ndarray, included: np.ndarray, tails: tuple[float, float]) -> np.ndarray:
+    """Return means and quantiles (3, n) of the columns of ``draws`` over those that include them; NaN if none does."""
+    found = np.full((3, draws.shape[1]), np.nan)
+    for i in range(0, draws.shape[1], _BLOCK):
+        here = included[:, i : i + _BLOCK] != 0
+        n = here.sum(axis=0)
+        seen = np.flatnonzero(n)
+        ordered = np.sort(np.where(here, draws[:, i : i + _BLOCK], np.inf)[:, seen], axis=0)
+        last = n[seen] - 1
+        rank = np.arange(len(ordered))[:, None]
+        found[0, i + seen] = np.where(rank <= last, ordered, 0.0).sum(axis=0) / n[seen]
+        for k, q in enumerate(tails, start=1):
+            below = np.floor(q * last).astype(int)
+            above, column = np.minimum(below + 1, last), np.arange(len(seen))
+            low, high = ordered[below, column], ordered[above, column]
+            found[k, i + seen] = low + (q * last - below) * (high - low)
+    return found
