@@ -348,6 +348,8 @@ def test_what_is_shown(fitted, tmp_path):
         summarise(CompareMRF())
     with pytest.raises(BayesMRFError, match="this one is over differences, use plot_inclusion"):
         plots.plot_parameters(est.posterior_)
+    with pytest.raises(OptionError, match=r"feature must be None for a posterior of CompareMRF, got '0-1'"):
+        plots.plot_trace(est.posterior_, feature="0-1")
 
 
 def test_the_command(bayesmrf, fitted, folder):

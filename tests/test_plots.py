@@ -362,6 +362,9 @@ def test_trace_of_a_parameter(rng):
     ax = plots.plot_trace(tree, feature="c")
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), tree["posterior"]["theta"].sel(feature="c")[0])
     assert plots.plot_trace(posterior_tree(rng), feature="0-1").get_ylabel() == "0-1"
+    for other in (tree, posterior_tree(rng)):
+        with pytest.raises(OptionError, match="feature must be a parameter of the posterior; it has no parameter 'z'"):
+            plots.plot_trace(other, feature="z")
 
 
 @pytest.mark.parametrize("plot", [plots.plot_parameters, plots.plot_strength, plots.plot_marginals])

@@ -67,8 +67,8 @@ def with_inclusion(tree: Any) -> DifferenceSummary | GroupedSummary | StructureS
     """Return the summary of a posterior over which edges exist, or differ."""
     found = summarise(tree)
     if isinstance(found, ParameterSummary) or not found.spike:
-        raise OptionError("tree must be a posterior of SpikeSlabMRF, or of GroupedMRF with candidates; in this one all "
-                          f"edges exist, use {_picture_of(found)}.")  # fmt: skip
+        raise OptionError("tree must be a posterior of SpikeSlabMRF or CompareMRF, or of GroupedMRF with candidates; "
+                          f"in this one all edges exist, use {_picture_of(found)}.")  # fmt: skip
     return found
 
 

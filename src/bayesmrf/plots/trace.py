@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import OptionError
 from ..names import shown
 from ..summary import DifferenceSummary, ParameterSummary, StructureSummary, summarise
 from .style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
@@ -24,18 +25,25 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
     Converged chains vary over the same range. For long chains an evenly spaced selection of draws is shown.
 
     ``feature`` is a parameter, as in coordinate ``feature``; by default it is the number of groups, the number of edges
-    if they may be absent, or else the parameter with the largest R-hat.
+    if they may be absent, or else the parameter with the largest R-hat. Parameters of a posterior of CompareMRF differ
+    between groups, and are not shown.
+
+    Raises
+    ------
+    OptionError
+        If ``feature`` is not a parameter of the posterior, or the posterior is of CompareMRF.
     """
     summary = summarise(tree)
     posterior = summary["posterior"]
     if feature is None and isinstance(summary, ParameterSummary):
         feature = summary.worst_feature
     if feature is not None:
-        label = feature
-        if isinstance(summary, ParameterSummary):
-            series = summary.draws_of(feature)
-        else:
-            series = posterior["theta"].sel(feature=feature)
+        label, drawn = feature, posterior[summary.drawn_as if isinstance(summary, ParameterSummary) else "theta"]
+        if isinstance(summary, DifferenceSummary):
+            raise OptionError(option="feature", got=feature, expected="None for a posterior of CompareMRF")
+        if feature not in drawn[drawn.dims[-1]].values:
+            raise OptionError(f"feature must be a parameter of the posterior; it has no parameter {feature!r}.")
+        series = drawn.sel({drawn.dims[-1]: feature})
     elif isinstance(summary, StructureSummary | DifferenceSummary):
         series, label = (
             posterior["included"].sum("edge"),
