@@ -107,6 +107,10 @@ class ExactWalk:
         """Return what the next step starts from."""
         return self.memory
 
+    def _solve(self, theta: np.ndarray) -> ExactMemory:
+        self.n_solves += 1
+        return self._marginals.solve(theta)
+
     def _log_likelihood(self, theta: np.ndarray, log_z: float) -> float:
         return float(self._n * (theta @ self._s_bar - log_z))
 
@@ -126,13 +130,12 @@ class ExactWalk:
         theta, moments, own = self.theta, self.memory.moments, block.features(i)
         if np.abs(theta[own]).max() > _FAR:
             theta = block.moved(theta, i, 0 * theta[own])
-            moments = self._marginals.solve(theta).moments
+            moments = self._solve(theta).moments
         return block.nu(i, theta, moments)
 
     def _move(self, block: Block, members: Any, value: Any) -> None:
         self.theta = block.moved(self.theta, members, value)
-        self.memory = self._marginals.solve(self.theta)
-        self.n_solves += 1
+        self.memory = self._solve(self.theta)
 
     def scan(
         self, rng: np.random.Generator, block: Block, state: Grouping, n_pairs: int
@@ -179,8 +182,7 @@ class ExactWalk:
 
     def accept(self, rng: np.random.Generator, block: Block, tried: Any, theta: np.ndarray) -> bool:
         """Accept or reject a split or a merge of groups, which moves all parameters to ``theta``."""
-        found = self._marginals.solve(theta)
-        self.n_solves += 1
+        found = self._solve(theta)
         gain = self._log_likelihood(theta, found.log_z) - self._log_likelihood(self.theta, self.memory.log_z)
         if not log(1 - rng.random()) < gain + tried.log_ratio:
             return False
@@ -237,8 +239,7 @@ class ExactWalk:
         new = mean + solve(lower.T, rng.standard_normal(p))
         theta = self.theta.copy()
         theta[shared] = np.tile(new, len(members))
-        found = self._marginals.solve(theta)
-        self.n_solves += 1
+        found = self._solve(theta)
         ratio = totals @ (new - value) - n * (found.log_z - self.memory.log_z)
         ratio += 0.5 * (value @ precision @ value - new @ precision @ new)
         ratio += log_density(value, *proposal(theta, found.moments)) - log_density(new, mean, lower)
