@@ -186,6 +186,17 @@ def test_loop_partitions_eta_one_half_is_caught(rng):
     assert not compare(kernel, p, means, rng, n_chains=32, n_draws=60, n_warmup=20).holds
 
 
+def test_all_calls_of_the_engine_are_counted(rng, monkeypatch):
+    """Also those for ends that always agree, whose moments round to 1."""
+    model, calls, infer = Agreement(LOOP), [], Elimination.infer
+    s_bar, start = np.array([1.0, 0.6, 0.5, 0.7]), np.array([20.0, 0.4, 0.0, 0.8])
+    kernel = exact_groups(Likelihood(model, s_bar, 1e8, Elimination()), DirichletProcess(1.0), start, n_jumps=2)
+    state = kernel.init(rng)
+    monkeypatch.setattr(Elimination, "infer", lambda *args: calls.append(args) or infer(*args))
+    _, info = kernel.step(rng, state)
+    assert info.n_solves == len(calls) > 0
+
+
 def test_auxiliary_variable_as_published_is_too_narrow(rng):
     """One edge, n = 25: the exact chain has the spread of the Beta posterior, the restarted walk that of 0.001
     sqrt(S)."""

@@ -651,6 +651,13 @@ def test_a_row_that_became_the_header_is_missed(first, gone):
     assert len(check_states(given, missing=True, n_states="auto").values) == 1 + len(row) + gone
 
 
+def test_rows_that_spss_selects_are_no_answer():
+    rows = pd.DataFrame([[0, 1, 0], [1, 0, 1]], columns=["a", "b", "filter_$"])
+    with pytest.raises(DataError, match=r"must contain answers, got column 'filter_\$', .* drop the column"):
+        check_states(rows)
+    assert check_states(rows.rename(columns={"filter_$": "filter"})).names == ("a", "b", "filter")
+
+
 def test_the_same_as_polars_numbers_names():
     rows = pd.DataFrame([[0, 1, 0], [1, 0, 1]], columns=["0", "1", "0_duplicated_0"])
     with pytest.raises(DataError, match="must have names of columns, not values"):

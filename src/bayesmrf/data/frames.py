@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, argument
-from ..names import listed
+from ..names import listed, quoted
+
+_SELECTED = "filter_$"
 
 
 def is_frame(X: Any) -> bool:
@@ -32,8 +34,12 @@ def column_names(frame: Any) -> tuple[str, ...]:
     DataError
         If the names are values: the table was read from a file without a header, and its first row is lost. Readers
         number names that occur again ("1.1" in pandas, "1_duplicated_0" in polars), and each is a value of its column.
+        If there is the column in which SPSS keeps which rows are selected: it is no answer.
     """
     names, seen, first = [str(c) for c in frame.columns], Counter[str](), list[str]()
+    if _SELECTED in names:
+        raise DataError(f"{argument('X')} must contain answers, got column {quoted(_SELECTED)}, in which SPSS marks "
+                        "the selected rows; keep the rows that count, and drop the column")  # fmt: skip
     for name in names:
         before = re.sub(r"(\.|_duplicated_)\d+$", "", name)
         k = seen[before]
