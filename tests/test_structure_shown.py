@@ -248,7 +248,7 @@ def test_trace_is_the_number_of_edges(rng):
 def test_heat_map_refuses_other_posteriors(tree, rng):
     with pytest.raises(
         OptionError,
-        match=r"posterior of SpikeSlabMRF, or of GroupedMRF with candidates; .* use plot_(par|agr)",
+        match=r"posterior of SpikeSlabMRF or CompareMRF, or of GroupedMRF with candidates; .* use plot_(par|agr)",
     ):
         plots.plot_inclusion(tree(rng))
 
