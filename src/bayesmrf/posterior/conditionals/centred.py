@@ -219,6 +219,12 @@ def by_node(model: Any, values: np.ndarray) -> np.ndarray:
     return found
 
 
+def line_values(model: Any, lines: CentredLines) -> np.ndarray:
+    """Return the centred feature of each edge in the states 00, 01, ... of its ends, (n_edges, m^2)."""
+    own = (lines.pull[..., None] * by_node(model, model.node_features)[model.graph.edges]).sum(axis=2)
+    return (lines.values - own[:, 0, :, None] - own[:, 1, None]).reshape(model.n_edges, -1)
+
+
 def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int | np.ndarray) -> np.ndarray:
     """Compute the probabilities (4,) of the states 00, 01, 10, 11 of the ends of edge e of a binary model.
 

@@ -33,6 +33,7 @@ from ..conditionals.centred import (
     CentredModel,
     by_node,
     centred_lines,
+    line_values,
     smoothed_shares,
 )
 from ..conditionals.spike import (
@@ -47,7 +48,6 @@ from .langevin_chains import (
     TableChains,
     edge_moments,
     independent_variance,
-    line_values,
     move,
     node_variance,
     pull_on_ends,

@@ -20,7 +20,7 @@ from ...particles.persistent_chains import sweep as sweep_bits
 from ...particles.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
 from ...particles.tables import sweep as sweep_tables
 from ..conditionals.by_class import by_class
-from ..conditionals.centred import CentredLines, by_node, move_edge, node_field
+from ..conditionals.centred import CentredLines, line_values, move_edge, node_field
 
 
 class TableChains(NamedTuple):
@@ -50,12 +50,6 @@ def table_chains(model: Any, lines: CentredLines, particles: TableParticles) -> 
         np.repeat(range(model.graph.n_nodes), np.diff(lines.starts)), np.zeros(len(lines.features)),
         particles.x.shape[1],
     )  # fmt: skip
-
-
-def line_values(model: Any, lines: CentredLines) -> np.ndarray:
-    """Return the centred feature of each edge in the states 00, 01, ... of its ends, (n_edges, m^2)."""
-    own = (lines.pull[..., None] * by_node(model, model.node_features)[model.graph.edges]).sum(axis=2)
-    return (lines.values - own[:, 0, :, None] - own[:, 1, None]).reshape(model.n_edges, -1)
 
 
 def independent_variance(model: Any, lines: CentredLines, share: np.ndarray) -> np.ndarray:

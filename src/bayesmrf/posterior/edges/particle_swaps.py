@@ -24,11 +24,10 @@ from ...particles.tables import (
     sweep,
 )
 from ..conditionals.alike_nodes import triple_of
-from ..conditionals.centred import CentredLines, node_row, smoothed_shares
+from ..conditionals.centred import CentredLines, line_values, node_row, smoothed_shares
 from ..conditionals.group_lines import draw_prior, look, new_pair, one_group, take_away, value_of
 from ..conditionals.group_swaps import choose_swap, set_back, swap_ratio
 from ..conditionals.penalty import penalty
-from .langevin_chains import line_values
 
 _REACH = 15.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
 _SLACK = 3.0  # how far a log ratio by the particles that propose is below 0 before the others look at it

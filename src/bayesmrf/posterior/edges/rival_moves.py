@@ -63,7 +63,7 @@ def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision
         e, f = problem.pairs[k, 0], problem.pairs[k, 1]
         if theta[e] == 0:
             e, f = f, e
-        if theta[f] == 0 and theta[e] != 0 and rng.random() < problem.rate * _reason(problem, e, f):
+        if theta[f] == 0 and theta[e] != 0 and rng.random() < problem.rate * _swap_rate(problem, e, f):
             n_moved += _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
     for k in range(len(problem.joint)):
         e, f = problem.joint[k, 0], problem.joint[k, 1]
@@ -80,7 +80,7 @@ def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision
 
 
 @leaf
-def _reason(problem, e, f):
+def _swap_rate(problem, e, f):
     """Return how often a swap of edge e for f is proposed: seldom if f is rarely present, or e nearly always."""
     return problem.share[f] * min(1.0, _SURE * (1 - problem.share[e]))
 
@@ -109,7 +109,7 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
         line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
         ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-        ratio += log(_reason(problem, f, e) / _reason(problem, e, f))
+        ratio += log(_swap_rate(problem, f, e) / _swap_rate(problem, e, f))
     ratio -= log1p(-rng.random())
     if ratio > 0:  # before the penalty, which is never negative
         others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
