@@ -1,5 +1,8 @@
 """Edges that may take each other's place, and whether they do."""
 
+from functools import partial
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.special import logit
@@ -7,8 +10,11 @@ from scipy.special import logit
 from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.ising import Ising
+from bayesmrf.models.potts import Potts
 from bayesmrf.particles.memory import fill_hubs, refresh_graph, start_particles, unpack
-from bayesmrf.posterior.conditionals.rivals import rivals
+from bayesmrf.posterior.conditionals.rivals import rivals, rivals_in, swaps_in
 from bayesmrf.posterior.groups.dirichlet_process import open_urn
 from bayesmrf.posterior.groups.moves.pairs import scan_pairs
 from bayesmrf.posterior.groups.prior import GroupPrior
@@ -45,6 +51,23 @@ def test_rivals_are_the_edges_to_nodes_alike(graph, rng):
 
 def test_graphs_without_edges_have_none():
     assert rivals(graphs.Graph(3, np.empty((0, 2), int)), np.empty(0)).shape == (0, 8)
+
+
+@pytest.mark.parametrize("build", [Boltzmann, Ising, Agreement, partial(Potts, n_states=2)])
+def test_swaps_are_of_edges_that_are_not_surely_needed(build):
+    """Nodes 1 and 2 agree in 0.9 of all rows, and 0 agrees with 1 in 0.8, whatever 2 is.
+
+    The partial correlation of 0 and 1 given 2 is (0.6 - 0.48 0.8) / sqrt((1 - 0.48^2) (1 - 0.8^2)) = 0.410, five
+    standard errors for 131.5 rows. 0 and 2 are independent given 1.
+    """
+    graph, states = graphs.complete(3), np.array(list(product([0, 1], repeat=3)))
+    shares = np.array([(0.8 if a == b else 0.2) * (0.9 if b == c else 0.1) / 2 for a, b, c in states])
+    model = build(graph)
+    moments = model.statistics(np.repeat(states, np.rint(100 * shares).astype(int), axis=0))
+    pair = sorted(graph.edges.tolist().index(e) for e in ([0, 1], [0, 2]))
+    assert pair in swaps_in(model, moments, 131).tolist()
+    assert pair not in swaps_in(model, moments, 132).tolist()
+    assert pair in rivals_in(model, moments, 132).tolist()
 
 
 def test_a_rival_takes_the_place_of_an_edge(rng):

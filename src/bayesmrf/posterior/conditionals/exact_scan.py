@@ -140,8 +140,8 @@ def scan(
     for _ in range(n_scans):
         density, precision, log_slab = draw_scales(rng, problem.prior, walk.scales, theta, len(problem.lines.edges))
         walk.visit_all(log_slab)
-        if len(problem.pairs) > 0 and log_slab < np.inf:
-            for k in rng.integers(len(problem.pairs), size=model.graph.n_nodes):
+        if log_slab < np.inf:
+            for k in rng.integers(len(problem.pairs), size=swaps_in_scan(model.graph.n_nodes, len(problem.pairs))):
                 walk.swap(*problem.pairs[k])
     return density, precision, likelihood.log_z(theta)
 
@@ -230,6 +230,12 @@ def draw_scales(rng, prior, scales, theta, r):
 
 
 @strict_leaf
+def swaps_in_scan(n_nodes, n_pairs):
+    """Return how many swaps are proposed in a scan; more would take longer than they mix better."""
+    return min(n_pairs, (n_nodes + 1) // 2)
+
+
+@strict_leaf
 def normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
     """Write into ``now`` the precisions of normal priors conditional on the parameters of edge e and its nodes."""
     now[e] = normal_precision(rng, prior.cauchy, scales[e], theta[e])
@@ -260,8 +266,8 @@ def scan_table(rng, problem, theta, n_scans):
             old, visits = small.copy(), visits_of_blocks(edge_of, block)
             top += _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, small, *visits)
             follow(table, m, block, small, old)
-        if len(pairs) > 0 and log_slab < np.inf:
-            for _ in range(n_nodes):
+        if log_slab < np.inf:
+            for _ in range(swaps_in_scan(n_nodes, len(pairs))):
                 k = int(rng.random() * len(pairs))
                 _swap(rng, prior, lines, table, pairs[k, 0], pairs[k, 1], theta, scales, now)
         if len(alike) > 0:

@@ -11,6 +11,8 @@ from .centred import edge_correlations, node_shares, pair_cells
 
 _N_ALIKE = 4  # similar nodes of a node
 RIVAL, ALIKE = 0.3, 0.8  # how much nodes are alike at least, for swaps and for moves of almost equal nodes
+_SURE = 5.0  # standard errors of a partial correlation, from which an edge is taken to be needed next to its rival
+_MOST = 1 - 1e-9  # largest correlation
 
 
 def rivals(graph: Graph, alike: np.ndarray, least: float = 0.0) -> np.ndarray:
@@ -77,6 +79,36 @@ def rivals_in(model: Any, s_bar: np.ndarray, n_samples: float, least: float = RI
         return rival_pairs(model.graph, np.abs(edge_correlations(model, s_bar)), least)
     chance = (share[u] * share[v]).sum(axis=1)
     return rival_pairs(model.graph, np.abs(agree - chance) / np.maximum(1 - chance, 1e-9), least)
+
+
+def swaps_in(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
+    r"""List the pairs of `rivals_in` of which neither edge is surely needed next to the other.
+
+    The edge u-v is surely needed next to u-w if u and v are correlated given w: the partial correlation is more than
+    five standard errors from zero, :math:`\sqrt{n} |\operatorname{artanh} \rho_{uv \cdot w}| > 5`. Its swap
+    for u-w would hardly ever be accepted.
+
+    Parameters
+    ----------
+    model, s_bar, n_samples
+        As of `rivals_in`.
+    """
+    pairs = rivals_in(model, s_bar, n_samples)
+    edges, between = model.graph.edges, np.zeros((model.graph.n_nodes, model.graph.n_nodes))
+    r = edge_correlations(model, s_bar).clip(-_MOST, _MOST)
+    between[edges[:, 0], edges[:, 1]] = between[edges[:, 1], edges[:, 0]] = r
+    v, w = other_ends(edges, pairs).T
+    own, rival, between = r[pairs], r[pairs[:, ::-1]], between[v, w, None]
+    partial = (own - rival * between) / np.sqrt((1 - rival**2) * (1 - between**2))
+    z = np.sqrt(n_samples) * np.abs(np.arctanh(partial.clip(-_MOST, _MOST)))
+    return pairs[(z < _SURE).all(axis=1)]
+
+
+def other_ends(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return the two nodes, (n_pairs, 2), that two edges with a common node do not share."""
+    ends = np.sort(edges[pairs].reshape(-1, 4), axis=1)
+    common = ends[:, 1:][ends[:, 1:] == ends[:, :-1]][:, None]
+    return ends[ends != common].reshape(-1, 2)
 
 
 def alike_in(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:

@@ -12,7 +12,7 @@ from ...likelihood import Likelihood
 from ...options import Checked
 from ...priors import SpikeSlab
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
-from ..conditionals.rivals import rivals_in
+from ..conditionals.rivals import swaps_in
 from ..conditionals.spike import edge_prior, prior_scales
 from .spike_slab import EDGE_DIMS, NO_CAMP, EdgeFit, EdgeState, drawn, start_theta, with_hyper
 
@@ -23,9 +23,9 @@ class SpikeSlabExact(Checked):
 
     A birth proposes a weight around the mode of its full conditional, at any distance from 0. Up to 2^20 states a step
     is compiled, with the weights of all states in a table; on larger graphs the engine is called after each accepted
-    move. At the end of a scan, swaps of as many pairs of rival edges as there are nodes are proposed (see
-    `bayesmrf.posterior.conditionals.rivals.rival_pairs`), and, up to 2^20 states, nodes that are almost equal in the
-    data move together (see `bayesmrf.posterior.conditionals.alike_nodes`).
+    move. At the end of a scan, half as many swaps of rival edges as there are nodes are proposed (see
+    `bayesmrf.posterior.conditionals.rivals.swaps_in`), and, up to 2^20 states, nodes that are almost
+    equal in the data move together (see `bayesmrf.posterior.conditionals.alike_nodes`).
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class SpikeSlabExact(Checked):
         require_exact(self.likelihood, self.name)
         if self.pairs is None:
             lik = self.likelihood
-            object.__setattr__(self, "pairs", rivals_in(lik.model, lik.s_bar, lik.n_samples))
+            object.__setattr__(self, "pairs", swaps_in(lik.model, lik.s_bar, lik.n_samples))
 
     @cached_property
     def _problem(self) -> ScanProblem:

@@ -35,7 +35,7 @@ from ...models.boltzmann import Coding
 from ...particles.chain_flips import flip_clusters, flip_correlated
 from ...particles.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
 from ..conditionals.centred import CentredModel, centred_lines
-from ..conditionals.rivals import alike_in, rivals_in
+from ..conditionals.rivals import alike_in, other_ends, rivals_in
 from ..conditionals.spike import draw_hyper, edge_prior, log_slab_odds
 from .dynamics import drift, kick
 from .edge_jumps import jump
@@ -154,7 +154,7 @@ class SpikeSlabOneEdge(EdgeKernel):
     @cached_property
     def _in_camp(self) -> np.ndarray:
         """(n_nodes,) bool, whether a node is almost equal to three others at least."""
-        nodes = np.unique(_other_ends(self.model.graph.edges, self._alike), axis=0)
+        nodes = np.unique(other_ends(self.model.graph.edges, self._alike), axis=0)
         return np.bincount(nodes.ravel(), minlength=self.model.graph.n_nodes) >= _CAMP
 
     @cached_property
@@ -172,7 +172,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         edges, of = self.model.graph.edges, (self.model, self.s_bar, self.n_samples)
 
         def free(pairs: np.ndarray) -> np.ndarray:
-            return pairs[~self._in_camp[_other_ends(edges, pairs)].all(axis=1)]
+            return pairs[~self._in_camp[other_ends(edges, pairs)].all(axis=1)]
 
         return free(rivals_in(*of)), free(rivals_in(*of, _JOINT)), free(self._alike)
 
@@ -231,13 +231,6 @@ class SpikeSlabOneEdge(EdgeKernel):
             share = share + (included - share) / (state.age + _PRIOR + 1)
         new = OneEdgeState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1)
         return new, OneEdgeInfo(*drawn(theta, included, density, precision), n_jumps)
-
-
-def _other_ends(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return the two nodes, (n_pairs, 2), that two edges with a common node do not share."""
-    ends = np.sort(edges[pairs].reshape(-1, 4), axis=1)
-    common = ends[:, 1:][ends[:, 1:] == ends[:, :-1]][:, None]
-    return ends[ends != common].reshape(-1, 2)
 
 
 @leaf
