@@ -162,13 +162,33 @@ def test_the_method_follows_the_number_of_joint_states(rng):
     assert SpikeSlabMRF(model="potts", **QUICK).fit(levels[:, :3]).method_ == "exact"
 
 
-def test_options_of_what_was_chosen():
-    est = SpikeSlabMRF(**QUICK).set_params(prior__density=0.3, method__n_iterations=2)
-    assert (est.model, est.prior.density, est.method.n_iterations) == ("auto", 0.3, 2)
-    fitted = SpikeSlabMRF(**QUICK).fit(ORDERED["integers from 0"][0]).set_params(model__unused="merge")
-    assert fitted.model == families.Ordinal(unused="merge")
-    with pytest.raises(OptionError, match="model__unused must be a parameter that exists"):
-        SpikeSlabMRF().set_params(model__unused="merge")
+@pytest.mark.parametrize(
+    ("build", "key"),
+    [
+        (SpikeSlabMRF, "method__n_particles"),
+        (GroupedMRF, "method__n_particles"),
+        (CompareMRF, "method__n_particles"),
+        (BayesianMRF, "kernel__step_size"),
+        (SpikeSlabMRF, "model__unused"),
+    ],
+)
+def test_options_wait_for_a_choice(build, key):
+    """Before a fit and after one: the options of one method would choose it, whatever the data."""
+    name, estimator = key.partition("__")[0], build()
+    estimator.method_, estimator.model_ = "particle", "ordinal"  # as a fit sets them
+    with pytest.raises(OptionError, match=f"^{name} must be chosen before {key} is set, got 'auto'; set {name} to"):
+        estimator.set_params(**{key: 64})
+
+
+def test_options_of_a_choice():
+    est = SpikeSlabMRF(method="one-edge", model="ordinal", **QUICK)
+    est.set_params(prior__density=0.3, method__n_iterations=2, model__unused="merge")
+    assert (est.prior.density, est.method.n_iterations) == (0.3, 2)
+    assert est.model == families.Ordinal(unused="merge")
+    with pytest.raises(OptionError, match="method__width must be a parameter that exists"):
+        est.set_params(method__width=1)
+    both = SpikeSlabMRF().set_params(method="particle", method__n_particles=64)  # the choice comes first
+    assert both.method.n_particles == 64
 
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.PriorWarning")

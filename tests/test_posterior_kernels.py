@@ -89,7 +89,7 @@ KERNELS = {
     ),
     "adjusted Langevin": lambda lik, prior, start: Langevin(lik(Elimination()), prior, start, 0.6, adjusted=True),
     "adjusted Langevin with momentum and scale": lambda lik, prior, start: Langevin(
-        lik(Elimination()), prior, start, 0.9, alpha=0.7, scale=np.linspace(0.5, 0.8, len(start)), adjusted=True
+        lik(Elimination()), prior, start, 0.9, momentum=0.7, scale=np.linspace(0.5, 0.8, len(start)), adjusted=True
     ),
 }
 
@@ -232,7 +232,7 @@ def test_uncorrected_langevin_is_biased_for_a_large_epsilon_only(rng):
     prior = Normal(1.0)
     exact = grid_posterior(model, s_bar, prior, points=2001)
     assert_other_mean(moments(Langevin(lik(Elimination()), prior, np.zeros(1), 1.0), rng), exact)
-    scaled = Langevin(lik(Elimination()), prior, np.zeros(1), 0.15, alpha=0.9)
+    scaled = Langevin(lik(Elimination()), prior, np.zeros(1), 0.15, momentum=0.9)
     assert_mean(moments(scaled, rng, n_draws=200, n_warmup=150), exact)
 
 
@@ -299,7 +299,7 @@ def test_divergence_keeps_the_draws_and_names_the_remedy(rng):
     assert caught.value.draws.n_draws > 0
 
 
-@pytest.mark.parametrize(("options", "message"), [({"epsilon": 0}, "epsilon"), ({"alpha": 1.0}, "alpha")])
+@pytest.mark.parametrize(("options", "message"), [({"epsilon": 0}, "epsilon"), ({"momentum": 1.0}, "momentum")])
 def test_bad_langevin_options(options, message, rng):
     _, lik = problem(MODELS["ising"], rng)
     with pytest.raises(OptionError, match=message):

@@ -254,7 +254,7 @@ def test_options_are_seen_by_scikit_learn(data):
     assert other.method == OneEdge(n_particles=256, n_iterations=5)
     assert other.prior.density == Beta(4.0, 3)
     assert repr(est.get_params()) == repr(params)
-    named = SpikeSlabMRF().set_params(method__n_particles=128, prior__slab__scale=2.0)
+    named = SpikeSlabMRF(method="one-edge").set_params(method__n_particles=128, prior__slab__scale=2.0)
     assert named.method == OneEdge(n_particles=128)
     assert named.prior.slab.scale == 2.0
     with pytest.raises(OptionError, match="method__width must be a parameter that exists"):

@@ -244,7 +244,7 @@ def test_bad_input(rng, monkeypatch):
     model, s_bar = problem(graphs.complete(3), rng)
     for option, match in [
         ({"epsilon": 0.0}, "epsilon must be .*, got 0.0"),
-        ({"alpha": -0.1}, "alpha must be .*, got -0.1"),
+        ({"momentum": -0.1}, "momentum must be .*, got -0.1"),
         ({"n_particles": 0}, "n_particles must be .*, got 0"),
     ]:
         with pytest.raises(OptionError, match=match):

@@ -109,7 +109,6 @@ OPTIONS: dict[str, Rule] = {
     # Steps and their sizes
     "step_size": STEP,
     "epsilon": STEP,
-    "alpha": MOMENTUM,
     "momentum": MOMENTUM,
     "width": number(0, 10, ends="(]", good=(0.01, 10)),
     "sigma_q": STEP,

@@ -7,13 +7,14 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar
 
 from ..errors import OptionError
+from ..families import AUTO
 
 
 class OptionObjects:
     """Parameters that are frozen dataclasses, such as ``method=Particle(n_particles=4096)``.
 
     Their fields are parameters of the estimator, named ``method__n_particles``, to any depth. ``set_params`` replaces
-    an object by a changed copy; a name stands for the object with its defaults.
+    an object by a changed copy; a name stands for the object with its defaults, but "auto" has none.
     """
 
     read: ClassVar[dict[str, Callable[[Any], Any]]] = {}
@@ -49,6 +50,10 @@ class OptionObjects:
             if rest:
                 if name not in self.get_params(deep=False):
                     raise ValueError(f"{type(self).__name__} has no parameter {name!r}.")
+                was = getattr(self, name)
+                if isinstance(was, str) and was == AUTO:  # the data choose: options of one choice would choose, too
+                    expected, remedy = f"chosen before {key} is set", f"set {name} to a name or an object"
+                    raise OptionError(option=name, got=was, expected=expected, remedy=remedy)
                 setattr(self, name, _replaced(self.object(name), key, rest.split("__"), value))
         return self
 

@@ -35,7 +35,7 @@ from ..models.pairwise import Pairwise
 from ..rng import next_uint32
 from .gibbs import LANES, Chains, check_positive, start, sweep, to_states
 
-_TRIAL = (8, (8, 16, 32))  # rungs, and rounds between which the ladder is laid anew, to find the barrier
+_TRIAL = (8, (8, 16, 32))  # rungs, and rounds between which the ladder is laid again, to find the barrier
 _RUNGS = 3, 64  # at least and at most
 _PER_BARRIER = 2.0  # rungs
 _EVEN = 1e-3  # added to rejections, so that rungs are apart where nothing is rejected

@@ -6,8 +6,8 @@ known variance s^2, half of s^2 subtracted would restore detailed balance (the p
 
 .. math:: v = \operatorname{Var} w / m^2, \qquad k = \operatorname E (w - m)^3 / m^3
 
-of a birth, the death has :math:`v' = v - k` and :math:`k' = -k` to third order: its weight is 1 / w under the law that
-is tilted by w. An Edgeworth expansion of both errors then gives what must hold to third order:
+of a birth, the death has :math:`v' = v - k` and :math:`k' = -k` to third order: its weight is 1 / w under the
+distribution that is tilted by w. An Edgeworth expansion of both errors then gives what must hold to third order:
 
 * the estimate of v comes with a share :math:`a = (1 - c / n) / 2` from the chains that decide, whose errors of v and of
   m are correlated, and with 1 - a from other chains;

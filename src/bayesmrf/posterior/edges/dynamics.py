@@ -48,7 +48,7 @@ def drift(rng, problem, rows, theta, weights, momentum):
 
     Returns the sum of squares of the edges and the largest parameter.
     """
-    r, squares, furthest, fresh = len(rows.edges), 0.0, 0.0, sqrt(1 - problem.alpha**2)
+    r, squares, furthest, fresh = len(rows.edges), 0.0, 0.0, sqrt(1 - problem.momentum**2)
     pull, coding = problem.lines.pull, problem.coding
     for k in range(r, len(theta)):
         moved = _move(rng, problem, fresh, momentum, k)
@@ -72,5 +72,5 @@ def drift(rng, problem, rows, theta, weights, momentum):
 def _move(rng, problem, fresh, momentum, k):
     """Redraw a part of a momentum; return the sum of the half steps before and after that."""
     old = momentum[k]
-    momentum[k] = problem.alpha * old + fresh * rng.standard_normal()
+    momentum[k] = problem.momentum * old + fresh * rng.standard_normal()
     return 0.5 * problem.step[k] * (old + momentum[k])

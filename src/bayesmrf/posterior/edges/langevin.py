@@ -100,7 +100,7 @@ class LangevinJump(NamedTuple):
     bend: np.ndarray  # (n_candidates,) precision of the normal priors of the ends' parameters along each line
     width: np.ndarray  # (n_candidates,) Delta
     step: np.ndarray  # (n_features,) epsilon C
-    alpha: float
+    momentum: float
     n_sweeps: int
     groups: JumpRows
 
@@ -132,7 +132,7 @@ class SpikeSlabLangevin(EdgeKernel):
         Persistent chains n, at least 2; rounded up to a multiple of 64 unless the model is a Boltzmann machine.
     n_sweeps : int
         Gibbs sweeps of an iteration.
-    epsilon, alpha : float
+    epsilon, momentum : float
         Step size, and share of the momentum kept.
     width : float
         Delta times sqrt(N Var f): the variance of the estimated ratio grows with its square (Chen and Welling 2012
@@ -151,7 +151,7 @@ class SpikeSlabLangevin(EdgeKernel):
     n_particles: int = 100
     n_sweeps: int = 1
     epsilon: float = 1e-3
-    alpha: float = 0.9
+    momentum: float = 0.9
     width: float = 0.01
     n_iterations: int = 1000
     n_adapt: int = 100
@@ -168,7 +168,7 @@ class SpikeSlabLangevin(EdgeKernel):
         if not (isinstance(self.model, CentredModel) and len(self.model.node_features)):
             expected = f"with one parameter for each edge, and with fields, for {self.name!r}"
             raise OptionError(option="model", got=self.model.name, expected=expected)
-        noise = self.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.alpha)
+        noise = self.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.momentum)
         if noise > _NOISE and self.epsilon < 2:  # longer steps diverge, which is an error
             longest = self.epsilon * sqrt(_NOISE / noise)
             warnings.warn(
@@ -236,7 +236,7 @@ class SpikeSlabLangevin(EdgeKernel):
         np.maximum.at(most, end, pull)
         reach = prior.bias_precision * np.abs(lines.pull).sum(axis=(1, 2)).max(initial=0.0)
         groups = JumpRows(np.argsort(end, kind="stable"), starts, widest, most, self._alone, reach)
-        return LangevinJump(prior, n, sums, bend, width, step, self.alpha, self.n_sweeps, groups)
+        return LangevinJump(prior, n, sums, bend, width, step, self.momentum, self.n_sweeps, groups)
 
     def step(self, rng: np.random.Generator, state: SpikeSlabState) -> tuple[SpikeSlabState, EdgeInfo]:
         """Run ``n_iterations`` iterations."""
@@ -267,7 +267,7 @@ class SpikeSlabLangevin(EdgeKernel):
 @leaf
 def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
     r, n_chains, n = len(rows.edges), chains.n_chains, jumps.n
-    fresh = sqrt(1 - jumps.alpha**2)
+    fresh = sqrt(1 - jumps.momentum**2)
     density = precision = squares = 0.0
     for k in range(rows.n_present[0]):
         squares += theta[rows.present[k]] ** 2
@@ -303,7 +303,7 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
                         move(chains, rows, e, theta, 0.0)
                         remove_edge(rows, e)
                         continue
-            p = jumps.alpha * p + fresh * rng.standard_normal() + kick
+            p = jumps.momentum * p + fresh * rng.standard_normal() + kick
             move(chains, rows, e, theta, theta[e] + jumps.step[e] * p)
             momentum[e] = p
             squares += theta[e] ** 2
@@ -312,7 +312,7 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
             k = r + i
             pull = jumps.sums[k] - n * chains.ones[i] / n_chains - jumps.prior.bias_precision * own[i]
             kick = 0.5 * jumps.step[k] * pull
-            p = jumps.alpha * (momentum[k] + kick) + fresh * rng.standard_normal() + kick
+            p = jumps.momentum * (momentum[k] + kick) + fresh * rng.standard_normal() + kick
             theta[k] += jumps.step[k] * p
             momentum[k] = p
             furthest = max(furthest, abs(theta[k]))

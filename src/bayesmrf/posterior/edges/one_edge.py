@@ -101,7 +101,7 @@ class SpikeSlabOneEdge(EdgeKernel):
     n_particles : int
         Persistent chains, rounded up to a multiple of 128. Between half and twice the number of observations mix
         fastest: with fewer the penalty prevents births of strong edges, with more a sweep costs more.
-    epsilon, alpha : float
+    epsilon, momentum : float
         Step size in posterior standard deviations, at most, and share of the momentum kept. A step is no longer than
         one standard deviation in the stiffest direction (see `bayesmrf.posterior.edges.stiffness`), and such that the
         noise of moments increases a posterior variance by at most 10 %, and by 30 % in that direction (see
@@ -120,7 +120,7 @@ class SpikeSlabOneEdge(EdgeKernel):
 
     n_particles: int = 512
     epsilon: float = 0.2
-    alpha: float = 0.5
+    momentum: float = 0.5
     n_iterations: int = 20
     n_adapt: int = 0
 
@@ -189,13 +189,13 @@ class SpikeSlabOneEdge(EdgeKernel):
         now = np.full(self.model.n_features, prior.bias_precision)
         pairs, joint, alike = self._pairs
         return OneEdgeProblem(
-            prior, lines, now, scale, scale, self.alpha, coding, moments.centre, ends, moments.sums, counted,
+            prior, lines, now, scale, scale, self.momentum, coding, moments.centre, ends, moments.sums, counted,
             np.full(len(u), 0.5), 1.0, 1.0, pairs, joint, alike, together(lines.edges, moments),
         )  # fmt: skip
 
     def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
         """Return the constants with the step sizes, and how often each edge is visited."""
-        noise, of = noise_share(self.n_samples, self._n_chains, self.alpha), self._constants
+        noise, of = noise_share(self.n_samples, self._n_chains, self.momentum), self._constants
         longest, epsilon = _LONGEST, self.epsilon
         if noise > 0:
             longest, epsilon = min(longest, sqrt(_STIFF_NOISE / noise)), min(epsilon, sqrt(_NOISE / noise))

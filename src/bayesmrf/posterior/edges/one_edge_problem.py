@@ -22,7 +22,7 @@ class OneEdgeProblem(NamedTuple):
     now: np.ndarray  # (n_features,) precision of a normal prior of each parameter, at present
     scale: np.ndarray  # (n_features,) one over the square root of the curvature
     step: np.ndarray  # (n_features,) epsilon times that
-    alpha: float
+    momentum: float
     coding: Coding
     centre: np.ndarray  # (n_nodes,) mean of x in the data
     ends: np.ndarray  # (n_edges, 2), in the feature x_u x_v - k_u x_u - k_v x_v that changes with an edge

@@ -118,14 +118,15 @@ def check_bounded(theta: np.ndarray, epsilon: float, prior: SpikeSlab, precision
     raise DivergenceError(option="epsilon", got=epsilon, expected=expected, remedy=remedy)
 
 
-def noise_share(n_samples: float, n_chains: int, alpha: float) -> float:
+def noise_share(n_samples: float, n_chains: int, momentum: float) -> float:
     r"""Return the relative increase of a posterior variance by noisy moments, over :math:`\epsilon^2`.
 
     Where the posterior has the curvature :math:`N S^2`, the mean of n chains adds a noise of variance :math:`N^2 S^2 /
     n` to its slope. With steps of epsilon standard deviations the variance grows by the factor :math:`1 + \epsilon^2 N
-    (1 + \alpha) / 4 n (1 - \alpha)`, if the noises of successive steps are independent.
+    (1 + \alpha) / 4 n (1 - \alpha)`, with the share :math:`\alpha` of the momentum kept, if the noises of successive
+    steps are independent.
     """
-    return n_samples * (1 + alpha) / (4 * n_chains * (1 - alpha))
+    return n_samples * (1 + momentum) / (4 * n_chains * (1 - momentum))
 
 
 def start_theta(model: Any, s_bar: np.ndarray, n_samples: float, start: np.ndarray | None) -> np.ndarray:

@@ -114,13 +114,13 @@ def displacements(noise: np.ndarray, scale: np.ndarray | None) -> Iterator[np.nd
         yield move
 
 
-def langevin_target(alpha: float) -> float:
+def langevin_target(momentum: float) -> float:
     """Return the optimal acceptance of adjusted Langevin dynamics: 0.574 without momentum (Roberts and Rosenthal 1998).
 
     With momentum a rejection reverses the chain. To keep the number of rejections per persistence time of the momentum,
-    1 / (1 - alpha) steps, their rate is lower by the factor 1 - alpha.
+    1 / (1 - momentum) steps, their rate is lower by the factor 1 - momentum.
     """
-    return 1 - (1 - 0.574) * (1 - alpha)
+    return 1 - (1 - 0.574) * (1 - momentum)
 
 
 def dispersed(start: np.ndarray, spread: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:

@@ -60,8 +60,8 @@ class Langevin(Checked):
               \theta' &= \theta + \tfrac{\epsilon^2}{2} M \nabla \log p(\theta \mid X) + \epsilon C p,
               \qquad M = C C^T
 
-    The gradient is that of Murray and Ghahramani 2004, eq. 10. With alpha = 0 and M = I this is eq. 9 there; the
-    momentum is that of Chen and Welling 2012 structure, eq. 7. Without the accept step (``adjusted=False``) the
+    The gradient is that of Murray and Ghahramani 2004, eq. 10. With :math:`\alpha = 0` and M = I this is eq. 9 there;
+    the momentum is that of Chen and Welling 2012 structure, eq. 7. Without the accept step (``adjusted=False``) the
     posterior is invariant only in the limit of small epsilon and exact moments (see `stable_epsilon`); with it, and
     exact moments and log Z, for any epsilon.
 
@@ -72,8 +72,8 @@ class Langevin(Checked):
     prior : Prior
     start : (n_features,) array
     epsilon : float
-    alpha : float
-        Share of the momentum kept, in [0, 1).
+    momentum : float
+        Share of the momentum kept, :math:`\alpha` in [0, 1).
     scale : (n_features,) or (n_features, n_features) array or None
         C: a matrix, or its diagonal; None for the identity.
     adjusted : bool
@@ -95,7 +95,7 @@ class Langevin(Checked):
     prior: Prior
     start: np.ndarray
     epsilon: float = 0.01
-    alpha: float = 0.0
+    momentum: float = 0.0
     scale: np.ndarray | None = None
     adjusted: bool = False
     spread: np.ndarray | None = None
@@ -127,8 +127,8 @@ class Langevin(Checked):
         """Make one leapfrog step."""
         root, epsilon = np.ones(()) if self.scale is None else self.scale, state.step.size
         half_step = epsilon / 2 * root.T
-        momentum = self.alpha * state.momentum
-        momentum += np.sqrt(1 - self.alpha**2) * rng.standard_normal(len(momentum))
+        momentum = self.momentum * state.momentum
+        momentum += np.sqrt(1 - self.momentum**2) * rng.standard_normal(len(momentum))
         middle = momentum + times(half_step, state.gradient)
         theta = state.theta + times(epsilon * root, middle)
         if not (np.abs(theta) < _DIVERGED).all():
@@ -143,7 +143,7 @@ class Langevin(Checked):
         gain = new.log_posterior - state.log_posterior - kinetic
         accepted = bool(np.log1p(-rng.random()) < gain)
         probability = float(np.exp(min(gain, 0.0))) if gain == gain else 0.0  # if it is NaN
-        target = langevin_target(self.alpha)
+        target = langevin_target(self.momentum)
         step = adapt(state.step, probability, target=target, first=self.epsilon, n_adapt=self.n_adapt)
         new = new if accepted else state._replace(momentum=-momentum)
         return new._replace(step=step), LangevinInfo(new.theta, accepted, epsilon, *followed)
@@ -161,12 +161,12 @@ def is_stable(epsilon: float, stiffness: float) -> bool:
 
     Let lambda be an eigenvalue of the curvature of a normal posterior in the metric M, and x and p the position and
     momentum along its eigenvector. The leapfrog step conserves :math:`\lambda (1 - \epsilon^2 \lambda / 4) x^2 + p^2`,
-    and the refreshment of p, for any alpha, leaves invariant the distribution
+    and the refreshment of p, for any :math:`\alpha`, leaves invariant the distribution
 
     .. math:: x \sim N\Big(0, \frac{1}{\lambda (1 - \epsilon^2 \lambda / 4)}\Big), \qquad p \sim N(0, 1).
 
-    It exists if :math:`\epsilon^2 \lambda < 4`; otherwise x diverges. With alpha = 0 this is the autoregression
-    :math:`x' = (1 - \epsilon^2 \lambda / 2) x + \epsilon n`.
+    It exists if :math:`\epsilon^2 \lambda < 4`; otherwise x diverges. With :math:`\alpha = 0` this is the
+    autoregression :math:`x' = (1 - \epsilon^2 \lambda / 2) x + \epsilon n`.
     """
     return epsilon**2 * stiffness < 4
 
