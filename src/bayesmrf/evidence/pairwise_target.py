@@ -189,7 +189,7 @@ class PairwiseTarget(Checked, Target):
         s, counts = self._visible
         flat = s.reshape(-1, self.n_features)
         log_weight = (thetas @ flat.T).reshape(len(thetas), *s.shape[:2])
-        by_state = log_sum_exp(log_weight, axis=2)
+        by_state = log_sum_exp(log_weight, axis=2) if self.n_hidden else log_weight[:, :, 0]
         log_z = log_sum_exp(by_state, axis=1)
         excess = counts - self.n_samples * np.exp(by_state - log_z[:, None])
         share = np.exp(log_weight - by_state[:, :, None]) * excess[:, :, None]
