@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import gammaln, logsumexp, roots_legendre
+from scipy.special import gammaln, roots_legendre
 
 from bayesmrf import partitions
+from tests.oracle import log_sum
 from tests.potts_oracle import all_states
 from tests.symmetric_oracle import pairs
 
@@ -54,7 +55,7 @@ def potts_posterior(graph, m, successes, n, alpha, a=1.0, b=1.0, points=40):
         log_prior = log_crp(labels, alpha) + k * (gammaln(a + b) - gammaln(a) - gammaln(b))
         found.append(log_prior + top + np.log(f.sum()))
         means.append(np.array([(f * x[i]).sum() / f.sum() for i in axes])[labels])
-    p = np.exp(np.array(found) - logsumexp(found))
+    p = np.exp(np.array(found) - log_sum(np.array(found)))
     return Exact(p, np.zeros(len(p)), p @ np.array(means), False)
 
 
@@ -84,6 +85,7 @@ def tied_posterior(features, labels, log_prior, s_bar, n, covariance, field_scal
     p, r = len(covariance), len(labels[0])
     d_fields = len(s_bar) - r * p
     s, number = np.unique(features, axis=0, return_counts=True)
+    log_number = np.log(number)
     precision = np.linalg.inv(covariance)
     log_found, theta, share = [], [], []
     for row, log_of_labels in zip(labels, log_prior, strict=True):
@@ -100,12 +102,12 @@ def tied_posterior(features, labels, log_prior, s_bar, n, covariance, field_scal
         constant = 0.5 * (np.linalg.slogdet(weight)[1] - len(weight) * np.log(2 * np.pi)) + log_of_labels
 
         def log_density(y, tied=tied, spread=spread, weight=weight, constant=constant):
-            log_z = logsumexp(y @ tied.T, b=number, axis=-1)
-            return n * (y @ (spread.T @ s_bar) - log_z) - 0.5 * np.einsum("...i,ij,...j", y, weight, y) + constant
+            log_z = log_sum(y @ tied.T + log_number)
+            return n * (y @ (spread.T @ s_bar) - log_z) - 0.5 * ((y @ weight) * y).sum(axis=-1) + constant
 
         start = np.zeros(len(weight))
         mode = minimize(lambda y, f=log_density: -f(y), start, method="BFGS", options={"gtol": 1e-5}).x
-        q = np.exp(mode @ tied.T - logsumexp(mode @ tied.T, b=number)) * number
+        q = np.exp(mode @ tied.T + log_number - log_sum(mode @ tied.T + log_number))
         mean = q @ tied
         curvature = n * ((tied.T * q) @ tied - np.outer(mean, mean)) + weight
         lower, df = np.linalg.cholesky(curvature), 8.0
@@ -119,5 +121,5 @@ def tied_posterior(features, labels, log_prior, s_bar, n, covariance, field_scal
         log_found.append(top + np.log(w.mean()))
         share.append(w.std() / w.mean() / np.sqrt(n_draws))
         theta.append((w @ y / w.sum()) @ spread.T)
-    p_found = np.exp(np.array(log_found) - logsumexp(log_found))
+    p_found = np.exp(np.array(log_found) - log_sum(np.array(log_found)))
     return Exact(p_found, p_found * np.array(share), p_found @ np.array(theta), True)

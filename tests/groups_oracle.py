@@ -26,7 +26,7 @@ def log_slab(d, slab):
     k, q = d.shape[-2:]
     squares = (d**2).sum(axis=-1)
     if not isinstance(slab, Cauchy):
-        return stats.norm.logpdf(d, scale=slab.scale).sum(axis=(-2, -1))
+        return one_group.log_normal(d, slab.scale).sum(axis=(-2, -1))
 
     return np.log(cauchy(squares, slab, q)).sum(axis=-1) - k * log_total(slab, q)
 
@@ -50,7 +50,7 @@ def log_total(slab, q):
 def log_biases(x, prior):
     """Log density of each bias: normal, or the logit of a Beta variable."""
     if prior.biases is None:
-        return stats.norm.logpdf(x, scale=prior.bias_scale)
+        return one_group.log_normal(x, prior.bias_scale)
     a, b = prior.biases.a, prior.biases.b
     return a * x - (a + b) * np.logaddexp(0, x) - betaln(a, b)
 
@@ -90,6 +90,7 @@ def posterior(
     n_biases = n_own if shared or biases != "free" else n_own * n_groups
     n_spiked = r + n_own if biases != "free" else r
     n_absent = r + n_own if biases == "spike-slab" else r
+    kinds = [(n, s_bar, one_group.kinds_of(seen)) for n, s_bar, seen in groups]
     weights, values = [], []
     present = [(True,) * r] if always else list(itertools.product((False, True), repeat=r))
     for differs, there in itertools.product(itertools.product((False, True), repeat=n_absent), present):
@@ -111,7 +112,7 @@ def posterior(
             base, d, theta = naturals(x)
             found = sum(
                 one_group.log_likelihood(theta[..., t, :], features, s_bar, n, seen)
-                for t, (n, s_bar, seen) in enumerate(groups)
+                for t, (n, s_bar, seen) in enumerate(kinds)
             )
             found = found + one_group.log_weights_prior(base, prior) + log_slab(d, prior.slab)
             found = found + log_biases(x[..., n_base + q * k :], prior).sum(axis=-1)

@@ -38,15 +38,19 @@ def log_structure(k, m, prior):
     return _log_beta(a + k, b + m - k) - _log_beta(a, b)
 
 
+def log_normal(x, scale):
+    """Log density of each element; that of scipy.stats takes ten times as long, most of the time of a search."""
+    return -0.5 * (x / scale) ** 2 - log(scale) - 0.5 * log(2 * pi)
+
+
 def log_weights_prior(weights, prior):
     """Log density of the weights (..., k) of k edges, the slab's precision integrated out where it is not fixed."""
     k, slab = weights.shape[-1], prior.slab
     if isinstance(slab, Cauchy):
-        return (stats.cauchy.logpdf(weights, scale=slab.scale) - (weights / TAPER) ** 2 / 2).sum(
-            axis=-1
-        ) - k * log_taper(slab.scale)
+        cauchy = -np.log1p((weights / slab.scale) ** 2) - log(pi * slab.scale)
+        return (cauchy - (weights / TAPER) ** 2 / 2).sum(axis=-1) - k * log_taper(slab.scale)
     if isinstance(slab, Normal):
-        return stats.norm.logpdf(weights, scale=slab.scale).sum(axis=-1)
+        return log_normal(weights, slab.scale).sum(axis=-1)
     c, rate = slab.shape, slab.rate
     log_constant = lgamma(c + k / 2) - lgamma(c) + c * log(rate) - k / 2 * log(2 * pi)
     return log_constant - (c + k / 2) * np.log(rate + (weights**2).sum(axis=-1) / 2)
@@ -58,13 +62,18 @@ def log_taper(scale):
     return log(quad(lambda a: 2 * stats.cauchy.pdf(a, scale=scale) * exp(-((a / TAPER) ** 2) / 2), 0, np.inf)[0])
 
 
-def log_likelihood(theta, f, s_bar, n, seen):
-    """Of statistics s_bar, or of the rows of ``seen`` (n, n_states): which states they may be in."""
+def kinds_of(seen):
+    """Different rows of ``seen`` (n, n_states), which states they may be in, and how often each occurs."""
+    return None if seen is None else np.unique(seen, axis=0, return_counts=True)
+
+
+def log_likelihood(theta, f, s_bar, n, kinds_seen):
+    """Of statistics s_bar, or of rows of which only `kinds_of` their states is known."""
     energy = theta @ f.T
     log_z = np.logaddexp.reduce(energy, axis=-1)
-    if seen is None:
+    if kinds_seen is None:
         return n * (theta @ s_bar - log_z)
-    kinds, counts = np.unique(seen, axis=0, return_counts=True)
+    kinds, counts = kinds_seen
     return np.log(np.exp(energy - log_z[..., None]) @ kinds.T) @ counts
 
 
@@ -74,7 +83,7 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
     or of another model whose edges come first; ``seen`` (n, n_states) are the states that each row may be in, where
     values are missing."""
     features, m = _features(graph) if features is None else features, graph.n_edges
-    d = features.shape[1] - m
+    d, kinds_seen = features.shape[1] - m, kinds_of(seen)
     weights, values = [], []
     for included in itertools.product((False, True), repeat=m):
         kept = np.concatenate([np.flatnonzero(included), m + np.arange(d)])
@@ -82,11 +91,10 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
         f, s = features[:, kept], s_bar[kept]
 
         def log_posterior(theta, k=k, f=f, s=s):
-            biases = -0.5 * (theta[..., k:] / prior.bias_scale) ** 2 - log(prior.bias_scale) - 0.5 * log(2 * pi)
             return (
-                log_likelihood(theta, f, s, n, seen)
+                log_likelihood(theta, f, s, n, kinds_seen)
                 + log_weights_prior(theta[..., :k], prior)
-                + biases.sum(axis=-1)
+                + log_normal(theta[..., k:], prior.bias_scale).sum(axis=-1)
                 + log_structure(k, m, prior)
             )
 

@@ -105,9 +105,10 @@ def test_kernels_reach_their_target_and_then_keep_the_step(name, rng):
     n_adapt, bias = 300, 0.1
     if name == "hamiltonian":  # its last window is a seventh of the warm-up
         target, n_adapt, bias = 0.8, 400, 0.15
-    options = {"n_draws": 100, "n_warmup": n_adapt, "n_chains": 24, "random_state": rng, "progress": False}
+    options = {"n_draws": 100, "n_chains": 24, "random_state": rng, "progress": False}
     for steps, check in ((n_adapt, assert_mean), (0, assert_other_mean)):
-        draws = run.sample(adapting(name, lik, Normal(1.0), np.zeros(3), 0.02, steps), **options).values
+        kernel = adapting(name, lik, Normal(1.0), np.zeros(3), 0.02, steps)
+        draws = run.sample(kernel, n_warmup=steps, **options).values
         check(draws["acceptance" if "acceptance" in draws else "accepted"], target, bias=bias)
         assert (draws["step_size"] == draws["step_size"][:, :1]).all()
         assert (len(np.unique(draws["step_size"])) == 1) == (steps == 0)

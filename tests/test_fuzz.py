@@ -263,7 +263,7 @@ def kernels():
 
 
 RECORDS = {
-    owners(record)[0]: record
+    owners(type(record))[0]: record
     for record in [
         *kernels(),
         *(Enumeration(), Elimination(), MeanField(), Tree(), Bethe(), Persistent(), Brief(X), FromExact(Enumeration())),
@@ -280,7 +280,7 @@ RECORDS = {
 def test_kernels_engines_models_and_priors(name, rng):
     record = RECORDS[name]
     assert is_dataclass(record)
-    rules = {f.name: row(f.name, *owners(record)) for f in fields(record)}
+    rules = {f.name: row(f.name, *owners(type(record))) for f in fields(record)}
     for option, rule in rules.items():
         if rule is not None:
             for value in bad(rng, rule, 12):
@@ -292,7 +292,7 @@ def test_kernels_engines_models_and_priors(name, rng):
 def test_every_row_is_used():
     owned = {**{name: signature(getattr(bayesmrf, name)).parameters for name in ESTIMATORS}}
     used = {key for owner, names in owned.items() for n in names for key in (f"{owner}.{n}", n) if key in OPTIONS}
-    every = [(owner, f.name) for r in RECORDS.values() for owner in owners(r) for f in fields(r)]
+    every = [(owner, f.name) for r in RECORDS.values() for owner in owners(type(r)) for f in fields(r)]
     used |= {key for owner, n in every for key in (f"{owner}.{n}", n) if key in OPTIONS}
     used |= {"evidence.prior", "evidence.prior_scale"}
     used |= {"draw.n_samples", "probability", "level", "average", "edges", "group"}

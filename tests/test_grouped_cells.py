@@ -5,6 +5,7 @@ there are chains but one; their limit has a false-alarm rate of 1e-6 over all sc
 which is allowed for: 0.06 of a probability, 0.1 of a mean parameter.
 """
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -90,17 +91,22 @@ def excess(kernel, exact, rng, bias=0.0, mean_bias=0.0):
     return max(z) - stats.t.isf(0.5e-6 / len(z), N_CHAINS - 1)
 
 
-@pytest.mark.parametrize(("name", "spike", "fields"), CELLS)
-def test_exact_marginals_have_the_posterior(name, spike, fields, rng):
+@cache
+def truth_of(name, spike, fields, seed):
+    """The problem of a cell and its exact posterior, which the tests of all samplers share."""
     model, s_bar, problem, _ = problem_of(name, spike, fields, np.random.default_rng(DATA))
-    exact = oracle.posterior(problem, s_bar, N, rng)
+    return model, s_bar, problem, oracle.posterior(problem, s_bar, N, np.random.default_rng([seed, DATA]))
+
+
+@pytest.mark.parametrize(("name", "spike", "fields"), CELLS)
+def test_exact_marginals_have_the_posterior(name, spike, fields, rng, request):
+    model, s_bar, problem, exact = truth_of(name, spike, fields, request.config.seed)
     assert excess(kernel_of(model, s_bar, problem, "exact"), exact, rng) < 0
 
 
 @pytest.mark.parametrize(("name", "spike", "fields"), CELLS)
-def test_particles_are_near_the_posterior(name, spike, fields, rng):
-    model, s_bar, problem, _ = problem_of(name, spike, fields, np.random.default_rng(DATA))
-    exact = oracle.posterior(problem, s_bar, N, rng)
+def test_particles_are_near_the_posterior(name, spike, fields, rng, request):
+    model, s_bar, problem, exact = truth_of(name, spike, fields, request.config.seed)
     assert excess(kernel_of(model, s_bar, problem, "particles"), exact, rng, 0.06, 0.1) < 0
 
 

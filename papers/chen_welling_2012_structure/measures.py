@@ -30,16 +30,19 @@ def of_curves(records: list[Record]) -> pd.DataFrame:
     found: list[dict[str, Any]] = []
     # Not defined for a true graph without edges.
     truth = {tuple(r["cell"][:2]): r.get("true_density", NO_TRUTH) or np.nan for r in records if "rows" in r}
-    for (replicate, n, method), mine in table.groupby(["replicate", "n", "method"], sort=False) if len(table) else ():
-        same = (table["replicate"] == replicate) & (table["n"] == n)
+    fits = dict([*table.groupby(["replicate", "n", "method"], sort=False)]) if len(table) else {}
+    lines = {key: curve(mine) for key, mine in fits.items()}
+    for (replicate, n, method), mine in fits.items():
         about = {"replicate": replicate, "n": n, "method": method, "seconds": mine["seconds"].mean()}
         target = truth[replicate, n]
-        about |= _curve(mine, target) | _against(mine, table[same & (table["method"] == "pseudo-l1")])
+        line, rival = lines[replicate, n, method], lines.get((replicate, n, "pseudo-l1"))
+        about |= _curve(mine, *line, target) | (_against(*line, *rival) if rival else {})
         learnt = mine[mine["p0"] == LEARNT]
         if len(learnt):
             one = learnt.iloc[0]
             about |= {k: one[k] for k in ("density", "cll", "precision", "recall", "f1", "false", "missed") if k in one}
             about["density_ratio"] = one["density"] / target
+            same = (table["replicate"] == replicate) & (table["n"] == n)
             about |= _rivals(one, table[same & (table["p0"] == PATH)])
         found.append(about)
     pairs = pairs_of(records)
@@ -62,8 +65,7 @@ def at(density: np.ndarray, cll: np.ndarray, wanted: Any) -> Any:
     return np.interp(np.log(wanted), np.log(density), cll, left=np.nan, right=np.nan)
 
 
-def _curve(mine: pd.DataFrame, target: float) -> dict[str, Any]:
-    density, cll = curve(mine)
+def _curve(mine: pd.DataFrame, density: np.ndarray, cll: np.ndarray, target: float) -> dict[str, Any]:
     if len(density) < 2:
         return {}
     peak = int(np.argmax(cll))
@@ -81,14 +83,11 @@ def _curve(mine: pd.DataFrame, target: float) -> dict[str, Any]:
     return out
 
 
-def _against(mine: pd.DataFrame, rival: pd.DataFrame) -> dict[str, Any]:
+def _against(density: np.ndarray, cll: np.ndarray, others: np.ndarray, rival: np.ndarray) -> dict[str, Any]:
     """Return the share of the densities that both curves cover at which this one is above."""
-    if not len(rival):
+    if min(len(density), len(others)) < 2:
         return {}
-    a, b = curve(mine), curve(rival)
-    if min(len(a[0]), len(b[0])) < 2:
-        return {}
-    mine_at, rival_at = at(*a, GRID), at(*b, GRID)
+    mine_at, rival_at = at(density, cll, GRID), at(others, rival, GRID)
     both = np.isfinite(mine_at) & np.isfinite(rival_at)
     return {"share_above": (mine_at > rival_at)[both].mean()} if both.any() else {}
 

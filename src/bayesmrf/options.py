@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from .errors import in_python
@@ -73,17 +74,25 @@ class Checked:
     """Base of dataclasses whose fields are options, which are checked on construction."""
 
     def __post_init__(self) -> None:
-        check({f.name: getattr(self, f.name) for f in fields(self)}, *owners(self))  # type: ignore[arg-type]
+        for name, rule in _rules_of(type(self)):  # type: ignore[arg-type]
+            rule.check(name, getattr(self, name))
+
+
+@cache
+def _rules_of(kind: Any) -> list[tuple[str, Rule]]:
+    """Return the fields of a dataclass that have rules: those of hidden entries are made again at each step."""
+    rules = ((f.name, row(f.name, *owners(kind))) for f in fields(kind))
+    return [(name, rule) for name, rule in rules if rule is not None]
 
 
 def check_params(estimator: Any) -> None:
     """Check the parameters of an estimator, at the start of its ``fit``."""
-    check(estimator.get_params(deep=False), *owners(estimator))
+    check(estimator.get_params(deep=False), *owners(type(estimator)))
 
 
-def owners(record: Any) -> list[str]:
-    """Return the names under which the class of an object and its base classes have rows: "Beta", "priors.Beta"."""
-    lineage = [(c.__module__.rpartition(".")[2], c.__name__) for c in type(record).__mro__]
+def owners(kind: type) -> list[str]:
+    """Return the names under which a class and its base classes have rows: "Beta", "priors.Beta"."""
+    lineage = [(c.__module__.rpartition(".")[2], c.__name__) for c in kind.__mro__]
     return [name for module, kind in lineage for name in (f"{module}.{kind}", kind)]
 
 

@@ -113,11 +113,11 @@ def require_answers(engine: Engine, user: str, needs: Iterable[str], model: Mode
     OptionError
         With the engines that would do for the model.
     """
-    missing = ", ".join(sorted(set(needs) - engine.answers))
-    others = f"use one of {', '.join(engines_that_answer(needs, model))}"
-    if missing:
-        raise OptionError(option=option, got=engine.name, expected=f"one that computes {missing}",
-                          remedy=f"{user!r} needs {missing}, {others}")  # fmt: skip
-    if LOG_Z in needs and engine.kind is Kind.RANDOM:
-        raise OptionError(option=option, got=engine.name, expected="one whose log_z is not random",
-                          remedy=f"{user!r} needs 1 / Z^N, which an unbiased Z does not give, {others}")  # fmt: skip
+    if missing := ", ".join(sorted(set(needs) - engine.answers)):
+        expected, reason = f"one that computes {missing}", missing
+    elif LOG_Z in needs and engine.kind is Kind.RANDOM:
+        expected, reason = "one whose log_z is not random", "1 / Z^N, which an unbiased Z does not give"
+    else:
+        return
+    remedy = f"{user!r} needs {reason}, use one of {', '.join(engines_that_answer(needs, model))}"
+    raise OptionError(option=option, got=engine.name, expected=expected, remedy=remedy)

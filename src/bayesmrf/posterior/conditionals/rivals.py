@@ -51,16 +51,18 @@ def rivals(graph: Graph, alike: np.ndarray, least: float = 0.0) -> np.ndarray:
 
 
 def rival_pairs(graph: Graph, alike: np.ndarray, least: float) -> np.ndarray:
-    """List pairs of rival edges, (n_pairs, 2), each once; v and w are alike by ``least`` at least."""
+    """List pairs of rival edges, (n_pairs, 2), each once and in order; v and w are alike by ``least`` at least."""
     found = rivals(graph, alike, least)
-    pairs = np.stack([np.repeat(np.arange(len(found)), found.shape[1]), found.ravel()], axis=1)
-    return np.unique(np.sort(pairs[pairs[:, 1] >= 0], axis=1), axis=0)
+    edge, place = np.nonzero(found >= 0)
+    other = found[edge, place]
+    n = len(found)
+    return np.stack(np.divmod(np.unique(np.minimum(edge, other) * n + np.maximum(edge, other)), n), axis=1)
 
 
-def rivals_in(model: Any, s_bar: np.ndarray, n_samples: float, least: float = RIVAL) -> np.ndarray:
-    """List pairs of rival edges, (n_pairs, 2), whose other ends have a Cohen's kappa of ``least`` at least.
+def likeness(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
+    """Compute the absolute value of Cohen's kappa of the ends of each edge, (n_edges,); 0 without observations.
 
-    Of ordered categories it is the correlation.
+    Of ordered categories it is that of the correlation.
 
     Parameters
     ----------
@@ -68,17 +70,23 @@ def rivals_in(model: Any, s_bar: np.ndarray, n_samples: float, least: float = RI
     s_bar : (n_features,) array
         Mean statistics of the data.
     n_samples : float
-    least : float
     """
-    if n_samples == 0 or model.n_edges < 2:
-        return np.empty((0, 2), np.int64)
+    if n_samples == 0:
+        return np.zeros(model.n_edges)
+    if model.n_states > 2 and model.edge_values.max() > 1:
+        return np.abs(edge_correlations(model, s_bar))
     share, agree, (u, v) = node_shares(model, s_bar), s_bar[: model.n_edges], model.graph.edges.T
     if model.n_states == 2:
         agree = pair_cells(model, s_bar, share, np.arange(model.n_edges))[[0, 3]].sum(axis=0)
-    elif model.edge_values.max() > 1:
-        return rival_pairs(model.graph, np.abs(edge_correlations(model, s_bar)), least)
     chance = (share[u] * share[v]).sum(axis=1)
-    return rival_pairs(model.graph, np.abs(agree - chance) / np.maximum(1 - chance, 1e-9), least)
+    return np.abs(agree - chance) / np.maximum(1 - chance, 1e-9)
+
+
+def rivals_in(model: Any, s_bar: np.ndarray, n_samples: float, least: float = RIVAL) -> np.ndarray:
+    """List pairs of rival edges, (n_pairs, 2), whose other ends have a `likeness` of ``least`` at least."""
+    if model.n_edges < 2:
+        return np.empty((0, 2), np.int64)
+    return rival_pairs(model.graph, likeness(model, s_bar, n_samples), least)
 
 
 def swaps_in(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:

@@ -35,7 +35,7 @@ from ...models.boltzmann import Coding
 from ...particles.chain_flips import flip_clusters, flip_correlated
 from ...particles.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
 from ..conditionals.centred import CentredModel, centred_lines
-from ..conditionals.rivals import alike_in, other_ends, rivals_in
+from ..conditionals.rivals import ALIKE, RIVAL, likeness, other_ends, rival_pairs
 from ..conditionals.spike import draw_hyper, edge_prior, log_slab_odds
 from .dynamics import drift, kick
 from .edge_jumps import jump
@@ -152,14 +152,21 @@ class SpikeSlabOneEdge(EdgeKernel):
         return OneEdgeState(theta, momentum, density, precision, share, chains, 1.0, direction, 0)
 
     @cached_property
-    def _in_camp(self) -> np.ndarray:
-        """(n_nodes,) bool, whether a node is almost equal to three others at least."""
-        nodes = np.unique(other_ends(self.model.graph.edges, self._alike), axis=0)
-        return np.bincount(nodes.ravel(), minlength=self.model.graph.n_nodes) >= _CAMP
+    def _rivals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pairs of rival edges, (n_pairs, 2), the two nodes that each pair does not share, and how similar they are."""
+        graph, similar = self.model.graph, likeness(self.model, self.s_bar, self.n_samples)
+        pairs = rival_pairs(graph, similar, RIVAL)
+        others = other_ends(graph.edges, pairs)
+        (u, v), of_nodes = graph.edges.T, np.zeros((graph.n_nodes, graph.n_nodes))
+        of_nodes[u, v] = of_nodes[v, u] = similar
+        return pairs, others, of_nodes[others[:, 0], others[:, 1]]
 
     @cached_property
-    def _alike(self) -> np.ndarray:
-        return alike_in(self.model, self.s_bar, self.n_samples)
+    def _in_camp(self) -> np.ndarray:
+        """(n_nodes,) bool, whether a node is almost equal to three others at least."""
+        (_, others, similar), n_nodes = self._rivals, self.model.graph.n_nodes
+        nodes = np.divmod(np.unique(others[similar >= ALIKE] @ [n_nodes, 1]), n_nodes)
+        return np.bincount(np.concatenate(nodes), minlength=n_nodes) >= _CAMP
 
     @property
     def camp(self) -> list[str]:
@@ -169,12 +176,10 @@ class SpikeSlabOneEdge(EdgeKernel):
     @cached_property
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rival edges, those to nodes that are more similar, and to almost equal ones, but for nodes of a camp."""
-        edges, of = self.model.graph.edges, (self.model, self.s_bar, self.n_samples)
-
-        def free(pairs: np.ndarray) -> np.ndarray:
-            return pairs[~self._in_camp[other_ends(edges, pairs)].all(axis=1)]
-
-        return free(rivals_in(*of)), free(rivals_in(*of, _JOINT)), free(self._alike)
+        pairs, others, similar = self._rivals
+        free = ~self._in_camp[others].all(axis=1)
+        pairs, similar = pairs[free], similar[free]
+        return pairs, pairs[similar >= _JOINT], pairs[similar >= ALIKE]
 
     @cached_property
     def _constants(self) -> OneEdgeProblem:
