@@ -15,8 +15,8 @@ PAPERS = ROOT / "papers"
 
 # Layers from the ground up; a module may import its own layer and those below.
 LAYERS = [
-    {"errors", "names", "memory", "progress", "blas", "log_sums", "rules", "options", "registry", "methods", "kernels"}
-    | {"priors", "compiled", "rng", "base", "graphs", "data", "partitions"},
+    {"errors", "names", "memory", "progress", "blas", "rules", "options", "registry", "methods", "kernels", "priors"}
+    | {"compiled", "rng", "base", "graphs", "data", "partitions"},
     {"runs"},
     {"models", "families"},
     {"samplers", "inference"},

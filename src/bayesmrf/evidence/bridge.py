@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_expit
+from scipy.special import log_expit, logsumexp
 
-from ..log_sums import log_sum_exp
 from .harmonic import FEW, Estimate, log_mean, mean_ess, mean_of
 from .posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
 from .target import Evidence, Target
@@ -115,8 +114,8 @@ def _optimal(posterior: np.ndarray, prior: np.ndarray) -> float:
     odds = np.log(n if np.isfinite(n) else posterior.size) - np.log(prior.size)
 
     def excess(shift: float) -> float:
-        left = log_sum_exp(log_expit(shift - posterior)) - np.log(posterior.size)
-        right = log_sum_exp(log_expit(prior - shift)) - np.log(prior.size)
+        left = logsumexp(log_expit(shift - posterior)) - np.log(posterior.size)
+        right = logsumexp(log_expit(prior - shift)) - np.log(prior.size)
         return float(odds + left - right)
 
     low = min(posterior.min(), prior.min()) - abs(odds) - 1

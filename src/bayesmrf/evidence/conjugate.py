@@ -16,10 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaln, expit, log_expit
+from scipy.special import betaln, expit, log_expit, logsumexp
 
 from ..errors import OptionError, argument
-from ..log_sums import log_sum_exp
 from ..priors import LogisticBeta, ProperPrior
 from .method import Method
 from .ordinal_target import OrdinalTarget
@@ -131,4 +130,4 @@ def _quadrature(kappa: float, successes: np.ndarray, trials: np.ndarray, prior: 
         return mode + sign * reach
 
     grid = np.linspace(end(-1.0), end(1.0), _POINTS)
-    return log_sum_exp(log_integrand(grid), axis=0) + np.log(grid[1] - grid[0])
+    return logsumexp(log_integrand(grid), axis=0) + np.log(grid[1] - grid[0])

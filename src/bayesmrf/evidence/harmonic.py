@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import logsumexp
 
-from ..log_sums import log_sum_exp
 from .posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
 from .target import Evidence, Target
 
@@ -107,7 +107,7 @@ def mixture_mean(log_likelihood: np.ndarray, delta: float = DELTA) -> Estimate:
 
     def excess(log_p: float) -> float:
         log_r, log_q = mixture(log_p)
-        return float(log_sum_exp(log_r - log_q) - log_sum_exp(-log_q))
+        return float(logsumexp(log_r - log_q) - logsumexp(-log_q))
 
     value = float(brentq(excess, low, high, xtol=1e-10)) if high > low else float(low)
     log_r, log_q = mixture(value)
@@ -134,7 +134,7 @@ def mean_of(log_terms: np.ndarray, chains: bool = True, log_square: float = -np.
 
 def log_mean(log_terms: np.ndarray) -> float:
     """Return the log of the mean of exp(``log_terms``)."""
-    return float(log_sum_exp(log_terms) - np.log(log_terms.size))
+    return float(logsumexp(log_terms) - np.log(log_terms.size))
 
 
 def mean_ess(x: np.ndarray) -> float:

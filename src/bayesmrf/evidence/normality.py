@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
-from ..log_sums import log_sum_exp
 from .target import Target
 
 _WIDE = 1.5  # scale of half of the draws, for posteriors with heavier tails
@@ -54,7 +53,7 @@ def normality(target: Target, theta: np.ndarray, root: np.ndarray, rng: np.rando
     log_weight = np.concatenate([target.log_likelihoods(block)[0] for block in blocks]) - log_q
     log_weight += target.prior.log_density(draws).sum(axis=1) + target.prior.log_constant(f)
     log_weight[~_in_order(draws, theta, target.units, rng)] = -np.inf
-    log_sum = float(log_sum_exp(log_weight))
+    log_sum = float(logsumexp(log_weight))
     if log_sum == -np.inf:  # with many hidden units perhaps no draw has them in order
         return Normality(-np.inf, np.inf, 0.0)
     weight = np.exp(log_weight - log_sum)

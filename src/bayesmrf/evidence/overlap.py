@@ -27,9 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
-from ..log_sums import log_sum_exp
 from .sampled import SHARE
 from .target import Target
 
@@ -135,4 +134,4 @@ def log_mirrored_modes(target: Target, theta: np.ndarray, hessian: np.ndarray) -
     swapped = np.zeros((len(bits), len(single)), dtype=bool)
     swapped[:, units] = bits
     there = [target.prior.log_density(target.mirrored(theta, s[None]))[0].sum() for s in swapped]
-    return float(log_sum_exp(np.array(there) - height))
+    return float(logsumexp(np.array(there) - height))

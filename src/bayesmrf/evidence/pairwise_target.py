@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
+from scipy.special import logsumexp
 
 from ..base import LOG_Z, MOMENTS, Inference, SamplingEngine
 from ..errors import TooWideError, argument
@@ -17,7 +18,6 @@ from ..inference.chains import Brief, Persistent
 from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound_of_nodes
 from ..likelihood import Hidden, Likelihood
-from ..log_sums import log_sum_exp
 from ..models.clamped import Clamped
 from ..models.linear_map import LinearMap
 from ..models.pairwise import PairwiseModel
@@ -189,8 +189,8 @@ class PairwiseTarget(Checked, Target):
         s, counts = self._visible
         flat = s.reshape(-1, self.n_features)
         log_weight = (thetas @ flat.T).reshape(len(thetas), *s.shape[:2])
-        by_state = log_sum_exp(log_weight, axis=2) if self.n_hidden else log_weight[:, :, 0]
-        log_z = log_sum_exp(by_state, axis=1)
+        by_state = logsumexp(log_weight, axis=2) if self.n_hidden else log_weight[:, :, 0]
+        log_z = logsumexp(by_state, axis=1)
         excess = counts - self.n_samples * np.exp(by_state - log_z[:, None])
         share = np.exp(log_weight - by_state[:, :, None]) * excess[:, :, None]
         return by_state @ counts - self.n_samples * log_z, share.reshape(len(thetas), -1) @ flat
@@ -275,7 +275,7 @@ class SummedNodes:
     @cached_property
     def log_weights(self) -> np.ndarray:
         """Log Z(x, theta) of each row."""
-        return np.asarray(log_sum_exp(self.log_weight, axis=1))
+        return np.asarray(logsumexp(self.log_weight, axis=1))
 
     @cached_property
     def _share(self) -> np.ndarray:

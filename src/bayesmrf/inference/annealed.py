@@ -17,13 +17,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import logit, logsumexp
 
 from ..base import Model
 from ..blas import one_thread
 from ..compiled import leaf, strict_leaf
 from ..errors import DataError, OptionError
-from ..log_sums import log_sum_exp
 from ..models.categorical import NEVER, Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..models.rbm import RBMWeights, RestrictedBoltzmann
@@ -170,7 +169,7 @@ class _FieldPath:
     @property
     def log_z(self) -> float:
         h = self._field
-        return float(log_sum_exp(h, axis=1).sum() if h.ndim > 1 else np.logaddexp(h, -h).sum())
+        return float(logsumexp(h, axis=1).sum() if h.ndim > 1 else np.logaddexp(h, -h).sum())
 
     def anneal(self, states: np.ndarray, ladder: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         form, base, n_chains = self.form, self._field, len(states)
