@@ -115,7 +115,7 @@ def read_by_group(
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
     table = table.drop(columns=list(drop))
-    _refuse_thousands(path, _lines(path, text, separator), names, [c for c in table if c != by], weight)
+    _refuse_thousands(path, _lines(path, text, separator), names, [c for c in names if c in table and c != by], weight)
     weights = None if weight is None else table.pop(weight)
     codes = [c for c in missing_codes if c.strip().lower() != NO_CODES and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
