@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..data.equal_columns import warn_of_equal
 from ..data.frames import in_pandas, is_frame, record_columns
 from ..data.levels import remedy_of
 from ..data.missing import unmasked
@@ -185,6 +186,7 @@ class ChosenModel(Fitted, OptionObjects):
     ) -> States:
         """Check the data, and read the graph from the parameter ``option``."""
         states = check_states(X, sample_weight, missing=missing, n_states=self.object("model").n_states, ordinal=True)
+        warn_of_equal(states)
         record_columns(self, X, len(states.names))
         self._graph = read_graph(getattr(self, option), states, progress, option)
         self.edges_ = self._graph.edges
