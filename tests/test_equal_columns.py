@@ -77,3 +77,8 @@ def test_estimators_name_copies(est, rng):
         warnings.simplefilter("ignore", BoundaryWarning)
         with pytest.warns(EqualColumnsWarning, match="'0' and '3' of X determine each other in every row"):
             est.fit(np.hstack([X, 1 - X[:, :1]]))
+
+
+def test_tied_edges_are_determined_by_copies(rng):
+    X = rng.integers(0, 2, (60, 3))
+    BayesianMRF(ties="all", n_draws=200, n_warmup=100, random_state=1, progress=False).fit(np.hstack([X, X[:, :1]]))
