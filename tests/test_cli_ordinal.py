@@ -96,7 +96,9 @@ def test_the_engine_of_posterior_supports_the_model(bayesmrf, folder, rng):
     with pytest.raises(TooWideError, match="; use engine='persistent', or a graph with fewer edges"):
         bayesian.set_params(engine=Elimination(max_bytes=100)).fit(wide)
     with pytest.raises(TooWideError, match="; use method='particle', or"):
-        SpikeSlabMRF(method="exact", **QUICK).fit(pd.concat([wide, wide.add_prefix("m")], axis=1))
+        SpikeSlabMRF(method="exact", **QUICK).fit(
+            pd.concat([wide, wide.add_prefix("m").apply(np.roll, shift=1)], axis=1)
+        )
     given = bayesmrf(*run, "--kernel", "hamiltonian", "--engine", "persistent")
     one_sentence(given, "--engine must be one that computes log_z, .* use one of enumeration, elimination\\.")
 
@@ -105,7 +107,7 @@ def test_a_comparison_names_its_own_option(bayesmrf, answers, folder):
     run = ["posterior", "answers.csv", "--drop", "sex", *SMALL, "--compare"]
     one_sentence(bayesmrf(*run, "exact,bethe"), "--compare must be an engine for the model 'ordinal'.*, got 'bethe'")
     one_sentence(bayesmrf(*run, "pseudo-posterior"), "--compare must be 'gibbs',.* for nodes with more than two states")
-    pd.concat([answers[["sad"]].add_suffix(str(i)) for i in range(17)], axis=1).to_csv("wide.csv", index=False)
+    pd.DataFrame({f"sad{i}": np.roll(answers["sad"], i) for i in range(17)}).to_csv("wide.csv", index=False)
     given = bayesmrf("posterior", "wide.csv", *SMALL, "--compare", "exact,brief")
     one_sentence(given, "max_bytes = 2 GiB; replace exact in --compare, for example by persistent, or use a graph with")
 

@@ -385,6 +385,7 @@ def test_the_command_says_it_once(bayesmrf, votes):
     assert err.count("Not converged: ") == 1
 
 
+@pytest.mark.filterwarnings("ignore:columns '0' and '1' of X determine each other")
 def test_two_equal_columns_are_not_called_converged():
     """The density mixes there; the biases, far out, do not."""
     draw = np.random.default_rng([5, 3000, 2])

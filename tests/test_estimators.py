@@ -116,7 +116,7 @@ def grid_data(rng):
 def test_sweeps_of_exact_particles_are_refused():
     est = GroupedMRF(method=AuxiliaryVariable(inner="exact", n_sweeps=7), progress=False)
     with pytest.raises(OptionError, match=r"n_sweeps must be omitted with inner='exact', .*, got 7; remove it"):
-        est.fit(np.tile([[0, 1, 0], [1, 0, 1]], (10, 1)))
+        est.fit(np.tile([[0, 1, 0], [1, 0, 0], [0, 0, 1]], (10, 1)))
 
 
 @pytest.mark.parametrize("method", ["exact", "stripped-beta", "auxiliary-variable"])

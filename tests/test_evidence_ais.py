@@ -215,7 +215,7 @@ def test_few_effective_chains_are_told(rng):
     assert np.isnan(found.parts["acceptance"])
     assert "cubic" not in found.status
     linear = AIS(n_chains=20, temperatures=1, ladder="linear")(target, rng)
-    assert "give more temperatures, or ladder='cubic'" in linear.status
+    assert "give more temperatures, or the ladder 'cubic'" in linear.status
 
 
 def test_bad_input(rng):

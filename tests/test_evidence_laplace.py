@@ -151,7 +151,7 @@ def test_a_climb_is_stopped_where_too_few_states_count(rng):
     assert share == pytest.approx(SHARE, abs=1e-3)
     assert value > states.density(np.zeros(target.n_features))[0] + 1
     mode = ModeSearch(n_steps=1, n_states=200, log_z="ais", max_rounds=1)(target, rng)
-    assert "has not converged after 1 sets of 200 states; raise n_steps or n_states" in mode.status
+    assert "has not converged after 1 sets of 200 states; in Python, raise n_steps or n_states" in mode.status
     assert mode.status in Laplace()(target, rng, mode).status
 
 

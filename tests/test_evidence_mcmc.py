@@ -587,7 +587,7 @@ def test_status_of_chains_that_differ(rng, forest):
     assert "scale reduction" in draws.status
     for found in (HarmonicMean()(forest.target, rng, draws), DIC()(forest.target, rng, draws)):
         assert "scale reduction" in found.status
-    assert "n_chains" in describe(forest.target, forest.theta[:1, :50]).status
+    assert "use more chains or draws" in describe(forest.target, forest.theta[:1, :50]).status
     assert np.isnan(DIC()(forest.target, rng, describe(forest.target, forest.theta[:1, :50])).standard_error)
 
 

@@ -210,6 +210,12 @@ def test_all_labels_seen(points, engine):
         ([[0.0, 1], [1, 0]], [0.5, 1.0], DataError, "y must be an array of integers, .*, got .*float64"),
         ([[0.0, 1], [1, 0]], [0], DataError, r"y must be an array of shape \(2,\), .*, got .*shape \(1,\)"),
         (
+            pd.DataFrame({"x": [0.0, 0.5, 1], "point_id": [7, 3, 9]}),
+            [0, 1, 1],
+            DataError,
+            "X must contain coordinates only, and column 'point_id' looks like an identifier; drop it, or give",
+        ),
+        (
             pd.DataFrame([[0.0, 1], [1, 0]]),
             pd.Series([1, 0], index=[1, 0]),
             DataError,
@@ -220,6 +226,11 @@ def test_all_labels_seen(points, engine):
 def test_bad_data(X, y, error, message):
     with pytest.raises(error, match=message):
         label_field(**QUICK).fit(X, y)
+
+
+@pytest.mark.parametrize("columns", [["id"], ["row", "column"], ["x", "grid_id"]])
+def test_coordinates_that_are_named_like_identifiers(columns, points):
+    label_field(**QUICK).fit(pd.DataFrame(points[:, : len(columns)] // 0.4, columns=columns), LABELS)
 
 
 @pytest.mark.parametrize(

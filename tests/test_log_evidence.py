@@ -622,6 +622,11 @@ def test_picture_of_named_models():
     assert ax.containers[0].lines[0].get_linestyle() == "None"
     with pytest.raises(OptionError, match="evidences must be a dict"):
         plots.plot_evidence({})
+    for wrong in ({"laplace": A}, {"laplace": {"groups": -100.0}}, [A], None):
+        with pytest.raises(
+            OptionError, match="evidences must be a dict with the Evidence of each model by each method"
+        ):
+            plots.plot_evidence(wrong)
 
 
 # ---- bad input

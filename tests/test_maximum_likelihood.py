@@ -389,6 +389,7 @@ def test_estimates_that_ignore_groups_are_named(rng, monkeypatch):
     assert "maximum likelihood of complete pairs" in str(sections(GroupedSummary(est.posterior_)))
 
 
+@pytest.mark.filterwarnings("ignore:columns 'a' and 'b' of X determine each other")
 def test_bound_of_a_weight_of_ordered_levels_is_named(rng):
     """The agreement of an ordinal edge is that of half its weight."""
     level = rng.integers(0, 3, 200)

@@ -1,6 +1,8 @@
 """Errors about one option, and the table of options."""
 
+import ast
 import pickle
+import re
 from inspect import signature
 from pathlib import Path
 
@@ -32,6 +34,19 @@ def test_the_sentence_of_an_error_is_made_of_its_parts():
     assert str(OptionError("a sentence")) == "a sentence"
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.option, again.got) == (str(error), "epsilon", "nan")
+
+
+def test_sentences_without_marked_terms_name_no_option_of_python():
+    """The command line prints verdicts and statuses of evidences as they are: they use words, or say "in Python"."""
+    source, named, n_texts = Path(bayesmrf.__file__).parent, re.compile(r"raise \w+_\w+|, thin or| \w+='"), 0
+    for path in (source / "convergence.py", source / "estimators/stein_check.py", *(source / "evidence").glob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+                n_texts += 1
+                assert "in Python" in node.value or not named.search(node.value), (path.name, node.value)
+    assert n_texts > 100
 
 
 class Rude:

@@ -13,6 +13,7 @@ from scipy import stats
 
 from bayesmrf import graphs, partitions, plots
 from bayesmrf.errors import OptionError
+from bayesmrf.models.label_field import LabelField
 from bayesmrf.summary import GroupedSummary, ParameterSummary
 
 from .posterior_tree import parameter_tree, posterior_tree
@@ -377,6 +378,36 @@ def test_pictures_of_parameters_refuse_groups(plot, rng):
 def test_pictures_of_groups_refuse_parameters(plot, rng):
     with pytest.raises(OptionError, match="this one has no groups"):
         plot(parameter_tree(rng))
+
+
+def test_remedies_for_a_posterior_without_weights(rng):
+    """As those of coordinates and of tied edges; the plots that were named refused them, too."""
+    points = np.array([[0.0, 1.0], [2.0, 0.5], [1.0, 3.0]])
+    field = parameter_tree(rng, points, lambda points: LabelField(points, ("x", "y")))
+    for plot in (plots.plot_networks, plots.plot_network, plots.plot_strength):
+        with pytest.raises(OptionError, match=r"plot_parameters\.$"):
+            plot(field)
+    plots.plot_parameters(field)
+    with pytest.raises(OptionError, match="use plot_network for a single network"):
+        plots.plot_networks(parameter_tree(rng))
+
+
+@pytest.mark.parametrize("plot", [plots.plot_parameters, plots.plot_marginals, plots.plot_network, plots.plot_trace])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_draws_that_are_not_finite_are_refused(plot, value, rng):
+    tree = parameter_tree(rng)
+    tree["posterior"]["theta"][0, 3, 1] = value
+    with pytest.raises(OptionError, match="tree must have finite draws, but 1 values of 'theta' are infinite or NaN"):
+        plot(tree)
+
+
+@pytest.mark.parametrize("group", ["posterior", "constant_data"])
+def test_what_is_no_posterior_of_this_package_is_refused(group, rng):
+    tree = parameter_tree(rng)
+    del tree[group]
+    for given in (tree, tree.to_dataset(), None):
+        with pytest.raises(OptionError, match=r"tree must be the posterior of an estimator, .*; fit an estimator"):
+            plots.plot_trace(given)
 
 
 # ---- what does not fit is cut or written on two lines, never drawn over an edge or another text

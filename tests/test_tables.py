@@ -392,6 +392,31 @@ def test_spaces_around_values(tmp_path):
         pd.testing.assert_frame_equal(found, wanted)
 
 
+NUMBERS = {  # of column n; and whether they are refused as answers, and as weights
+    "marks of thousands": ("7 1.250 980", True, True),
+    "marks or decimals": ("1.000 2.000 12.000", False, True),
+    "decimals": ("0.000 1.000 2.000", False, False),
+    "halves": ("1 1.500 2.5", False, False),
+    "fractions": ("1 1.5 1.333", False, False),
+    "without marks": ("1 1000 12", False, False),
+}
+
+
+@pytest.mark.parametrize("mark", [".", ","])
+@pytest.mark.parametrize("case", NUMBERS)
+def test_marks_of_thousands(case, mark, tmp_path):
+    """A table of German or English numbers: 1.250 was read as a fraction, and 1.000 as one observation."""
+    numbers, *refused = NUMBERS[case]
+    rows = [f"{i % 2};{i // 2};{number}" for i, number in enumerate(numbers.replace(".", mark).split())]
+    (tmp_path / "t.csv").write_text("\n".join(["a;b;n", *rows, ""]))
+    for weight, is_refused in zip((None, "n"), refused, strict=True):
+        if is_refused:
+            with pytest.raises(DataError, match=r"column 'n' must have .*, got '1[.,]\d+' in row .* or 1\d+; write"):
+                read_votes(tmp_path / "t.csv", weight, missing_codes=["none"])
+        else:
+            read_votes(tmp_path / "t.csv", weight, missing_codes=["none"])
+
+
 def test_codes_and_spaces_in_the_column_of_groups(tmp_path, rng):
     table = items(rng, 200)
     sex = np.where(np.arange(200) < 5, "-9", np.where(table["a"] > 2, "male ", "female"))

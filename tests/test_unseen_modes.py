@@ -219,7 +219,7 @@ def test_fit_warns_and_results_keep_the_verdict(fitted, tmp_path, monkeypatch):
     found = convergence.verdict(tree)
     assert found.grade == "bad"
     assert found.sentence.startswith("Unseen modes: in 20 of 20 draws checked, states with more than ")
-    assert "raise n_particles above 128, or use an exact method." in found.sentence
+    assert "use more than 128 particles, or use an exact method." in found.sentence
     with pytest.warns(ApproximatePosteriorWarning, match="^Unseen modes"):
         convergence.warn_unless_converged(tree)
     results.save(tree, tmp_path / "run.zarr")
@@ -256,7 +256,7 @@ def test_the_models_of_all_groups_are_searched(rng, monkeypatch):
     check_modes(est, parts, seeds, 1e7)
     said = convergence.verdict(est.posterior_).sentence
     assert said.startswith("Unseen modes: in 8 of 8 draws checked of group women, states with more than ")
-    assert "raise n_particles above 128" in said
+    assert "use more than 128 particles" in said
     draws[:, :, 1] = draws[:, :, 0]
     check_modes(est, parts, seeds, 1e7)
     assert est.posterior_["mode_check"].attrs["ratio"] < 1

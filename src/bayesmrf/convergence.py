@@ -168,11 +168,11 @@ def _unseen(tree: xr.DataTree) -> str:
     if worst["ratio"] <= 1:
         return ""
     if "n_particles" in attrs:
-        remedy = f"raise n_particles above {attrs['n_particles']:,}"
+        remedy = f"use more than {attrs['n_particles']:,} particles"
     elif attrs.get("engine") == "persistent":
-        remedy = "raise n_chains of the engine"
+        remedy = "use more particles of the engine"
     else:
-        remedy = "use engine='persistent'"
+        remedy = "use the engine 'persistent'"
     n_nodes, flagged = tree["constant_data"].sizes["node"], int((ratio > 1).sum())
     where = f"in {flagged} of {len(ratio)} draws checked" if flagged else f"on average over {len(ratio)} draws"
     if worst.get("group"):

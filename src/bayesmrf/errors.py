@@ -179,6 +179,10 @@ class ConstantColumnWarning(BayesMRFWarning):
     """A column of the data is constant."""
 
 
+class EqualColumnsWarning(BayesMRFWarning):
+    """Two columns of the data determine each other in every row, as copies do."""
+
+
 class FieldsWarning(BayesMRFWarning):
     """A model without fields was fitted to columns that are far from balanced."""
 

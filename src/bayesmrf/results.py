@@ -247,7 +247,7 @@ def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None
 
 def check_posterior(tree: Any) -> None:
     """Refuse what is no posterior, such as the estimator that has it."""
-    if not hasattr(tree, "children"):
+    if not {"posterior", "constant_data"} <= {*getattr(tree, "children", ())}:
         fitted = hasattr(tree, "posterior_")
         remedy = "give the attribute posterior_ of the estimator" if fitted else "fit an estimator, or load a result"
         raise OptionError(

@@ -15,7 +15,7 @@ from ..data.files import call, read_text
 from ..data.missing import MISSING_TEXTS, stripped
 from ..data.text_cells import is_number
 from ..errors import DataError, GraphError, OptionError
-from ..names import quoted, shown
+from ..names import digits, quoted, shown
 from .answers import NO_CODES, check_answers, without_codes
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _VALUES = {"0", "1", "-1", "0.0", "1.0", "-1.0", "true", "false"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # 1.250: a little more than one, or a thousand and more
 _SEPARATORS = ",;\t|"
 _LOOKED_AT = 100_000  # characters in which the separator is detected
 _LONGEST_CELL = 10_000_000  # letters
@@ -114,6 +115,7 @@ def read_by_group(
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
     table = table.drop(columns=list(drop))
+    _refuse_thousands(path, _lines(path, text, separator), names, [c for c in names if c in table and c != by], weight)
     weights = None if weight is None else table.pop(weight)
     codes = [c for c in missing_codes if c.strip().lower() != NO_CODES and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
@@ -138,6 +140,28 @@ def _is_header(table: pd.DataFrame) -> bool:
     if len(table) < 2 or not all(isinstance(v, str) and not is_number(v) for v in table.iloc[0]):
         return False
     return not any(isinstance(v, str) and not is_number(v) for v in table.iloc[1:].to_numpy(dtype=object).flat)
+
+
+def _refuse_thousands(
+    path: Path, lines: Iterator[list[str]], names: list[str], wanted: list[str], weight: str | None
+) -> None:
+    """Refuse numbers such as 1.250 that may have a decimal point (or comma) or a mark of thousands.
+
+    They are decimals where a cell of the column has another number of digits before or after its mark, and in columns
+    of answers also where all cells have a mark, as in 1.000, 2.000, 3.000.
+    """
+    rows = [line for line in lines if line][1:]
+    for place in map(names.index, wanted):
+        cells = [line[place].strip() for line in rows]
+        marked = [i for i, cell in enumerate(cells) if "." in cell or "," in cell]
+        if not marked or not all(_THOUSANDS.fullmatch(cells[i]) for i in marked):
+            continue
+        if names[place] == weight or any(cell.isdecimal() for cell in cells):
+            got, row = cells[marked[0]], marked[0] + 1
+            raise DataError(f"{call(path)}: column {quoted(names[place])} must have numbers that can be read in one "
+                            f"way, got {quoted(got)} in row {row} below the first line, which may be "
+                            f"{digits(float(got.replace(',', '.')))} or {re.sub('[.,]', '', got)}; write "
+                            f"numbers without marks of thousands, and integers without decimals")  # fmt: skip
 
 
 def _check_labels(groups: pd.Series, texts: Sequence[str], by: str) -> None:

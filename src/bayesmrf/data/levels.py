@@ -109,6 +109,11 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
     return Foreign(ids, sorted(scales), codes, tuple(levels[on_scale].tolist()))
 
 
+def names_rows(values: np.ndarray, name: str) -> bool:
+    """Return whether a column is named like an identifier, and has another integer in each row."""
+    return bool(_ID_NAME.search(name)) and _is_whole(values) and len(np.unique(values)) == len(values)
+
+
 def remedy_of(columns: Sequence[np.ndarray], names: Sequence[str], n: int | None = None) -> str:
     """Return the remedy for columns and values that do not look like answers; "" if all do.
 

@@ -208,7 +208,7 @@ class BayesianMRF(ParameterPosterior):
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
         options = None if self.kernel == "auto" else self.object("kernel")
         self._choose_model(X, sample_weight)
-        states = self._read(X, sample_weight, self.progress, missing=True)
+        states = self._read(X, sample_weight, self.progress, missing=True, tied=self.ties is not None)
         if options is not None:
             if refused := refusal(KERNELS.row(options), states.n_states > 2, bool((states.values < 0).any())):
                 raise refused

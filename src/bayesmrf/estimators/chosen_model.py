@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..data.equal_columns import warn_of_equal
 from ..data.frames import in_pandas, is_frame, record_columns
 from ..data.levels import remedy_of
 from ..data.missing import unmasked
@@ -181,10 +182,18 @@ class ChosenModel(Fitted, OptionObjects):
         self._family, self._has_fields = self.object("model"), bool(self.fields)
 
     def _read(
-        self, X: Any, sample_weight: Any, progress: bool = False, missing: bool = False, option: str = "graph"
+        self,
+        X: Any,
+        sample_weight: Any,
+        progress: bool = False,
+        missing: bool = False,
+        option: str = "graph",
+        tied: bool = False,
     ) -> States:
-        """Check the data, and read the graph from the parameter ``option``."""
+        """Check the data, and read the graph from the parameter ``option``; ``tied`` edges are not each estimated."""
         states = check_states(X, sample_weight, missing=missing, n_states=self.object("model").n_states, ordinal=True)
+        if not tied:
+            warn_of_equal(states)
         record_columns(self, X, len(states.names))
         self._graph = read_graph(getattr(self, option), states, progress, option)
         self.edges_ = self._graph.edges

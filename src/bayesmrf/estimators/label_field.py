@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .. import convergence, kernels, results
 from ..base import LOG_Z, MOMENTS, Kernel
 from ..data.frames import check_index, record_columns, text_names
+from ..data.levels import names_rows
 from ..data.missing import unmasked
 from ..errors import DataError, PriorWarning, argument
 from ..inference.chains import Brief
@@ -177,6 +178,10 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
             raise DataError(f"{argument('X')}: Input contains {what}, the first in row {row}, column "
                             f"{quoted(names[column])}; give coordinates that are finite, or leave out the "
                             f"{wrong.any(axis=1).sum()} point(s) without")  # fmt: skip
+        numbered = next((n for n, column in zip(names, points.T, strict=True) if names_rows(column, n)), None)
+        if numbered is not None and len(names) > 1:
+            raise DataError(f"{argument('X')} must contain coordinates only, and column {quoted(numbered)} looks like "
+                            "an identifier; drop it, or give it another name if it is a coordinate")  # fmt: skip
         if len(set(names)) < len(names):
             raise DataError("X: two coordinates have the same name; give each column its own name")
         return points, names, np.where(given == -1, -1, given == self.classes_[1]).astype(np.int8)

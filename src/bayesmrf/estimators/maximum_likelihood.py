@@ -76,7 +76,7 @@ class MaximumLikelihoodMRF(ChosenModel, Predictive, BaseEstimator):
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
         check_params(self)
         self._choose_model(X, sample_weight)
-        states = self._read(X, sample_weight)
+        states = self._read(X, sample_weight, tied=self.ties is not None)
         model = self._model()
         self.model_ = model.name
         if not (self.fields or callable(self.model) or isinstance(model, Symmetric)):  # whose tables hold fields

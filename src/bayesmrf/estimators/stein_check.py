@@ -152,7 +152,7 @@ def remark_on_draws(
     if found.is_exact:
         remedy = "use the automatic kernel with the exact engine"
     elif likelihood.engine.name == "tempered":
-        remedy = "raise n_sweeps of the engine"
+        remedy = "use more sweeps of the engine"
     else:
         remedy = "use the kernel 'exchange' with the engine 'tempered'"
     return f"{FAR} ({likelihood.engine.name}): {gap}; {remedy}."

@@ -107,7 +107,7 @@ class AIS(Method):
                 swarm, acceptance = move(target, swarm, size, mass**-0.5, self.n_leapfrog, rng, high)
                 accepted.append(acceptance.mean())
         is_steep = np.ndim(self.temperatures) or self._power >= LADDERS["cubic"]
-        found = estimate(log_weights, remedy=_REMEDY if is_steep else f"{_REMEDY}, or ladder='cubic'")
+        found = estimate(log_weights, remedy=_REMEDY if is_steep else f"{_REMEDY}, or the ladder 'cubic'")
         parts = {
             "acceptance": float(np.mean(accepted)) if accepted else float("nan"),
             "lowest_acceptance": min((float(a.mean()) for a in np.array_split(accepted, 10) if len(a)), default=np.nan),

@@ -60,8 +60,8 @@ class BridgeSampling(FromDraws):
         if few:
             remarks.append(
                 f"prior and posterior overlap too little: {found.n_effective:.1f} effective draws from the prior and "
-                f"{n_posterior:.1f} from the posterior are too few for the estimate and its standard error; raise "
-                "n_prior, or use 'laplace'"
+                f"{n_posterior:.1f} from the posterior are too few for the estimate and its standard error; use "
+                "more draws (in Python, also by n_prior), or 'laplace'"
             )
         parts = {
             "n_prior": n,

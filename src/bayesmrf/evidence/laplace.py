@@ -119,8 +119,8 @@ class Laplace(AtMode):
             more = ", ..." if numbers["n_negative"] > _SHOWN else ""
             statuses.append(
                 f"the second derivative at the mode is not positive definite: {numbers['n_negative']:.0f} of {f} "
-                f"directions have eigenvalues <= 0 ({first}{more}); raise n_states, or use 'laplace', which uses "
-                "trapezoids there"
+                f"directions have eigenvalues <= 0 ({first}{more}); use 'laplace', which uses trapezoids there, or, in "
+                "Python, raise n_states of ModeSearch"
             )
             return target.evidence(self.name, np.nan, np.nan, parts | numbers, statuses, arrays)
 
@@ -136,7 +136,7 @@ class Laplace(AtMode):
             parts["bias"], parts["first_order"] = -spread.value, rise.value
         if np.isnan(spread.error):
             statuses.append("the second derivative without a tenth of the states is not positive definite, so that the "
-                            "error of the determinant is unknown; raise n_states")  # fmt: skip
+                            "error of the determinant is unknown; in Python, raise n_states of ModeSearch")  # fmt: skip
 
         if self.corrected:
             top = mode.density(mode.theta)[0]

@@ -163,7 +163,11 @@ def _fine_tune(mode: Mode, limits: np.ndarray) -> Mode:
 
 def _with_status(mode: Mode, limits: np.ndarray, work: str) -> Mode:
     """Return ``mode`` with its status; ``work`` describes what was done without convergence."""
-    found = [f"the search for the mode has not converged after {work}; raise n_steps or n_states"] if work else []
+    found = (
+        [f"the search for the mode has not converged after {work}; in Python, raise n_steps or n_states of ModeSearch"]
+        if work
+        else []
+    )
     bounded = np.abs(mode.theta) >= limits
     if bounded.any():
         at = " or ".join(f"{limit:.3g}" for limit in np.unique(limits[bounded]))

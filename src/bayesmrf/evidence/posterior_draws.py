@@ -250,10 +250,10 @@ def scale_reduction(draws: np.ndarray) -> float:
 def _mixing(reduction: float) -> list[str]:
     if reduction > THRESHOLD:
         return [f"the chains differ: their multivariate scale reduction is {reduction:.3g}, more than {THRESHOLD}; "
-                "raise n_draws, thin or n_warmup"]  # fmt: skip
+                "use more draws or, in Python, a larger thin or n_warmup"]  # fmt: skip
     if np.isnan(reduction):
         return ["whether the chains have mixed is unknown: the multivariate scale reduction needs two chains and "
-                "more draws than parameters; raise n_chains or n_draws"]  # fmt: skip
+                "more draws than parameters; use more chains or draws"]  # fmt: skip
     return []
 
 
@@ -282,6 +282,6 @@ def _biased(bias: float, error: float) -> list[str]:
     if abs(bias) + 2 * error < _SMALL:
         return []
     shown = f"{bias:+.2f}" + (f" ± {error:.2f}" if error else "")
-    remedy = "use 'laplace'" if error else "use dynamics='exact'"
+    remedy = "use 'laplace'" + ("" if error else " or, in Python, dynamics='exact'")
     return [f"log Z is by belief propagation, which shifts log likelihoods, and so the estimate, by {shown} nats on "
             f"average; {remedy}"]  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from ..summary import INTERVAL, DifferenceSummary, summarise
+from ..summary import INTERVAL, DifferenceSummary, ParameterSummary, summarise
 from .layout import layout
 from .network import by_inclusion, draw_edges, name_nodes, signed
 from .style import INK, axes, plot_of
@@ -29,7 +29,9 @@ def plot_networks(tree: Any, ax: Axes | None = None) -> Axes:
     """
     s = summarise(tree)
     if not isinstance(s, DifferenceSummary):
-        raise OptionError("tree must be a posterior of CompareMRF; use plot_network for a single network.")
+        has_edges = not isinstance(s, ParameterSummary) or s.n_weights
+        single = "plot_network for a single network" if has_edges else "plot_parameters"
+        raise OptionError(f"tree must be a posterior of CompareMRF; use {single}.")
     n_panels = len(s.groups) + 1
     columns = min(n_panels, 3)
     n_rows = -(-n_panels // columns)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from ..evidence.target import Evidence
 from ..names import shown
 from .style import COLOURS, GREY, PALE, axes, legend_of, set_integer_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ..evidence.target import Evidence
 
 _MARKERS = "osD^vP*X"
 
@@ -32,8 +31,10 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
     ax : Axes, optional
         Where to draw.
     """
-    models = list(dict.fromkeys(m for found in evidences.values() for m in found))
-    if not models:
+    tables = list(evidences.values()) if isinstance(evidences, Mapping) else []
+    are_tables = all(isinstance(found, Mapping) for found in tables)
+    models = list(dict.fromkeys(m for found in tables for m in found)) if are_tables else []
+    if not models or not all(isinstance(e, Evidence) for found in tables for e in found.values()):
         raise OptionError(
             option="evidences", got=evidences, expected="a dict with the Evidence of each model by each method"
         )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ..errors import OptionError
 from ..results import check_posterior
 from .base import INTERVAL, Summary, count, rows
 from .differences import DifferenceSummary
@@ -42,11 +45,16 @@ def summarise(tree: Any) -> AnySummary:
     Raises
     ------
     OptionError
-        If it is neither, such as an estimator.
+        If it is neither, such as an estimator, or draws are not finite.
     """
     if isinstance(tree, AnySummary):
         return tree
     check_posterior(tree)
+    for name, draws in tree["posterior"].data_vars.items():
+        if draws.dtype.kind == "f" and (n := int((~np.isfinite(draws.values)).sum())):
+            raise OptionError(
+                f"tree must have finite draws, but {n:,} values of {name!r} are infinite or NaN; leave out these draws."
+            )
     if "groups" in tree["posterior"].coords:
         return GroupedSummary(tree)
     if "group" in tree["posterior"].dims:

@@ -103,7 +103,7 @@ class ParameterSummary(Summary):
 
         if not self._has_weights:
             got, expected = self.attrs.get("model", "unknown"), "one with a parameter for each edge"
-            raise OptionError(option="model", got=got, expected=expected, remedy="take `statistic` of the estimator")
+            raise OptionError(option="model", got=got, expected=expected, remedy="take `table` or plot_parameters")
         theta = self.stacked("theta")
         draws = np.zeros((len(theta), len(self.names)))
         for c, ends in enumerate(self.ends):

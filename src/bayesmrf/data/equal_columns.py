@@ -1,0 +1,55 @@
+"""Columns that determine each other in every row, such as copies, and items that are coded in both directions."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+
+from ..errors import EqualColumnsWarning, argument
+from ..names import quoted
+from .states import States
+
+_CHANCE = 1e-3  # probability that columns of a table are equal by chance
+_FIRST = 1000  # rows that are compared before all are
+
+
+def warn_of_equal(states: States) -> None:
+    """Warn of columns that are equal in every row, up to the names of their states."""
+    rows = states.values if states.weights is None else states.values[states.weights > 0]
+    same = [list(range(rows.shape[1]))]
+    for n in (_FIRST, len(rows)):
+        same = [alike for columns in same for alike in _equal(rows[:n], columns)]
+    sure = math.log(rows.shape[1] ** 2 / 2 / _CHANCE)
+    pairs = [(i, j) for i, *others in same for j in others if _log_ways(rows[:, i]) > sure]
+    if pairs:
+        first, second = (quoted(states.names[i]) for i in pairs[0])
+        more = f", and {len(pairs) - 1} other pair(s)," if len(pairs) > 1 else ""
+        warnings.warn(
+            f"columns {first} and {second} of {argument('X')}{more} determine each other in every row, so that the "
+            "data do not determine the edge between them, nor how they share edges to others; drop one of them if it "
+            "is a copy",
+            EqualColumnsWarning,
+            stacklevel=4,
+        )
+
+
+def _equal(rows: np.ndarray, columns: list[int]) -> list[list[int]]:
+    """Divide columns into those that are equal, of which there are two or more."""
+    found: dict[bytes, list[int]] = {}
+    for i in columns:
+        found.setdefault(_in_order_of_appearance(rows[:, i]).tobytes(), []).append(i)
+    return [alike for alike in found.values() if len(alike) > 1]
+
+
+def _in_order_of_appearance(column: np.ndarray) -> np.ndarray:
+    """Number the states of a column as they first appear; a missing value is one of them."""
+    _, first, place = np.unique(column, return_index=True, return_inverse=True)
+    return first.argsort().argsort().astype(np.int8)[place]
+
+
+def _log_ways(column: np.ndarray) -> float:
+    """Return the log of the number of columns with these states in another order, up to the names of the states."""
+    counts = np.unique(column, return_counts=True)[1].tolist()
+    return math.lgamma(len(column) + 1) - sum(math.lgamma(c + 1) for c in counts) - math.lgamma(len(counts) + 1)
