@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesmrf import BayesianMRF, graphs
+from bayesmrf import (
+    BayesianMRF,
+    CompareMRF,
+    GroupedMRF,
+    LabelFieldMRF,
+    MaximumLikelihoodMRF,
+    SpikeSlabMRF,
+    families,
+    graphs,
+    kernels,
+    methods,
+)
 from bayesmrf.base import BINARY, EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, DataEngine, Engine, Inference, Kind
 from bayesmrf.errors import OptionError
 from bayesmrf.inference.bethe.two_states import Bethe
@@ -129,6 +140,41 @@ def test_an_engine_of_your_own_for_missing_values(X):
 
 def test_engines_that_look_at_the_data(X):
     assert {row.name for row in ROWS if isinstance(engine_of(row.name), DataEngine)} == {"brief", "pseudo-likelihood"}
+
+
+@pytest.mark.parametrize(
+    ("estimator", "option", "other"),
+    [
+        (SpikeSlabMRF, "model", families.Symmetric()),
+        (SpikeSlabMRF, "method", methods.Tree()),
+        (GroupedMRF, "model", families.Boltzmann()),
+        (GroupedMRF, "method", methods.OneEdge()),
+        (CompareMRF, "model", families.Potts()),
+        (CompareMRF, "method", methods.Langevin()),
+        (BayesianMRF, "model", families.Symmetric()),
+        (BayesianMRF, "kernel", kernels.Phases()),
+        (LabelFieldMRF, "kernel", kernels.Gibbs()),
+    ],
+    ids=lambda v: getattr(v, "__name__", str(v)),
+)
+def test_refusals_name_what_is_taken(estimator, option, other, X):
+    """Not every object of a module is taken, only those of the names before."""
+    with pytest.raises(OptionError) as caught:
+        estimator(**{option: other}).fit(X, X[:, 0])
+    module = type(other).__module__
+    assert str(caught.value).startswith(f"{option} must be one of '")
+    assert f", or an object of one of these in {module}" in str(caught.value)
+    assert f", got {type(other).__name__}" in str(caught.value)
+
+
+def test_maximum_likelihood_of_your_own_model(X):
+    """The custom model is as the callable, and as the model that it equals."""
+    named, called, custom = (
+        MaximumLikelihoodMRF(CHAIN, model=m).fit(X) for m in ("ising", Ising, families.Custom(Ising))
+    )
+    np.testing.assert_array_equal(named.theta_, custom.theta_)
+    np.testing.assert_array_equal(called.theta_, custom.theta_)
+    assert custom.model_ == "ising"
 
 
 def test_a_model_of_your_own(rng):

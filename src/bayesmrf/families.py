@@ -254,9 +254,7 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
 OPTIONS["CompareMRF.model"] = families_of("CompareMRF").rule(AUTO)
 OPTIONS["SpikeSlabMRF.model"] = families_of("SpikeSlabMRF").rule(AUTO)
 OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule(AUTO)
-for _estimator, _own in (
-    ("MaximumLikelihoodMRF", FACTORY),
-    ("BayesianMRF", either(FACTORY, instance("families", "Custom"))),
-):
+_OWN = either(FACTORY, instance("families", "Custom"))
+for _estimator in ("MaximumLikelihoodMRF", "BayesianMRF"):
     _named = families_of(_estimator).rule(AUTO)
-    OPTIONS[f"{_estimator}.model"] = either(_named, _own, expected=_named.expected + in_python(f" or {_own.expected}"))
+    OPTIONS[f"{_estimator}.model"] = either(_named, _OWN, expected=_named.expected + in_python(f", or {_OWN.expected}"))
