@@ -26,6 +26,7 @@ from bayesmrf.inference.registry import NAMES, ROWS, SYNONYMS, engine_of, engine
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.pairwise import FeatureForm, PairwiseModel
 from bayesmrf.models.potts import Potts
+from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.samplers.gibbs import Gibbs
 from tests.flat import bayesian
 
@@ -175,6 +176,70 @@ def test_maximum_likelihood_of_your_own_model(X):
     np.testing.assert_array_equal(named.theta_, custom.theta_)
     np.testing.assert_array_equal(called.theta_, custom.theta_)
     assert custom.model_ == "ising"
+
+
+class Product(PairwiseModel):
+    """A model from outside with the statistics of "boltzmann"."""
+
+    name = "product"
+    form = FeatureForm(a=0.25, b=0.25, c=0.25, p=0.5, q=0.5)
+
+
+class Alike(Potts):
+    """A model from outside with the statistics of "potts"."""
+
+    name = "alike"
+
+
+@pytest.mark.parametrize(
+    ("own", "same", "method"),
+    [
+        *((Product, "boltzmann", method) for method in ("auto", "exact", "one-edge", "langevin")),
+        (families.Custom(Product), "boltzmann", "exact"),
+        *(
+            (families.Custom(lambda graph: Alike(graph, 3), n_states=3), "potts", method)
+            for method in ("auto", "exact", "particle", "langevin")
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_edges_of_your_own_model(own, same, method, rng):
+    """They are those of the model that it equals, draw by draw."""
+    X = rng.integers(0, 2 if same == "boltzmann" else 3, size=(60, 4))
+    X[:30, 1] = X[:30, 0]
+    options = QUICK | {"method": methods.Langevin(n_iterations=20) if method == "langevin" else method}
+    found, expected = (SpikeSlabMRF(model=m, **options).fit(X) for m in (own, same))
+    assert (found.model_, found.method_) == ("product" if same == "boltzmann" else "alike", expected.method_)
+    np.testing.assert_array_equal(found.inclusion_, expected.inclusion_)
+    np.testing.assert_array_equal(found.theta_, expected.theta_)
+    np.testing.assert_array_equal(found.score_samples(X), expected.score_samples(X))
+
+
+@pytest.mark.parametrize(
+    ("own", "method", "message"),
+    [
+        (
+            Product,
+            "particle",
+            "method must be 'one-edge', 'exact' or 'langevin' for absent edges with model='product', got 'particle'",
+        ),
+        (
+            families.Custom(lambda graph: Alike(graph, 2), n_states=2),
+            "one-edge",
+            "method must be 'exact', 'particle' or 'langevin' for absent edges with model='alike', got 'one-edge'",
+        ),
+        (
+            lambda graph: Product(graph, fields=False),
+            "exact",
+            "model must be one with fields .*CentredModel.*'product'",
+        ),
+        (lambda graph: Symmetric(graph, 2), "exact", "model must be one with fields .*, got 'symmetric'"),
+        (lambda graph: graph, "exact", "model must be a callable that returns a model"),
+    ],
+)
+def test_models_that_a_method_of_edges_lacks(own, method, message, X):
+    with pytest.raises(OptionError, match=message):
+        SpikeSlabMRF(model=own, method=method, **QUICK).fit(X)
 
 
 def test_a_model_of_your_own(rng):

@@ -144,7 +144,8 @@ class Custom:
     Parameters
     ----------
     make : callable
-        Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`.
+        Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`. `SpikeSlabMRF`
+        also makes the model of a single edge, for its default prior.
     n_states : int, "auto" or None
         Number of states of a node; None for two, in the coding of the data.
     """
@@ -252,9 +253,8 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
 
 
 OPTIONS["CompareMRF.model"] = families_of("CompareMRF").rule(AUTO)
-OPTIONS["SpikeSlabMRF.model"] = families_of("SpikeSlabMRF").rule(AUTO)
 OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule(AUTO)
 _OWN = either(FACTORY, instance("families", "Custom"))
-for _estimator in ("MaximumLikelihoodMRF", "BayesianMRF"):
+for _estimator in ("MaximumLikelihoodMRF", "BayesianMRF", "SpikeSlabMRF"):
     _named = families_of(_estimator).rule(AUTO)
     OPTIONS[f"{_estimator}.model"] = either(_named, _OWN, expected=_named.expected + in_python(f", or {_OWN.expected}"))

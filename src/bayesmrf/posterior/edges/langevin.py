@@ -183,7 +183,11 @@ class SpikeSlabLangevin(EdgeKernel):
     @property
     def _alone(self) -> bool:
         """Whether weights move alone, and chains are bits."""
-        return isinstance(self.model, Boltzmann)
+        coding = Boltzmann(self.model.graph)
+        same = (
+            np.array_equal(self.model.edge_values, coding.edge_values) and self.model.node_values == coding.node_values
+        )
+        return bool(same and self.model.family == coding.family)
 
     @cached_property
     def _lines(self) -> CentredLines:
