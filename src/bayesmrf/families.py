@@ -138,7 +138,7 @@ class Ordinal(_Family):
 
 
 @dataclass(frozen=True)
-class Custom:
+class Custom(Checked):
     """A user-defined model.
 
     Parameters
