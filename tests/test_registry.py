@@ -27,6 +27,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.registry import NAMES, ROWS, SYNONYMS, engine_of, engines_that_answer, row_of
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.ising import Ising
+from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.pairwise import FeatureForm, PairwiseModel
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
@@ -324,6 +325,35 @@ def test_edges_of_your_own_model(own, same, method, rng):
     np.testing.assert_array_equal(found.inclusion_, expected.inclusion_)
     np.testing.assert_array_equal(found.theta_, expected.theta_)
     np.testing.assert_array_equal(found.score_samples(X), expected.score_samples(X))
+
+
+class Scores(Ordinal):
+    """A model from outside with the statistics of "ordinal"."""
+
+    name = "scores"
+
+
+@pytest.mark.parametrize("method", ["exact", "particle"])
+@pytest.mark.parametrize(
+    ("own", "same"), [(Product, "boltzmann"), (families.Custom(lambda graph: Scores(graph, 3), n_states=3), "ordinal")]
+)
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_differences_of_your_own_model(own, same, method, rng):
+    """They are those of the model that it equals, draw by draw."""
+    X, groups = rng.integers(0, 2 if same == "boltzmann" else 3, size=(80, 3)), np.arange(80) % 2
+    found, expected = (CompareMRF(model=m, method=method, **QUICK).fit(X, groups) for m in (own, same))
+    assert found.model_ == ("product" if same == "boltzmann" else "scores")
+    np.testing.assert_array_equal(found.theta_, expected.theta_)
+    np.testing.assert_array_equal(found.difference_inclusion_, expected.difference_inclusion_)
+
+
+def test_models_that_a_method_of_differences_lacks(X):
+    for own, method, message in (
+        (Distance, "particle", "model must be a TableModel, or one with the features of boltzmann, .* got 'distance'"),
+        (lambda graph: Symmetric(graph, 2), "exact", "model must be one with fields .*, got 'symmetric'"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            CompareMRF(model=own, method=method, **QUICK).fit(X, np.arange(len(X)) % 2)
 
 
 @pytest.mark.parametrize(

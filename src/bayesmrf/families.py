@@ -145,7 +145,7 @@ class Custom(Checked):
     ----------
     make : callable
         Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`. `SpikeSlabMRF`
-        also makes the model of a single edge, for its default prior.
+        and `CompareMRF` also make the model of a single edge, for their default prior.
     n_states : int, "auto" or None
         Number of states of a node; None for two, in the coding of the data.
     """
@@ -252,9 +252,8 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
     return Registry("model", "families", [row for row in FAMILIES if estimator in row.estimators])
 
 
-OPTIONS["CompareMRF.model"] = families_of("CompareMRF").rule(AUTO)
 OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule(AUTO)
 _OWN = either(FACTORY, instance("families", "Custom"))
-for _estimator in ("MaximumLikelihoodMRF", "BayesianMRF", "SpikeSlabMRF"):
+for _estimator in ("MaximumLikelihoodMRF", "BayesianMRF", "SpikeSlabMRF", "CompareMRF"):
     _named = families_of(_estimator).rule(AUTO)
     OPTIONS[f"{_estimator}.model"] = either(_named, _OWN, expected=_named.expected + in_python(f", or {_OWN.expected}"))

@@ -25,7 +25,6 @@ from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import shown
 from ..options import check, check_params
-from ..posterior.conditionals.centred import CentredModel
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.one_edge import SpikeSlabOneEdge
@@ -37,7 +36,7 @@ from ..priors import Normal, SpikeSlab
 from ..rules import is_integer
 from ..runs import run
 from .base import central, data_hash, missing_table, require_edges, run_seed, sample_posterior
-from .edge_prior import default_prior, warn_of_prior, warn_of_taper, warn_of_wide_slab
+from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
 from .engines import read_sample
 from .mode_check import check_modes
@@ -189,7 +188,7 @@ class SpikeSlabMRF(ParameterPosterior):
         states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
         require_edges(self._graph, "candidates")
         model = self._model()
-        family = FAMILIES.find(self._family) or _like(model)
+        family = FAMILIES.find(self._family) or like(model)
         row = EDGES.row(_automatic(family, states) if self.method == AUTO else self.method)
         self.method_, self.model_ = row.name, model.name
         features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
@@ -297,19 +296,6 @@ class SpikeSlabMRF(ParameterPosterior):
         if not 1 <= len(set(nodes)) == len(nodes) <= most:
             raise OptionError(option="group", got=group, expected=f"1 to {most} different nodes")
         return model, [int(i) for i in nodes]
-
-
-def _like(model: Any) -> FamilyRow:
-    """Return the row of the model that a user's own one is like, for methods.
-
-    Raises
-    ------
-    OptionError
-    """
-    if not (model.fields and isinstance(model, CentredModel)):
-        expected = "one with fields and the attributes of CentredModel (bayesmrf.posterior.conditionals.centred)"
-        raise OptionError(option="model", got=model.name, expected=expected)
-    return FAMILIES.row("potts" if is_categorical(model) else "boltzmann")
 
 
 def _automatic(family: FamilyRow, states: States) -> str:

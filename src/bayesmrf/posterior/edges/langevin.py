@@ -17,7 +17,7 @@ import numpy as np
 
 from ...compiled import copy_to, leaf
 from ...errors import ApproximatePosteriorWarning, OptionError, argument
-from ...models.boltzmann import Boltzmann
+from ...models.boltzmann import has_these_features
 from ...particles.persistent_chains import (
     EdgeBlocks,
     EdgeChains,
@@ -183,11 +183,7 @@ class SpikeSlabLangevin(EdgeKernel):
     @property
     def _alone(self) -> bool:
         """Whether weights move alone, and chains are bits."""
-        coding = Boltzmann(self.model.graph)
-        same = (
-            np.array_equal(self.model.edge_values, coding.edge_values) and self.model.node_values == coding.node_values
-        )
-        return bool(same and self.model.family == coding.family)
+        return has_these_features(self.model)
 
     @cached_property
     def _lines(self) -> CentredLines:
