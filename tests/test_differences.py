@@ -16,6 +16,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Hidden, Sample
 from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.categorical import is_categorical
 from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
@@ -25,6 +26,7 @@ from bayesmrf.priors import Beta, Cauchy, LogisticBeta, Normal, SpikeSlab
 from bayesmrf.runs import run
 from tests import groups_oracle as oracle
 from tests.bounds import Comparison
+from tests.test_registry import Distance
 
 PRIOR = SpikeSlab(0.4, Cauchy(1.0), 1.5)
 PATH = graphs.path(3)
@@ -164,6 +166,9 @@ FORGOTTEN = FREE[0], FREE[1] * [1, 1, 0, 1]  # a threshold
 AROUND_1 = pair_of(4, (1, None), lambda x: [x, (x - 1) ** 2 - 1])
 AROUND_2 = pair_of(4, (2, None), lambda x: [x, (x - 2) ** 2 - 4])
 
+OWN = Distance(graphs.path(2)), np.array([[1, -1, -1], [-0.5, -1, 1], [-0.5, 1, -1], [1, 1, 1]])
+FLATTER = OWN[0], OWN[1] * [1, 0.5, 1]
+
 
 @pytest.mark.parametrize(
     ("right", "wrong", "biases", "prior"),
@@ -172,15 +177,17 @@ AROUND_2 = pair_of(4, (2, None), lambda x: [x, (x - 2) ** 2 - 4])
         (FREE, FORGOTTEN, "slab", replace(PRIOR, biases=LogisticBeta(0.5, 0.5))),  # as in bgmCompare
         (AROUND_1, AROUND_2, "free", PRIOR),
         (AROUND_1, AROUND_2, "spike-slab", PRIOR),
+        (OWN, FLATTER, "free", PRIOR),
+        (OWN, FLATTER, "spike-slab", PRIOR),
     ],
-    ids=["free", "slab", "neutral", "neutral-spiked"],
+    ids=["free", "slab", "neutral", "neutral-spiked", "own", "own-spiked"],
 )
-def test_ordered_answers(right, wrong, biases, prior, rng):
-    """By the exact sampler and by particles."""
+def test_other_features(right, wrong, biases, prior, rng):
+    """Ordered answers by the exact sampler and by particles, and a user's own model by the exact one."""
     model, features = right
     samples, groups, others = [], [], []
     for n in (25, 60):
-        p = np.exp(0.5 * features @ rng.standard_normal(4))
+        p = np.exp(0.5 * features @ rng.standard_normal(features.shape[1]))
         counts = rng.multinomial(n, p / p.sum())
         samples.append(Sample(counts @ features / n, n))
         groups.append((n, samples[-1].s_bar, None))
@@ -188,7 +195,8 @@ def test_ordered_answers(right, wrong, biases, prior, rng):
     contrast, options = contrasts([25, 60]), {"biases": biases, "n_samples": 4000}
     truth = oracle.posterior(model.graph.edges, 2, groups, prior, rng, features=features, **options)
     given = group_likelihood(model, samples, contrast, Persistent(), biases), contrast, prior, prior.slab, biases
-    for of in (Differences(*given, 10), GroupParticles(*given, 5, 512)):
+    by_particles = [GroupParticles(*given, 5, 512)] if is_categorical(model) else []
+    for of in (Differences(*given, 10), *by_particles):
         draws = draws_of(of, rng)
         found = compared(draws, truth)
         assert found.holds, found

@@ -23,6 +23,7 @@ from bayesmrf.posterior.edges.particle import SpikeSlabParticle
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from bayesmrf.runs import run
 from tests import spike_slab_oracle as oracle
+from tests.test_registry import Distance
 
 LIMIT, N = 9.0, 40
 PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
@@ -42,6 +43,8 @@ CELLS = [
     # Missing values are drawn outside of the kernel: for "langevin", one model shows it.
     and not (method == "langevin" and prior.endswith("missing values") and model != "ordinal")
 ]
+# A user's own model whose features have neither the values of "boltzmann" nor those of "agreement"
+CELLS += [("distance", method, missing) for method, missing in (("exact", False), ("exact", True), ("one-edge", False))]
 
 
 def neutral_features(states, r):
@@ -51,7 +54,8 @@ def neutral_features(states, r):
 
 
 def family_of(name):
-    return families.Ordinal(neutral={"0": 1}) if name == "neutral" else families.FAMILIES.row(name).options()
+    given = {"neutral": families.Ordinal(neutral={"0": 1}), "distance": families.Custom(Distance)}
+    return given[name] if name in given else families.FAMILIES.row(name).options()
 
 
 def problem_of(name, missing, rng):
@@ -180,7 +184,7 @@ def test_models_of_other_kinds_are_refused():
         with pytest.raises(OptionError, match="model must be binary and with node parameters"):
             SpikeSlabOneEdge(model, np.zeros(model.n_features), 10.0)
     for model in (Potts(graphs.complete(3), 3, False), Agreement(graphs.complete(3), True)):
-        with pytest.raises(OptionError, match="model must be potts or ordinal with fields"):
+        with pytest.raises(OptionError, match="model must be potts, ordinal or another CentredModel"):
             SpikeSlabParticle(model, np.zeros(model.n_features), 10.0)
     for model in (Potts(graphs.complete(3), 3, False), Agreement(graphs.complete(3), False)):
         with pytest.raises(OptionError, match="model must be with one parameter for each edge, and with fields, for"):

@@ -19,7 +19,7 @@ import pytest
 import typer
 
 import bayesmrf
-from bayesmrf import cli, graphs, priors
+from bayesmrf import cli, families, graphs, priors
 from bayesmrf.cli.app import app
 from bayesmrf.errors import BayesMRFError, BayesMRFWarning
 from bayesmrf.evidence import methods
@@ -34,7 +34,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.tree import Tree
-from bayesmrf.kernels import KERNELS, Phases
+from bayesmrf.kernels import KERNELS, Custom, Phases
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.learning.rbm_persistent import PersistentRBM
@@ -271,7 +271,7 @@ RECORDS = {
         *(priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), FREE),
         *(priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), Checkpoint("run.zarr")),
         *(ModeSearch(), PosteriorSampler(), *(row.method for row in METHODS.values())),
-        *(Phases(), priors.WeightsAndBiases()),
+        *(Phases(), Custom(print), families.Custom(Boltzmann), priors.WeightsAndBiases()),
     ]
 }
 

@@ -1,20 +1,36 @@
 """The registry of engines; engines and models from outside the package in the estimators."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from bayesmrf import BayesianMRF, graphs
+from bayesmrf import (
+    BayesianMRF,
+    CompareMRF,
+    GroupedMRF,
+    LabelFieldMRF,
+    MaximumLikelihoodMRF,
+    SpikeSlabMRF,
+    families,
+    graphs,
+    kernels,
+    methods,
+    summary,
+)
 from bayesmrf.base import BINARY, EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, DataEngine, Engine, Inference, Kind
-from bayesmrf.errors import OptionError
+from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.registry import NAMES, ROWS, SYNONYMS, engine_of, engines_that_answer, row_of
+from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.ising import Ising
+from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.pairwise import FeatureForm, PairwiseModel
 from bayesmrf.models.potts import Potts
+from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.samplers.gibbs import Gibbs
 from tests.flat import bayesian
 
@@ -106,6 +122,114 @@ def test_an_engine_of_your_own(X):
         BayesianMRF(CHAIN, model="potts", engine=IndependentNodes(), **QUICK).fit(X)
 
 
+class WalkState(NamedTuple):
+    theta: np.ndarray
+    log_p: float
+
+
+class WalkInfo(NamedTuple):
+    theta: np.ndarray
+    accepted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A kernel from outside: a random walk of all parameters at once."""
+
+    likelihood: Any
+    prior: Any
+    scale: Any = 0.5
+
+    name = "walk"
+    dims = {"theta": ("feature",), "accepted": ()}  # noqa: RUF012
+
+    def __post_init__(self):
+        self.likelihood.require(self.name, {LOG_Z})
+
+    def init(self, rng):
+        theta = np.zeros(self.likelihood.n_parameters)
+        return WalkState(theta, self.log_p(theta))
+
+    def step(self, rng, state):
+        theta = state.theta + self.scale * rng.standard_normal(len(state.theta))
+        new = WalkState(theta, self.log_p(theta))
+        accepted = bool(np.log(1 - rng.random()) < new.log_p - state.log_p)
+        new = new if accepted else state
+        return new, WalkInfo(new.theta, accepted)
+
+    def log_p(self, theta):
+        log_likelihood = self.likelihood.evaluate(theta, LOG_Z).log_likelihood
+        return log_likelihood + float(np.sum(self.prior.log_density(theta)))
+
+
+def wide(likelihood, prior):
+    return Walk(likelihood, prior, 1.0)
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A prior from outside."""
+
+    def log_density(self, theta):
+        return 0 * theta
+
+    def gradient(self, theta):
+        return 0 * theta
+
+
+def test_a_kernel_of_your_own(rng):
+    """The posterior of one agreement is known: the control forgets the prior."""
+    X = np.repeat([[0, 0], [1, 1], [1, 0], [0, 1]], [4, 3, 2, 1], axis=0)
+    theta = np.linspace(-6, 8, 4001)
+    p = np.exp(7 * theta - 10 * np.logaddexp(0, theta) - theta**2 / 2)
+    exact, limit = theta @ p / p.sum(), stats.t.isf(1e-7, 39)
+    options = {"n_draws": 300, "n_warmup": 100, "n_chains": 40, "random_state": rng, "progress": False}
+    for kernel, is_right in ((Walk, True), (lambda likelihood, _: Walk(likelihood, Flat()), False)):
+        given = kernels.Custom(kernel, kind="exact")
+        fitted = BayesianMRF([(0, 1)], model=lambda graph: Agreement(graph), kernel=given, **options).fit(X)
+        means = fitted.posterior_["posterior"]["theta"].values[:, :, 0].mean(axis=1)
+        assert (abs(means.mean() - exact) < limit * means.std(ddof=1) / np.sqrt(40)) == is_right
+    assert fitted.kernel_ == fitted.posterior_.attrs["method"] == "walk"
+    assert fitted.posterior_.attrs["kind"] == "exact"
+    assert "accepted" in fitted.posterior_["sample_stats"]
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_what_a_kernel_of_your_own_works_with(X):
+    """Ties, missing values, your own engine, and the check of draws that do not claim to be exact."""
+    table = X.astype(float)
+    table[::7, 1] = np.nan
+    own = kernels.Custom(Walk)
+    tied = BayesianMRF(CHAIN, ties="all", kernel=own, **QUICK).fit(table)
+    assert (tied.phi_.shape, tied.theta_.shape) == ((2,), (7,))
+    assert tied.posterior_.attrs["kind"] == "approximate (user-defined kernel)"
+    assert summary.ParameterSummary(tied.posterior_).options["prior"].startswith("normal")
+    engine = BayesianMRF(CHAIN, kernel=kernels.Custom(Walk, "exact"), engine=IndependentNodes(), **QUICK).fit(X)
+    assert engine.posterior_.attrs["kind"] == "approximate (independent-nodes: approximate)"
+    with pytest.raises(OptionError, match="engine must be one that computes log_z, got 'gibbs'; 'walk' needs log_z"):
+        BayesianMRF(CHAIN, kernel=own, engine="gibbs", **QUICK).fit(X)
+    for wrong in (lambda *_: None, lambda *_: Ising(graphs.path(2))):
+        with pytest.raises(OptionError, match=r"kernel.make must be a callable that returns a kernel .*base\.Kernel"):
+            BayesianMRF(CHAIN, kernel=kernels.Custom(wrong), **QUICK).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_checkpoints_of_a_kernel_of_your_own(X, tmp_path):
+    """A run continues with the same kernel only; one whose fields cannot be compared has no checkpoint."""
+
+    def fit(make, n_draws=20, checkpoint=tmp_path / "run.zarr"):
+        options = QUICK | {"n_draws": n_draws, "checkpoint": checkpoint}
+        return BayesianMRF(CHAIN, kernel=kernels.Custom(make), **options).fit(X)
+
+    whole = fit(Walk, checkpoint=None)
+    fit(Walk, n_draws=10)
+    np.testing.assert_array_equal(fit(Walk).theta_, whole.theta_)
+    with pytest.raises(StoreError, match=r"scale is 1\.0, was 0\.5"):
+        fit(wide)
+    with pytest.raises(OptionError, match=r"checkpoint must be None for this run.*scale is the function"):
+        fit(lambda *given: Walk(*given, scale=lambda: 1), checkpoint=tmp_path / "other.zarr")
+
+
 def test_an_engine_with_options(X):
     by_name, same, other = (
         bayesian("complete", kernel="langevin", engine=e, **QUICK).fit(X).posterior_
@@ -129,6 +253,134 @@ def test_an_engine_of_your_own_for_missing_values(X):
 
 def test_engines_that_look_at_the_data(X):
     assert {row.name for row in ROWS if isinstance(engine_of(row.name), DataEngine)} == {"brief", "pseudo-likelihood"}
+
+
+@pytest.mark.parametrize(
+    ("estimator", "option", "other"),
+    [
+        (SpikeSlabMRF, "model", families.Symmetric()),
+        (SpikeSlabMRF, "method", methods.Tree()),
+        (GroupedMRF, "model", families.Boltzmann()),
+        (GroupedMRF, "method", methods.OneEdge()),
+        (CompareMRF, "model", families.Potts()),
+        (CompareMRF, "method", methods.Langevin()),
+        (BayesianMRF, "model", families.Symmetric()),
+        (BayesianMRF, "kernel", kernels.Phases()),
+        (LabelFieldMRF, "kernel", kernels.Gibbs()),
+    ],
+    ids=lambda v: getattr(v, "__name__", str(v)),
+)
+def test_refusals_name_what_is_taken(estimator, option, other, X):
+    """Not every object of a module is taken, only those of the names before."""
+    with pytest.raises(OptionError) as caught:
+        estimator(**{option: other}).fit(X, X[:, 0])
+    module = type(other).__module__
+    assert str(caught.value).startswith(f"{option} must be one of '")
+    assert f", or an object of one of these in {module}" in str(caught.value)
+    assert f", got {type(other).__name__}" in str(caught.value)
+
+
+def test_maximum_likelihood_of_your_own_model(X):
+    """The custom model is as the callable, and as the model that it equals."""
+    named, called, custom = (
+        MaximumLikelihoodMRF(CHAIN, model=m).fit(X) for m in ("ising", Ising, families.Custom(Ising))
+    )
+    np.testing.assert_array_equal(named.theta_, custom.theta_)
+    np.testing.assert_array_equal(called.theta_, custom.theta_)
+    assert custom.model_ == "ising"
+
+
+class Product(PairwiseModel):
+    """A model from outside with the statistics of "boltzmann"."""
+
+    name = "product"
+    form = FeatureForm(a=0.25, b=0.25, c=0.25, p=0.5, q=0.5)
+
+
+class Alike(Potts):
+    """A model from outside with the statistics of "potts"."""
+
+    name = "alike"
+
+
+@pytest.mark.parametrize(
+    ("own", "same", "method"),
+    [
+        *((Product, "boltzmann", method) for method in ("auto", "exact", "one-edge", "langevin")),
+        (families.Custom(Product), "boltzmann", "exact"),
+        *(
+            (families.Custom(lambda graph: Alike(graph, 3), n_states=3), "potts", method)
+            for method in ("auto", "exact", "particle", "langevin")
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_edges_of_your_own_model(own, same, method, rng):
+    """They are those of the model that it equals, draw by draw."""
+    X = rng.integers(0, 2 if same == "boltzmann" else 3, size=(60, 4))
+    X[:30, 1] = X[:30, 0]
+    options = QUICK | {"method": methods.Langevin(n_iterations=20) if method == "langevin" else method}
+    found, expected = (SpikeSlabMRF(model=m, **options).fit(X) for m in (own, same))
+    assert (found.model_, found.method_) == ("product" if same == "boltzmann" else "alike", expected.method_)
+    np.testing.assert_array_equal(found.inclusion_, expected.inclusion_)
+    np.testing.assert_array_equal(found.theta_, expected.theta_)
+    np.testing.assert_array_equal(found.score_samples(X), expected.score_samples(X))
+
+
+class Scores(Ordinal):
+    """A model from outside with the statistics of "ordinal"."""
+
+    name = "scores"
+
+
+@pytest.mark.parametrize("method", ["exact", "particle"])
+@pytest.mark.parametrize(
+    ("own", "same"), [(Product, "boltzmann"), (families.Custom(lambda graph: Scores(graph, 3), n_states=3), "ordinal")]
+)
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_differences_of_your_own_model(own, same, method, rng):
+    """They are those of the model that it equals, draw by draw."""
+    X, groups = rng.integers(0, 2 if same == "boltzmann" else 3, size=(80, 3)), np.arange(80) % 2
+    found, expected = (CompareMRF(model=m, method=method, **QUICK).fit(X, groups) for m in (own, same))
+    assert found.model_ == ("product" if same == "boltzmann" else "scores")
+    np.testing.assert_array_equal(found.theta_, expected.theta_)
+    np.testing.assert_array_equal(found.difference_inclusion_, expected.difference_inclusion_)
+
+
+def test_models_that_a_method_of_differences_lacks(X):
+    for own, method, message in (
+        (Distance, "particle", "model must be a TableModel, or one with the features of boltzmann, .* got 'distance'"),
+        (lambda graph: Symmetric(graph, 2), "exact", "model must be one with fields .*, got 'symmetric'"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            CompareMRF(model=own, method=method, **QUICK).fit(X, np.arange(len(X)) % 2)
+
+
+@pytest.mark.parametrize(
+    ("own", "method", "message"),
+    [
+        (
+            Product,
+            "particle",
+            "method must be 'one-edge', 'exact' or 'langevin' for absent edges with model='product', got 'particle'",
+        ),
+        (
+            families.Custom(lambda graph: Alike(graph, 2), n_states=2),
+            "one-edge",
+            "method must be 'exact', 'particle' or 'langevin' for absent edges with model='alike', got 'one-edge'",
+        ),
+        (
+            lambda graph: Product(graph, fields=False),
+            "exact",
+            "model must be one with fields .*CentredModel.*'product'",
+        ),
+        (lambda graph: Symmetric(graph, 2), "exact", "model must be one with fields .*, got 'symmetric'"),
+        (lambda graph: graph, "exact", "model must be a callable that returns a model"),
+    ],
+)
+def test_models_that_a_method_of_edges_lacks(own, method, message, X):
+    with pytest.raises(OptionError, match=message):
+        SpikeSlabMRF(model=own, method=method, **QUICK).fit(X)
 
 
 def test_a_model_of_your_own(rng):

@@ -30,7 +30,7 @@ def test_every_row_has_a_builder():
     assert set(grouped_methods.KERNELS) == set(GROUPS.names)
     assert set(spike_slab._KERNELS) == set(EDGES.names)
     assert COMPARISONS.names == ("exact", "particle")
-    assert set(parameter_kernels._BUILD) == set(KERNELS.names)
+    assert set(parameter_kernels._BUILD) == {*KERNELS.names, "custom"}
 
 
 def test_cells_are_exact_approximate_or_a_sentence():

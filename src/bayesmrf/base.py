@@ -196,6 +196,7 @@ class DataEngine(Protocol):
         ...
 
 
+@runtime_checkable
 class Kernel(Protocol):
     """One Markov chain on the posterior, as two functions over NamedTuples of arrays.
 

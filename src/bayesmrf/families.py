@@ -138,13 +138,14 @@ class Ordinal(_Family):
 
 
 @dataclass(frozen=True)
-class Custom:
+class Custom(Checked):
     """A user-defined model.
 
     Parameters
     ----------
     make : callable
-        Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`.
+        Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`. `SpikeSlabMRF`
+        and `CompareMRF` also make the model of a single edge, for their default prior.
     n_states : int, "auto" or None
         Number of states of a node; None for two, in the coding of the data.
     """
@@ -251,12 +252,8 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
     return Registry("model", "families", [row for row in FAMILIES if estimator in row.estimators])
 
 
-OPTIONS["CompareMRF.model"] = families_of("CompareMRF").rule(AUTO)
-OPTIONS["SpikeSlabMRF.model"] = families_of("SpikeSlabMRF").rule(AUTO)
 OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule(AUTO)
-for _estimator, _own in (
-    ("MaximumLikelihoodMRF", FACTORY),
-    ("BayesianMRF", either(FACTORY, instance("families", "Custom"))),
-):
+_OWN = either(FACTORY, instance("families", "Custom"))
+for _estimator in ("MaximumLikelihoodMRF", "BayesianMRF", "SpikeSlabMRF", "CompareMRF"):
     _named = families_of(_estimator).rule(AUTO)
-    OPTIONS[f"{_estimator}.model"] = either(_named, _own, expected=_named.expected + in_python(f" or {_own.expected}"))
+    OPTIONS[f"{_estimator}.model"] = either(_named, _OWN, expected=_named.expected + in_python(f", or {_OWN.expected}"))

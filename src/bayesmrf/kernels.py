@@ -5,14 +5,20 @@ BayesianMRF(kernel=kernels.Langevin(adjusted=True))
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .base import LOG_Z, MOMENTS, SAMPLE, Kind
-from .errors import OptionError
+from .base import LOG_Z, MOMENTS, SAMPLE, Kernel, Kind
+from .errors import OptionError, in_python
 from .names import one_of
 from .options import OPTIONS, Checked
 from .registry import Registry
+from .rules import either, instance
+
+if TYPE_CHECKING:
+    from .likelihood import Likelihood
+    from .priors import Prior
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,24 @@ class PseudoPosterior(Checked):
 
 
 @dataclass(frozen=True)
+class Custom(Checked):
+    """A user-defined kernel of `BayesianMRF`.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the kernel, with the attributes of `bayesmrf.base.Kernel`, for a `bayesmrf.likelihood.Likelihood` and a
+        prior. Its draws have ``theta``, of as many parameters as the likelihood.
+    kind : str
+        "exact" if its draws are from the posterior wherever the engine is exact, or "approximate (...)" with the
+        reason. Approximate draws are checked by Stein's identities.
+    """
+
+    make: Callable[[Likelihood, Prior], Kernel]
+    kind: str = "approximate (user-defined kernel)"
+
+
+@dataclass(frozen=True)
 class Phases(Checked):
     """Engines of the two phases, if values are missing.
 
@@ -250,7 +274,10 @@ LABEL_KERNELS = Registry(
     "kernel", "kernels", [row for row in KERNELS if row.name in ("exchange", "metropolis", "langevin")]
 )
 
-OPTIONS["BayesianMRF.kernel"] = KERNELS.rule("auto")
+_NAMED = KERNELS.rule("auto")
+OPTIONS["BayesianMRF.kernel"] = either(
+    _NAMED, instance("kernels", "Custom"), expected=_NAMED.expected + in_python(", or a kernels.Custom")
+)
 OPTIONS["LabelFieldMRF.kernel"] = LABEL_KERNELS.rule()
 
 
@@ -265,6 +292,18 @@ class Setting(NamedTuple):
     ties: bool  # whether parameters are tied
     n_parameters: int
     by_table: bool  # whether a table of all states is the fastest way to sum over them
+
+
+def row_of(options: Any) -> KernelRow:
+    """Return the row of a kernel; of a user-defined one, a row that supports everything, as the kernel itself checks.
+
+    Raises
+    ------
+    OptionError
+    """
+    if isinstance(options, Custom):
+        return KernelRow("custom", Custom, frozenset(), kind=options.kind)
+    return KERNELS.row(options)
 
 
 def choose_kernel(setting: Setting) -> Any:

@@ -176,7 +176,9 @@ def kind_of(row: MethodRow, options: Any, is_forest: bool) -> str:
     return options.kind if isinstance(options, AuxiliaryVariable) else row.kind
 
 
-def refusal(row: MethodRow, rows: Registry[MethodRow], features: Iterable[str], model: str) -> OptionError | None:
+def refusal(
+    row: MethodRow, rows: Registry[MethodRow], features: Iterable[str], model: str, like: str = ""
+) -> OptionError | None:
     """Return the error of the first feature that a method does not support with a model; None if it supports all.
 
     Parameters
@@ -186,11 +188,14 @@ def refusal(row: MethodRow, rows: Registry[MethodRow], features: Iterable[str], 
         Methods among which alternatives are named.
     features : iterable of {"groups", "fields", "spike", "field_groups", "missing"}
     model : str
+    like : str
+        Name of the model in this package that a user's own one is like, for methods.
     """
+    known = like or model
     for feature in features:
-        if model in row.supports.get(feature, ()):
+        if known in row.supports.get(feature, ()):
             continue
-        able = [repr(r.name) for r in rows if model in r.supports.get(feature, ())]
+        able = [repr(r.name) for r in rows if known in r.supports.get(feature, ())]
         if able:
             what = f"{'' if feature == 'groups' else FEATURES[feature] + ' with '}{argument('model', model)}"
             return OptionError(option="method", got=row.name, expected=f"{one_of(able)} for {what}")

@@ -15,6 +15,7 @@ from .rules import (
     COVARIANCE,
     ENGINE,
     EXECUTOR,
+    FACTORY,
     FLAG,
     GAMMA,
     MOMENTUM,
@@ -146,6 +147,12 @@ OPTIONS: dict[str, Rule] = {
         lambda v: (isinstance(v, str) and v == "auto") or (is_integer(v) and 2 <= v <= 127),
         ("auto", 2, 127),
     ),
+    "families.Custom.make": FACTORY,
+    "families.Custom.n_states": Rule(
+        f"'auto' or an integer from 2 to 127{in_python(', or None')}",
+        lambda v: v is None or OPTIONS["n_states"].allows(v),
+        ("auto", 2, None),
+    ),
     **{f"{model}.n_states": integer(2, 127) for model in ("potts.Potts", "symmetric.Symmetric", "ordinal.Ordinal")},
     "ordinal.Ordinal.sizes": Rule(
         "integers >= 2, one for each node, or None",
@@ -201,6 +208,12 @@ OPTIONS: dict[str, Rule] = {
     **{f"kernels.{k}.step_size": optional(STEP) for k in ("Metropolis", "Exchange", "AuxiliaryVariable")},
     "kernels.Langevin.epsilon": optional(STEP),
     "kernels.Langevin.precondition": choice(None, False, True),
+    "kernels.Custom.make": Rule("a callable that makes a kernel from a likelihood and a prior", callable),
+    "kernels.Custom.kind": Rule(
+        "'exact' or 'approximate (...)'",
+        lambda v: isinstance(v, str) and (v == "exact" or v.startswith("approximate (")),
+        ("exact", "approximate (few steps)"),
+    ),
     "Hamiltonian.step_size": optional(STEP),
     "Hamiltonian.target": PROBABILITY,
     "Hamiltonian.max_depth": integer(1, 20),

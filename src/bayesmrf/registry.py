@@ -81,7 +81,7 @@ class Registry(Generic[R]):
         """Return the rule of the option, which may also be one of the texts ``more``."""
         named = ", ".join(map(repr, (*more, *self.names)))
         return Rule(
-            f"one of {named}{in_python(f', or an object of bayesmrf.{self.module}')}",
+            f"one of {named}{in_python(f', or an object of one of these in bayesmrf.{self.module}')}",
             lambda v: (isinstance(v, str) and v in more) or self.find(v) is not None,
             (*more, *self.names),
         )

@@ -16,7 +16,7 @@ from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
 from ..families import families_of
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
-from ..kernels import KERNELS, Langevin, Phases, PseudoPosterior, refusal
+from ..kernels import KERNELS, Custom, Langevin, Phases, PseudoPosterior, refusal, row_of
 from ..likelihood import Hidden, Likelihood
 from ..models.linear_map import LinearMap
 from ..names import shown
@@ -92,6 +92,8 @@ class BayesianMRF(ParameterPosterior):
           6. langevin: moments.
 
           ``kernel_`` says which.
+
+        ``kernels.Custom`` makes your own kernel from the likelihood and the prior.
     engine : str, Engine or `kernels.Phases`
         How log Z or moments are computed, or states are drawn: the name of an engine with its defaults, or an engine,
         such as ``Bethe(damping=0.5)`` or your own. Hamiltonian and metropolis take "exact" (elimination),
@@ -165,8 +167,9 @@ class BayesianMRF(ParameterPosterior):
         if curve is not None:
             values = draws.values | {"theta": curve.natural(phi), "phi": phi}
             draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
-        self.kernel_, self.model_ = KERNELS.row(options).name, model.name
-        attrs = asdict(options) | {
+        is_own = isinstance(options, Custom)
+        self.kernel_, self.model_ = kernel.name if is_own else row_of(options).name, model.name
+        attrs = ({} if is_own else asdict(options)) | {
             "data_hash": data_hash(self._graph, s_bar, n, hidden),
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
@@ -193,7 +196,7 @@ class BayesianMRF(ParameterPosterior):
         self.missing_ = missing_table(likelihood, phi, states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
-        if self.kernel_ == "gibbs" and isinstance(prior, Cauchy):
+        if row_of(options).name == "gibbs" and isinstance(prior, Cauchy):
             _warn_of_taper(phi, self.parameter_names_)
         check_modes(self, [states], seeds, particle_sweeps(engine))
         convergence.warn_unless_converged(self.posterior_)
@@ -210,7 +213,7 @@ class BayesianMRF(ParameterPosterior):
         self._choose_model(X, sample_weight)
         states = self._read(X, sample_weight, self.progress, missing=True, tied=self.ties is not None)
         if options is not None:
-            if refused := refusal(KERNELS.row(options), states.n_states > 2, bool((states.values < 0).any())):
+            if refused := refusal(row_of(options), states.n_states > 2, bool((states.values < 0).any())):
                 raise refused
             if isinstance(options, PseudoPosterior):
                 refuse_unused(phases.model)
@@ -220,7 +223,7 @@ class BayesianMRF(ParameterPosterior):
         data = read_sample(model, states, engine, phases.hidden)
         curve = read_ties(self.ties, model)
         prior = self._prior(model, curve)
-        name = "auto" if options is None else KERNELS.row(options).name
+        name = "auto" if options is None else row_of(options).name
         with instead_of_exact(instead_of(name, model)):
             likelihood = Likelihood(model, data.s_bar, n, engine, data.hidden, curve)
         if options is None:
@@ -229,7 +232,7 @@ class BayesianMRF(ParameterPosterior):
         with instead_of_exact(f"it without {argument('corrected', True)}"):
             truth = likelihood.replaced(data.s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
-        rare, is_mirrored = rarely_observed(states, self._graph), KERNELS.row(options).name in MIRRORED
+        rare, is_mirrored = rarely_observed(states, self._graph), row_of(options).name in MIRRORED
         mirror = mirror_of(likelihood, prior, rare) if is_mirrored else None
         kernel = parameter_kernel(options, Problem(likelihood, prior, at, self.n_warmup, mirror))
         return _Prepared(states, likelihood, truth, prior, options, kernel, [] if mirror is not None else rare)
@@ -245,12 +248,14 @@ def _kind(options: Any, engine: Engine, hidden: Hidden | None, is_corrected: boo
     """Say in words whether the stationary distribution of the chain is the posterior."""
     if isinstance(options, PseudoPosterior):
         return "approximate (pseudo-likelihood" + (", corrected at the mode)" if is_corrected else ")")
+    if isinstance(options, Custom) and options.kind != "exact":
+        return options.kind
     if isinstance(options, Langevin) and not options.adjusted:
         return f"approximate (uncorrected Langevin, moments from {engine.name}: {engine.kind.value})"
     if engine.kind is not Kind.EXACT:
         return f"approximate ({engine.name}: {engine.kind.value})"
     # To draw the missing values any chain on them suffices.
-    if hidden is not None and hidden.engine.kind is not Kind.EXACT and KERNELS.row(options).sums:
+    if hidden is not None and hidden.engine.kind is not Kind.EXACT and row_of(options).sums:
         return f"approximate (missing values by {hidden.engine.name}: {hidden.engine.kind.value})"
     return "exact"
 

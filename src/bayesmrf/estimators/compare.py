@@ -19,7 +19,7 @@ from ..data.dependent_rows import remark_on_rows
 from ..data.states import States
 from ..differences import bias_table, difference_table, exist_in_groups
 from ..errors import OptionError
-from ..families import AUTO, families_of
+from ..families import AUTO, Custom, families_of
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood
@@ -40,7 +40,7 @@ from .base import (
     sample_posterior,
 )
 from .chosen_model import ChosenModel
-from .edge_prior import default_prior, warn_of_taper
+from .edge_prior import default_prior, like, warn_of_taper
 from .engines import read_sample
 from .group_labels import check_group, levels_in, read_groups
 from .group_predictive import GroupPredictive
@@ -92,8 +92,9 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
           ``method_`` says which.
         * exact (`methods.Exact`): all joint states of the nodes, at most 2^23, are summed over in each group.
         * particle (`methods.Particle`): moments from particles of each group that follow its parameters.
-    model : {"auto", "boltzmann", "ordinal"} or an object of `bayesmrf.families`
-        Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `BayesianMRF`.
+    model : {"auto", "boltzmann", "ordinal"}, object of `bayesmrf.families` or callable
+        Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `BayesianMRF`. A
+        callable makes your own model (`families.Custom`), as in `SpikeSlabMRF`.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`.
 
@@ -225,6 +226,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         self.groups_, code = read_groups(groups, X, len(states.values))
         model = self._model()
         self.model_ = model.name
+        if isinstance(self._family, Custom):
+            like(model)
         n_states = prod([model.n_states] * model.graph.n_nodes)
         chosen = "exact" if n_states <= _EXACT else "particle"
         self.method_ = chosen if self.method == AUTO else COMPARISONS.row(self.method).name

@@ -11,11 +11,12 @@ import numpy as np
 from scipy import stats
 from scipy.special import erfcx
 
-from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, PriorWarning, in_python
-from ..families import Ordinal
+from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, OptionError, PriorWarning, in_python
+from ..families import FAMILIES, FamilyRow, Ordinal
 from ..graphs import path
 from ..models.boltzmann import Coding
-from ..posterior.conditionals.centred import edge_correlations
+from ..models.categorical import is_categorical
+from ..posterior.conditionals.centred import CentredModel, edge_correlations
 from ..priors import CAUCHY_TAPER, Cauchy, Gamma, SpikeSlab
 
 _ALL = 0.95  # share of the candidates that counts as all of them
@@ -35,6 +36,19 @@ def default_prior(family: Any) -> SpikeSlab:
         family = replace(family, neutral=None)
     coding, boltzmann = Coding.of(family.on(path(2), (2, 2), True)), SpikeSlab()
     return SpikeSlab(slab=Cauchy(1.0 / coding.edge), bias_scale=boltzmann.bias_scale / coding.node)
+
+
+def like(model: Any) -> FamilyRow:
+    """Return the row of the model that a user's own one is like, for methods of edges.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not (model.fields and isinstance(model, CentredModel)):
+        expected = "one with fields and the attributes of CentredModel (bayesmrf.posterior.conditionals.centred)"
+        raise OptionError(option="model", got=model.name, expected=expected)
+    return FAMILIES.row("potts" if is_categorical(model) else "boltzmann")
 
 
 def log_bayes_factors(weights: np.ndarray, slab_scale: np.ndarray, cauchy: bool) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
-from ..families import families_of
+from ..families import Custom, families_of
 from ..inference.auto import choose
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import maximum_likelihood
@@ -39,7 +39,7 @@ class MaximumLikelihoodMRF(ChosenModel, Predictive, BaseEstimator):
     model : {"auto", "agreement", "boltzmann", "ising", "potts", "ordinal", "symmetric"}, an object of \
 `bayesmrf.families`, or callable
         As in `BayesianMRF`, but "auto" is "agreement" for yes/no data; "symmetric" has a symmetric table of
-        log potentials for each edge. A callable makes your own model from the `Graph`.
+        log potentials for each edge. A callable makes your own model from the `Graph` (`families.Custom`).
     ties : None, "all", "edges", sequence, or mapping (a Series)
         Which parameters are shared, as in `BayesianMRF`. Edges tied by their true groups give the oracle of Liu and
         Page (2013).
@@ -79,7 +79,7 @@ class MaximumLikelihoodMRF(ChosenModel, Predictive, BaseEstimator):
         states = self._read(X, sample_weight, tied=self.ties is not None)
         model = self._model()
         self.model_ = model.name
-        if not (self.fields or callable(self.model) or isinstance(model, Symmetric)):  # whose tables hold fields
+        if not (self.fields or isinstance(self._family, Custom) or isinstance(model, Symmetric)):  # tables hold fields
             warn_of_unbalanced(states)
         curve = read_ties(self.ties, model)
         rng = np.random.default_rng(as_seed_sequence(self.random_state))

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import LOG_Z, SAMPLE, ChainEngine, Engine, Kernel, Kind
+from ..errors import OptionError
 from ..inference.elimination.two_states import width
-from ..kernels import KERNELS, Setting, choose_kernel
+from ..kernels import Setting, choose_kernel, row_of
 from ..likelihood import Likelihood
 from ..posterior.conditionals.centred import CentredModel
 from ..posterior.conditionals.exact_scan import MAX_STATES
@@ -76,7 +77,7 @@ def _by_table(model: Any) -> bool:
 
 def parameter_kernel(options: Any, problem: Problem) -> Kernel:
     """Return the kernel of some options (`bayesmrf.kernels`)."""
-    return _BUILD[KERNELS.row(options).name](options, problem)
+    return _BUILD[row_of(options).name](options, problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +156,14 @@ def _pseudo_posterior(options: Any, p: Problem) -> Kernel:
     return _dynamics(options, p, None, p.at.root, True)
 
 
+def _custom(options: Any, p: Problem) -> Kernel:
+    kernel = options.make(p.likelihood, p.prior)
+    if not (isinstance(kernel, Kernel) and "theta" in kernel.dims):
+        expected = "a callable that returns a kernel with the attributes of bayesmrf.base.Kernel, and theta in its dims"
+        raise OptionError(option="kernel.make", got=type(kernel).__name__, expected=expected)
+    return kernel
+
+
 def _dynamics(options: Any, p: Problem, given: float | None, scale: np.ndarray | None, adjusted: bool) -> Kernel:
     epsilon = given if adjusted and given is not None else uncorrected_epsilon(given, p.at.stiffness(scale))
     n_adapt = p.n_warmup if given is None else 0
@@ -171,4 +180,5 @@ _BUILD: dict[str, Callable[[Any, Problem], Kernel]] = {
     "exchange": _exchange,
     "auxiliary-variable": _auxiliary_variable,
     "pseudo-posterior": _pseudo_posterior,
+    "custom": _custom,
 }

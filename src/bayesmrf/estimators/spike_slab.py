@@ -36,7 +36,7 @@ from ..priors import Normal, SpikeSlab
 from ..rules import is_integer
 from ..runs import run
 from .base import central, data_hash, missing_table, require_edges, run_seed, sample_posterior
-from .edge_prior import default_prior, warn_of_prior, warn_of_taper, warn_of_wide_slab
+from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
 from .engines import read_sample
 from .mode_check import check_modes
@@ -79,9 +79,11 @@ class SpikeSlabMRF(ParameterPosterior):
         * particle (`methods.Particle`): the same for "potts" and "ordinal" on any graph, with moments from particles.
         * langevin (`methods.Langevin`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of
           weak edges. It mixes hundreds of times more slowly (see benchmarks).
-    model : {"auto", "boltzmann", "ising", "agreement", "potts", "ordinal"} or an object of `bayesmrf.families`
+    model : {"auto", "boltzmann", "ising", "agreement", "potts", "ordinal"}, object of `bayesmrf.families` or callable
         Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "ordinal" if these are in order (which
-        "auto" chooses), else "potts"; "one-edge" does not take them.
+        "auto" chooses), else "potts"; "one-edge" does not take them. A callable makes your own model
+        (`families.Custom`), which has fields and the attributes of
+        `bayesmrf.posterior.conditionals.centred.CentredModel`, as have subclasses of those above.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
 
@@ -183,18 +185,19 @@ class SpikeSlabMRF(ParameterPosterior):
         """All that comes before the first draw: the data, as states and as a likelihood, and the kernel."""
         check_params(self)
         self._choose_model(X, sample_weight)
-        family = FAMILIES.row(self.object("model"))
         states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
         require_edges(self._graph, "candidates")
+        model = self._model()
+        family = FAMILIES.find(self._family) or like(model)
         row = EDGES.row(_automatic(family, states) if self.method == AUTO else self.method)
-        self.method_, self.model_ = row.name, family.name
+        self.method_, self.model_ = row.name, model.name
         features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
-        if refused := refusal(row, EDGES, features, family.name):
+        if refused := refusal(row, EDGES, features, model.name, family.name):
             raise refused
         if self.object("prior").biases is not None and row.name not in _TILTED:
             expected = f"{' or '.join(map(repr, _TILTED))} for a logistic-beta prior of the biases"
             raise OptionError(option="method", got=row.name, expected=expected)
-        model, prior, method, n = self._model(), self.object("prior"), self.object("method"), states.n_samples
+        prior, method, n = self.object("prior"), self.object("method"), states.n_samples
         # A chain that leaves the distribution of the hidden entries invariant suffices.
         sample = read_sample(model, states, Persistent(), n_chains=1)
         s_bar, hidden = sample.s_bar, sample.hidden

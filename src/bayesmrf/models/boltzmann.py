@@ -24,6 +24,12 @@ class Boltzmann(PairwiseModel):
     form = FeatureForm(a=0.25, b=0.25, c=0.25, p=0.5, q=0.5)
 
 
+def has_these_features(model: Any) -> bool:
+    """Return whether a model has the form and the features of the Boltzmann machine, whatever its class."""
+    same = model.family == Boltzmann.family and np.array_equal(model.edge_values, [[0.0, 0.0], [0.0, 1.0]])
+    return same and model.node_values == (0.0, 1.0)
+
+
 class Coding(NamedTuple):
     r"""How the parameters of a binary model are coded, relative to those of the Boltzmann machine.
 

@@ -12,7 +12,7 @@ estimate of the category's probability. Both ends are redrawn jointly, under a n
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numba import float32
@@ -37,6 +37,18 @@ class TableGraph(NamedTuple):
     category: np.ndarray  # (m, m) int64
     rivals: np.ndarray  # (n_edges, k) int32, edges with which each may be swapped; -1 for none
     by_score: bool  # whether W(k, l) = w k l
+
+
+@runtime_checkable
+class TableModel(Protocol):
+    """A model whose edges have log potentials ``gains`` times their parameters, at the pairs of each ``category``."""
+
+    @property
+    def category(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def gains(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def is_product(self) -> bool: ...  # noqa: D102
 
 
 class TableParticles(NamedTuple):

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import OptionError
+from ...models.boltzmann import has_these_features
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
-from ...particles.tables import TableGraph, TableParticles, table_graph
+from ...particles.tables import TableGraph, TableModel, TableParticles, table_graph
 from .differences import DifferencesKernel
 from .particle_scan import scan, started, unpacked
 from .particle_swaps import Swaps
@@ -43,6 +45,12 @@ class GroupParticles(DifferencesKernel):
     n_particles: int = 1024
 
     name = "group_particles"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isinstance(self._model, TableModel) or has_these_features(self._model)):
+            expected = f"a TableModel, or one with the features of boltzmann, for {self.name!r}"
+            raise OptionError(option="model", got=self._model.name, expected=expected)
 
     @property
     def particle_sweeps(self) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...compiled import copy_to, leaf
 from ...errors import ApproximatePosteriorWarning, OptionError, argument
-from ...models.boltzmann import Boltzmann
+from ...models.boltzmann import has_these_features
 from ...particles.persistent_chains import (
     EdgeBlocks,
     EdgeChains,
@@ -183,7 +183,7 @@ class SpikeSlabLangevin(EdgeKernel):
     @property
     def _alone(self) -> bool:
         """Whether weights move alone, and chains are bits."""
-        return isinstance(self.model, Boltzmann)
+        return has_these_features(self.model)
 
     @cached_property
     def _lines(self) -> CentredLines:

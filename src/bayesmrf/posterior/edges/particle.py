@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import OptionError
-from ...models.categorical import is_categorical
-from ...particles.tables import TableGraph, TableParticles, table_graph
+from ...particles.tables import TableGraph, TableModel, TableParticles, table_graph
 from ..conditionals.centred import CentredLines, CentredModel, centred_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.rivals import rivals_in
@@ -63,8 +62,8 @@ class SpikeSlabParticle(EdgeKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         model: Any = self.model
-        if not (is_categorical(model) and isinstance(model, CentredModel) and model.fields):
-            expected = f"potts or ordinal with fields for {self.name!r}"
+        if not (model.fields and isinstance(model, CentredModel) and isinstance(model, TableModel)):
+            expected = f"potts, ordinal or another CentredModel and TableModel with fields for {self.name!r}"
             raise OptionError(option="model", got=model.name, expected=expected)
         if self.pairs is None:
             object.__setattr__(self, "pairs", rivals_in(model, self.s_bar, self.n_samples))
