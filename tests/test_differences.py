@@ -4,12 +4,12 @@ In most controls the draws are compared with the posterior of other data or unde
 """
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
-from bayesmrf import graphs
-from bayesmrf.data.states import check_states
+from bayesmrf import graphs, support
 from bayesmrf.errors import DataError
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -51,7 +51,7 @@ def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None, biases="free", n_
     for x in data:
         hidden = None
         if np.isnan(x).any():
-            clamped = clamp(model, check_states(x, None, missing=True).rows)
+            clamped = clamp(model, np.where(np.isnan(x), -1, x).astype(np.int8))
             hidden, s_bar = Hidden(clamped, Elimination()), clamped.seen_statistics()
         else:
             s_bar = model.statistics(x.astype(np.int8))
@@ -63,8 +63,9 @@ def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None, biases="free", n_
     return found if all(s.hidden is None for s in samples) else DrawHiddenEntries(found, likelihood)
 
 
-def exact(model, data, rng, prior=PRIOR, **options):
-    states = np.array(np.meshgrid(*[[0, 1]] * model.graph.n_nodes, indexing="ij")).reshape(model.graph.n_nodes, -1).T
+def exact(model, data, rng, prior=PRIOR, states=None, **options):
+    if states is None:
+        states = np.array(list(product([0, 1], repeat=model.graph.n_nodes)))
     groups = []
     for x in data:
         seen = (np.isnan(x)[:, None] | (x[:, None] == states)).all(axis=2).astype(float)
@@ -202,6 +203,29 @@ def test_other_features(right, wrong, biases, prior, rng):
         assert found.holds, found
     other = oracle.posterior(model.graph.edges, 2, others, prior, rng, features=wrong[1], **options)
     assert not compared(draws, other).holds
+
+
+@pytest.mark.parametrize("n_particles", [None, 512])
+def test_ordered_answers_of_which_some_are_missing(n_particles, rng):
+    """A fifth of the answers; taking them for the first category is noticed."""
+    model, features = FREE
+    states, data = np.array([(x, y) for x in range(3) for y in range(2)]), []
+    for n, slope in ((30, 2.0), (60, -1.0)):
+        p = np.exp(features @ [slope, 0.3, -0.5, 0.2])
+        x = states[rng.choice(len(p), n, p=p / p.sum())].astype(float)
+        x[rng.random(x.shape) < 0.2] = np.nan
+        data.append(x)
+    draws = draws_of(kernel(model, data, n_particles=n_particles), rng, 40)
+    assert (found := compared(draws, exact(model, data, rng, features=features, states=states))).holds, found
+    filled = [np.nan_to_num(x) for x in data]
+    assert not compared(draws, exact(model, filled, rng, features=features, states=states)).holds
+
+
+def test_all_cells_that_run_are_tested():
+    """With both methods, by tests of this module: yes/no and ordered answers, all seen or not."""
+    found = support().loc["CompareMRF"]
+    assert {model for model, _ in found.index} == {"boltzmann", "ordinal"}
+    assert set(found.columns[found.isin(["exact", "approximate"]).any()]) == {"exact", "particle"}
 
 
 def test_contrasts():

@@ -157,11 +157,14 @@ def test_sums_without_a_table_of_features(model, n_edges, rng):
     assert given._is_dense == (n_edges == 66)
     np.testing.assert_allclose(given.log_weights, table @ theta, atol=1e-9)
     np.testing.assert_allclose(given.sum(target.weights), target.weights @ table, atol=1e-9)
+    mean, square = (np.average(t, axis=0, weights=target.weights) for t in (table, table**2))
+    np.testing.assert_allclose(target._spread(), square - mean**2, atol=1e-9)
 
 
-def test_no_table_of_the_features_of_all_rows(rng):
-    """That of 16,000 rows of a complete graph on 100 nodes has 646 MB; blocks of it have 34 MB."""
-    n, d = 16_000, 100
+def test_no_table_of_the_features_of_the_rows(rng, monkeypatch):
+    """That of 16,000 rows of a complete graph on 100 nodes has 646 MB; only sampled states have a table."""
+    n, d, sizes, features = 16_000, 100, [], PairwiseTarget._features
+    monkeypatch.setattr(PairwiseTarget, "_features", lambda of, x: sizes.append(len(x)) or features(of, x))
     target = target_of(Boltzmann(graphs.complete(d)), rows(n, d, rng))
     table = 8 * len(target.states) * target.n_features
     target.climb(rng, 1)  # compiles
@@ -169,6 +172,7 @@ def test_no_table_of_the_features_of_all_rows(rng):
     theta = replace(target).climb(rng, 2)
     states = SampledPosterior.draw(target, theta, 1000, rng)
     states.slope(theta)
+    assert max(sizes, default=0) <= 1000
     peak = tracemalloc.get_traced_memory()[1]
     assert np.zeros(table // 8).nbytes == table
     assert tracemalloc.get_traced_memory()[1] > table  # control: the table would be seen
