@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 
 from bayesmrf import graphs
+from bayesmrf.inference import registry
 from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -89,6 +90,8 @@ PRIORS = {
     "logistic-beta": LogisticBeta(2.0, 0.7),
     "cauchy": Cauchy(2.5),
 }
+ENGINES = {row.name: row.engine_class() for row in registry.ROWS}
+ENGINES |= {e.name: e for e in (FromExact(Elimination(), 4096), Persistent(4096))}
 # Pair marginals, and the model that they are of.
 MARGINALS = {
     "exact, agreement": ExactMarginals(AGREEMENT, Elimination()),

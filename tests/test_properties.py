@@ -1,13 +1,15 @@
-"""What holds for every row of `tests.tables`: a new model, prior, marginals or kernel is tested by being there."""
+"""What holds for every row of `tests.tables`: a new model, prior, engine or kernel is tested by being there."""
 
 import copy
 import inspect
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
 from bayesmrf import priors
+from bayesmrf.base import LOG_Z, MOMENTS, SAMPLE, Kind
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.particles.refresh import edge_moment
 from bayesmrf.particles.tables import edge_categories
@@ -16,8 +18,9 @@ from bayesmrf.posterior.groups.exact import ExactWalk
 from bayesmrf.posterior.groups.two_states import TwoStateWalk
 from bayesmrf.runs import run
 from bayesmrf.runs.state_spec import flatten, unflatten
+from tests.bounds import assert_mean, assert_other_mean
 from tests.potts_oracle import all_states
-from tests.tables import CHAINS_IN_PLACE, KERNELS, MARGINALS, MODELS, PRIORS, N
+from tests.tables import CHAINS_IN_PLACE, ENGINES, KERNELS, MARGINALS, MODELS, PRIORS, N
 
 
 def statistics(model):
@@ -85,6 +88,40 @@ def test_the_table_has_every_prior_of_theta():
     assert there == {type(p) for p in PRIORS.values()}
 
 
+# ---- engines
+
+SUPPORTED = [(name, model) for name in ENGINES for model in MODELS if MODELS[model].family in ENGINES[name].families]
+
+
+@pytest.mark.parametrize(("name", "model"), SUPPORTED)
+def test_answers_of_an_engine(name, model, rng):
+    """On a loop with small weights: exact, bounds, or near what a sum over all states gives."""
+    engine, model = ENGINES[name], MODELS[model]
+    theta, s = np.linspace(0.35, 0.1, model.n_features), statistics(model)
+    log_z, of_data = np.logaddexp.reduce(s @ theta), "states" in {f.name for f in fields(engine)}
+    moments, others = (p @ s for p in (np.exp(s @ theta - log_z), np.exp(-s @ theta) / np.exp(-s @ theta).sum()))
+    if of_data:  # of the model, so that the moments are nearly its own
+        engine = replace(engine, states=Enumeration().sample(model, theta, None, 4096, rng))
+    plan, is_exact = engine.prepare(model), engine.kind is Kind.EXACT
+    if LOG_Z in engine.answers and not of_data:
+        gap = engine.infer(model, theta, plan, LOG_Z, engine.start(model, rng)).log_z - log_z
+        assert abs(gap) < (1e-9 if is_exact else 0.25)
+        assert gap < 1e-9 or engine.kind is not Kind.LOWER
+    if MOMENTS in engine.answers:
+        state = engine.start(model, rng)
+        for _ in range(20):  # of persistent chains
+            found = engine.infer(model, theta, plan, MOMENTS, state)
+            state = found.state
+        found = found.moments
+        gap = np.abs(found - moments).max()
+        assert gap < (1e-9 if is_exact else 0.25)
+        assert np.abs(found - others).max() > gap or engine.kind is Kind.LOWER  # which may take nodes for independent
+    if SAMPLE in engine.answers:
+        drawn = np.array([model.statistics(x[None]) for x in engine.sample(model, theta, plan, 2000, rng)])[:, None]
+        assert_mean(drawn, moments)
+        assert_other_mean(drawn, others)
+
+
 # ---- pair marginals
 
 
@@ -105,7 +142,7 @@ def test_odds_of_every_edge_are_those_of_enumeration(name, rng):
     marginals = MARGINALS[name]
     model, s = marginals.model, statistics(marginals.model)
     r, p = model.n_edges, model.n_parameters
-    theta = rng.normal(0, 0.4, model.n_features)
+    theta = rng.normal(0, 0.2, model.n_features)
     walk = marginals.thaw(marginals.start(theta, rng), theta, np.full(model.n_features, 0.5), float(N))
     walk.mix(rng)
     weight = np.exp(s @ theta)
