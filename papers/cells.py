@@ -19,6 +19,7 @@ from bayesmrf.errors import (
     ConstantColumnWarning,
     ConvergenceWarning,
     DependentRowsWarning,
+    EqualColumnsWarning,
     FieldsWarning,
 )
 from bayesmrf.runs.independent import run_each
@@ -26,9 +27,11 @@ from bayesmrf.runs.independent import run_each
 from .store import Record, Store
 
 Cell = tuple[Any, ...]
-# Some pixels, and nodes in small samples, are constant; edges in small samples always agree; models without fields are
+# Some pixels, and nodes in small samples, are constant; nodes in small samples always agree; models without fields are
 # those of the papers; the tables show convergence for every method.
-EXPECTED_WARNINGS = (BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, DependentRowsWarning, FieldsWarning)
+EXPECTED_WARNINGS = (
+    BoundaryWarning, ConstantColumnWarning, ConvergenceWarning, DependentRowsWarning, EqualColumnsWarning, FieldsWarning
+)  # fmt: skip
 
 
 class Experiment(Protocol):

@@ -407,6 +407,7 @@ def test_arviz_does_not_take_the_likelihood_of_all_data_for_that_of_an_observati
         arviz_stats.loo(tree)
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.PriorWarning")  # 20 draws
 @pytest.mark.parametrize("estimator", [SpikeSlabMRF, BayesianMRF, GroupedMRF])
 def test_the_likelihood_of_drawn_values_is_not_that_of_the_data(estimator, rng):
     """It is that of the data where none is missing, by enumeration; otherwise it has another name."""

@@ -419,7 +419,7 @@ def test_bad_input(rng):
     model, s_bar = problem(graphs.complete(3), rng)
     for option, match in [
         ({"epsilon": 0.0}, "epsilon must be .*, got 0.0"),
-        ({"alpha": 1.0}, "alpha must be .*, got 1.0"),
+        ({"momentum": 1.0}, "momentum must be .*, got 1.0"),
         ({"width": -1.0}, "width must be .*, got -1.0"),
         ({"n_particles": 1}, "n_particles must be .*, got 1"),
     ]:
