@@ -93,8 +93,8 @@ def swaps_in(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
     r"""List the pairs of `rivals_in` of which neither edge is surely needed next to the other.
 
     The edge u-v is surely needed next to u-w if u and v are correlated given w: the partial correlation is more than
-    five standard errors from zero, :math:`\sqrt{n} |\operatorname{artanh} \rho_{uv \cdot w}| > 5`. Its swap
-    for u-w would hardly ever be accepted.
+    five standard errors from zero, :math:`\sqrt{n} |\operatorname{artanh} \rho_{uv \cdot w}| > 5`. Swaps of it for u-w
+    are seldom accepted: where other nodes explain both, as are then its birth and death.
 
     Parameters
     ----------
