@@ -62,6 +62,14 @@ def test_estimators_have_the_target_of_their_model(answers):
         make_target(BayesianMRF(model="potts"), answers)
 
 
+def test_spread_of_features_with_more_than_two_values(answers):
+    """The variance over the rows, which sets the steps of the search for the mode."""
+    target, _ = make_target(BayesianMRF(), answers)
+    features = np.array([target.model.statistics(x[None]) for x in target.states.astype(np.int8)])
+    mean, square = (np.average(f, axis=0, weights=target.weights) for f in (features, features**2))
+    np.testing.assert_allclose(target._spread(), square - mean**2, atol=1e-9)
+
+
 def test_models_compared(answers):
     found = {name: log_evidence(m, answers, prior_scale=1.0, **ANSWERS)
              for name, m in {"all": BayesianMRF(prior="normal"), "none": "independent"}.items()}  # fmt: skip

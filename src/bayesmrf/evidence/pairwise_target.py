@@ -252,7 +252,7 @@ class PairwiseTarget(Checked, Target):
         """Return the variance over the observations of each E[s | x] at theta = 0."""
         at = np.zeros(self.n_features)
         mean = self.sums(at)[1] / self.n_samples
-        if self.n_hidden == 0 and self.linear is None:  # a feature has two values, so no table of them is needed
+        if self.n_hidden == 0 and self.linear is None and self.model.n_states == 2:  # each feature has two values
             return (mean - self.model.feature_low) * (self.model.feature_high - mean)
         squares = sum(self.weights[rows] @ (given.mean() - mean) ** 2 for rows, given in self.blocks.given(at))
         return np.asarray(squares / self.n_samples)
