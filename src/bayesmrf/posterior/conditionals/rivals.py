@@ -94,7 +94,7 @@ def swaps_in(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
 
     The edge u-v is surely needed next to u-w if u and v are correlated given w: the partial correlation is more than
     five standard errors from zero, :math:`\sqrt{n} |\operatorname{artanh} \rho_{uv \cdot w}| > 5`. Swaps of it for u-w
-    are seldom accepted: where other nodes explain both, as are then its birth and death.
+    are seldom accepted: only where other edges explain what it does, and there it dies alone as well.
 
     Parameters
     ----------
