@@ -54,6 +54,7 @@ class Inference:
     state: Any = None  # start of the next call (persistent chains); None for engines without memory
 
 
+@runtime_checkable
 class Model(Protocol):
     """An exponential family of pairwise fields: which statistics, and how they map to arrays.
 
