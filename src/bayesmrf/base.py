@@ -56,7 +56,7 @@ class Inference:
 
 @runtime_checkable
 class OnGraph(Protocol):
-    """What tells a model from other objects, at no cost: of `Model` a check of all attributes computes each."""
+    """What distinguishes a model from other objects; a check of all attributes of `Model` would compute each."""
 
     @property
     def family(self) -> str: ...  # noqa: D102
