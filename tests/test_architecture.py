@@ -109,12 +109,13 @@ def import_graph(root, typing=False):
 
 
 def test_no_modules_import_each_other():
-    graph = import_graph(SOURCE)
+    """Nor for type checking."""
+    graph = import_graph(SOURCE, typing=True)
     tuple(TopologicalSorter(graph).static_order())  # raises where there is a circle
 
 
 def test_no_papers_import_each_other():
-    """Nor for type checking; each paper stands alone on what they share."""
+    """Each paper stands alone on what they share."""
     graph = import_graph(PAPERS, typing=True)
     tuple(TopologicalSorter(graph).static_order())
     for here, found in graph.items():
@@ -131,6 +132,62 @@ def test_a_circle_is_found(tmp_path):
     tuple(TopologicalSorter(import_graph(root)).static_order())
     with pytest.raises(CycleError):
         tuple(TopologicalSorter(import_graph(root, typing=True)).static_order())
+
+
+# Files that look for attributes, and whose objects these are; abilities of our own are declared.
+FOREIGN = {
+    "compiled/code_digest.py": "NamedTuples and dispatchers in compiled code",
+    "data/frames.py": "tables of pandas and polars, which are not imported",
+    "data/missing.py": "arrays and tables, against lists",
+    "data/ordered_levels.py": "types of columns of pandas",
+    "data/states.py": "types of columns of pandas",
+    "errors.py": "values in messages, which may be arrays",
+    "estimators/chosen_model.py": "types of columns of pandas",
+    "estimators/group_labels.py": "columns of pandas and polars",
+    "estimators/spike_slab.py": "kernels, whose fields may be options of the method",
+    "estimators/ties.py": "Series of pandas",
+    "evidence/methods.py": "functions of the user, which have a name, and callable objects, which have none",
+    "graphs.py": "graphs of networkx, tables of pandas",
+    "runs/chain.py": "numbers of numpy and of Python",
+    "runs/identity.py": "any object of the user",
+    "runs/state_spec.py": "NamedTuples, which have no base class",
+    "runs/zarr_check.py": "flags of the operating system",
+    "samplers/gibbs.py": "functions of the operating system",
+}
+
+
+def undeclared(code):
+    """Lines that ask an object whether it has an attribute, and lines that only refuse."""
+    asked, refused = [], []
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case (
+                ast.Call(func=ast.Name("hasattr"))
+                | ast.Call(func=ast.Name("getattr"), args=[_, _, _])
+                | ast.Attribute(value=ast.Call(func=ast.Name("vars")), attr="get" | "keys")
+                | ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Call(func=ast.Name("vars"))])
+            ):
+                asked.append(node.lineno)
+            case ast.Raise(exc=ast.Name("NotImplementedError") | ast.Call(func=ast.Name("NotImplementedError"))):
+                refused.append(node.lineno)
+    return asked, refused
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_abilities_are_declared(path):
+    asked, refused = undeclared(path.read_text())
+    assert bool(asked) == (path.relative_to(SOURCE).as_posix() in FOREIGN), asked
+    assert not refused
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["hasattr(x, 'y')", "getattr(x, 'y', None)", "vars(x).get('y')", "{'y'} & vars(x).keys()", "'y' not in vars(x)"],
+)
+def test_what_is_not_declared_is_found(line):
+    code = f"value = getattr(x, 'y'), vars(x)['y']\nif value:\n    raise NotImplementedError\nvalue = {line}"
+    assert undeclared(code) == ([4], [3])
+    assert undeclared(code.replace("NotImplementedError", "NotImplementedError('here')")) == ([4], [3])
 
 
 @pytest.mark.parametrize("path", [*FILES, *sorted(PAPERS.rglob("*.py"))], ids=lambda p: str(p.relative_to(ROOT)))

@@ -340,11 +340,11 @@ def test_what_is_shown(fitted, tmp_path):
     told = plots.plot_inclusion(found).get_xlabel().replace("\n", " ")
     assert told == "−: the largest difference of two groups is negative (the later minus the earlier of g0, g1, g2)"
     for use in (plots.plot_inclusion, plots.plot_network, plots.plot_trace, summarise):
-        with pytest.raises(OptionError, match=r"tree must be the posterior of an estimator, .*; give the attr"):
+        with pytest.raises(OptionError, match=r"tree must be the posterior of a fitted estimator, .*; give the attr"):
             use(est)
     with pytest.raises(OptionError, match="give the attribute posterior_ of the estimator"):
         write_report(est, tmp_path / "e.html")
-    with pytest.raises(OptionError, match="fit an estimator, or load a result"):
+    with pytest.raises(OptionError, match=r"a fitted estimator, got CompareMRF\(\)"):
         summarise(CompareMRF())
     with pytest.raises(BayesMRFError, match="this one is over differences, use plot_inclusion"):
         plots.plot_parameters(est.posterior_)

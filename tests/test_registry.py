@@ -376,6 +376,7 @@ def test_models_that_a_method_of_differences_lacks(X):
         ),
         (lambda graph: Symmetric(graph, 2), "exact", "model must be one with fields .*, got 'symmetric'"),
         (lambda graph: graph, "exact", "model must be a callable that returns a model"),
+        (lambda graph: Product, "exact", "model must be a callable that returns a model"),
     ],
 )
 def test_models_that_a_method_of_edges_lacks(own, method, message, X):

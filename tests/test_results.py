@@ -147,7 +147,7 @@ def test_a_single_draw_is_not_a_given_value():
 
 def test_only_posteriors_are_written(tmp_path):
     for write in (results.save, results.finish):
-        with pytest.raises(OptionError, match=r"tree must be the posterior of an .*; give the attribute posterior_"):
+        with pytest.raises(OptionError, match=r"tree must be the posterior of a fitted .*; give the attribute"):
             write(SimpleNamespace(posterior_=None), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

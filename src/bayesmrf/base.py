@@ -54,7 +54,18 @@ class Inference:
     state: Any = None  # start of the next call (persistent chains); None for engines without memory
 
 
-class Model(Protocol):
+@runtime_checkable
+class OnGraph(Protocol):
+    """What distinguishes a model from other objects; a check of all attributes of `Model` would compute each."""
+
+    @property
+    def family(self) -> str: ...  # noqa: D102
+    @property
+    def graph(self) -> Graph: ...  # noqa: D102
+    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray: ...  # noqa: D102
+
+
+class Model(OnGraph, Protocol):
     """An exponential family of pairwise fields: which statistics, and how they map to arrays.
 
     ``family`` is its compiled form: a `BINARY` model has ``pairwise(theta)``, the form over x in {-1, +1}, the others
@@ -66,10 +77,6 @@ class Model(Protocol):
 
     @property
     def name(self) -> str: ...  # noqa: D102
-    @property
-    def family(self) -> str: ...  # noqa: D102
-    @property
-    def graph(self) -> Graph: ...  # noqa: D102
     @property
     def fields(self) -> bool: ...  # noqa: D102
     @property
@@ -88,7 +95,6 @@ class Model(Protocol):
     def feature_low(self) -> np.ndarray: ...  # noqa: D102
     @property
     def feature_high(self) -> np.ndarray: ...  # noqa: D102
-    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray: ...  # noqa: D102
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray: ...  # noqa: D102
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .base import OnGraph
 from .errors import OptionError, in_python
 from .names import listed, quoted
 from .options import OPTIONS, Checked
@@ -156,7 +157,7 @@ class Custom(Checked):
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph."""
         found = self.make(graph)
-        if not all(hasattr(found, name) for name in ("family", "n_features", "statistics")):
+        if not isinstance(found, OnGraph):
             raise OptionError(
                 option="model",
                 got=type(found).__name__,

@@ -21,7 +21,6 @@ from .rules import (
     MOMENTUM,
     PATH,
     POSITIVE,
-    PRIOR,
     PROBABILITY,
     ROOT,
     SCALE,
@@ -47,7 +46,7 @@ from .rules import (
 
 MOST_DRAWS = 10**12  # beyond the memory of any machine, which `run.sample` checks
 MOST_CHAINS = 10_000
-_SCALED = "Metropolis", "Langevin", "Hamiltonian", "Exchange", "AuxiliaryVariable"  # kernels whose steps have a scale
+SCALED = "Metropolis", "Langevin", "Hamiltonian", "Exchange", "AuxiliaryVariable"  # kernels whose steps have a scale
 
 
 def check(options: Mapping[str, Any], *owners: str) -> None:
@@ -184,14 +183,11 @@ OPTIONS: dict[str, Rule] = {
     # 2^12 joint states are summed for each row.
     "PairwiseTarget.n_hidden": integer(0, 12, "a restricted Boltzmann machine takes more"),
     # Priors
-    "BayesianMRF.prior": either(choice("normal"), instance("priors", "WeightsAndBiases"), PRIOR),
-    "evidence.prior": optional(PRIOR),
-    **{f"{kernel}.prior": PRIOR for kernel in (*_SCALED, "CoordinateGibbs", "Independence")},
     "prior_scale": SCALE,
     "bias_scale": SCALE,
     "scale": SCALES,
     "WeightsAndBiases.scale": SCALE,
-    **{f"{kernel}.scale": optional(ROOT) for kernel in _SCALED},
+    **{f"{kernel}.scale": optional(ROOT) for kernel in SCALED},
     "covariance": COVARIANCE,
     **{f"{prior}.{name}": constant_of(f"{prior}(a, b)") for prior in ("Beta", "LogisticBeta") for name in "ab"},
     **{f"Gamma.{name}": constant_of("Gamma(shape, rate)") for name in ("shape", "rate")},

@@ -11,7 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from .errors import OptionError
-from .options import Checked
+from .options import OPTIONS, SCALED, Checked
+from .rules import Rule, choice, either, instance, optional
 
 
 @dataclass(frozen=True)
@@ -257,3 +258,11 @@ def read_slab(text: str) -> Gamma | Normal | Cauchy:
 
 CAUCHY_TAPER = 50.0  # weights beyond some tens give the same probabilities, but exp(weight) overflows
 FIELD_SCALE = 10.0  # standard deviation of the normal prior of a node field h_u
+
+_PRIOR = Rule(
+    "a density with log_density and gradient, such as priors.Normal",
+    lambda v: isinstance(v, Prior) and not isinstance(v, type),
+)
+OPTIONS["BayesianMRF.prior"] = either(choice("normal"), instance("priors", "WeightsAndBiases"), _PRIOR)
+OPTIONS["evidence.prior"] = optional(_PRIOR)
+OPTIONS |= {f"{kernel}.prior": _PRIOR for kernel in (*SCALED, "CoordinateGibbs", "Independence")}

@@ -38,12 +38,13 @@ def chain_bars(
             for task in self.tasks:
                 chain = task.fields["chain"]
                 done, info = watched.steps[chain], watched.latest[chain]
+                found = {} if info is None else info._asdict()
                 self.update(
                     task.id,
                     completed=done,
                     phase="warm-up" if done < n_warmup else "draws",
                     speed=f"{(task.speed or 0) / (1 if done < n_warmup else thin):.3g}/s",
-                    extra=" ".join(f"{k}={v:g}" for k in SHOWN if (v := getattr(info, k, None)) is not None),
+                    extra=" ".join(f"{k}={v:g}" for k, v in found.items() if k in SHOWN),
                 )
             yield from super().get_renderables()
 

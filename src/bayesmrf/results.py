@@ -247,12 +247,11 @@ def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None
 
 def check_posterior(tree: Any) -> None:
     """Refuse what is no posterior, such as the estimator that has it."""
-    if not {"posterior", "constant_data"} <= {*getattr(tree, "children", ())}:
-        fitted = hasattr(tree, "posterior_")
-        remedy = "give the attribute posterior_ of the estimator" if fitted else "fit an estimator, or load a result"
-        raise OptionError(
-            option="tree", got=tree, expected="the posterior of an estimator, as posterior_ or of load", remedy=remedy
-        )
+    import xarray as xr
+
+    if not (isinstance(tree, xr.DataTree) and {"posterior", "constant_data"} <= tree.children.keys()):
+        remedy = "give the attribute posterior_ of the estimator, or the result of load"
+        raise OptionError(option="tree", got=tree, expected="the posterior of a fitted estimator", remedy=remedy)
 
 
 def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) -> None:

@@ -178,12 +178,6 @@ def _is_covariance(value: Any) -> bool:
     return square and np.allclose(c, c.T) and bool(np.linalg.eigvalsh(c).min() > 0)
 
 
-def _is_prior(value: Any) -> bool:
-    """Return whether this object has the methods of `bayesmrf.priors.Prior`."""
-    methods = ("log_density", "gradient")
-    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods)
-
-
 def _is_slab(value: Any) -> bool:
     """Return whether this is the prior of the weights of edges that exist."""
     return GAMMA.allows(value) or (NORMAL_OR_CAUCHY.allows(value) and SCALE.allows(value.scale))
@@ -237,7 +231,6 @@ MOMENTUM = number(0, 1, ends="[)", good=(0, 0.9))
 BETA = instance("priors", "Beta")
 GAMMA = instance("priors", "Gamma")
 NORMAL_OR_CAUCHY = instance("priors", "Normal", "Cauchy")
-PRIOR = Rule("a density with log_density and gradient, such as priors.Normal", _is_prior)
 SLAB = Rule("a priors.Gamma (of the precision), or a priors.Normal or priors.Cauchy with one scale", _is_slab)
 # `bayesmrf.inference.registry.engine_of` knows the names, and what an engine is.
 ENGINE = Rule(

@@ -85,7 +85,7 @@ def run(arguments: Sequence[str]) -> int:
         with spoken_warnings():
             code = command.main(arguments, prog_name="bayesmrf", standalone_mode=False, obj=list(arguments)) or 0
     except usage_error as e:
-        where = e.ctx.command_path if getattr(e, "ctx", None) else "bayesmrf"
+        where = e.ctx.command_path if e.ctx else "bayesmrf"
         say("error", f"{e.format_message().rstrip('.')}; see {where} --help")
         return USER_ERROR
     except BayesMRFError as e:

@@ -19,6 +19,7 @@ from ..data.files import STDIN, kind_of
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning, OptionError, in_words
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
 from ..rules import is_count
+from ..runs.run_options import RunOptions
 from . import common
 from .common import Stopped
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def flag(text: str, metavar: str | None = None, default: Any = None, *names: str, shown: str = "", **more: Any) -> Any:
+def flag(text: str, metavar: str | None = None, default: Any = None, *names: str, shown: Any = "", **more: Any) -> Any:
     """Declare an option; ``shown`` describes the default in the help text where ``default`` is None."""
     tail = f" [dim]\\[default: {shown}][/dim]" if shown else ""
     return typer.Option(default, *names, metavar=metavar, help=text + tail, show_default=not shown, **more)
@@ -190,10 +191,10 @@ def _around(neutral: Sequence[str], model: str) -> Ordinal:
 class Run(Data):
     """Options of every command that samples."""
 
-    n_draws: int = flag("Draws per chain.", default=1000)
-    n_warmup: int = flag("Warm-up steps of each chain, before its first draw.", default=500)
-    n_chains: int = flag("Number of chains; convergence diagnostics need several.", default=4)
-    thin: int = flag("Steps per draw.", default=1)
+    n_draws: int = flag("Draws per chain.", default=RunOptions.n_draws)
+    n_warmup: int = flag("Warm-up steps of each chain, before its first draw.", default=RunOptions.n_warmup)
+    n_chains: int = flag("Number of chains; convergence diagnostics need several.", default=RunOptions.n_chains)
+    thin: int = flag("Steps per draw.", default=RunOptions.thin)
     n_jobs: int | None = flag("Number of chains run in parallel; by default the number of cores.")
     cluster: str | None = flag("Scheduler of a dask cluster that runs the chains.", "tcp://HOST:PORT")
     chain: int | None = flag(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import OptionError
 from ..families import AUTO
-from ..methods import GROUPS
+from ..methods import GROUPS, AuxiliaryVariable
 from . import common
 from .flags import GRAPH_HELP, Run, command, flag, model_flag, observations
 
@@ -19,11 +19,11 @@ class Method:
     """Options of methods."""
 
     n_particles: int | None = flag("Particles of particle.", shown="depends on the data")
-    inner: str | None = flag("State sampler of auxiliary-variable.", "gibbs|exact", shown="gibbs")
-    n_sweeps: int | None = flag("Gibbs sweeps of auxiliary-variable per state.", shown="50")
-    n_proposals: int | None = flag("Proposals of auxiliary-variable per edge.", shown="5")
-    n_walk: int | None = flag("Random walk steps of auxiliary-variable.", shown="100")
-    sigma_q: float | None = flag("Standard deviation of this random walk.", shown="0.001")
+    inner: str | None = flag("State sampler of auxiliary-variable.", "gibbs|exact", shown=AuxiliaryVariable.inner)
+    n_sweeps: int | None = flag("Gibbs sweeps of auxiliary-variable per state.", shown=AuxiliaryVariable.n_sweeps)
+    n_proposals: int | None = flag("Proposals of auxiliary-variable per edge.", shown=AuxiliaryVariable.n_proposals)
+    n_walk: int | None = flag("Random walk steps of auxiliary-variable.", shown=AuxiliaryVariable.n_walk)
+    sigma_q: float | None = flag("Standard deviation of this random walk.", shown=AuxiliaryVariable.sigma_q)
     restart: bool | None = flag(
         "Whether this random walk restarts at the tied estimate.", None, None, "--restart/--no-restart", shown="restart"
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..memory import check_draws
 from ..options import check
 from ..rules import is_count
 from ..runs import run
+from ..runs.run_options import RunOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,32 +44,6 @@ def central(probability: float) -> tuple[float, float]:
     """Return the quantile levels of a central interval."""
     check({"probability": probability})
     return (1 - probability) / 2, (1 + probability) / 2
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class RunOptions:
-    """Options of the estimators that sample a posterior; see `bayesmrf.GroupedMRF`."""
-
-    n_draws: int = 1000
-    n_warmup: int = 500
-    n_chains: int = 4
-    thin: int = 1
-    random_state: Any = None
-    n_jobs: int | None = None
-    executor: Any = None
-    progress: bool = True
-    checkpoint: Any = None
-
-    def __sklearn_clone__(self) -> Any:
-        """Clone with the same executor, which cannot be copied."""
-        bare = copy(self)
-        bare.executor = None
-        new = super(RunOptions, bare).__sklearn_clone__()  # type: ignore[misc]
-        return new.set_params(executor=self.executor)
-
-    def __getstate__(self) -> Any:
-        """Return what is pickled: an executor is of this process alone."""
-        return dict(super().__getstate__()) | {"executor": None}  # type: ignore[call-overload]
 
 
 def run_seed(estimator: RunOptions) -> np.random.SeedSequence:

@@ -206,4 +206,4 @@ class ChosenModel(Fitted, OptionObjects):
             return super().object(name)
         if callable(self.model):
             return Custom(self.model)
-        return self.read["model"](vars(self).get("model_", self.yes_no)) if self._chooses else super().object(name)
+        return self.read["model"](self._of_fit.get("model_", self.yes_no)) if self._chooses else super().object(name)

@@ -150,7 +150,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
             is_spiked = isinstance(given, SpikeSlab)
             return replace(given, bias_scale=prior.bias_scale, biases=prior.biases) if is_spiked else given
         if name == "method" and isinstance(self.method, str) and self.method == AUTO:
-            return COMPARISONS.read(vars(self).get("method_", "exact"))
+            return COMPARISONS.read(self._of_fit.get("method_", "exact"))
         return super().object(name)
 
     def fit(self, X: Any, groups: Any = None, sample_weight: Any = None) -> CompareMRF:
@@ -202,8 +202,9 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         self.edge_inclusion_ = self._symmetric(exist_in_groups(theta[..., : model.n_edges]).mean(axis=(0, 1)))
         self.weights_ = np.array([self._symmetric(t[: model.n_edges]) for t in self.theta_])
         self.density_ = float(draws.values["density"].mean())
-        for spiked in (prior, self.object("baseline")):
-            warn_of_taper(getattr(spiked, "slab", None))
+        for given in (prior, self.object("baseline")):
+            if isinstance(given, SpikeSlab):
+                warn_of_taper(given.slab)
         self.missing_ = self._missing(likelihood, theta, parts, rows, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
@@ -371,9 +372,10 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
             value of the quantity.
         """
         import pandas as pd
+        import xarray as xr
 
         check_is_fitted(self)
-        if not {"chain", "draw", "group"} <= {*getattr(draws, "dims", ())}:
+        if not (isinstance(draws, xr.DataArray) and {"chain", "draw", "group"} <= {*draws.dims}):
             expected = "draws of each group, with the dimensions chain, draw and group"
             raise OptionError(option="draws", got=draws, expected=expected, remedy="take `statistic` or `strength`")
         tails = central(probability)

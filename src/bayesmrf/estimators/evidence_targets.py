@@ -124,7 +124,7 @@ def _fixed(
 
 
 def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: str | None) -> tuple[Target, str]:
-    if not hasattr(model, "groups_"):
+    if not model.__sklearn_is_fitted__():
         raise OptionError("model must be a fitted GroupedMRF, which has groups; fit it first, or give known groups as "
                           f"{argument('ties')} of MaximumLikelihoodMRF.")  # fmt: skip
     field, there = _supported(model._model()), model.groups_ >= 0
@@ -138,7 +138,7 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
     if not field.n_features:
         raise OptionError("model must have parameters, but no edge has an inclusion above 0.5 and there are no node "
                           f"fields; fit it with {argument('fields', True)}.")  # fmt: skip
-    shared = vars(model).get("field_groups_")
+    shared = model._of_fit.get("field_groups_")
     target = _field(field, states, prior or Normal(), coding, model.groups_[there], shared)
     return target, _remark(states, f"{what} were" if seen else "")
 

@@ -65,6 +65,7 @@ class MaximumLikelihoodMRF(ChosenModel, Predictive, BaseEstimator):
 
     read = {"model": families_of("MaximumLikelihoodMRF").read}  # noqa: RUF012
     yes_no = "agreement"
+    _has_draws = False
 
     graph: Any = "complete"
     model: Any = "auto"

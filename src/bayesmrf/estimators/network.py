@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..graphs import Graph
+from .fitted import Fitted
 
 if TYPE_CHECKING:
     import networkx as nx
 
-# Attributes of edges of ``graph_``, and those of the estimator that they come from.
+# Attributes of edges and of nodes of ``graph_``, and those of the estimator that they come from, where it has them.
 _OF_EDGES = {"agreement": "agreement_", "group": "groups_", "potential": "potential_"}
+_OF_NODES = {"group": "field_groups_"}
 
 
-class Network:
+class Network(Fitted):
     """``graph_``, ``edges_`` and ``feature_names_``, the same of all estimators.
 
     ``edges_``, (n_edges, 2), has the numbers of the ends of each edge; its order is that of all arrays of edges.
@@ -25,10 +28,13 @@ class Network:
     theta_: np.ndarray
     edges_: np.ndarray
     _graph: Graph
+    _model: Callable[..., Any]  # returns the model on a graph, or on that of the data
 
-    def _model(self, graph: Graph | None = None) -> Any:
-        """Return the model on a graph, or on that of the data."""
-        raise NotImplementedError
+    @property
+    def _inclusion(self) -> np.ndarray | None:
+        """Inclusion of each edge (n_edges,); None if no edge may be absent."""
+        found = self._of_fit.get("inclusion_")
+        return None if found is None else found[tuple(self.edges_.T)]
 
     def _symmetric(self, values: np.ndarray) -> np.ndarray:
         """Return a value of each edge as a symmetric matrix."""
@@ -53,12 +59,10 @@ class Network:
         are fields (an array where nodes have more than two states), and ``group`` where fields are grouped.
         """
         check_is_fitted(self)
-        known = vars(self)
-        edges = {name: known[source] for name, source in _OF_EDGES.items() if source in known}
-        inclusion = known.get("inclusion_")
+        found, inclusion = self._of_fit, self._inclusion
+        edges, nodes = ({k: found[v] for k, v in of.items() if v in found} for of in (_OF_EDGES, _OF_NODES))
         if inclusion is not None:
-            edges["inclusion"] = inclusion[tuple(self.edges_.T)]
-        nodes = {"group": known["field_groups_"]} if "field_groups_" in known else {}
+            edges["inclusion"] = inclusion
         network = self._network(self.theta_, edges, nodes)
         if inclusion is not None:
             weak = [(u, v) for u, v, share in network.edges(data="inclusion") if share <= 0.5]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import DensityMixin
@@ -21,6 +21,9 @@ from ..samplers.tempered import Tempered
 from .network import Network
 from .normaliser import LARGEST_ERROR, Normaliser, is_within_reach, normaliser, warn_if_few, warn_if_rough
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 _DRAWS = 100  # over which predictions are averaged, as in Chen and Welling (2012)
 _ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where elimination does not reach
 _ROWS = 2**24  # entries of the features of a block of rows
@@ -31,7 +34,11 @@ _DENSITIES = 2**22  # of the rows of a block under all draws
 class Mixture(Network):
     """The mixture of fields over the draws of a posterior: of a network, or of that of one ``group`` of several."""
 
+    _has_draws: ClassVar[bool] = True
+    """Whether a fit has draws, in which edges may be absent, or a single network with all edges."""
+
     random_state: Any
+    posterior_: xr.DataTree
     _names: tuple[str, ...]
     _coding: Any
     _log_z: dict[tuple[str, int | None], tuple[np.ndarray, list[Normaliser]]]
@@ -40,7 +47,7 @@ class Mixture(Network):
     def score_kind_(self) -> str:
         """What `score` is: a log likelihood or log predictive, with log Z exact or by annealed importance sampling."""
         check_is_fitted(self)
-        what = "log predictive" if "posterior_" in vars(self) else "log likelihood"
+        what = "log predictive" if self._has_draws else "log likelihood"
         exact = all(is_within_reach(model) for group in self._groups() for model, _ in self._fields("bayes", group))
         return what if exact else f"{what}, log Z by annealed importance sampling"
 
@@ -82,24 +89,22 @@ class Mixture(Network):
     def _components(self, average: str, group: int | None = None) -> np.ndarray:
         """Return the parameters of the fields that are averaged, (n_components, n_features)."""
         check({"average": average})
-        posterior = vars(self).get("posterior_")
-        if average == "bayes" and posterior is not None:
-            draws = np.asarray(posterior["posterior"].dataset["theta"])
+        if average == "bayes" and self._has_draws:
+            draws = np.asarray(self.posterior_["posterior"].dataset["theta"])
             draws = draws if group is None else draws[:, :, group]
             draws = draws.reshape(-1, draws.shape[2])
             return draws[np.unique(np.linspace(0, len(draws) - 1, _DRAWS).astype(int))]
         theta = self.theta_.copy() if group is None else self.theta_[group].copy()
-        inclusion = vars(self).get("inclusion_")
-        if inclusion is not None:
+        if self._inclusion is not None:
             model = self._model()
             of_edges = theta[: model.n_parameters * model.n_edges].reshape(model.n_edges, -1)
-            of_edges[inclusion[tuple(self.edges_.T)] <= 0.5] = 0.0
+            of_edges[self._inclusion <= 0.5] = 0.0
         return theta[None]
 
     def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return the model on the edges that exist, and its parameters; all exist where none may be absent."""
+        """Return the model on the edges that exist in a draw, and its parameters."""
         model = self._model()
-        if not {"inclusion_", "edge_inclusion_"} & vars(self).keys():
+        if not self._has_draws:
             return model, theta
         own = model.n_parameters * model.n_edges
         of_edges = theta[:own].reshape(model.n_edges, -1)

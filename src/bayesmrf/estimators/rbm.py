@@ -103,7 +103,7 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def partial_fit(self, X: Any, y: None = None) -> RBM:
         """Update once per batch of the rows of X, from the current parameters."""
-        if hasattr(self, "components_"):
+        if self.__sklearn_is_fitted__():
             check_params(self)
             for option, size in zip(("n_chains", "n_hidden"), self._state.hidden.shape, strict=True):
                 if getattr(self, option) != size:

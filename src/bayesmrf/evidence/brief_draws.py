@@ -6,8 +6,6 @@ towards the data (Murray and Ghahramani 2004), and there is no accept step.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
@@ -15,9 +13,6 @@ from ..posterior.parameters.langevin import Differentiable, Langevin
 from ..runs import run
 from .sampled import curvature_of_states
 from .target import Target
-
-if TYPE_CHECKING:
-    from .posterior_draws import PosteriorSampler
 
 _N_WARMUP, _THIN = 10_000, 50  # by default
 _STAGES = 5  # of the pilot chain
@@ -29,12 +24,16 @@ def brief_draws(
     target: Target,
     rng: np.random.Generator,
     start: np.ndarray,
-    sampler: PosteriorSampler,
+    *,
+    n_draws: int,
+    n_warmup: int | None,
+    thin: int | None,
+    n_chains: int,
+    n_sweeps: int,
+    stiffness: float,
     progress: bool = False,
 ) -> tuple[np.ndarray, float, str]:
     r"""Draw from the posterior by chains that start at the end of a pilot chain of ``n_warmup`` steps (10,000).
-
-    The numbers of draws and steps are those of the ``sampler``.
 
     The metric M is the inverse of the diagonal of the curvature :math:`H = N \mathrm{Cov}_\theta[s] + \Lambda` of the
     posterior (without the term of the hidden units, which would reduce it). The step size follows from
@@ -51,21 +50,21 @@ def brief_draws(
     status : str
         A sentence if steps are too long for the curvature at the last draws, else empty.
     """
-    n_warmup = _N_WARMUP if sampler.n_warmup is None else sampler.n_warmup
-    brief, points = target.brief(sampler.n_sweeps), start[None]
+    n_warmup = _N_WARMUP if n_warmup is None else n_warmup
+    brief, points = target.brief(n_sweeps), start[None]
     for _ in range(_STAGES):
-        scale, epsilon = _metric(target, points, sampler.stiffness, rng)
+        scale, epsilon = _metric(target, points, stiffness, rng)
         pilot = _kernel(target, brief, points[-1], scale, epsilon)
         stride = max(1, n_warmup // (_STAGES * _POINTS))
         walk = run.sample(pilot, n_draws=_POINTS, thin=stride, n_chains=1, random_state=rng, progress=progress)
         if not walk.complete:
             raise KeyboardInterrupt("the run was stopped before the first draw")
         points = walk.values["theta"][0]
-    scale, epsilon = _metric(target, points, sampler.stiffness, rng)
+    scale, epsilon = _metric(target, points, stiffness, rng)
     kernel = _kernel(target, brief, points[-1], scale, epsilon)
     theta = run.sample(
-        kernel, n_draws=sampler.n_draws, n_warmup=n_warmup, thin=_THIN if sampler.thin is None else sampler.thin,
-        n_chains=sampler.n_chains, random_state=rng, progress=progress,
+        kernel, n_draws=n_draws, n_warmup=n_warmup, thin=_THIN if thin is None else thin, n_chains=n_chains,
+        random_state=rng, progress=progress,
     ).values["theta"]  # fmt: skip
     return theta, epsilon, _stability(target, theta[:, -1], scale, epsilon, rng.spawn(1)[0])
 

@@ -5,8 +5,6 @@ The posterior is the stationary distribution for any step size, and the likeliho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.linalg import solve_triangular
 
@@ -15,9 +13,6 @@ from ..progress import track
 from .hamiltonian import move, swarm_at
 from .sampled import curvature_of_states
 from .target import Target
-
-if TYPE_CHECKING:
-    from .posterior_draws import PosteriorSampler
 
 _N_WARMUP = 200  # by default
 _ACCEPTED = 0.85
@@ -30,10 +25,14 @@ def exact_draws(
     target: Target,
     rng: np.random.Generator,
     start: np.ndarray,
-    sampler: PosteriorSampler,
+    *,
+    n_draws: int,
+    n_warmup: int | None,
+    thin: int | None,
+    n_chains: int,
     progress: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Draw from the posterior by chains of a ``sampler`` that start at one point, near a mode.
+    """Draw from the posterior by chains that start at one point, near a mode.
 
     The metric is the mean curvature N Cov[s] + Lambda, first at ``start``, and from the middle of the warm-up at the
     chains. Steps are adapted to an acceptance of 0.85 during the warm-up (200 trajectories by default) and then fixed.
@@ -45,8 +44,7 @@ def exact_draws(
     epsilon, acceptance : float
         Step size, and the mean acceptance of its steps.
     """
-    n_warmup = _N_WARMUP if sampler.n_warmup is None else sampler.n_warmup
-    n_chains, n_draws = sampler.n_chains, sampler.n_draws
+    n_warmup = _N_WARMUP if n_warmup is None else n_warmup
     swarm = swarm_at(target, np.tile(start, (n_chains, 1)))
     log_size = float(np.log(0.5))
     root = _root(target, start[None], rng)
@@ -60,7 +58,7 @@ def exact_draws(
     theta = np.empty((n_chains, n_draws, target.n_features))
     log_likelihood, accepted = np.empty((n_chains, n_draws)), 0.0
     for t in track(range(n_draws), "posterior: draws", progress=progress):
-        for _ in range(sampler.thin or 1):
+        for _ in range(thin or 1):
             swarm, acceptance = move(target, swarm, np.exp(log_size), root, _LEAPFROG, rng)
         theta[:, t], log_likelihood[:, t] = swarm.theta, swarm.log_likelihood
         accepted += acceptance.mean() / n_draws

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
@@ -119,12 +120,15 @@ class PosteriorSampler(Work):
         """
         self.require(target)
         start = target.climb(rng, _CLIMB)
+        run: dict[str, Any] = {name: getattr(self, name) for name in ("n_draws", "n_warmup", "thin", "n_chains")}
         if self.is_exact(target):
-            theta, log_likelihood, epsilon, acceptance = exact_draws(target, rng, start, self, progress)
+            theta, log_likelihood, epsilon, acceptance = exact_draws(target, rng, start, **run, progress=progress)
             remarks = _mixing(reduction := scale_reduction(theta))
             return PosteriorDraws(theta, log_likelihood, True, reduction, epsilon, acceptance, 0, 0.0, 0.0,
                                   "; ".join(remarks))  # fmt: skip
-        theta, epsilon, status = brief_draws(target, rng, start, self, progress)
+        theta, epsilon, status = brief_draws(
+            target, rng, start, **run, n_sweeps=self.n_sweeps, stiffness=self.stiffness, progress=progress
+        )
         return describe(target, theta, rng, is_exact=False, epsilon=epsilon, status=status, progress=progress)
 
 

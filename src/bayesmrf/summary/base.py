@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ _OTHER_TERMS = Terms("edge parameter", "node parameter", "Parameters are natural
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class Summary(ABC):
     """Tables and sentences about a posterior.
 
     Parameters
@@ -198,9 +199,9 @@ class Summary:
         return f"{name}: {self.row.sentence}" if self.row else name
 
     @property
+    @abstractmethod
     def options(self) -> dict[str, str]:
         """Options that matter for the method of the run."""
-        raise NotImplementedError
 
 
 def count(number: int, noun: str, many: str = "") -> str:

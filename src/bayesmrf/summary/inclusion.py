@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -30,10 +31,10 @@ class InclusionSummary(Summary):
         """Probability of each candidate edge: (n_edges,)."""
         return self.stacked("included").mean(axis=0) if self.spike else np.ones(self.n_edges)
 
-    @cached_property
+    @property
+    @abstractmethod
     def edge_table(self) -> pd.DataFrame:
         """A table of the candidates, in their order."""
-        raise NotImplementedError
 
     @property
     def likely(self) -> pd.DataFrame:
