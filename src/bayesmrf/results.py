@@ -62,6 +62,7 @@ POSTERIOR = (
     "alpha",
 )
 LABELS = ("groups", "field_groups")
+_CONSTANTS = {"mle": "feature", "agreement_contrast": "edge_parameter"}
 _STATS = {"log_likelihood": "total_log_likelihood"}  # ArviZ takes the first for values of each observation
 _UNSEEN = ("ratio", "state", "most", "probability", "share")
 
@@ -100,7 +101,8 @@ def to_datatree(
         ``n_samples``, and ``statistics`` (n_features,) where they are those of theta; with groups ``statistics``
         (n_groups, n_features) and ``group_sizes``.
     constant : mapping, optional
-        ``mle`` (n_features,) and other arrays, with a value for each edge.
+        ``mle`` (n_features,) and ``agreement_contrast``, one number for each parameter of an edge
+        (`bayesmrf.models.edge_tables.EdgeTables`).
 
     parameters : sequence of str, optional
         Names of ``phi``, the parameters that were sampled if ``theta`` is a linear map of them.
@@ -142,7 +144,7 @@ def to_datatree(
     posterior = {n: (values[n][0], _countable(values[n][1])) for n in POSTERIOR if n in values}
     arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
     for name, value in (constant or {}).items():
-        arrays[name] = (("feature",) if name == "mle" else ("edge",), np.asarray(value))
+        arrays[name] = ((_CONSTANTS[name],), np.asarray(value))
     statistics = {}
     if "statistics" in observed:
         given_dims = ("feature",) if groups is None else ("group", "feature")
