@@ -210,10 +210,7 @@ class GroupedMRF(ParameterPosterior):
         for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
             if not asked:
                 draws.values.pop(name, None)
-        draws.values["agreement"] = model.agreement(draws.values["theta"])
-        draws.dims["agreement"] = ("edge",)
-        attrs = self._attributes(request, method, model)
-        constant = {"agreement_contrast": model.agreement_contrast}
+        attrs, constant = self._attributes(request, method, model), {}
         if start.mle is not None:
             self.mle_ = model.agreement(start.mle)
             constant["mle"], attrs["mle_method"] = start.mle, how

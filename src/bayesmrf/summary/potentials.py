@@ -41,7 +41,8 @@ class PotentialSummary(Summary):
 
     def agreement_at(self, theta: np.ndarray) -> np.ndarray:
         """Return the agreements of the edges at ``theta``."""
-        return expit(theta[: self.n_edge_features].reshape(self.n_edges, -1) @ self._contrast)
+        edges = theta[..., : self.n_edge_features].reshape(*theta.shape[:-1], self.n_edges, -1)
+        return np.asarray(expit(edges @ self._contrast))
 
     @cached_property
     def _contrast(self) -> np.ndarray:
