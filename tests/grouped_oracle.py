@@ -62,7 +62,8 @@ def features(problem):
         if problem.name == "symmetric":
             columns += [(low == k) & (high == j) for k, j in pairs(m, bool(problem.fields))]
         else:
-            columns.append(low * high if problem.name == "ordinal" else low == high)
+            of = {"ordinal": low * high, "boltzmann": low * high, "neighbours": high == low + 1}
+            columns.append(of.get(problem.name, low == high))
     if problem.fields and problem.name == "agreement":
         columns += [2 * states[:, i] - 1 for i in range(problem.n_nodes)]
     elif problem.fields:

@@ -41,6 +41,7 @@ def posterior_tree(
     seed = {"entropy": 7, "spawn_key": [], "spawned": 0}
     draws = Draws(values | extra, dims, "made up", 10, 1, tuple(range(n_chains)), complete, 1.5, seed)
     about = {
+        "model": "agreement",
         "method": "stripped-beta",
         "kind": "approximate (stripped Beta likelihood)",
         "fields": fields,

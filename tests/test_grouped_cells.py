@@ -5,6 +5,7 @@ there are chains but one; their limit has a false-alarm rate of 1e-6 over all sc
 which is allowed for: 0.06 of a probability, 0.1 of a mean parameter.
 """
 
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
@@ -17,10 +18,13 @@ from bayesmrf.errors import DivergenceError
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models.categorical import ManyStateModel
 from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models.two_state_tables import tables_of
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
@@ -37,11 +41,30 @@ MODELS = {
     "symmetric": lambda fields: Symmetric(PATH, 3, fields),
 }
 CELLS = [*product(MODELS, [False, True], [False, True, "grouped"]), ("ordinal", False, False), ("ordinal", True, True)]
+CELLS += [("neighbours", True, True), ("neighbours", False, "grouped"), ("boltzmann", True, "grouped")]
 MISSING = [("agreement", True, True), ("potts", True, False), ("symmetric", False, False), ("ordinal", True, True)]
 # In tests.test_partition_posterior, of the agreement model:
 ELSEWHERE = {("groups", "tree"), ("groups", "auxiliary-variable"), ("groups", "stripped-beta")}
 BIAS = {"exact": (0.0, 0.0), "particles": (0.06, 0.1)}
 MODELS["ordinal"] = lambda fields: Ordinal(PATH, 3, fields)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours(ManyStateModel):
+    """A model from outside: an edge rewards neighbouring states of its ends."""
+
+    name = "neighbours"
+
+    @property
+    def category(self):
+        k = np.arange(self.n_states)
+        return (np.abs(k[:, None] - k) == 1).astype(np.int64)
+
+
+MODELS |= {
+    "neighbours": lambda fields: Neighbours(PATH, 3, fields),
+    "boltzmann": lambda fields: Boltzmann(PATH, fields),
+}
 N_CHAINS, N_DRAWS, N_WARMUP = 16, 40, 15
 DATA = 1  # seed of the data: with some, the posterior has two modes between which chains move too rarely for this test
 
@@ -50,7 +73,7 @@ def problem_of(name, spike, fields, rng, spread=0.9):
     """A model, its statistics of N states drawn at random parameters, and the problem as the oracle knows it."""
     model = MODELS[name](bool(fields))
     r, p = model.n_edges, model.n_parameters
-    base = 0.6 * np.eye(p) + 0.2 if name in ("symmetric", "ordinal") else (2.0, 1.5)
+    base = (2.0, 1.5) if name in ("agreement", "potts") else 0.6 * np.eye(p) + 0.2
     while True:  # all states occur at each node: the field of one that does not has a tail as wide as its prior
         theta = np.concatenate([rng.normal(0, spread, r * p), rng.normal(0, 0.4, model.n_features - r * p)])
         states = ENGINE.sample(model, theta, ENGINE.prepare(model), N, rng)
@@ -68,6 +91,7 @@ def kernel_of(model, s_bar, problem, marginals, alpha=ALPHA):
     start = np.zeros(model.n_features)
     if marginals == "exact":
         return exact_groups(Likelihood(model, s_bar, N, ENGINE), prior, start, fields, n_jumps=2)
+    model = tables_of(model) if isinstance(model, Boltzmann) else model
     return particle_groups(model, s_bar, N, prior, start, 1024, field_prior=fields, n_jumps=3)
 
 

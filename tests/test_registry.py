@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -18,6 +19,7 @@ from bayesmrf import (
     graphs,
     kernels,
     methods,
+    report,
     summary,
 )
 from bayesmrf.base import BINARY, EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, DataEngine, Engine, Inference, Kind
@@ -26,11 +28,13 @@ from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.registry import NAMES, ROWS, SYNONYMS, engine_of, engines_that_answer, row_of
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.categorical import ManyStateModel
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.pairwise import FeatureForm, PairwiseModel
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.priors import Beta, DirichletProcess
 from bayesmrf.samplers.gibbs import Gibbs
 from tests.flat import bayesian
 
@@ -345,6 +349,71 @@ def test_differences_of_your_own_model(own, same, method, rng):
     assert found.model_ == ("product" if same == "boltzmann" else "scores")
     np.testing.assert_array_equal(found.theta_, expected.theta_)
     np.testing.assert_array_equal(found.difference_inclusion_, expected.difference_inclusion_)
+
+
+class OnSigns(PairwiseModel):
+    """A model from outside with the edges of "boltzmann" and the fields of "ising"."""
+
+    name = "on signs"
+    form = FeatureForm(a=0.25, b=0.25, c=0.25, p=0.0, q=1.0)
+
+
+class Tables(ManyStateModel):
+    """A model from outside with the statistics of "symmetric"."""
+
+    name = "own tables"
+
+    @property
+    def category(self):
+        return Symmetric(self.graph, self.n_states, self.fields).category
+
+
+@pytest.mark.parametrize(
+    ("own", "same"),
+    [
+        (families.Custom(lambda graph: Tables(graph, 3), n_states=3), "symmetric"),
+        (families.Custom(lambda graph: Scores(graph, 3), n_states=3), "ordinal"),
+        (families.Custom(Product), families.Symmetric(2)),
+    ],
+    ids=["tables", "scores", "product"],
+)
+@pytest.mark.parametrize("method", ["exact", "particle"])
+@pytest.mark.parametrize("given", [{}, {"candidates": "complete"}, {"fields": "grouped"}], ids=["", "spike", "fields"])
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_groups_of_your_own_model(own, same, method, given, rng, tmp_path):
+    """They are those of the model that it equals, draw by draw."""
+    if (own.make, method, given) == (Product, "exact", {"fields": "grouped"}):
+        pytest.skip("the fields of two states and of tables have other moves: tests/test_grouped_cells.py")
+    if given == {"fields": "grouped"} and same == "ordinal":
+        with pytest.raises(OptionError, match="for grouped fields, got 'scores'"):
+            GroupedMRF(model=own, method=method, **given, **QUICK).fit(rng.integers(0, 3, size=(60, 4)))
+        return
+    X = rng.integers(0, 2 if own.make is Product else 3, size=(60, 4))
+    X[:30, 1], X[:20, 3] = X[:30, 0], X[:20, 2]
+    found, expected = (GroupedMRF(model=m, method=method, **given, **QUICK).fit(X) for m in (own, same))
+    assert (found.model_, found.posterior_.attrs["model"]) == (own.make(graphs.path(2)).name,) * 2
+    for name in ("theta_", "agreement_", "groups_", *(["mle_"] if not given else [])):
+        np.testing.assert_allclose(vars(found)[name], vars(expected)[name], rtol=1e-8)
+    np.testing.assert_allclose(found.score_samples(X), expected.score_samples(X))
+    tables = [summary.GroupedSummary(est.posterior_).edge_table for est in (found, expected)]
+    pd.testing.assert_frame_equal(*tables)
+    page = report.write_report(found.posterior_, tmp_path / "report.html").read_text()
+    assert f"model {found.model_}" in page
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "message"),
+    [
+        (Distance, {}, "features of edges that are 0 or 1, got 'distance'"),
+        (Product, {"method": "tree"}, "method must be 'exact' or 'particle' for model='product', got 'tree'"),
+        (Product, {"prior": DirichletProcess(base=Beta(2, 1))}, "must be Normal or MultivariateNormal for"),
+        (OnSigns, {"method": "particle"}, r"features of nodes are 0 and 1, .* got 'on signs, with \(-1.0, 1.0\)'"),
+        (lambda graph: graph, {}, "model must be a callable that returns a model"),
+    ],
+)
+def test_models_that_groups_lack(own, given, message, X):
+    with pytest.raises(OptionError, match=message):
+        GroupedMRF(model=own, **given, **QUICK).fit(X)
 
 
 def test_models_that_a_method_of_differences_lacks(X):

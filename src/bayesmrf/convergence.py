@@ -267,11 +267,8 @@ def _in_doubt(kind: str, names: Sequence[str], indicators: np.ndarray) -> _Serie
 
 
 def _of_an_edge(tree: xr.DataTree) -> int:
-    """Return the number of entries of theta of each edge (`bayesmrf.models.symmetric.Symmetric`)."""
-    if tree.attrs.get("model") != "symmetric":
-        return 1
-    m, fields = int(tree.attrs["n_states"]), tree.attrs.get("fields") in (True, 1, "grouped")
-    return m * (m - 1) // 2 if fields else m * (m + 1) // 2 - 1
+    """Return the number of entries of theta of each edge; only groups have several."""
+    return int(tree["constant_data"].sizes.get("edge_parameter", 1))
 
 
 def _given_inclusion(names: list[str], values: np.ndarray, included: np.ndarray) -> Iterable[_Series]:

@@ -179,6 +179,7 @@ class FamilyRow:
     edge: str
     node: str
     meaning: str  # interpretation of the parameters, for reports
+    shared: str = ""  # what edges of a group share (`GroupedMRF`): an "agreement", a "weight" or a "table"
 
 
 FAMILIES = Registry(
@@ -194,6 +195,7 @@ FAMILIES = Registry(
             "field",
             "An edge's parameter is the logit of its agreement: half the log odds ratio of its two ends, given all "
             "other nodes; a field is half the log odds of yes where the others cancel.",
+            shared="agreement",
         ),
         FamilyRow(
             "boltzmann",
@@ -224,6 +226,7 @@ FAMILIES = Registry(
             "field",
             "A coupling is the log odds of two alike ends against two given unlike states, fields apart; a field is "
             "the log odds of its state against the first state where the neighbours favour neither.",
+            shared="agreement",
         ),
         FamilyRow(
             "ordinal",
@@ -234,6 +237,7 @@ FAMILIES = Registry(
             "threshold",
             "A weight is the log odds ratio of the two ends for each step of both up their categories, given all other "
             "nodes; a threshold is the log odds of its category against the lowest where all others are in theirs.",
+            shared="weight",
         ),
         FamilyRow(
             "symmetric",
@@ -243,6 +247,7 @@ FAMILIES = Registry(
             "log potential",
             "field",
             "An edge has a symmetric table of log potentials, one for each pair of states of its ends.",
+            shared="table",
         ),
     ],
 )
@@ -253,8 +258,7 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
     return Registry("model", "families", [row for row in FAMILIES if estimator in row.estimators])
 
 
-OPTIONS["GroupedMRF.model"] = families_of("GroupedMRF").rule(AUTO)
 _OWN = either(FACTORY, instance("families", "Custom"))
-for _estimator in ("MaximumLikelihoodMRF", "BayesianMRF", "SpikeSlabMRF", "CompareMRF"):
+for _estimator in ("MaximumLikelihoodMRF", "BayesianMRF", "SpikeSlabMRF", "CompareMRF", "GroupedMRF"):
     _named = families_of(_estimator).rule(AUTO)
     OPTIONS[f"{_estimator}.model"] = either(_named, _OWN, expected=_named.expected + in_python(f", or {_OWN.expected}"))

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
 
 from .base import Model
 from .convergence import diagnostics
 from .errors import OptionError, StoreError, argument, in_python
 from .models.agreement import Agreement
+from .models.edge_tables import EdgeTables
 from .models.label_field import LabelField
 from .runs.checkpoint import steps_of
 from .runs.lock import hold
@@ -127,10 +127,10 @@ def to_datatree(
         used = {d for dims, _ in variables.values() for d in dims}.union(always)
         return xr.Dataset(dict(variables), coords={d: names[d] for d in names if d in used})
 
+    grouped = "groups" in draws.values
     values = {name: (("chain", "draw", *draws.dims[name]), v) for name, v in draws.values.items()}
-    if isinstance(model, Agreement) and "theta" in values and "agreement" not in values:
-        theta = draws.values["theta"]
-        values["agreement"] = (("chain", "draw", "edge"), expit(theta[..., : model.n_edges]))
+    if isinstance(model, EdgeTables) and "theta" in values and (grouped or isinstance(model, Agreement)):
+        values["agreement"] = (("chain", "draw", "edge"), model.agreement(draws.values["theta"]))
     if "groups" in values and "density" in values:
         values["included"] = (values["groups"][0], draws.values["groups"] >= 0)
         values["groups"] = (values["groups"][0], draws.values["groups"] + 1)
@@ -141,6 +141,8 @@ def to_datatree(
     # ArviZ computes quantiles of every variable, which numpy does not support for booleans.
     posterior = {n: (values[n][0], _countable(values[n][1])) for n in POSTERIOR if n in values}
     arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
+    if grouped and isinstance(model, EdgeTables):
+        arrays["agreement_contrast"] = (("edge_parameter",), model.agreement_contrast)
     for name, value in (constant or {}).items():
         arrays[name] = (("feature",) if name == "mle" else ("edge",), np.asarray(value))
     statistics = {}

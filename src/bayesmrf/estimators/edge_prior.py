@@ -16,7 +16,7 @@ from ..families import FAMILIES, FamilyRow, Ordinal
 from ..graphs import path
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
-from ..posterior.conditionals.centred import CentredModel, edge_correlations
+from ..posterior.conditionals.centred import edge_correlations, has_lines
 from ..priors import CAUCHY_TAPER, Cauchy, Gamma, SpikeSlab
 
 _ALL = 0.95  # share of the candidates that counts as all of them
@@ -45,7 +45,7 @@ def like(model: Any) -> FamilyRow:
     ------
     OptionError
     """
-    if not (model.fields and isinstance(model, CentredModel)):
+    if not (model.fields and has_lines(model)):
         expected = "one with fields and the attributes of CentredModel (bayesmrf.posterior.conditionals.centred)"
         raise OptionError(option="model", got=model.name, expected=expected)
     return FAMILIES.row("potts" if is_categorical(model) else "boltzmann")

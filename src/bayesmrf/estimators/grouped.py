@@ -19,9 +19,7 @@ from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import bound
 from ..likelihood import Likelihood
 from ..methods import GROUPS, Particle, kind_of
-from ..models.categorical import states_of
-from ..models.ordinal import Ordinal
-from ..models.symmetric import Symmetric
+from ..models.categorical import is_categorical, states_of
 from ..options import check
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.exact import ExactMarginals
@@ -56,13 +54,16 @@ class GroupedMRF(ParameterPosterior):
     candidates : as ``graph``, or None
         Instead of ``graph``, the edges that may exist. Each exists with the probability p0 of the prior, and existing
         edges share values.
-    model : {"auto", "agreement", "ordinal", "potts", "symmetric"} or an object of `bayesmrf.families`
+    model : {"auto", "agreement", "ordinal", "potts", "symmetric"}, object of `bayesmrf.families` or callable
         * auto: ordinal if columns have more than two ordered levels, as in `BayesianMRF`, else agreement.
         * agreement: two states, as above.
         * ordinal: ordered levels, a number of them for each node; groups share a weight.
         * potts: many states, the same factor for each edge: `families.Potts`.
         * symmetric: many states, and a symmetric table of log potentials for each edge, which groups share:
           `families.Symmetric`.
+        * A callable makes your own model from the `Graph` (`families.Custom`), a `ManyStateModel` or `PairwiseModel`
+          whose features of edges are 0 or 1, or an `Ordinal`. Groups share the parameters of an edge, with the normal
+          base of tables, by the methods exact and particle.
     fields : {False, True, "grouped"}
         Whether nodes have a field h_u, N(0, 10^2), sampled or (stripped-beta) at its tied maximum likelihood estimate;
         "grouped": fields shared by groups of nodes, by a Dirichlet process with a separate alpha with the same prior.
@@ -105,11 +106,11 @@ class GroupedMRF(ParameterPosterior):
         the probability that two ends that are each in one of two adjacent categories, with even odds, are both in the
         lower or both in the higher one.
     theta_ : (n_features,) array
-        Natural parameters: logit of ``agreement_`` (for the models ordinal and symmetric, the posterior mean of the
-        weights or tables), and posterior mean fields.
+        Natural parameters: logit of ``agreement_`` (for the models ordinal and symmetric and your own, the posterior
+        mean of the weights or tables), and posterior mean fields.
     potential_ : (n_edges, n_states, n_states) array
-        For the model symmetric, the posterior mean of each edge's table; ``agreement_`` is then that of the table
-        (`bayesmrf.models.symmetric.Symmetric.agreement`).
+        For the model symmetric and your own, the posterior mean of each edge's table; ``agreement_`` is then that of
+        the table (`bayesmrf.models.edge_tables.EdgeTables.agreement`).
     groups_ : (n_edges,) int array
         The partition that minimises the posterior expected variation of information. With a spike, of the edges with
         inclusion above 0.5, and -1 for the others.
@@ -176,11 +177,12 @@ class GroupedMRF(ParameterPosterior):
         check({"model": self.model}, "GroupedMRF")
         self._choose_model(X, sample_weight)
         request = read(self)
-        self.model_ = request.family.name
         option = "graph" if self.candidates is None else "candidates"
         states = self._read(X, sample_weight, self.progress, missing=True, option=option)
         model = self._model()
-        if not self.fields and request.family.name != "symmetric":  # whose tables hold what fields do
+        request = request.of(model)
+        self.model_ = model.name
+        if not self.fields and request.family.shared != "table":  # which holds what fields do
             warn_of_unbalanced(states)
         require_edges(self._graph, option)
         n, missing = states.n_samples, bool((states.values < 0).any())
@@ -194,7 +196,7 @@ class GroupedMRF(ParameterPosterior):
             start = find_start(request, model, states, data, engine, rng)
             how = start.mle_method
             moments = start.moments(request, model, data)
-            estimate = "posterior mode" if isinstance(model, Symmetric) else "maximum likelihood estimate"
+            estimate = "maximum likelihood estimate" if request.family.shared != "table" else "posterior mode"
             if "persistent" in how and not warn_unless_matched(
                 model, start.theta, moments, n, None, rng, "mle_", estimate
             ):
@@ -208,8 +210,6 @@ class GroupedMRF(ParameterPosterior):
         for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
             if not asked:
                 draws.values.pop(name, None)
-        draws.values["agreement"] = model.agreement(draws.values["theta"])
-        draws.dims["agreement"] = ("edge",)
         attrs, constant = self._attributes(request, method, model), {}
         if start.mle is not None:
             self.mle_ = model.agreement(start.mle)
@@ -222,7 +222,7 @@ class GroupedMRF(ParameterPosterior):
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": data.s_bar, "n_samples": n}, constant=constant
         )
-        self._summarise(model, request.spike)
+        self._summarise(model, request)
         self.missing_ = missing_table(likelihood, draws.values["theta"], states, seeds)
         if data.hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
@@ -257,16 +257,16 @@ class GroupedMRF(ParameterPosterior):
         index = np.array([names[e] if isinstance(e, str) else e for e in edges], dtype=np.int64)
         return partitions.co_clustering(self._stacked("groups"), index)
 
-    def _summarise(self, model: Any, spike: bool) -> None:
+    def _summarise(self, model: Any, request: Request) -> None:
         import pandas as pd
 
-        r = model.n_edges
+        r, spike, shared = model.n_edges, request.spike, request.family.shared
         self.agreement_ = self._stacked("agreement").mean(axis=0)
         limit = bound(1e12)
         logit = np.clip(np.log(self.agreement_) - np.log1p(-self.agreement_), -limit, limit)
-        if isinstance(model, Symmetric | Ordinal):
+        if shared != "agreement":
             self.theta_ = self._stacked("theta").mean(axis=0)
-            if isinstance(model, Symmetric):
+            if shared == "table":
                 self.potential_ = model.table(self.theta_)
         else:
             self.theta_ = np.concatenate([logit, self._stacked("theta")[:, r:].mean(axis=0)])
@@ -305,7 +305,7 @@ class GroupedMRF(ParameterPosterior):
     def _attributes(self, request: Request, method: Any, model: Any) -> dict[str, Any]:
         """Collect attributes of the data and the options for summaries and reports."""
         prior = request.prior
-        shown: dict[str, Any] = {"model": request.family.name, "fields": self.fields, "method": self.method_}
+        shown: dict[str, Any] = {"model": model.name, "fields": self.fields, "method": self.method_}
         shown |= asdict(method) | {"alpha": _constants(prior.alpha), "spike": request.spike}
         if request.spike:
             shown["density"] = _constants(prior.density)
@@ -316,7 +316,7 @@ class GroupedMRF(ParameterPosterior):
         else:
             shown["prior_scale"] = np.asarray(prior.base.scale).tolist()
         shown["chosen_model"] = self._chooses
-        if request.family.many_states:
+        if is_categorical(model):
             shown["n_states"] = model.n_states
         if isinstance(self._coding, tuple):
             shown["levels"] = [str(level) for level in self._coding]

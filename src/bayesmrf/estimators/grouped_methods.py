@@ -11,15 +11,20 @@ import numpy as np
 from ..base import Engine, Kernel
 from ..data.sample_weight import check_listed
 from ..errors import OptionError, argument
-from ..families import FAMILIES, FamilyRow
+from ..families import FAMILIES, Custom, FamilyRow
 from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
 from ..methods import GROUPS, AuxiliaryVariable, MethodRow, Particle, refusal
-from ..models.categorical import states_of
+from ..models.agreement import Agreement
+from ..models.categorical import is_categorical, states_of
+from ..models.edge_tables import EdgeTables
+from ..models.ordinal import Ordinal
+from ..models.two_state_tables import tables_of
 from ..options import check_params
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
+from ..posterior.groups.blocks import base_precision
 from ..posterior.groups.gibbs import GroupedGibbs
 from ..posterior.groups.kernels import exact_groups, particle_groups
 from ..posterior.groups.stripped_beta import GroupedStrippedBeta
@@ -38,13 +43,14 @@ _DENSITY = Beta(5.0, 5.0)  # prior of the density if candidates are given withou
 class Request:
     """The checked options of a `GroupedMRF`."""
 
-    family: FamilyRow  # the model
+    family: FamilyRow  # the model, or what a user's own one is like
     model: Any  # its options
     # prior, field_prior: of edges, and of node fields if they are grouped
     prior: DirichletProcess
     field_prior: DirichletProcess | None
     fields: bool
     method: Any  # options of the method; None for "auto"
+    name: str = ""  # of a user's own model
 
     @property
     def spike(self) -> bool:
@@ -60,8 +66,44 @@ class Request:
 
     def check(self, row: MethodRow, missing: bool = False) -> None:
         """Raise OptionError unless a method supports the options and, if there are any, missing values."""
-        if refused := refusal(row, GROUPS, self.features(missing), self.family.name):
+        if refused := self.refusal(row, missing):
             raise refused
+
+    def refusal(self, row: MethodRow, missing: bool) -> OptionError | None:
+        """Return the error unless a method supports the options and, if there are any, missing values."""
+        return refusal(row, GROUPS, self.features(missing), self.name or self.family.name, self.family.name)
+
+    def precision(self, model: Any) -> np.ndarray | None:
+        """Return the precision of the prior of an edge's table, (p, p); None for edges of agreements or weights."""
+        return base_precision(self.prior.base, model.n_parameters)[0] if self.family.shared == "table" else None
+
+    def of(self, model: Any) -> Request:
+        """Return the request for the model, which may be a user's own.
+
+        Raises
+        ------
+        OptionError
+        """
+        if not isinstance(self.model, Custom):
+            return self
+        found = replace(self, family=_like(model), name=model.name)
+        found.check(GROUPS.row("exact" if self.method is None else self.method))
+        return found
+
+
+def _like(model: Any) -> FamilyRow:
+    """Return the row of the model that a user's own one is like: of weights, or else of tables.
+
+    Raises
+    ------
+    OptionError
+    """
+    if isinstance(model, Ordinal):
+        return FAMILIES.row("ordinal")
+    if not (isinstance(model, EdgeTables) and np.isin(model.edge_features, (0.0, 1.0)).all()):
+        expected = "a subclass of Ordinal, or of ManyStateModel or PairwiseModel with features of edges that are 0 or 1"
+        raise OptionError(option="model", got=model.name, expected=expected)
+    return FAMILIES.row("symmetric")
 
 
 def read(estimator: Any) -> Request:
@@ -72,7 +114,8 @@ def read(estimator: Any) -> Request:
     OptionError
     """
     check_params(estimator)
-    family = FAMILIES.row(estimator.object("model"))
+    model = estimator.object("model")
+    family = FAMILIES.row("symmetric" if isinstance(model, Custom) else model)
     prior = estimator.object("prior")
     if estimator.candidates is not None and prior.density is None:
         if not isinstance(estimator.prior, str):
@@ -83,7 +126,7 @@ def read(estimator: Any) -> Request:
     if estimator.candidates is not None and not (isinstance(estimator.graph, str) and estimator.graph == "complete"):
         expected = "omitted with candidates, which are the edges"
         raise OptionError(option="graph", got=estimator.graph, expected=expected, remedy="remove one of the two")
-    is_normal = family.name in ("symmetric", "ordinal")
+    is_normal = family.shared != "agreement"
     if is_normal and prior.base == Beta():  # the default
         prior = replace(prior, base=Normal())
     if isinstance(prior.base, Beta) == is_normal:
@@ -97,8 +140,9 @@ def read(estimator: Any) -> Request:
     if own is not None and own.n_sweeps != AuxiliaryVariable.n_sweeps:  # the default is not one given
         expected = f"omitted with {argument('inner', 'exact')}, whose particles need no sweeps"
         raise OptionError(option="n_sweeps", got=own.n_sweeps, expected=expected, remedy="remove it")
-    found = Request(family, estimator.object("model"), prior, fields, bool(estimator.fields), method)
-    found.check(GROUPS.row("exact" if method is None else method))
+    found = Request(family, model, prior, fields, bool(estimator.fields), method)
+    if not isinstance(model, Custom):  # which is not made yet
+        found.check(GROUPS.row("exact" if method is None else method))
     return found
 
 
@@ -106,7 +150,7 @@ def choose_method(request: Request, model: Any, missing: bool, n: float) -> Any:
     """Return the given method, or the choice of "auto"; with the default number of particles instead of None."""
     method = request.method
     if method is None:
-        refused = refusal(GROUPS.row("tree"), GROUPS, request.features(missing), request.family.name)
+        refused = request.refusal(GROUPS.row("tree"), missing)
         most = _EXACT_WORK / model.n_features
         cheap = cost(model.graph, most, states_of(model))[1] <= most
         method = GROUPS.read("tree" if refused is None and model.graph.is_forest else "exact" if cheap else "particle")
@@ -140,7 +184,10 @@ def _exact(_: Any, p: Problem) -> Kernel:
 
 def _particle(method: Any, p: Problem) -> Kernel:
     pairs = _PAIRS_WITH_SPIKE if p.request.spike else GroupedGibbs.n_pairs
-    given = p.model, p.s_bar, p.n, p.request.prior, p.start, method.n_particles
+    model = p.model
+    if not (isinstance(model, Agreement) or is_categorical(model)):
+        model = tables_of(model)
+    given = model, p.s_bar, p.n, p.request.prior, p.start, method.n_particles
     return particle_groups(*given, n_pairs=pairs, field_prior=p.request.field_prior)
 
 

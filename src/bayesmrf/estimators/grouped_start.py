@@ -16,8 +16,7 @@ from ..learning.many_states import potential_mode, prior_slope
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Sample
-from ..models.symmetric import Symmetric
-from ..posterior.groups.blocks import base_precision
+from ..models.agreement import Agreement
 from .grouped_methods import Request
 
 
@@ -30,9 +29,10 @@ class GroupedStart(NamedTuple):
 
     def moments(self, request: Request, model: Any, data: Sample) -> np.ndarray:
         """Return the moments of the model at ``theta``: those of the data, less what a prior of tables holds back."""
-        if not isinstance(model, Symmetric):
+        precision = request.precision(model)
+        if precision is None:
             return data.s_bar
-        return data.s_bar - prior_slope(model, _precision(request, model), self.theta) / data.n_samples
+        return data.s_bar - prior_slope(model, precision, self.theta) / data.n_samples
 
 
 def find_start(
@@ -56,24 +56,16 @@ def _estimate(
     request: Request, model: Any, data: Sample, engine: Engine, rng: np.random.Generator, hidden: Hidden | None
 ) -> tuple[np.ndarray, str]:
     """Return an estimate that ignores groups, and its method; ``hidden`` are missing entries that are summed over."""
-    if isinstance(model, Symmetric):
-        precision = _precision(request, model)
+    if (precision := request.precision(model)) is not None:
         theta = potential_mode(model, data.s_bar, data.n_samples, engine, rng, precision, hidden)
         return theta, "posterior mode, no groups" + ("" if LOG_Z in engine.answers else ", persistent")
     found = maximum_likelihood(model, data.s_bar, data.n_samples, engine, rng, hidden=hidden)
     return found.theta, found.method
 
 
-def _precision(request: Request, model: Symmetric) -> np.ndarray:
-    """Return the precision of the prior of a table, (p, p)."""
-    return base_precision(request.prior.base, model.n_parameters)[0]
-
-
 def _sparse(request: Request, model: Any, states: States, s_bar: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    if request.family.many_states:
-        tables = isinstance(model, Symmetric)
-        precision = _precision(request, model) if tables else np.eye(1)
-        return forest_start(model, states.values, states.weights, precision, rng)
+    if not isinstance(model, Agreement):
+        return forest_start(model, states.values, states.weights, request.precision(model), rng)
     r, start, found = model.n_edges, np.zeros(model.n_features), sparse_start(model.graph, states)
     if found is not None:
         start[:r] = found[:r] / 2  # over {0, 1}, a weight is twice the logit of the agreement

@@ -13,7 +13,7 @@ from ..errors import OptionError
 from ..inference.elimination.two_states import width
 from ..kernels import Setting, choose_kernel, row_of
 from ..likelihood import Likelihood
-from ..posterior.conditionals.centred import CentredModel
+from ..posterior.conditionals.centred import has_lines
 from ..posterior.conditionals.exact_scan import MAX_STATES
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..posterior.mirror import Mirror, Mirrored
@@ -70,7 +70,7 @@ def _answers(engine: Engine) -> frozenset[str]:
 def _by_table(model: Any) -> bool:
     """Whether a scan with a table of all states is faster than elimination."""
     m, graph = model.n_states, model.graph
-    if not isinstance(model, CentredModel) or m**graph.n_nodes > MAX_STATES:
+    if not has_lines(model) or m**graph.n_nodes > MAX_STATES:
         return False
     return bool(m**graph.n_nodes <= max(_FEW_STATES, _SOLVES * m ** width(graph)))
 

@@ -12,13 +12,12 @@ from scipy.special import xlogy
 
 from ..graphs import Graph
 from ..inference.elimination.two_states import Elimination
-from ..models.symmetric import Symmetric
 from .many_states import potential_mode
 from .maximum_likelihood import maximum_likelihood
 
 
 def forest_start(
-    model: Any, values: np.ndarray, weights: np.ndarray | None, base: np.ndarray, rng: np.random.Generator
+    model: Any, values: np.ndarray, weights: np.ndarray | None, base: np.ndarray | None, rng: np.random.Generator
 ) -> np.ndarray:
     """Return theta at the mode on the most likely forest; 0 for all other edges.
 
@@ -27,13 +26,13 @@ def forest_start(
 
     Parameters
     ----------
-    model : Potts, Ordinal or Symmetric
+    model : EdgeTables
         Its graph is the candidate edges.
     values : (n_samples, n_nodes) int array
         States 0, ..., m - 1; -1 where missing.
     weights : (n_samples,) array or None
-    base : (p, p) array
-        Precision of the normal base of a table; not used for the others.
+    base : (p, p) array or None
+        Precision of the normal base of tables; None for the maximum likelihood estimate on the forest.
     rng : Generator
     """
     graph, m = model.graph, model.n_states
@@ -47,10 +46,10 @@ def forest_start(
     forest = replace(model, graph=Graph(graph.n_nodes, graph.edges[kept], graph.names))
     whole = (values >= 0).all(axis=1)
     s_bar, n = forest.statistics(values[whole], w[whole]), float(w[whole].sum())
-    if isinstance(forest, Symmetric):
-        found = potential_mode(forest, s_bar, n, Elimination(), rng, base)
-    else:
+    if base is None:
         found = maximum_likelihood(forest, s_bar, n, Elimination(), rng).theta
+    else:
+        found = potential_mode(forest, s_bar, n, Elimination(), rng, base)
     r, p = len(kept), model.n_parameters
     edges = np.zeros((graph.n_edges, p))
     edges[kept] = found[: r * p].reshape(r, p)

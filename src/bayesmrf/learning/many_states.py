@@ -12,7 +12,6 @@ from ..blas import one_thread
 from ..inference.chains import Persistent
 from ..likelihood import Hidden, Likelihood
 from ..models.linear_map import LinearMap
-from ..models.symmetric import Symmetric
 from ..priors import FIELD_SCALE
 
 _N_STEPS, _MOST_STEPS = 500, 5000  # iterations from theta = 0, at least and at most
@@ -96,7 +95,7 @@ def persistent_ascent(
 
 @one_thread()
 def potential_mode(
-    model: Symmetric,
+    model: Model,
     s_bar: np.ndarray,
     n_samples: float,
     engine: Engine,
@@ -133,7 +132,7 @@ def potential_mode(
     return minimize(negative, np.zeros(model.n_features), jac=True, method="L-BFGS-B", options=options).x
 
 
-def prior_slope(model: Symmetric, base: np.ndarray, theta: np.ndarray) -> np.ndarray:
+def prior_slope(model: Model, base: np.ndarray, theta: np.ndarray) -> np.ndarray:
     """Return minus the gradient of the log prior: of potentials with the precision ``base`` (p, p), and of fields."""
     r, p = model.n_edges, model.n_parameters
     return np.concatenate([(theta[: r * p].reshape(r, p) @ base).ravel(), FIELD_SCALE**-2 * theta[r * p :]])

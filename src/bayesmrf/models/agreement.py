@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from scipy.special import expit
-
 from .pairwise import FeatureForm, PairwiseModel
 
 
@@ -27,7 +24,3 @@ class Agreement(PairwiseModel):
 
     name = "agreement"
     form = FeatureForm(a=0.5, b=0.5, c=0.0, p=0.0, q=1.0)
-
-    def agreement(self, theta: np.ndarray) -> np.ndarray:
-        """Return the agreement of each edge, (..., n_edges)."""
-        return np.asarray(expit(theta[..., : self.n_edges]))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
-from ..base import BINARY, Model
+from ..base import BINARY, TABLES, Model
 from ..data.states import check_codes
 from ..errors import OptionError
 from ..graphs import Graph
 from ..options import Checked
+from .edge_tables import EdgeTables
 from .pairwise import Pairwise, pairwise
 
 NEVER = -1e30  # field of a state that a node does not have; finite, as 0 times infinity is NaN
@@ -118,8 +121,11 @@ def log_potential(model: Categorical, states: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class ManyStateModel(Checked):
+class ManyStateModel(Checked, EdgeTables, ABC):
     """Base of models with m states a node, each feature 0 or 1: those of edges, then those of states 1 to m - 1.
+
+    The pairs of states of an edge are in *categories*, (m, m): at most one feature of an edge is 1, and ``category`` is
+    its number from 1, or 0 for none. A model that defines this has all else that it needs.
 
     Parameters
     ----------
@@ -138,8 +144,13 @@ class ManyStateModel(Checked):
     state_names: Any = field(default=None, kw_only=True)
 
     name: ClassVar[str]
-    family: ClassVar[str]
+    family: ClassVar[str] = TABLES
     is_product: ClassVar[bool] = False  # whether the feature of an edge is the product of the scores of its ends
+
+    @property
+    @abstractmethod
+    def category(self) -> np.ndarray:
+        """Number from 1 of the feature of an edge that is not 0 at each pair of states, (m, m); 0 for none."""
 
     def label(self, node: int, state: int) -> str:
         """Return the name of a state of a node."""
@@ -148,7 +159,18 @@ class ManyStateModel(Checked):
     @property
     def n_parameters(self) -> int:
         """Number p of parameters of an edge."""
-        return 1
+        return len(self.edge_features)
+
+    @cached_property
+    def edge_features(self) -> np.ndarray:
+        """Features of an edge in the states of its ends, (p, m, m)."""
+        numbers = np.arange(1, 1 + self.category.max())
+        return (self.category == numbers[:, None, None]).astype(np.float64)
+
+    @property
+    def edge_values(self) -> np.ndarray:
+        """Feature of an edge with one parameter in the states of its ends, (m, m)."""
+        return self.edge_features[0]
 
     @property
     def n_edges(self) -> int:
@@ -202,6 +224,13 @@ class ManyStateModel(Checked):
         return np.eye(self.n_states)[self.node_states]
 
     @property
+    def feature_names(self) -> list[str]:
+        """``u-v``, or ``u-v=j`` if an edge has several features; ``u=k`` for a node and each label k but the first."""
+        p = self.n_parameters
+        marks = [""] if p == 1 else [f"={j + 1}" for j in range(p)]
+        return [edge + mark for edge in self.graph.edge_names for mark in marks] + self._field_names
+
+    @property
     def _field_names(self) -> list[str]:
         """``u=k`` for each label k but the first of each node."""
         states = range(1, self.n_states) if self.fields else ()
@@ -217,6 +246,25 @@ class ManyStateModel(Checked):
     def from_field_table(self, field: np.ndarray) -> np.ndarray:
         """Return the parameters of nodes whose fields of all states are ``field``."""
         return field[:, 1:].ravel() if self.fields else np.empty(0)
+
+    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
+        shares = node_statistics(states, self.n_states, weights)
+        w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
+        columns, p = np.ascontiguousarray(states.T), self.n_parameters
+        edge = np.empty((self.n_edges, p))
+        for e, (u, v) in enumerate(self.graph.edges):
+            edge[e] = np.bincount(self.category[columns[u], columns[v]], w, minlength=p + 1)[1:] / w.sum()
+        return self._features(edge, shares)
+
+    def categorical(self, theta: np.ndarray) -> Categorical:
+        """Return the compiled form, with a table for each edge."""
+        return categorical(self.graph, self.table(theta), self.field_table(theta[self.n_edges * self.n_parameters :]))
+
+    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Compute the moments of the statistics from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k)."""
+        each = self.edge_features.reshape(self.n_parameters, -1).T
+        return self._features(pair.reshape(self.n_edges, self.n_states**2) @ each, node)
 
     def _features(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
         return np.concatenate([edge.ravel(), node[:, 1:].ravel()]) if self.fields else edge.ravel()

@@ -7,9 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
-from ..base import TABLES
 from ..data.states import check_codes
 from ..errors import OptionError
 from .categorical import NEVER, Categorical, ManyStateModel, categorical, node_statistics, sizes_of
@@ -49,7 +47,6 @@ class Ordinal(ManyStateModel):
     scores: Any = None
 
     name = "ordinal"
-    family = TABLES
     is_product = True
 
     def __post_init__(self) -> None:
@@ -151,13 +148,19 @@ class Ordinal(ManyStateModel):
         """Feature of an edge whose ends are in the states 0, ..., m - 1, (m, m)."""
         return np.outer(self.score, self.score)
 
-    def agreement(self, theta: np.ndarray) -> np.ndarray:
-        """Return the agreement of each edge, (..., n_edges): the logistic function of half its weight.
+    @cached_property
+    def edge_features(self) -> np.ndarray:
+        """The one feature of an edge, (1, m, m)."""
+        return self.edge_values[None]
+
+    @property
+    def agreement_contrast(self) -> np.ndarray:
+        """A half: the agreement of an edge is the logistic function of half its weight.
 
         It is the share of two adjacent categories of one end that go with the same of two adjacent ones of the other,
         where each is as frequent. With two categories it is that of the model of agreements.
         """
-        return np.asarray(expit(0.5 * theta[..., : self.n_edges]))
+        return np.array([0.5])
 
     def features(self, states: np.ndarray) -> np.ndarray:
         """Return the statistics of each row of ``states``, (n_samples, n_features)."""

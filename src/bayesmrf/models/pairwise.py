@@ -11,6 +11,7 @@ import numpy as np
 from ..base import BINARY
 from ..data.states import check_codes
 from ..graphs import Graph
+from .edge_tables import EdgeTables
 
 
 class Pairwise(NamedTuple):
@@ -73,7 +74,7 @@ class FeatureForm(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseModel:
+class PairwiseModel(EdgeTables):
     """Base class of binary models with a parameter for each edge[, and one for each node].
 
     They differ in the `FeatureForm` alone; the larger value of each feature is 1. theta has edges first, then nodes.
@@ -132,6 +133,11 @@ class PairwiseModel:
         """Feature of an edge whose ends are in the states 0 and 1, (2, 2)."""
         f, x = self.form, np.array([-1.0, 1.0])
         return f.a + f.b * np.outer(x, x) + f.c * (x[:, None] + x)
+
+    @property
+    def edge_features(self) -> np.ndarray:
+        """The one feature of an edge, (1, 2, 2)."""
+        return self.edge_values[None]
 
     @property
     def node_values(self) -> tuple[float, float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 from ..base import POTTS
 from .categorical import Categorical, ManyStateModel, categorical, node_statistics
@@ -31,20 +30,6 @@ class Potts(ManyStateModel):
     def category(self) -> np.ndarray:
         """1 for the pairs of states that agree, else 0, (m, m)."""
         return np.eye(self.n_states, dtype=np.int64)
-
-    @property
-    def feature_names(self) -> list[str]:
-        """``u-v`` for an edge, ``u=k`` for each label k but the first for a node."""
-        return self.graph.edge_names + self._field_names
-
-    @property
-    def edge_values(self) -> np.ndarray:
-        """Feature of an edge whose ends are in the states 0, ..., m - 1, (m, m)."""
-        return np.eye(self.n_states)
-
-    def agreement(self, theta: np.ndarray) -> np.ndarray:
-        """Return the agreement of each edge, (..., n_edges): the logistic function of its coupling."""
-        return np.asarray(expit(theta[..., : self.n_edges]))
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit
 
-from ..base import TABLES
-from .categorical import Categorical, ManyStateModel, categorical, node_statistics
+from .categorical import ManyStateModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +38,6 @@ class Symmetric(ManyStateModel):
     fields: bool = False
 
     name = "symmetric"
-    family = TABLES
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -58,48 +55,8 @@ class Symmetric(ManyStateModel):
         return out
 
     @property
-    def n_parameters(self) -> int:
-        """Number p of parameters of an edge."""
-        return len(self.pairs)
-
-    @property
     def feature_names(self) -> list[str]:
         """``u-v=k,l`` for an edge and pair of states, ``u=k`` for each label k but the first for a node."""
         ends = zip(self.graph.edge_names, self.graph.edges, strict=True)
         edges = [f"{e}={self.label(u, k)},{self.label(v, other)}" for e, (u, v) in ends for k, other in self.pairs]
         return edges + self._field_names
-
-    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
-        shares = node_statistics(states, self.n_states, weights)
-        w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
-        columns, p = np.ascontiguousarray(states.T), self.n_parameters
-        edge = np.empty((self.n_edges, p))
-        for e, (u, v) in enumerate(self.graph.edges):
-            edge[e] = np.bincount(self.category[columns[u], columns[v]], w, minlength=p + 1)[1:] / w.sum()
-        return self._features(edge, shares)
-
-    def table(self, theta: np.ndarray) -> np.ndarray:
-        """Return W of each edge, (..., n_edges, m, m)."""
-        r, p = self.n_edges, self.n_parameters
-        potential = theta[..., : r * p].reshape(*theta.shape[:-1], r, p)
-        return np.concatenate([np.zeros((*potential.shape[:-1], 1)), potential], axis=-1)[..., self.category]
-
-    def agreement(self, theta: np.ndarray) -> np.ndarray:
-        r"""Measure how strongly a table rewards agreement, (..., n_edges), from 0 to 1; 0.5 is neutral.
-
-        It is 1 / (1 + exp(-j)) with j the mean of W over pairs of states that agree minus that over pairs that differ.
-        It does not depend on the unidentified f(k) + f(l), and for W(k, l) = J [k = l] it is 1 / (1 + exp(-J)).
-        """
-        w, m = self.table(theta), self.n_states
-        agree = np.trace(w, axis1=-2, axis2=-1)
-        return expit(agree / m - (w.sum(axis=(-2, -1)) - agree) / (m * (m - 1)))
-
-    def categorical(self, theta: np.ndarray) -> Categorical:
-        """Return the compiled form, with a table for each edge."""
-        return categorical(self.graph, self.table(theta), self.field_table(theta[self.n_edges * self.n_parameters :]))
-
-    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Compute the moments of the statistics from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k)."""
-        each = np.eye(self.n_parameters + 1)[self.category].reshape(-1, self.n_parameters + 1)
-        return self._features(pair.reshape(self.n_edges, self.n_states**2) @ each[:, 1:], node)

@@ -69,7 +69,7 @@ def _groups(s: GroupedSummary) -> str:
         "variation of information). The agreement of a "
         f"group is the mean over its edges{' that exist' if s.spike else ''}."
     )
-    if s.tabled is not None:
+    if s.tabled is not None or s.family is None:
         text += (
             " The agreement of a table is the mean of its log potentials over equal states minus that over unequal "
             "ones, mapped to (0, 1)."
@@ -167,12 +167,15 @@ def _all_edges(s: GroupedSummary) -> tuple[str, list[str], list[Any]]:
 
 
 def _fields(s: GroupedSummary) -> str:
-    header, found = ["node", s.terms.node if _is_ordinal(s) else "field h", "90 % interval"], s.field_table
+    named = _is_ordinal(s) or s.family is None
+    header, found = ["node", s.terms.node if named else "field h", "90 % interval"], s.field_table
     rows = [(f.node, f"{f.field:.3f}", f"{f.lower:.3f} to {f.upper:.3f}") for f in by_row(found)]
     text = "The field h of a node multiplies its state in {-1, +1}: it favours yes above 0, no below 0."
     if _is_ordinal(s):
         text = "A threshold is the log odds of its category against the lowest where all other nodes are in theirs."
         text += s.neutral_clause
+    elif s.family is None:
+        text = s.terms.meaning
     elif s.levels:
         text = f"The field h of a state (from 0) of a node is its log odds against {s.levels[0]}, other things equal."
     fixed = s.attrs.get("method") == "stripped-beta"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import convergence
-from ..families import FAMILIES
+from ..families import FAMILIES, FamilyRow
 from ..names import shown
 
 if TYPE_CHECKING:
@@ -66,8 +66,13 @@ class Summary(ABC):
     @property
     def terms(self) -> Terms:
         """Names of the parameters."""
-        row = FAMILIES.find(str(self.attrs.get("model")))
+        row = self.family
         return Terms(row.edge, row.node, row.meaning + self.neutral_clause) if row else _OTHER_TERMS
+
+    @property
+    def family(self) -> FamilyRow | None:
+        """The row of the model; None of a user's own model."""
+        return FAMILIES.find(str(self.attrs.get("model")))
 
     @property
     def neutral_clause(self) -> str:

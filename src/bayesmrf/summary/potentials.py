@@ -37,13 +37,17 @@ class PotentialSummary(Summary):
     @property
     def n_edge_features(self) -> int:
         """Number of parameters of edges, which come first in theta."""
-        return self.n_edges * (1 if self.tabled is None else self.tabled.n_parameters)
+        return self.n_edges * len(self._contrast)
 
     def agreement_at(self, theta: np.ndarray) -> np.ndarray:
         """Return the agreements of the edges at ``theta``."""
-        if self.tabled is not None:
-            return self.tabled.agreement(theta)
-        return expit(theta[: self.n_edges] * (0.5 if self.attrs.get("model") == "ordinal" else 1.0))
+        edges = theta[..., : self.n_edge_features].reshape(*theta.shape[:-1], self.n_edges, -1)
+        return np.asarray(expit(edges @ self._contrast))
+
+    @cached_property
+    def _contrast(self) -> np.ndarray:
+        """What turns the parameters of an edge into its agreement (`bayesmrf.models.edge_tables.EdgeTables`), (p,)."""
+        return np.asarray(self["constant_data"]["agreement_contrast"].values)
 
     def potential_table(self, groups: np.ndarray) -> pd.DataFrame:
         """Return the log potentials of each group and unordered pair of levels, means over its edges that exist.

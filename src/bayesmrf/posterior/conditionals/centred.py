@@ -14,7 +14,7 @@ node parameters) to (a, node parameters at a = 0) has Jacobian 1.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class CentredModel(Protocol):
     """
 
     @property
+    def n_parameters(self) -> int: ...  # noqa: D102
+    @property
     def edge_values(self) -> np.ndarray: ...  # noqa: D102
     @property
     def node_values(self) -> tuple[float, float]: ...  # noqa: D102
@@ -47,6 +49,11 @@ class CentredModel(Protocol):
     def node_states(self) -> np.ndarray: ...  # noqa: D102
     @property
     def node_features(self) -> np.ndarray: ...  # noqa: D102
+
+
+def has_lines(model: Any) -> TypeGuard[CentredModel]:
+    """Return whether there is a line along the one parameter of each edge of a model."""
+    return isinstance(model, CentredModel) and model.n_parameters == 1
 
 
 class TwoStates(NamedTuple):

@@ -18,9 +18,9 @@ from ...likelihood import Likelihood
 from .alike_nodes import pair_states, triple_of, visit_alike
 from .centred import (
     CentredLines,
-    CentredModel,
     centred_lines,
     edge_line,
+    has_lines,
     move_edge,
     node_line,
     node_shares,
@@ -92,7 +92,7 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
     if not likelihood.is_exact:
         expected = f"an exact engine for {kernel!r}, 'elimination' or 'enumeration'"
         raise OptionError(option="engine", got=likelihood.engine.name, expected=expected)
-    if not isinstance(likelihood.model, CentredModel):
+    if not has_lines(likelihood.model):
         raise OptionError(
             option="model",
             got=likelihood.model.name,

@@ -30,9 +30,9 @@ from ...particles.persistent_chains import (
 from ...particles.tables import TableParticles, start_particles
 from ..conditionals.centred import (
     CentredLines,
-    CentredModel,
     by_node,
     centred_lines,
+    has_lines,
     line_values,
     smoothed_shares,
 )
@@ -165,7 +165,7 @@ class SpikeSlabLangevin(EdgeKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.model, CentredModel) and len(self.model.node_features)):
+        if not (has_lines(self.model) and len(self.model.node_features)):
             expected = f"with one parameter for each edge, and with fields, for {self.name!r}"
             raise OptionError(option="model", got=self.model.name, expected=expected)
         noise = self.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.momentum)

@@ -34,7 +34,7 @@ from ...errors import OptionError
 from ...models.boltzmann import Coding
 from ...particles.chain_flips import flip_clusters, flip_correlated
 from ...particles.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
-from ..conditionals.centred import CentredModel, centred_lines
+from ..conditionals.centred import centred_lines, has_lines
 from ..conditionals.rivals import ALIKE, RIVAL, likeness, other_ends, rival_pairs
 from ..conditionals.spike import draw_hyper, edge_prior, log_slab_odds
 from .dynamics import drift, kick
@@ -130,7 +130,7 @@ class SpikeSlabOneEdge(EdgeKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         model: Any = self.model
-        if model.n_states > 2 or model.n_features == model.n_edges or not isinstance(model, CentredModel):
+        if model.n_states > 2 or model.n_features == model.n_edges or not has_lines(model):
             expected = f"binary and with node parameters for {self.name!r}: boltzmann, ising or agreement"
             raise OptionError(option="model", got=model.name, expected=expected)
 

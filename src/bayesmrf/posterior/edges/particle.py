@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ...particles.tables import TableGraph, TableModel, TableParticles, table_graph
-from ..conditionals.centred import CentredLines, CentredModel, centred_lines
+from ..conditionals.centred import CentredLines, centred_lines, has_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior, plain_prior, prior_scales
@@ -62,7 +62,7 @@ class SpikeSlabParticle(EdgeKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         model: Any = self.model
-        if not (model.fields and isinstance(model, CentredModel) and isinstance(model, TableModel)):
+        if not (model.fields and has_lines(model) and isinstance(model, TableModel)):
             expected = f"potts, ordinal or another CentredModel and TableModel with fields for {self.name!r}"
             raise OptionError(option="model", got=model.name, expected=expected)
         if self.pairs is None:

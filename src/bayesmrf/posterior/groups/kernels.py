@@ -9,7 +9,7 @@ import numpy as np
 from ...base import PairMarginals
 from ...likelihood import Likelihood
 from ...models.categorical import is_categorical
-from ...priors import DirichletProcess
+from ...priors import Beta, DirichletProcess
 from ..conditionals.rivals import rivals
 from .exact import ExactMarginals
 from .gibbs import GroupedGibbs
@@ -53,7 +53,7 @@ def particle_groups(
 
     Parameters
     ----------
-    model : Agreement, Potts, Symmetric or Ordinal
+    model : Agreement or ManyStateModel
     n_particles : int
         Rounded up to a multiple of 64.
     sampler : Likelihood, optional
@@ -62,7 +62,7 @@ def particle_groups(
         As in `GroupedGibbs`.
     """
     others = None
-    if prior.density is not None and model.n_parameters == 1 and not model.is_product:
+    if prior.density is not None and isinstance(prior.base, Beta):
         # If edges may be absent, swaps of two edges mix slowest.
         others = rivals(model.graph, np.abs(2 * s_bar[: model.n_edges] - 1))
     marginals: PairMarginals

@@ -60,7 +60,7 @@ class ManyStateParticles(Checked):
 
     Parameters
     ----------
-    model : Potts, Symmetric or Ordinal
+    model : ManyStateModel
     n_particles : int
         Rounded up to a multiple of 64.
     rivals : (n_edges, k) int array, optional
@@ -85,7 +85,7 @@ class ManyStateParticles(Checked):
 
     def _unpack(self, particles: TableParticles, theta: np.ndarray) -> UnpackedTableParticles:
         edges = theta[: self.model.n_edges * self.model.n_parameters]
-        return unpack(particles, self.potentials(edges), self.model.categorical(theta).field)
+        return unpack(particles, self.potentials(edges), self.model.field_table(theta[len(edges) :]))
 
     def start(self, theta: np.ndarray, rng: np.random.Generator) -> TableParticles:
         """Return particles refreshed at theta."""
