@@ -178,6 +178,7 @@ class FamilyRow:
     # edge, node: names of the parameters of an edge and of a node
     edge: str
     node: str
+    brief: str  # which columns and parameters it has, for help texts
     meaning: str  # interpretation of the parameters, for reports
     shared: str = ""  # what edges of a group share (`GroupedMRF`): an "agreement", a "weight" or a "table"
 
@@ -193,6 +194,7 @@ FAMILIES = Registry(
             frozenset({"GroupedMRF", "BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
             "logit of agreement",
             "field",
+            "logits of agreements of yes/no columns, and fields over -1/+1",
             "An edge's parameter is the logit of its agreement: half the log odds ratio of its two ends, given all "
             "other nodes; a field is half the log odds of yes where the others cancel.",
             shared="agreement",
@@ -204,6 +206,7 @@ FAMILIES = Registry(
             frozenset({"BayesianMRF", "SpikeSlabMRF", "CompareMRF", "MaximumLikelihoodMRF"}),
             "weight",
             "bias",
+            "weights and biases of yes/no columns over 0/1",
             "A weight is the log odds ratio of the two ends, coded 0 and 1, given all other nodes; a bias the log odds "
             "of 1 where all others are 0.",
         ),
@@ -214,6 +217,7 @@ FAMILIES = Registry(
             frozenset({"BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
             "coupling",
             "field",
+            "couplings and fields of yes/no columns over -1/+1",
             "A coupling is a quarter of the log odds ratio of the two ends, coded -1 and +1, given all other nodes; a "
             "field is half the log odds of +1 where the others cancel.",
         ),
@@ -224,6 +228,7 @@ FAMILIES = Registry(
             frozenset({"GroupedMRF", "BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
             "coupling",
             "field",
+            "one coupling for each edge of columns with any levels",
             "A coupling is the log odds of two alike ends against two given unlike states, fields apart; a field is "
             "the log odds of its state against the first state where the neighbours favour neither.",
             shared="agreement",
@@ -235,6 +240,7 @@ FAMILIES = Registry(
             frozenset({"GroupedMRF", "BayesianMRF", "SpikeSlabMRF", "CompareMRF", "MaximumLikelihoodMRF"}),
             "weight",
             "threshold",
+            "weights and thresholds of ordered levels",
             "A weight is the log odds ratio of the two ends for each step of both up their categories, given all other "
             "nodes; a threshold is the log odds of its category against the lowest where all others are in theirs.",
             shared="weight",
@@ -246,6 +252,7 @@ FAMILIES = Registry(
             frozenset({"GroupedMRF", "MaximumLikelihoodMRF"}),
             "log potential",
             "field",
+            "a table for each edge of columns with any levels",
             "An edge has a symmetric table of log potentials, one for each pair of states of its ends.",
             shared="table",
         ),

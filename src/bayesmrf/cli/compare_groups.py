@@ -30,11 +30,7 @@ def compare(
         "|".join(["auto", *COMPARISONS.names]),
         "auto",
     ),
-    model: str = model_flag(
-        "CompareMRF",
-        "boltzmann",
-        "Weights and biases of yes/no columns (boltzmann), or weights and thresholds of ordered levels (ordinal).",
-    ),
+    model: str = model_flag("CompareMRF", "boltzmann"),
     density: str = flag("Beta prior of the share of edges that differ, or its fixed value.", "A,B|P0", "0.5"),
     slab: str = flag(
         "Prior of the differences that are not 0: Cauchy or normal with a fixed scale, or normal with a Gamma prior of "

@@ -43,10 +43,13 @@ def observations(metavar: str, codes: str) -> Any:
     )
 
 
-def model_flag(estimator: str, yes_no: str, text: str) -> Any:
+def model_flag(estimator: str, yes_no: str) -> Any:
     """Declare the model of an estimator; ``yes_no`` is that of yes/no columns, if it is to be chosen."""
+    rows = families_of(estimator)
     chosen = f"auto is ordinal if columns have more than two ordered levels, else {yes_no}. "
-    return flag(chosen + text, "|".join([AUTO, *families_of(estimator).names]), AUTO)
+    return flag(
+        chosen + "; ".join(f"{row.name}: {row.brief}" for row in rows) + ".", "|".join([AUTO, *rows.names]), AUTO
+    )
 
 
 GRAPH_HELP = (

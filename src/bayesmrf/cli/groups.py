@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import OptionError
-from ..families import AUTO
+from ..families import AUTO, families_of
 from ..methods import GROUPS, AuxiliaryVariable
 from . import common
 from .flags import GRAPH_HELP, Run, command, flag, model_flag, observations
 
-_NORMAL = "ordinal", "symmetric"  # models whose edges have a normal prior
+_NORMAL = [row.name for row in families_of("GroupedMRF") if row.shared != "agreement"]  # with a normal prior of edges
 
 
 @dataclass
@@ -36,12 +36,7 @@ def groups(
     ),
     graph: str | None = flag(f"{GRAPH_HELP} Or give --candidates.", "EDGES.csv|complete|learn:K"),
     candidates: str | None = flag("Instead of --graph: edges that may exist or be absent.", "EDGES.csv|complete"),
-    model: str = model_flag(
-        "GroupedMRF",
-        "agreement",
-        "agreement: yes/no answers; ordinal: ordered levels, one weight per edge; potts: many levels, one parameter "
-        "per edge; symmetric: many levels, one table per edge.",
-    ),
+    model: str = model_flag("GroupedMRF", "agreement"),
     prior_scale: float | None = flag(
         "With the models ordinal and symmetric, prior standard deviation of the weights or log potentials.", shown="1.0"
     ),

@@ -71,13 +71,7 @@ class EngineFlags:
 def posterior(
     table: Path = observations("TABLE.csv", "0/1, -1/+1 or True/False, or ordered levels; missing values are empty"),
     graph: str = flag(GRAPH_HELP, "EDGES.csv|complete|learn:K", "complete"),
-    model: str = model_flag(
-        "BayesianMRF",
-        "boltzmann",
-        "Coding of the parameters: "
-        "weights and biases over 0/1; couplings and fields over -1/+1; logits of agreements, and fields; weights and "
-        "thresholds of ordered levels; couplings and fields of other nodes with more than two states.",
-    ),
+    model: str = model_flag("BayesianMRF", "boltzmann"),
     ties: str | None = flag(
         "Shared parameters: all (one for all edges, one for all nodes); edges (one for all edges); or a file with a "
         "label for each edge (two ends and a label) or node (a name and a label). Equal labels are tied.",

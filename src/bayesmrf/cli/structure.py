@@ -37,14 +37,7 @@ def structure(
         "|".join(["auto", *EDGES.names]),
         "auto",
     ),
-    model: str = model_flag(
-        "SpikeSlabMRF",
-        "boltzmann",
-        "Coding of the parameters: "
-        "weights and biases over 0/1; couplings and fields over -1/+1; logits of "
-        "agreements, and fields; nodes with many states, in order (ordinal) or not (potts), with any --method "
-        "but one-edge.",
-    ),
+    model: str = model_flag("SpikeSlabMRF", "boltzmann"),
     density: str = flag("Beta prior of the share of candidates that exist, or its fixed value.", "A,B|P0", "1,1"),
     slab: str | None = flag(
         "Prior of the weights of edges that exist: Cauchy or normal with a fixed scale, or normal with a Gamma prior "
