@@ -46,7 +46,7 @@ from .engines import particle_sweeps, read_sample
 from .group_labels import check_group, levels_in, read_groups
 from .group_predictive import GroupPredictive
 from .mode_check import check_modes
-from .own_kernels import edge_draws, engine_for, own_method
+from .own_kernels import edge_draws, engine_used, own_method
 from .parameter_posterior import central, of_draws, strength_of_draws
 from .rarely_observed import names_of, rarely_observed
 
@@ -212,7 +212,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         self.missing_ = self._missing(likelihood, theta, parts, rows, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
-        check_modes(self, parts, seeds, particle_sweeps(engine_for(model)) if is_own else inner.particle_sweeps)
+        check_modes(self, parts, seeds, particle_sweeps(engine_used(inner, model)) if is_own else inner.particle_sweeps)
         convergence.warn_unless_converged(self.posterior_)
         return self
 

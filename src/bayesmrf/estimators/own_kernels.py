@@ -20,7 +20,8 @@ from ..registry import Registry
 from ..runs.identity import describe
 
 Draws = Mapping[str, Mapping[str, int]]  # fields of Info that an estimator needs: the sizes of their dimensions by name
-_SEED = 0  # of a first step, whose result is not used
+_SEED = 0  # of first steps, whose results are not used
+_FIRST_STEPS, _LITTLE = 20, 1e-6  # until the parameters move; the change of the data
 
 
 def own_kernel(rows: Registry[Any], options: Any, likelihood: Likelihood, prior: Any, draws: Draws) -> Any:
@@ -80,12 +81,19 @@ def own_method(
     ------
     OptionError
     """
-    engine = engine_for(data.model)
-    complete = data.replaced(np.array([s.s_bar for s in data.samples]), engine)
-    kernel = own_kernel(rows, options, complete, prior, draws)
+    complete = data.replaced(np.array([s.s_bar for s in data.samples]), _engine_for(data.model))
+    try:
+        kernel = own_kernel(rows, options, complete, prior, draws)
+    except OptionError as e:
+        if e.option != "engine":
+            raise
+        where = f"in {argument(f'{rows.option}.make')}, make the kernel with likelihood.replaced(s_bar, engine)"
+        raise OptionError(f"{e.problem}; {e.remedy}: {where}.") from None
     if any(s.hidden is not None for s in data.samples):
         _require_redrawn(rows, kernel, data)
-    return kernel, replace(row_of(options, rows), name=kernel.name, kind=kind_with(options, engine))
+    return kernel, replace(
+        row_of(options, rows), name=kernel.name, kind=kind_with(options, engine_used(kernel, data.model))
+    )
 
 
 def edge_draws(data: Likelihood) -> Draws:
@@ -98,33 +106,56 @@ def edge_draws(data: Likelihood) -> Draws:
 def _require_redrawn(rows: Registry[Any], kernel: Any, likelihood: Likelihood) -> None:
     """Check that a user's own kernel can have other data in each step, where hidden entries are drawn before it.
 
-    A State that holds what depends on the data is found if the kernel starts at the same parameters with other data.
-
     Raises
     ------
     OptionError
     """
-    known = {f.name for f in fields(kernel)} if is_dataclass(kernel) else set()
-    if not known & {"likelihood", "s_bar"}:
+    if not _fields(kernel) & {"likelihood", "s_bar"}:
         expected = "a dataclass with a field likelihood where values are missing"
         raise _refused(rows, expected, f"{kernel.name!r} without one")
-    state, n = kernel.init(np.random.default_rng(_SEED)), likelihood.n_parameters
+    rng, n = np.random.default_rng(_SEED), likelihood.n_parameters
+    state = kernel.init(rng)
     if np.shape(state._asdict().get("theta")) != (n,):
         expected = f"a kernel whose State has {n} parameters as theta where values are missing"
         raise _refused(rows, expected, repr(kernel.name))
-    rng = np.random.default_rng(_SEED)
     sums, _ = likelihood.complete(state.theta, rng, likelihood.start(rng))
-    other = DrawHiddenEntries(kernel, likelihood).given(sums / likelihood.sizes)
-    now, then = (describe(s)[0] for s in (state, other.init(np.random.default_rng(_SEED))))
-    differ = [name for name in now if now[name] != then.get(name)]
-    if differ and "theta" not in differ:
+    s_bar = np.reshape([s.s_bar for s in likelihood.samples], sums.shape)
+    # So little that proposals of parameters are accepted, or not, as with the first data.
+    other = DrawHiddenEntries(kernel, likelihood).given(s_bar + _LITTLE * (sums / likelihood.sizes - s_bar))
+    if held := _held(kernel, other):
         expected = "a kernel whose State does not depend on the data, some of which are missing and drawn in each step"
-        raise _refused(rows, expected, f"{kernel.name!r} with {differ[0]} in its State")
+        raise _refused(rows, expected, f"{kernel.name!r} with {held} in its State")
 
 
-def engine_for(model: Any) -> Engine:
-    """Return the engine of the likelihood of a user's own method: exact if that is cheap, else persistent chains."""
+def _held(kernel: Kernel, other: Kernel) -> str:
+    """Return a field of State that differs between kernels with other data at equal parameters; empty if none does.
+
+    Both make the same steps until the parameters move; after that nothing is compared, as they may move differently.
+    """
+    kernels, rngs = (kernel, other), [np.random.default_rng(_SEED) for _ in range(2)]
+    states: list[Any] = [k.init(rng) for k, rng in zip(kernels, rngs, strict=True)]
+    start = states[0].theta
+    for _ in range(_FIRST_STEPS):
+        now, then = (describe(state)[0] for state in states)
+        differ = [name for name in now if now[name] != then.get(name)]
+        if differ or (states[0].theta != start).any():
+            return differ[0] if differ and "theta" not in differ else ""
+        states = [k.step(rng, state)[0] for k, rng, state in zip(kernels, rngs, states, strict=True)]
+    return ""
+
+
+def engine_used(kernel: Any, model: Any) -> Engine:
+    """Return the engine of a user's own method: of its likelihood, or of the one that it was given."""
+    found: Engine = kernel.likelihood.engine if "likelihood" in _fields(kernel) else _engine_for(model)
+    return found
+
+
+def _engine_for(model: Any) -> Engine:
     return choose(model.graph, n_states=states_of(model))
+
+
+def _fields(kernel: Any) -> set[str]:
+    return {f.name for f in fields(kernel)} if is_dataclass(kernel) else set()
 
 
 def kind_with(options: Any, *engines: Engine) -> str:

@@ -40,7 +40,7 @@ from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_
 from .edge_start import default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .mode_check import check_modes
-from .own_kernels import edge_draws, engine_for, own_method
+from .own_kernels import edge_draws, engine_used, own_method
 from .parameter_posterior import ParameterPosterior
 from .rarely_observed import mirror_of, names_of, rarely_observed
 
@@ -179,7 +179,9 @@ class SpikeSlabMRF(ParameterPosterior):
         self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
-        check_modes(self, [states], seeds, particle_sweeps(engine_for(model)) if is_own else inner.particle_sweeps)
+        check_modes(
+            self, [states], seeds, particle_sweeps(engine_used(inner, model)) if is_own else inner.particle_sweeps
+        )
         convergence.warn_unless_converged(self.posterior_)
         return self
 
