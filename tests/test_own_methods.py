@@ -315,6 +315,19 @@ class Short(Switches):
         return theta[:-1]
 
 
+class Present(Switches):
+    def draw(self, theta):
+        return theta + 1
+
+
+class Apart(GroupSwitches):
+    def draw(self, theta):
+        return super().draw(theta) * [[1], [2]]
+
+    def init(self, rng):
+        return OwnState(np.repeat([1.0, 0.0], [3, 9]))
+
+
 class Named(Switches):
     name = "exact"
 
@@ -347,7 +360,7 @@ NEEDS = r"a kernel with the draws theta \(feature: 6\), included \(edge: 3\), de
 REFUSED = {
     "no kernel": (lambda *_: None, "a kernel with the attributes of bayesmrf.base.Kernel, got a NoneType"),
     "model": (lambda *_: Boltzmann(graphs.path(2)), "a kernel with the attributes of .*, got a Boltzmann"),
-    "name": (Named, "a kernel with another name than those of methods, got 'exact'"),
+    "name": (Named, "a kernel with a name that no method of bayesmrf has, got 'exact'"),
     "field": (with_dims(included=None), rf"{NEEDS} number\), got 'switches' without included"),
     "dimensions": (with_dims(density=("edge",)), rf"{NEEDS} number\), got 'switches' with density \(edge\)"),
     "no dimension": (with_dims(theta=()), rf"{NEEDS} number\), got 'switches' with theta \(a number\)"),
@@ -356,6 +369,7 @@ REFUSED = {
         r"a kernel with .* theta \(feature: 6\), .*, got 'switches' with theta \(group, feature\)",
     ),
     "shape": (Short, rf"{NEEDS} number\), got 'switches' with theta of shape \(5,\)"),
+    "weight": (Present, "a kernel whose weights in theta are 0 where an edge is not included, got 'switches' with"),
     "no dataclass": (Bare, "a dataclass with a field likelihood where values are missing, got 'bare' without one"),
     "State": (Renamed, "a kernel whose State has 6 parameters as theta where values are missing, got 'switches'"),
     "data in State": (Remembering, "a kernel whose State does not depend on the data, .*, got 'switches' with log_p"),
@@ -368,6 +382,8 @@ def test_methods_of_your_own_that_are_refused(name, x, label):
     if name == "groups":
         with pytest.raises(OptionError, match=r"theta \(group: 2, feature: 6\), .*got 'switches' with theta \(feat"):
             groups(Switches).fit(x, label)
+        with pytest.raises(OptionError, match=r"are equal in all groups where an edge is not included, got 'switch"):
+            groups(Apart).fit(x, label)
     with pytest.raises(OptionError, match=f"^method.make must be a callable that returns {message}"):
         edges(make).fit(x)
 

@@ -46,7 +46,7 @@ from .engines import particle_sweeps, read_sample
 from .group_labels import check_group, levels_in, read_groups
 from .group_predictive import GroupPredictive
 from .mode_check import check_modes
-from .own_kernels import edge_draws, engine_used, own_method
+from .own_kernels import engine_used, own_method_of_edges
 from .parameter_posterior import central, of_draws, strength_of_draws
 from .rarely_observed import names_of, rarely_observed
 
@@ -254,7 +254,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         given = likelihood, *prior
         kernel: Any
         if row.options is Custom:
-            kernel, row = own_method(COMPARISONS, self.method, likelihood, prior, edge_draws(likelihood))
+            kernel, row = own_method_of_edges(COMPARISONS, self.method, likelihood, prior)
             self.method_ = row.name
         elif self.method_ == "exact":
             kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)

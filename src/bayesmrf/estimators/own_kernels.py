@@ -21,6 +21,7 @@ from ..runs.identity import describe
 
 Draws = Mapping[str, Mapping[str, int]]  # fields of Info that an estimator needs: the sizes of their dimensions by name
 _SEED = 0  # of first steps, whose results are not used
+_EQUAL = 1e-9  # difference of weights that are equal
 _FIRST_STEPS, _LITTLE = 20, 1e-6  # until the parameters move; the change of the data
 
 
@@ -45,7 +46,7 @@ def own_kernel(rows: Registry[Any], options: Any, likelihood: Likelihood, prior:
     if not isinstance(kernel, Kernel):
         raise _refused(rows, "a kernel with the attributes of bayesmrf.base.Kernel", f"a {type(kernel).__name__}")
     if kernel.name in rows.names:
-        raise _refused(rows, f"a kernel with another name than those of {rows.module}", repr(kernel.name))
+        raise _refused(rows, f"a kernel with a name that no {rows.option} of bayesmrf has", repr(kernel.name))
     needs = "a kernel with the draws " + listed([_described(name, sizes) for name, sizes in draws.items()])
     for name, sizes in draws.items():
         if name not in kernel.dims:
@@ -53,8 +54,7 @@ def own_kernel(rows: Registry[Any], options: Any, likelihood: Likelihood, prior:
         if tuple(kernel.dims[name]) != tuple(sizes):
             dims = ", ".join(kernel.dims[name]) or "a number"
             raise _refused(rows, needs, f"{kernel.name!r} with {name} ({dims})")
-    rng = np.random.default_rng(_SEED)
-    info = kernel.step(rng, kernel.init(rng))[1]._asdict()
+    info = _first_draw(kernel)
     for name, sizes in draws.items():
         if (shape := np.asarray(info.get(name)).shape) != tuple(sizes.values()):
             raise _refused(rows, needs, f"{kernel.name!r} with {name} of shape {shape}")
@@ -96,11 +96,27 @@ def own_method(
     )
 
 
-def edge_draws(data: Likelihood) -> Draws:
-    """Return the draws of samplers of edges, of one sample or of several groups."""
-    model, n_groups = data.model, len(data.samples)
-    theta = ({"group": n_groups} if n_groups > 1 else {}) | {"feature": model.n_features}
-    return {"theta": theta, "included": {"edge": model.n_edges}, "density": {}, "slab_scale": {}}
+def own_method_of_edges(
+    rows: Registry[MethodRow], options: Custom, data: Likelihood, prior: Any
+) -> tuple[Any, MethodRow]:
+    """Return `own_method` with the draws of samplers of edges, of one sample or of several groups."""
+    n_edges, n_groups = data.model.n_edges, len(data.samples)
+    theta = ({"group": n_groups} if n_groups > 1 else {}) | {"feature": data.model.n_features}
+    draws = {"theta": theta, "included": {"edge": n_edges}, "density": {}, "slab_scale": {}}
+    kernel, row = own_method(rows, options, data, prior, draws)
+    draw = _first_draw(kernel)
+    weights, absent = np.asarray(draw["theta"])[..., :n_edges], ~np.asarray(draw["included"], dtype=bool)
+    away, expected = weights, "0 where an edge is not included"
+    if n_groups > 1:
+        away, expected = weights - weights[0], "equal in all groups where an edge is not included"
+    if (np.abs(away[..., absent]) > _EQUAL).any():
+        raise _refused(rows, f"a kernel whose weights in theta are {expected}", f"{kernel.name!r} with others")
+    return kernel, row
+
+
+def _first_draw(kernel: Kernel) -> dict[str, Any]:
+    rng = np.random.default_rng(_SEED)
+    return dict(kernel.step(rng, kernel.init(rng))[1]._asdict())
 
 
 def _require_redrawn(rows: Registry[Any], kernel: Any, likelihood: Likelihood) -> None:

@@ -40,7 +40,7 @@ from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_
 from .edge_start import default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .mode_check import check_modes
-from .own_kernels import edge_draws, engine_used, own_method
+from .own_kernels import engine_used, own_method_of_edges
 from .parameter_posterior import ParameterPosterior
 from .rarely_observed import mirror_of, names_of, rarely_observed
 
@@ -207,7 +207,7 @@ class SpikeSlabMRF(ParameterPosterior):
         s_bar, hidden = sample.s_bar, sample.hidden
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
         if row.options is Custom:
-            kernel, row = own_method(EDGES, method, data, prior, edge_draws(data))
+            kernel, row = own_method_of_edges(EDGES, method, data, prior)
             self.method_ = row.name
             return states, data, kernel if hidden is None else DrawHiddenEntries(kernel, data), row
         reference = None
