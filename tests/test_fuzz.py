@@ -40,6 +40,7 @@ from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.learning.rbm_persistent import PersistentRBM
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import COMPARISONS, EDGES, GROUPS
+from bayesmrf.methods import Custom as CustomMethod
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ordinal import Ordinal
@@ -271,7 +272,7 @@ RECORDS = {
         *(priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), FREE),
         *(priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), Checkpoint("run.zarr")),
         *(ModeSearch(), PosteriorSampler(), *(row.method for row in METHODS.values())),
-        *(Phases(), Custom(print), families.Custom(Boltzmann), priors.WeightsAndBiases()),
+        *(Phases(), Custom(print), CustomMethod(print), families.Custom(Boltzmann), priors.WeightsAndBiases()),
     ]
 }
 

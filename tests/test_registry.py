@@ -143,6 +143,7 @@ class Walk:
     likelihood: Any
     prior: Any
     scale: Any = 0.5
+    note: Any = None  # not used
 
     name = "walk"
     dims = {"theta": ("feature",), "accepted": ()}  # noqa: RUF012
@@ -230,8 +231,8 @@ def test_checkpoints_of_a_kernel_of_your_own(X, tmp_path):
     np.testing.assert_array_equal(fit(Walk).theta_, whole.theta_)
     with pytest.raises(StoreError, match=r"scale is 1\.0, was 0\.5"):
         fit(wide)
-    with pytest.raises(OptionError, match=r"checkpoint must be None for this run.*scale is the function"):
-        fit(lambda *given: Walk(*given, scale=lambda: 1), checkpoint=tmp_path / "other.zarr")
+    with pytest.raises(OptionError, match=r"checkpoint must be None for this run.*note is the function"):
+        fit(lambda *given: Walk(*given, note=lambda: 1), checkpoint=tmp_path / "other.zarr")
 
 
 def test_an_engine_with_options(X):

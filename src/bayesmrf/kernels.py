@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .base import LOG_Z, MOMENTS, SAMPLE, Kernel, Kind
-from .errors import OptionError, in_python
+from .errors import OptionError
 from .names import one_of
 from .options import OPTIONS, Checked
 from .registry import Registry
-from .rules import either, instance
 
 if TYPE_CHECKING:
     from .likelihood import Likelihood
@@ -165,7 +164,7 @@ class PseudoPosterior(Checked):
 
 @dataclass(frozen=True)
 class Custom(Checked):
-    """A user-defined kernel of `BayesianMRF`.
+    """A user-defined kernel of `BayesianMRF` or `LabelFieldMRF`.
 
     Parameters
     ----------
@@ -274,11 +273,8 @@ LABEL_KERNELS = Registry(
     "kernel", "kernels", [row for row in KERNELS if row.name in ("exchange", "metropolis", "langevin")]
 )
 
-_NAMED = KERNELS.rule("auto")
-OPTIONS["BayesianMRF.kernel"] = either(
-    _NAMED, instance("kernels", "Custom"), expected=_NAMED.expected + in_python(", or a kernels.Custom")
-)
-OPTIONS["LabelFieldMRF.kernel"] = LABEL_KERNELS.rule()
+OPTIONS["BayesianMRF.kernel"] = KERNELS.rule_with_own("auto")
+OPTIONS["LabelFieldMRF.kernel"] = LABEL_KERNELS.rule_with_own()
 
 
 class Setting(NamedTuple):

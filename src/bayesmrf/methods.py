@@ -2,18 +2,23 @@
 
 GroupedMRF(method=methods.Particle(n_particles=4096))
 SpikeSlabMRF(method=methods.OneEdge(n_iterations=50))
+SpikeSlabMRF(method=methods.Custom(make))
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .base import Kernel
 from .errors import OptionError, argument
 from .names import one_of
 from .options import OPTIONS, Checked
 from .registry import Registry
+
+if TYPE_CHECKING:
+    from .likelihood import Likelihood
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,39 @@ class Langevin(Checked):
     n_iterations: int = 1000
 
 
+@dataclass(frozen=True)
+class Custom(Checked):
+    """A user-defined method of `SpikeSlabMRF` or `CompareMRF`.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the kernel, with the attributes of `bayesmrf.base.Kernel`, for a `bayesmrf.likelihood.Likelihood` and a
+        prior. Its draws have
+
+        * ``theta`` (feature): the weights of the candidate edges, 0 where an edge is absent, then the biases; of
+          `CompareMRF` (group, feature), those of each group;
+        * ``included`` (edge), bool: whether each edge exists; of `CompareMRF`, whether the groups differ in it;
+        * ``density`` and ``slab_scale``, numbers: p0, and the scale of the slab.
+
+        `SpikeSlabMRF` gives the likelihood of theta, and its `bayesmrf.priors.SpikeSlab`. `CompareMRF` gives a
+        likelihood with a sample for each group (``likelihood.samples``), whose ``curve`` maps the parameters of
+        `bayesmrf.posterior.edges.differences.group_maps` to the theta of the group, and a
+        `bayesmrf.posterior.edges.differences.DifferencePrior`. The engine is exact if that is cheap, else persistent
+        chains; ``likelihood.replaced(s_bar, engine)`` is the likelihood with another engine.
+
+        If values are missing, they are drawn before each step, and the likelihood is that of the completed table. The
+        kernel must then be a dataclass with a field ``likelihood``, and its State a NamedTuple with the parameters of
+        the likelihood as ``theta``, in which nothing depends on the data, such as the log likelihood at theta.
+    kind : str
+        "exact" if its draws are from the posterior wherever the engine is exact, or "approximate (...)" with the
+        reason.
+    """
+
+    make: Callable[[Likelihood, Any], Kernel]
+    kind: str = "approximate (user-defined method)"
+
+
 # Features of methods, and their names in messages.
 FEATURES = {
     "groups": "this model",
@@ -159,6 +197,18 @@ class MethodRow:
     # For each of `FEATURES`, the models (`bayesmrf.families`) with which the method supports it
     supports: Mapping[str, frozenset[str]] = field(default_factory=dict)
     reason: str = ""  # why its draws are approximate, for reports; empty if they are exact
+
+
+def row_of(options: Any, rows: Registry[MethodRow]) -> MethodRow:
+    """Return the row of a method; of a user-defined one, a row that supports everything, as the kernel itself checks.
+
+    Raises
+    ------
+    OptionError
+    """
+    if isinstance(options, Custom):
+        return MethodRow("custom", Custom, "", options.kind, dict.fromkeys(FEATURES, _EVERY))
+    return rows.row(options)
 
 
 def kind_of(row: MethodRow, options: Any, is_forest: bool) -> str:
@@ -212,6 +262,7 @@ _UNORDERED = _on("agreement", "potts", "symmetric")
 _BY_MOMENTS = dict.fromkeys(FEATURES, _UNORDERED | _on("ordinal")) | {"field_groups": _UNORDERED}
 _PARTICLES = "approximate (moments from particles)"
 _YES_NO, _MANY_STATES = _on("boltzmann", "ising", "agreement"), _on("potts", "ordinal")
+_EVERY = _UNORDERED | _YES_NO | _MANY_STATES
 _OF_EDGES = ("spike", "missing")
 
 GROUPS = Registry(
@@ -329,5 +380,5 @@ EXTRAPOLATED = MethodRow(
 )
 
 OPTIONS["GroupedMRF.method"] = GROUPS.rule("auto")
-OPTIONS["SpikeSlabMRF.method"] = EDGES.rule("auto")
-OPTIONS["CompareMRF.method"] = COMPARISONS.rule("auto")
+OPTIONS["SpikeSlabMRF.method"] = EDGES.rule_with_own("auto")
+OPTIONS["CompareMRF.method"] = COMPARISONS.rule_with_own("auto")

@@ -204,11 +204,17 @@ OPTIONS: dict[str, Rule] = {
     **{f"kernels.{k}.step_size": optional(STEP) for k in ("Metropolis", "Exchange", "AuxiliaryVariable")},
     "kernels.Langevin.epsilon": optional(STEP),
     "kernels.Langevin.precondition": choice(None, False, True),
-    "kernels.Custom.make": Rule("a callable that makes a kernel from a likelihood and a prior", callable),
-    "kernels.Custom.kind": Rule(
-        "'exact' or 'approximate (...)'",
-        lambda v: isinstance(v, str) and (v == "exact" or v.startswith("approximate (")),
-        ("exact", "approximate (few steps)"),
+    **dict.fromkeys(
+        ("kernels.Custom.make", "methods.Custom.make"),
+        Rule("a callable that makes a kernel from a likelihood and a prior", callable),
+    ),
+    **dict.fromkeys(
+        ("kernels.Custom.kind", "methods.Custom.kind"),
+        Rule(
+            "'exact' or 'approximate (...)'",
+            lambda v: isinstance(v, str) and (v == "exact" or v.startswith("approximate (")),
+            ("exact", "approximate (few steps)"),
+        ),
     ),
     "Hamiltonian.step_size": optional(STEP),
     "Hamiltonian.target": PROBABILITY,

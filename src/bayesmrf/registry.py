@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any, Generic, Protocol, TypeVar
 
 from .errors import OptionError, argument, in_python
-from .rules import Rule, choice
+from .rules import Rule, choice, either, instance
 
 
 class Row(Protocol):
@@ -85,6 +85,12 @@ class Registry(Generic[R]):
             lambda v: (isinstance(v, str) and v in more) or self.find(v) is not None,
             (*more, *self.names),
         )
+
+    def rule_with_own(self, *more: str) -> Rule:
+        """Return the rule of the option, which may also be a user's own: a ``Custom`` of the module."""
+        named = self.rule(*more)
+        own = in_python(f", or a {self.module}.Custom")
+        return either(named, instance(self.module, "Custom"), expected=named.expected + own)
 
     def build(self, name: str, given: dict[str, Any]) -> Any:
         """Return the options of a name with some of them given, as on the command line.

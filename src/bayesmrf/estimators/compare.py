@@ -19,13 +19,14 @@ from ..data.dependent_rows import remark_on_rows
 from ..data.states import States
 from ..differences import bias_table, difference_table, exist_in_groups
 from ..errors import OptionError
-from ..families import AUTO, Custom, families_of
+from ..families import AUTO, families_of
+from ..families import Custom as CustomModel
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood
-from ..methods import COMPARISONS
+from ..methods import COMPARISONS, Custom, MethodRow, row_of
 from ..options import check_params
-from ..posterior.edges.differences import Differences, check_size, contrasts, group_likelihood
+from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
 from ..posterior.hidden_entries import DrawHiddenEntries
@@ -41,10 +42,11 @@ from .base import (
 )
 from .chosen_model import ChosenModel
 from .edge_prior import default_prior, like, warn_of_taper
-from .engines import read_sample
+from .engines import particle_sweeps, read_sample
 from .group_labels import check_group, levels_in, read_groups
 from .group_predictive import GroupPredictive
 from .mode_check import check_modes
+from .own_kernels import engine_used, own_method_of_edges
 from .parameter_posterior import central, of_draws, strength_of_draws
 from .rarely_observed import names_of, rarely_observed
 
@@ -92,6 +94,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
           ``method_`` says which.
         * exact (`methods.Exact`): all joint states of the nodes, at most 2^23, are summed over in each group.
         * particle (`methods.Particle`): moments from particles of each group that follow its parameters.
+
+        ``methods.Custom`` makes your own kernel from the likelihood and the priors.
     model : {"auto", "boltzmann", "ordinal"}, object of `bayesmrf.families` or callable
         Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `BayesianMRF`. A
         callable makes your own model (`families.Custom`), as in `SpikeSlabMRF`.
@@ -167,7 +171,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         sample_weight : (n_samples,) array, optional
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
         """
-        parts, rows, likelihood, kernel = self._prepare(X, groups, sample_weight)
+        parts, rows, likelihood, kernel, method = self._prepare(X, groups, sample_weight)
         inner = kernel.kernel if isinstance(kernel, DrawHiddenEntries) else kernel
         model, prior, seeds = likelihood.model, self.object("prior"), run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds, group=len(parts))
@@ -183,8 +187,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
                 "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
                 "baseline": f"{self.object('baseline')}",
                 "biases": self.biases,
-                "kind": COMPARISONS.row(self.method_).kind,
-                "method": self.method_,
+                "kind": method.kind,
+                "method": method.name,
                 "rarely_observed": self._unsure,
                 "dependent_rows": remark_on_rows(parts),
             }
@@ -202,13 +206,14 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         self.edge_inclusion_ = self._symmetric(exist_in_groups(theta[..., : model.n_edges]).mean(axis=(0, 1)))
         self.weights_ = np.array([self._symmetric(t[: model.n_edges]) for t in self.theta_])
         self.density_ = float(draws.values["density"].mean())
-        for given in (prior, self.object("baseline")):
+        is_own = method.options is Custom
+        for given in () if is_own else (prior, self.object("baseline")):
             if isinstance(given, SpikeSlab):
                 warn_of_taper(given.slab)
         self.missing_ = self._missing(likelihood, theta, parts, rows, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
-        check_modes(self, parts, seeds, inner.particle_sweeps)
+        check_modes(self, parts, seeds, particle_sweeps(engine_used(inner, model)) if is_own else inner.particle_sweeps)
         convergence.warn_unless_converged(self.posterior_)
         return self
 
@@ -218,8 +223,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
 
     def _prepare(
         self, X: Any, groups: Any, sample_weight: Any
-    ) -> tuple[list[States], list[np.ndarray], Likelihood, Any]:
-        """All that comes before the first draw: states and row numbers of each group, likelihood and kernel."""
+    ) -> tuple[list[States], list[np.ndarray], Likelihood, Any, MethodRow]:
+        """All that comes before the first draw: states and row numbers of each group, likelihood, kernel, its row."""
         check_params(self)
         self._choose_model(X, sample_weight)
         states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
@@ -227,11 +232,12 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         self.groups_, code = read_groups(groups, X, len(states.values))
         model = self._model()
         self.model_ = model.name
-        if isinstance(self._family, Custom):
+        if isinstance(self._family, CustomModel):
             like(model)
         n_states = prod([model.n_states] * model.graph.n_nodes)
         chosen = "exact" if n_states <= _EXACT else "particle"
-        self.method_ = chosen if self.method == AUTO else COMPARISONS.row(self.method).name
+        row = row_of(chosen if self.method == AUTO else self.method, COMPARISONS)
+        self.method_ = row.name
         if self.method_ == "exact":
             check_size(model)
         rows = [np.flatnonzero(code == g) for g in range(len(self.groups_))]
@@ -245,9 +251,13 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
         likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
-        given = likelihood, contrast, self.object("prior"), self.object("baseline"), self.biases
+        prior = DifferencePrior(contrast, self.object("prior"), self.object("baseline"), self.biases)
+        given = likelihood, *prior
         kernel: Any
-        if self.method_ == "exact":
+        if row.options is Custom:
+            kernel, row = own_method_of_edges(COMPARISONS, self.method, likelihood, prior)
+            self.method_ = row.name
+        elif self.method_ == "exact":
             kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
         else:
             n_particles = self.object("method").n_particles
@@ -257,7 +267,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         if any(s.hidden is not None for s in samples):
             likelihood.require_hidden(kernel.name, {SAMPLE})
             kernel = DrawHiddenEntries(kernel, likelihood)
-        return parts, rows, likelihood, kernel
+        return parts, rows, likelihood, kernel, row
 
     def _missing(
         self, likelihood: Likelihood, theta: np.ndarray, parts: list[States], rows: list[np.ndarray], seeds: Any

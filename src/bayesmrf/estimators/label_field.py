@@ -37,6 +37,7 @@ from ..samplers.swendsen_wang import SwendsenWang
 from .base import RunOptions, central, hidden_probabilities, run_seed, sample_posterior
 from .fitted import Fitted
 from .option_objects import OptionObjects
+from .own_kernels import kind_with, own_kernel
 from .starts import uncorrected_epsilon
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
         cluster sweeps of its engine; the paper uses "langevin" with "brief", and "metropolis" with "bethe", which
         fails. Random walks are adapted during warm-up to an acceptance of 0.44; the step of Langevin follows from the
         curvatures under the prior. Other steps are options of the objects, which here have no ``start``, ``momentum``,
-        ``precondition`` or ``adjusted``: chains start at draws from the prior.
+        ``precondition`` or ``adjusted``: chains start at draws from the prior. ``kernels.Custom`` makes your own kernel
+        from the likelihood and the prior.
     engine : str, Engine or `kernels.Phases`
         How Z is approximated, or states are drawn. Exchange takes "swendsen-wang" or "exact", langevin "brief" or
         "persistent", metropolis "mean-field", "tree" or "bethe". "exact" is for at most about twenty points. The names
@@ -123,14 +125,19 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
         seeds = run_seed(self)
         draws = sample_posterior(self, field, kernel, seeds)
         engine = likelihood.engine
-        row, options = LABEL_KERNELS.row(self.kernel), self.object("kernel")
-        exact = likelihood.is_exact and row.name != "langevin"
-        attrs = asdict(options) | {
+        options, hidden = self.object("kernel"), likelihood.hidden
+        if isinstance(options, kernels.Custom):
+            kind = kind_with(options, engine, *([] if hidden is None else [hidden.engine]))
+            attrs: dict[str, Any] = {"method": kernel.name, "kind": kind}
+        else:
+            name = LABEL_KERNELS.row(options).name
+            exact = likelihood.is_exact and name != "langevin"
+            kind = "exact" if exact else f"approximate ({engine.name}: {engine.kind.value})"
+            attrs = asdict(options) | {"method": name, "kind": kind}
+        attrs |= {
             "data_hash": hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest(),
             "model": field.name,
             "engine": engine.name,
-            "kind": "exact" if exact else f"approximate ({engine.name}: {engine.kind.value})",
-            "method": row.name,
         }
         self.posterior_ = results.to_datatree(draws, field, attrs=attrs, observed={"n_samples": 1})
         self.theta_ = draws.values["theta"].mean(axis=(0, 1))
@@ -224,6 +231,8 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
         """Return the kernel; chains start at draws from the prior, as the posterior may have several modes."""
         prior, options, start = self.object("prior"), self.object("kernel"), np.zeros(field.n_features)
         spread = np.broadcast_to(np.asarray(prior.scale, dtype=np.float64), field.n_features).copy()
+        if isinstance(options, kernels.Custom):
+            return own_kernel(LABEL_KERNELS, options, likelihood, prior, {"theta": {"feature": field.n_features}})
         if isinstance(options, kernels.Langevin):
             epsilon = uncorrected_epsilon(options.epsilon, self._stiffness(field, spread))
             return Langevin(likelihood, prior, start, epsilon, spread=spread)

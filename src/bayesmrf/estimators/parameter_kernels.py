@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import LOG_Z, SAMPLE, ChainEngine, Engine, Kernel, Kind
-from ..errors import OptionError
 from ..inference.elimination.two_states import width
-from ..kernels import Setting, choose_kernel, row_of
+from ..kernels import KERNELS, Setting, choose_kernel, row_of
 from ..likelihood import Likelihood
 from ..posterior.conditionals.centred import has_lines
 from ..posterior.conditionals.exact_scan import MAX_STATES
@@ -26,6 +25,7 @@ from ..posterior.parameters.independence import Independence
 from ..posterior.parameters.langevin import Langevin
 from ..posterior.parameters.metropolis import Metropolis
 from ..priors import CAUCHY_TAPER, Cauchy, Prior
+from .own_kernels import own_kernel
 from .starts import Start, uncorrected_epsilon
 
 MIRRORED = frozenset({"gibbs", "hamiltonian", "metropolis"})  # take `Problem.mirror`
@@ -157,11 +157,8 @@ def _pseudo_posterior(options: Any, p: Problem) -> Kernel:
 
 
 def _custom(options: Any, p: Problem) -> Kernel:
-    kernel = options.make(p.likelihood, p.prior)
-    if not (isinstance(kernel, Kernel) and "theta" in kernel.dims):
-        expected = "a callable that returns a kernel with the attributes of bayesmrf.base.Kernel, and theta in its dims"
-        raise OptionError(option="kernel.make", got=type(kernel).__name__, expected=expected)
-    return kernel
+    draws = {"theta": {"feature": p.likelihood.n_parameters}}
+    return own_kernel(KERNELS, options, p.likelihood, p.prior, draws)
 
 
 def _dynamics(options: Any, p: Problem, given: float | None, scale: np.ndarray | None, adjusted: bool) -> Kernel:

@@ -20,7 +20,7 @@ from ..inference.elimination.two_states import Elimination
 from ..intervals import given_inclusion
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
-from ..methods import EDGES, EXTRAPOLATED, OneEdge, refusal
+from ..methods import EDGES, EXTRAPOLATED, Custom, MethodRow, OneEdge, refusal, row_of
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import shown
@@ -38,8 +38,9 @@ from ..runs import run
 from .base import central, data_hash, missing_table, require_edges, run_seed, sample_posterior
 from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
-from .engines import read_sample
+from .engines import particle_sweeps, read_sample
 from .mode_check import check_modes
+from .own_kernels import engine_used, own_method_of_edges
 from .parameter_posterior import ParameterPosterior
 from .rarely_observed import mirror_of, names_of, rarely_observed
 
@@ -79,6 +80,8 @@ class SpikeSlabMRF(ParameterPosterior):
         * particle (`methods.Particle`): the same for "potts" and "ordinal" on any graph, with moments from particles.
         * langevin (`methods.Langevin`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of
           weak edges. It mixes hundreds of times more slowly (see benchmarks).
+
+        ``methods.Custom`` makes your own kernel from the likelihood and the prior.
     model : {"auto", "boltzmann", "ising", "agreement", "potts", "ordinal"}, object of `bayesmrf.families` or callable
         Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "ordinal" if these are in order (which
         "auto" chooses), else "potts"; "one-edge" does not take them. A callable makes your own model
@@ -138,12 +141,11 @@ class SpikeSlabMRF(ParameterPosterior):
         sample_weight : (n_samples,) array, optional
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
         """
-        states, data, kernel = self._prepare(X, sample_weight)
+        states, data, kernel, row = self._prepare(X, sample_weight)
         model, hidden, n, s_bar = data.model, data.hidden, data.n_samples, data.s_bar
         inner = kernel if hidden is None else kernel.kernel
-        extrapolates = isinstance(inner, SpikeSlabReference)
-        row = EXTRAPOLATED if extrapolates else EDGES.row(self.method_)
-        options = asdict(self.object("method"))
+        extrapolates, is_own = row is EXTRAPOLATED, row.options is Custom
+        options = {} if is_own else asdict(self.object("method"))
         prior, seeds = self.object("prior"), run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds)
         unsure = [] if hidden is None or kernel.mirror is not None else rarely_observed(states, self._graph)
@@ -156,7 +158,7 @@ class SpikeSlabMRF(ParameterPosterior):
             "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
             "kind": row.kind,
             "method": row.name,
-            "camp": shown(", ".join(inner.camp)),
+            "camp": "" if is_own else shown(", ".join(inner.camp)),
         }
         attrs |= {name: getattr(inner, name, None if extrapolates else value) for name, value in options.items()}
         self.posterior_ = results.to_datatree(
@@ -170,31 +172,33 @@ class SpikeSlabMRF(ParameterPosterior):
         )
         weights, scale = self._stacked("theta")[:, : model.n_edges], draws.values["slab_scale"].ravel()
         warn_of_prior(weights, scale, prior, model, seen, n, has_converged)
-        if self.method_ != "langevin":
+        if not is_own and self.method_ != "langevin":
             warn_of_taper(prior.slab)
-        if self.method_ != "exact":
+        if not is_own and self.method_ != "exact":
             warn_of_wide_slab(draws.values["slab_scale"], prior, model, n)
         self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
         if hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
-        check_modes(self, [states], seeds, inner.particle_sweeps)
+        check_modes(
+            self, [states], seeds, particle_sweeps(engine_used(inner, model)) if is_own else inner.particle_sweeps
+        )
         convergence.warn_unless_converged(self.posterior_)
         return self
 
-    def _prepare(self, X: Any, sample_weight: Any = None) -> tuple[States, Likelihood, Any]:
-        """All that comes before the first draw: the data, as states and as a likelihood, and the kernel."""
+    def _prepare(self, X: Any, sample_weight: Any = None) -> tuple[States, Likelihood, Any, MethodRow]:
+        """All that comes before the first draw: the data, as states and as a likelihood, the kernel and its row."""
         check_params(self)
         self._choose_model(X, sample_weight)
         states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
         require_edges(self._graph, "candidates")
         model = self._model()
         family = FAMILIES.find(self._family) or like(model)
-        row = EDGES.row(_automatic(family, states) if self.method == AUTO else self.method)
+        row = row_of(_automatic(family, states) if self.method == AUTO else self.method, EDGES)
         self.method_, self.model_ = row.name, model.name
         features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
         if refused := refusal(row, EDGES, features, model.name, family.name):
             raise refused
-        if self.object("prior").biases is not None and row.name not in _TILTED:
+        if self.object("prior").biases is not None and row.name not in _TILTED and row.options is not Custom:
             expected = f"{' or '.join(map(repr, _TILTED))} for a logistic-beta prior of the biases"
             raise OptionError(option="method", got=row.name, expected=expected)
         prior, method, n = self.object("prior"), self.object("method"), states.n_samples
@@ -202,6 +206,10 @@ class SpikeSlabMRF(ParameterPosterior):
         sample = read_sample(model, states, Persistent(), n_chains=1)
         s_bar, hidden = sample.s_bar, sample.hidden
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
+        if row.options is Custom:
+            kernel, row = own_method_of_edges(EDGES, method, data, prior)
+            self.method_ = row.name
+            return states, data, kernel if hidden is None else DrawHiddenEntries(kernel, data), row
         reference = None
         if hidden is None and row.name != "exact" and not is_categorical(model):
             reference = find_reference(model, s_bar, n, prior)
@@ -209,13 +217,15 @@ class SpikeSlabMRF(ParameterPosterior):
         problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup)
         with instead_of_exact(argument("method", "particle" if family.many_states else "one-edge")):
             kernel = _KERNELS[row.name](method, problem)
+        if isinstance(kernel, SpikeSlabReference):
+            row = EXTRAPOLATED
         if hidden is None:
-            return states, data, kernel
+            return states, data, kernel, row
         rare, mirror = rarely_observed(states, self._graph), None
         if rare and row.name == "exact":
             exact = Likelihood(model, s_bar, n, Elimination(), hidden)
             mirror = mirror_of(exact, _OfBiases(prior, model.n_edges), rare)
-        return states, data, DrawHiddenEntries(kernel, data, mirror)
+        return states, data, DrawHiddenEntries(kernel, data, mirror), row
 
     def _summarise(self, model: Any, draws: run.Draws) -> None:
         r = model.n_edges

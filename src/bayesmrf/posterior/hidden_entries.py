@@ -53,10 +53,10 @@ class DrawHiddenEntries(Around):
         if self.mirror is not None:
             inner = inner._replace(theta=self.mirror(inner.theta, rng))
         sums, memory = self.likelihood.complete(inner.theta, rng, state.memory)
-        inner, info = self._given(sums / self.likelihood.sizes).step(rng, inner)
+        inner, info = self.given(sums / self.likelihood.sizes).step(rng, inner)
         return HiddenEntriesState(inner, memory), info
 
-    def _given(self, s_bar: np.ndarray) -> Kernel:
+    def given(self, s_bar: np.ndarray) -> Kernel:
         """Return the kernel on complete data."""
         if any(f.name == "s_bar" for f in fields(self.kernel)):
             return replace(self.kernel, s_bar=s_bar)

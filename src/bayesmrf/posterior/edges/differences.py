@@ -85,6 +85,15 @@ def group_likelihood(
     return Likelihood(model, first.s_bar, first.n_samples, engine, first.hidden, first.curve, others)
 
 
+class DifferencePrior(NamedTuple):
+    """The prior of differences between groups, in the order of `DifferencesKernel`, which describes its parts."""
+
+    contrast: np.ndarray
+    prior: SpikeSlab
+    baseline: Any
+    biases: str
+
+
 class DifferencesState(NamedTuple):
     """phi of `group_maps`."""
 
