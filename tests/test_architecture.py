@@ -144,7 +144,6 @@ FOREIGN = {
     "errors.py": "values in messages, which may be arrays",
     "estimators/chosen_model.py": "types of columns of pandas",
     "estimators/group_labels.py": "columns of pandas and polars",
-    "estimators/spike_slab.py": "kernels, whose fields may be options of the method",
     "estimators/ties.py": "Series of pandas",
     "evidence/methods.py": "functions of the user, which have a name, and callable objects, which have none",
     "graphs.py": "graphs of networkx, tables of pandas",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -125,7 +125,7 @@ class SpikeSlabMRF(ParameterPosterior):
         if name == "prior" and self.prior == "spike-slab":
             return default_prior(self.object("model"))
         if name == "method" and isinstance(self.method, str) and self.method == AUTO:
-            return EDGES.read(vars(self).get("method_", "one-edge"))
+            return EDGES.read(self._of_fit.get("method_", "one-edge"))
         return super().object(name)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> SpikeSlabMRF:
@@ -160,7 +160,8 @@ class SpikeSlabMRF(ParameterPosterior):
             "method": row.name,
             "camp": "" if is_own else shown(", ".join(inner.camp)),
         }
-        attrs |= {name: getattr(inner, name, None if extrapolates else value) for name, value in options.items()}
+        used = {} if is_own else {f.name: getattr(inner, f.name) for f in fields(inner)}
+        attrs |= {name: used.get(name, None if extrapolates else value) for name, value in options.items()}
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
