@@ -57,9 +57,8 @@ class Comparison:
         away = x.mean(axis=0) - truth
         with np.errstate(invalid="ignore", divide="ignore"):
             skew = np.nan_to_num(((x - x.mean(axis=0)) ** 3).mean(axis=0) / sd**3)
-        t = transformed(
-            scores(away, se, bias), skew * np.divide(sd, se * np.sqrt(n), out=np.zeros_like(sd), where=se > 0) ** 3, n
-        )
+        share = np.divide(sd, se * np.sqrt(n), out=np.zeros_like(sd), where=se > 0)  # of the error, that of the draws
+        t = transformed(scores(away, se, bias), skew * share**3, n)
         return self._add(2 * stats.t.sf(np.abs(t), n - 1), away, se)
 
     def shares(self, there, truth, bias=0.0, error=0.0):
@@ -75,7 +74,7 @@ class Comparison:
 
     def counts(self, hits, n, truth):
         """Add counts of independent trials, by the binomial distribution; returns self."""
-        hits, truth = np.broadcast_arrays(np.round(hits), truth)
+        hits, truth = np.broadcast_arrays(np.round(hits), np.clip(truth, 0, 1))
         tails = np.minimum(stats.binom.cdf(hits, n, truth), stats.binom.sf(hits - 1, n, truth))
         p_values = np.minimum(1, 2 * tails)
         return self._add(p_values.ravel(), np.ravel(hits / n - truth), np.ravel(np.sqrt(truth * (1 - truth) / n)))

@@ -1,7 +1,7 @@
 """Every model x method x missing values of `SpikeSlabMRF` that `support` lists, against structures by brute force.
 
-Negative controls compare the same draws with the posterior under another prior of the density, or
-with that of the data with missing values taken for state 0.
+Negative controls compare the same draws with the posterior under another prior of the density, or with that of the
+data with missing values taken for state 0.
 """
 
 from dataclasses import replace
