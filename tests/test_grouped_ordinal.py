@@ -71,7 +71,7 @@ def exact(s_bar, labels, log_p, rng, features=FEATURES):
 
 
 def draws_of(sampler, rng):
-    return run.sample(sampler, n_draws=60, n_warmup=40, n_chains=16, random_state=rng, progress=False).values
+    return run.sample(sampler, n_draws=40, n_warmup=40, n_chains=24, random_state=rng, progress=False).values
 
 
 def compared(draws, labels, truth, bias):
@@ -128,7 +128,7 @@ def test_partitions_with_a_neutral_category_and_scores(method, bias, rng):
 def test_partitions_of_edges_that_may_be_absent(method, bias, seen, rng):
     labels = structures(3)
     draws = draws_of(kernel(method, seen, process(0.8, 0.5)), rng)
-    for density in (0.5, 0.9):
+    for density in (0.5, 0.95):
         truth = exact(seen, labels, log_prior(labels, 0.8, density), rng)
         assert compared(draws, labels, truth, bias).holds == (density == 0.5)
 

@@ -210,7 +210,7 @@ def test_one_coupling_against_quadrature(lattice, options, rng):
     assert list(phi["parameter"].values) == fit.parameter_names_ == ["edges"]
     assert fit.posterior_.attrs["kind"] == "exact"
     assert_mean(phi.values, mean(12))
-    assert_other_mean(phi.values, mean(11))  # one edge forgotten
+    assert_other_mean(phi.values, mean(10))  # two edges forgotten
     np.testing.assert_array_equal(fit.posterior_["posterior"]["theta"].values, np.repeat(phi.values, 12, axis=2))
     np.testing.assert_allclose(fit.theta_, np.full(12, fit.phi_[0]))
 
