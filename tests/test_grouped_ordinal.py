@@ -102,7 +102,7 @@ def test_splits_that_are_accepted_too_often_are_caught(method, bias, seen, rng, 
 
     def wrong(*given):
         tried = propose(*given)
-        return tried._replace(log_ratio=tried.log_ratio + 3.0 * tried.kind)
+        return tried._replace(log_ratio=tried.log_ratio + 5.0 * tried.kind)
 
     monkeypatch.setattr(Products, "propose", wrong)
     draws = draws_of(kernel(method, seen, process(0.8)), rng)
