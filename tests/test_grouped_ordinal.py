@@ -128,7 +128,7 @@ def test_partitions_with_a_neutral_category_and_scores(method, bias, rng):
 def test_partitions_of_edges_that_may_be_absent(method, bias, seen, rng):
     labels = structures(3)
     draws = draws_of(kernel(method, seen, process(0.8, 0.5)), rng)
-    for density in (0.5, 0.95):
+    for density in (0.5, 0.97):
         truth = exact(seen, labels, log_prior(labels, 0.8, density), rng)
         assert compared(draws, labels, truth, bias).holds == (density == 0.5)
 
