@@ -55,11 +55,10 @@ class Comparison:
         n, sd = len(x), x.std(axis=0, ddof=1)
         se = np.hypot(np.maximum(sd / np.sqrt(n), np.ravel(least)), np.ravel(error))
         away = x.mean(axis=0) - truth
-        with np.errstate(invalid="ignore", divide="ignore"):  # what never varies must be equal
+        with np.errstate(invalid="ignore", divide="ignore"):
             skew = np.nan_to_num(((x - x.mean(axis=0)) ** 3).mean(axis=0) / sd**3)
-            z = np.where(np.abs(away) <= bias, 0.0, (away - bias * np.sign(away)) / se)
-        z = np.clip(z, -_FAR, _FAR)
-        t = transformed(z, skew * np.divide(sd, se * np.sqrt(n), out=np.zeros_like(sd), where=se > 0) ** 3, n)
+        share = np.divide(sd, se * np.sqrt(n), out=np.zeros_like(sd), where=se > 0)  # of the error, that of the draws
+        t = transformed(scores(away, se, bias), skew * share**3, n)
         return self._add(2 * stats.t.sf(np.abs(t), n - 1), away, se)
 
     def shares(self, there, truth, bias=0.0, error=0.0):
@@ -70,18 +69,25 @@ class Comparison:
         """
         there = np.asarray(there)
         n, truth = there.shape[0] * there.shape[1], np.asarray(truth, dtype=float)
-        return self.means(there, truth, bias, error, least=(1 + np.sqrt(n * truth * (1 - truth))) / n)
+        least = (1 + np.sqrt(n * np.maximum(truth * (1 - truth), 0))) / n  # sums of probabilities exceed 1 by rounding
+        return self.means(there, truth, bias, error, least=least)
 
     def counts(self, hits, n, truth):
         """Add counts of independent trials, by the binomial distribution; returns self."""
-        hits, truth = np.broadcast_arrays(np.round(hits), truth)
+        hits, truth = np.broadcast_arrays(np.round(hits), np.clip(truth, 0, 1))
         tails = np.minimum(stats.binom.cdf(hits, n, truth), stats.binom.sf(hits - 1, n, truth))
         p_values = np.minimum(1, 2 * tails)
         return self._add(p_values.ravel(), np.ravel(hits / n - truth), np.ravel(np.sqrt(truth * (1 - truth) / n)))
 
+    def estimates(self, found, truth, error, bias=0.0, df=np.inf):
+        """Add estimates whose standard errors are known, or are themselves estimates of ``df`` degrees of freedom."""
+        away, error = (a.ravel() for a in np.broadcast_arrays(np.subtract(found, truth), error))
+        return self._add(2 * stats.t.sf(np.abs(scores(away, error, bias)), df), away, error)
+
     def _add(self, p_values, away, se):
-        i = int(np.argmin(p_values))
-        if not self.p_values or p_values[i] < min(self.p_values):
+        assert not np.isnan(p_values).any(), "draws, or what they are compared with, are NaN"
+        if len(p_values) and p_values.min() < min(self.p_values, default=np.inf):
+            i = np.argmin(p_values)
             self.worst = f"off by {away[i]:.4g}, with a standard error of {se[i]:.3g}"
         self.p_values += list(p_values)
         return self
@@ -112,6 +118,25 @@ def assert_other_share(hits, n, share, p=P):
     """Check that `assert_share` would fail."""
     found = Comparison(p).counts(hits, n, share)
     assert not found.holds, str(found)
+
+
+def assert_estimate(found, truth, error, p=P, **options):
+    """Check that estimates with these standard errors are those given, at the false-alarm rate ``p``."""
+    compared = Comparison(p).estimates(found, truth, error, **options)
+    assert compared.holds, str(compared)
+
+
+def assert_other_estimate(found, truth, error, p=P, **options):
+    """Check that `assert_estimate` would fail."""
+    compared = Comparison(p).estimates(found, truth, error, **options)
+    assert not compared.holds, str(compared)
+
+
+def scores(away, error, bias):
+    """Distances beyond the bias in standard errors; what has no error must be equal."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.where(np.abs(away) <= bias, 0.0, (away - bias * np.sign(away)) / error)
+    return np.clip(z, -_FAR, _FAR)
 
 
 def transformed(t, skew, n):

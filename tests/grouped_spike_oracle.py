@@ -28,12 +28,6 @@ class Posterior(NamedTuple):
     included: np.ndarray  # (m,)
     density: float
 
-    def row(self, labels):
-        """Row of each of ``labels`` (..., m)."""
-        base = self.labels.shape[1] + 1
-        powers = base ** np.arange(self.labels.shape[1])[::-1]
-        return np.searchsorted((self.labels + 1) @ powers, (np.asarray(labels) + 1) @ powers)
-
 
 def structures(m):
     """Labels of all structures on m candidate edges with all partitions of their edges, in lexicographic order."""

@@ -15,6 +15,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 from bayesmrf.priors import Cauchy, Gamma, Normal
+from tests.bounds import Comparison
 from tests.oracle import all_states
 
 _DF = 6.0
@@ -144,29 +145,12 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
     return means, np.sqrt(variance)
 
 
-def functionals(values):
-    """The same functionals of draws (n_chains, n_draws, ...), averaged over draws: (n_chains, n_functionals)."""
-    theta = values["theta"]
-    columns = [
-        values["included"].astype(float),
-        theta,
-        theta**2,
-        values["n_edges"][..., None],
-        values["density"][..., None],
-        values["slab_scale"][..., None] ** -2.0,
-    ]
-    return np.concatenate(columns, axis=2).mean(axis=1)
-
-
-def worst_score(values, exact, error):
-    """Largest |mean over chains - exact| in standard errors of both; infinite where constants are not equal."""
-    chains = functionals(values)
-    variance, n_edges = chains.var(axis=0, ddof=1) / len(chains), values["included"].shape[-1]
-    # An edge that is nearly sure may be present in every draw, and its variance over the chains 0.
-    share = np.clip(exact[:n_edges], 0, 1)
-    variance[:n_edges] = np.maximum(variance[:n_edges], share * (1 - share) / values["n_edges"].size)
-    sd = np.sqrt(variance + error**2)
-    difference = np.abs(chains.mean(axis=0) - exact)
-    if (difference[sd < 1e-12] > 1e-9).any():
-        return np.inf
-    return (difference / np.maximum(sd, 1e-12))[sd >= 1e-12].max()
+def compared(values, exact, error):
+    """Compare draws with posterior means that have these standard errors."""
+    theta, m = values["theta"], values["included"].shape[-1]
+    found = Comparison().shares(values["included"], exact[:m], error=error[:m])
+    hyper = [values["n_edges"], values["density"], values["slab_scale"] ** -2.0]
+    others = np.concatenate([theta, theta**2, np.stack(hyper, axis=-1)], axis=2)
+    least = np.full(others.shape[2], 1e-9)  # hyperparameters may be fixed
+    least[-3] = m / values["n_edges"].size  # the number of edges may be the same in every draw
+    return found.means(others, exact[m:], error=error[m:], least=least)

@@ -36,7 +36,7 @@ from bayesmrf.results import diagnostics
 from bayesmrf.runs import run
 from bayesmrf.samplers import gibbs
 from tests import oracle
-from tests.bounds import assert_mean, assert_other_mean
+from tests.bounds import assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
 from tests.flat import bayesian, label_field
 from tests.test_posterior_kernels import MODELS, grid_posterior, moments, problem
 
@@ -49,7 +49,7 @@ QUIET = {"progress": False, "n_jobs": 1, "random_state": 0}
 def test_dual_averaging_finds_the_step_with_the_target_acceptance(rng):
     """Acceptance of a random walk on N(0, 1) is (2 / pi) arctan(2 / step); a start 100 times too long or too short.
 
-    The average over the last steps has a standard error below 0.02 in acceptance; 7 of them are allowed.
+    The average over the last steps has a standard error below 0.02 in acceptance.
     """
     for first in (0.024, 240.0):
         step, x = StepSize(first), 0.0
@@ -58,11 +58,11 @@ def test_dual_averaging_finds_the_step_with_the_target_acceptance(rng):
             probability = min(1.0, float(np.exp((x**2 - new**2) / 2)))
             x = new if rng.random() < probability else x
             step = adapt(step, probability, target=0.44, first=first, n_adapt=3000)
-        assert abs(2 / np.pi * np.arctan(2 / step.size) - 0.44) < 0.14
+        assert_estimate(2 / np.pi * np.arctan(2 / step.size), 0.44, 0.02)
         assert adapt(step, 1.0, target=0.44, first=first, n_adapt=3000) == step  # fixed from here on
         assert adapt(StepSize(first), 1.0, target=0.44, first=first, n_adapt=0) == StepSize(first)
         # control: the first step is far off
-        assert abs(2 / np.pi * np.arctan(2 / first) - 0.44) > 0.4
+        assert_other_estimate(2 / np.pi * np.arctan(2 / first), 0.44, 0.02)
 
 
 def test_steps_stay_finite_where_everything_or_nothing_is_accepted():
@@ -403,9 +403,8 @@ def test_variance_of_langevin_without_an_accept_step(alpha, rng):
         for _ in range(400):
             state, _info = kernel.step(rng, state)
         expected = 1 / (stiffness * (1 - epsilon**2 * stiffness / 4))
-        score = (np.mean(state.theta**2) / expected - 1) / np.sqrt(2 / n)
-        assert abs(score) < 6
-        assert abs(np.mean(state.theta**2) * stiffness - 1) > 6 * np.sqrt(2 / n) or epsilon < 0.6  # control
+        assert_mean(state.theta[:, None] ** 2, expected)
+    assert_other_mean(state.theta[:, None] ** 2, 1 / stiffness)
     assert not is_stable(0.68, stiffness)
     kernel = Langevin(Quadratic(stiffness), Flat(), np.zeros(n), 0.68, alpha)
     state = kernel.init(rng)

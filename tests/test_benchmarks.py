@@ -24,9 +24,8 @@ from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import DirichletProcess
 from bayesmrf.samplers import gibbs
 from benchmarks import plain
-from tests.bounds import assert_mean, assert_other_mean
+from tests.bounds import assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
 
-LIMIT = 6.5  # standard errors of an estimate
 N_REPLICATES = 280
 LOOP = graphs.grid(2, 2)
 TREE = graphs.Graph(5, np.array([[0, 1], [1, 2], [1, 3], [3, 4]]))
@@ -140,13 +139,14 @@ def test_plain_pcd_finds_the_tied_estimate(rng):
     theta = pcd.fit(np.zeros(12), groups, 300)
     target = np.bincount(groups, s_bar)
 
-    def z(theta):
-        moments = engine.infer(model, theta, plan).moments
-        agree = engine.sample(model, theta, plan, 4096, rng)[:, model.graph.edges]
-        totals = np.array([(agree[..., 0] == agree[..., 1])[:, groups == c].sum(axis=1) for c in range(3)])
-        return np.abs(np.bincount(groups, moments) - target).max() / (totals.std(axis=1).min() / np.sqrt(1024))
+    def total(theta):
+        return np.bincount(groups, engine.infer(model, theta, plan).moments)
+
+    agree = engine.sample(model, theta, plan, 4096, rng)[:, model.graph.edges]
+    agree = agree[..., 0] == agree[..., 1]
+    error = np.array([agree[:, groups == c].sum(axis=1).std() for c in range(3)]) / np.sqrt(1024)
 
     exact = maximum_likelihood(model, s_bar, 1e6, engine, rng, LinearMap.tied(groups, "abc")).theta
-    assert z(exact) < 0.01
-    assert z(theta) < LIMIT
-    assert z(theta + 0.5 * (groups == 1)) > LIMIT
+    np.testing.assert_allclose(total(exact), target, atol=1e-4)
+    assert_estimate(total(theta), target, error)
+    assert_other_estimate(total(theta + 0.5 * (groups == 1)), target, error)

@@ -6,7 +6,9 @@ from scipy import signal, stats
 
 from tests.bounds import (
     Comparison,
+    assert_estimate,
     assert_mean,
+    assert_other_estimate,
     assert_other_mean,
     assert_other_share,
     assert_share,
@@ -33,6 +35,11 @@ def sticky(rng, n_chains, n_draws, share, stay):
     return out
 
 
+def batches(rng, n_batches, size, truth):
+    x = rng.standard_normal((n_batches, size)).mean(axis=1)
+    return x.mean(), truth, x.std(ddof=1) / np.sqrt(n_batches)
+
+
 def alarms(draw, truth):
     return sum(not draw(Comparison(RATE), truth).holds for _ in range(N_RUNS))
 
@@ -48,6 +55,8 @@ CASES = {
     "independent values": lambda rng: lambda c, t: c.means(rng.standard_normal((40, 1, 5)), t),
     "skewed values": lambda rng: lambda c, t: c.means(rng.exponential(size=(60, 1)) - 1, t),
     "rare events": lambda rng: lambda c, t: c.shares(sticky(rng, 96, 60, 0.05, 0.8), t + 0.05),
+    "estimates": lambda rng: lambda c, t: c.estimates(rng.standard_normal(4) / 4, t, 1 / 4),
+    "estimates of few batches": lambda rng: lambda c, t: c.estimates(*batches(rng, 10, 12, t), df=9),
     "counts": lambda rng: lambda c, t: c.counts(rng.binomial(80, 0.1, 4), 80, t + 0.1),
 }
 
@@ -75,6 +84,10 @@ def test_alarms_at_the_default_rate(rng):
     assert_mean(draws, [0, 0])
     assert_other_mean(draws, [0, 0.2])
     assert_mean(draws, [0, 0.2], bias=0.2)
+    assert_estimate(0.4, 0, 0.1)
+    assert_other_estimate([0.4, 0.6], 0, 0.1)
+    assert_estimate([0.4, 0.6], 0, 0.1, bias=0.2)
+    assert_estimate([0.4, 0.6], 0, 0.1, df=5)
     assert_share(10, 100, 0.1)
     assert_other_share(10, 100, 0.6)
     for check in (assert_mean, assert_share):
@@ -91,6 +104,17 @@ def test_events_that_never_come_are_no_alarm_where_few_are_expected():
     always = np.ones((32, 100))
     assert Comparison().means(always, 1.0).holds
     assert not Comparison().means(always, 1.1).holds
+
+
+def test_what_is_not_finite_is_refused():
+    for draws in (np.full((32, 100), np.nan), np.repeat([[1.0, np.nan]], 32, axis=0)):
+        for truth in (0.0, np.nan):
+            with pytest.raises(AssertionError, match="are NaN"):
+                Comparison().means(draws, truth)
+
+
+def test_sums_of_probabilities_exceed_one_by_rounding():
+    assert Comparison().shares(np.ones((32, 100), bool), 1 + 1e-15).holds
 
 
 def test_the_error_of_the_truth_counts(rng):

@@ -16,6 +16,7 @@ from bayesmrf.particles.chain_pairs import (
     ends_without_edge,
 )
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from tests.bounds import assert_estimate, assert_other_estimate
 from tests.oracle import all_states
 
 ENGINE = Elimination()
@@ -91,8 +92,8 @@ def test_both_are_the_models_probabilities(e, rng):
     errors = []
     for cells, spread in both(blocks, rows, theta, e):
         error = np.sqrt([cells[k] ** 2 * spread(tuple(np.eye(4)[k]))[0] / N_CHAINS for k in range(4)])
-        assert np.abs((cells - exact) / np.maximum(error, 1 / N_CHAINS)).max() < 6.5
-        assert np.abs((cells - wrong) / np.maximum(error, 1 / N_CHAINS)).max() > 6.5
+        assert_estimate(cells, exact, np.maximum(error, 1 / N_CHAINS))
+        assert_other_estimate(cells, wrong, np.maximum(error, 1 / N_CHAINS))
         errors.append(error)
     assert (errors[0] < errors[1] + 1e-6).all()
 

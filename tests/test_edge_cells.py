@@ -1,8 +1,7 @@
 """Every model x method x missing values of `SpikeSlabMRF` that `support` lists, against structures by brute force.
 
-Scores are (mean over independent chains - exact) / standard error; with some 30 functionals of 24 chains fewer than
-1e-6 of runs pass 9. Negative controls compare the same draws with the posterior under another prior of the density, or
-with that of the data with missing values taken for state 0.
+Negative controls compare the same draws with the posterior under another prior of the density, or with that of the
+data with missing values taken for state 0.
 """
 
 from dataclasses import replace
@@ -25,7 +24,7 @@ from bayesmrf.runs import run
 from tests import spike_slab_oracle as oracle
 from tests.test_registry import Distance
 
-LIMIT, N = 9.0, 40
+N = 40
 PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
 WRONG = SpikeSlab(Beta(5.0, 1.0), PRIOR.slab, PRIOR.bias_scale)
 METHODS = {
@@ -87,15 +86,10 @@ def wrong_of(problem, rng):
     return exact_of(problem, rng, WRONG)
 
 
-def score(problem, method, exact, rng):
-    return oracle.worst_score(draws_of(problem, method, rng), *exact)
-
-
 def draws_of(problem, method, rng, filled=False, n_draws=60, thin=2):
     """By the kernel of the estimator.
 
-    Chains of "one-edge" with missing values stay long at a weight: the score of 35 draws reached 10, and that of 200
-    draws 3.5 in 20 runs.
+    Chains of "one-edge" with missing values stay long at a weight: standard errors of 35 draws are too small.
     """
     model, x, *_ = problem
     name = "neutral" if getattr(model, "neutral", None) else model.name
@@ -114,11 +108,11 @@ def draws_of(problem, method, rng, filled=False, n_draws=60, thin=2):
 def test_every_structure(name, method, missing, rng):
     problem = problem_of(name, missing, rng)
     exact, draws = exact_of(problem, rng), draws_of(problem, method, rng)
-    assert oracle.worst_score(draws, *exact) < LIMIT
+    assert oracle.compared(draws, *exact).holds
     if missing and method == "one-edge":  # whose chains with missing values are slow: without them the control shows
-        assert oracle.worst_score(draws_of(problem, method, rng, filled=True), *exact) > LIMIT
+        assert not oracle.compared(draws_of(problem, method, rng, filled=True), *exact).holds
     else:
-        assert oracle.worst_score(draws, *wrong_of(problem, rng)) > LIMIT
+        assert not oracle.compared(draws, *wrong_of(problem, rng)).holds
 
 
 @pytest.mark.parametrize(
@@ -128,13 +122,13 @@ def test_neutral_categories(method, missing, rng):
     """Controls: missing values taken for state 0, and another neutral category."""
     problem = problem_of("neutral", missing, rng)
     exact, draws = exact_of(problem, rng), draws_of(problem, method, rng)
-    assert oracle.worst_score(draws, *exact) < LIMIT
+    assert oracle.compared(draws, *exact).holds
     if missing:
-        assert oracle.worst_score(draws, *wrong_of(problem, rng)) > LIMIT
+        assert not oracle.compared(draws, *wrong_of(problem, rng)).holds
     else:
         model, x, _, seen = problem
         other = neutral_features(np.array(list(np.ndindex(4, 3, 2))), 8)  # another line next to the same parabola
-        assert oracle.worst_score(draws, *exact_of((model, x, other, seen), rng)) > LIMIT
+        assert not oracle.compared(draws, *exact_of((model, x, other, seen), rng)).holds
 
 
 def test_swaps_by_particles_know_the_better_of_two_rivals(rng):
@@ -146,8 +140,8 @@ def test_swaps_by_particles_know_the_better_of_two_rivals(rng):
     assert len(SpikeSlabParticle(model, model.statistics(x), N).pairs) > 0
     exact = exact_of(problem, rng)
     draws = draws_of(problem, "particle", rng)
-    assert oracle.worst_score(draws, *exact) < LIMIT
-    assert oracle.worst_score(draws, *exact_of((model, x[:, [1, 0, 2]], features, seen), rng)) > LIMIT
+    assert oracle.compared(draws, *exact).holds
+    assert not oracle.compared(draws, *exact_of((model, x[:, [1, 0, 2]], features, seen), rng)).holds
 
 
 def test_the_first_steps_by_particles_are_single_scans(rng):
@@ -176,7 +170,7 @@ def test_chains_of_another_coding_are_noticed(rng, monkeypatch):
     problem = problem_of("ising", False, np.random.default_rng(1))  # other data may tell less
     exact = exact_of(problem, rng)
     monkeypatch.setattr(Coding, "weights", lambda *_: np.zeros(6))
-    assert score(problem, "one-edge", exact, rng) > LIMIT
+    assert not oracle.compared(draws_of(problem, "one-edge", rng), *exact).holds
 
 
 def test_models_of_other_kinds_are_refused():
@@ -196,5 +190,5 @@ def test_graphs_of_too_many_states_for_a_table(rng, monkeypatch):
     monkeypatch.setattr(exact_scan, "MAX_STATES", 0)
     problem = problem_of("potts", False, rng)
     draws = draws_of(problem, "exact", rng, n_draws=8, thin=1)
-    assert oracle.worst_score(draws, *exact_of(problem, rng)) < LIMIT
-    assert oracle.worst_score(draws, *wrong_of(problem, rng)) > LIMIT
+    assert oracle.compared(draws, *exact_of(problem, rng)).holds
+    assert not oracle.compared(draws, *wrong_of(problem, rng)).holds

@@ -26,6 +26,7 @@ from bayesmrf.methods import AuxiliaryVariable
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle
+from tests.bounds import assert_other_share, assert_share
 
 RUN = {"n_draws": 30, "n_warmup": 5, "n_chains": 2, "progress": False, "random_state": 0}
 QUICK = {"fields": False, **RUN}
@@ -195,8 +196,8 @@ def test_samples_follow_the_fitted_moments(grid_data):
     est = MaximumLikelihoodMRF(graph=graph, fields=False, random_state=1).fit(X)
     moments = oracle.moments(Agreement(graph), est.theta_)
     found = Agreement(graph).statistics(est.sample(4000))
-    z = (found - moments) / np.sqrt(moments * (1 - moments) / 4000)
-    assert np.abs(z).max() < 6
+    assert_share(4000 * found, 4000, moments)
+    assert_other_share(4000 * found, 4000, oracle.moments(Agreement(graph), 0.8 * est.theta_))
 
 
 def test_grouping_beats_the_grouping_blind_estimate(grid_data):

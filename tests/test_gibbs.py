@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 from numba import njit
-from scipy.stats import chi2, norm
+from scipy.stats import chi2
 
 from bayesmrf import rng as lanes_module
 from bayesmrf.base import Kind
@@ -21,8 +21,7 @@ from bayesmrf.models.pairwise import pairwise
 from bayesmrf.samplers import gibbs
 from bayesmrf.samplers.following import watch
 from bayesmrf.samplers.gibbs import Chains, Gibbs, counts, start, sweep, to_states
-
-FALSE_ALARM = 1e-6
+from tests.bounds import Comparison, P
 
 
 def random_graph(rng, n_nodes, n_edges):
@@ -74,13 +73,13 @@ def test_stationary_law_is_the_enumerated_one(rng):
     n_chains = 100_001
     model = random_field(rng)
     _, law = enumerate_law(model)
-    assert law_p_value(to_states(run(model, rng, n_chains, 100), n_chains), law) > FALSE_ALARM
+    assert law_p_value(to_states(run(model, rng, n_chains, 100), n_chains), law) > P
     # Controls: one coupling or one field wrong by 0.2.
     coupling, field = model.coupling.copy(), model.field.copy()
     coupling[rng.integers(len(coupling))] += 0.2
     field[rng.integers(len(field))] += 0.2
     for wrong in (model._replace(coupling=coupling), model._replace(field=field)):
-        assert law_p_value(to_states(run(wrong, rng, n_chains, 100), n_chains), law) < FALSE_ALARM
+        assert law_p_value(to_states(run(wrong, rng, n_chains, 100), n_chains), law) < P
 
 
 @pytest.mark.parametrize("n_edges", [0, 1], ids=["no edges", "isolated nodes"])
@@ -88,17 +87,16 @@ def test_law_where_nodes_have_no_neighbours(rng, n_edges):
     n_chains = 50_000
     model = random_field(rng, n_nodes=4, n_edges=n_edges)
     chains = run(model, rng, n_chains, 30)
-    assert law_p_value(to_states(chains, n_chains), enumerate_law(model)[1]) > FALSE_ALARM
+    assert law_p_value(to_states(chains, n_chains), enumerate_law(model)[1]) > P
     assert counts(model, chains, n_chains)[0].shape == (n_edges,)
     wrong = model._replace(field=model.field + 0.1)
-    assert law_p_value(to_states(chains, n_chains), enumerate_law(wrong)[1]) < FALSE_ALARM
+    assert law_p_value(to_states(chains, n_chains), enumerate_law(wrong)[1]) < P
 
 
 def moments_agree(found, features, law, n_chains):
-    """Whether all moments are within the z-score that bounds the false alarms of the whole set."""
     mean = law @ features
     error = np.sqrt((law @ features**2 - mean**2) / n_chains)
-    return np.all(np.abs(found - mean) < norm.isf(FALSE_ALARM / 2 / len(mean)) * error)
+    return Comparison().estimates(found, mean, error).holds
 
 
 def agreement_features(graph, states):
@@ -130,8 +128,8 @@ def test_gibbs_engine_draws_from_the_model(rng):
     states = Gibbs(n_sweeps=60).sample(model, theta, None, 50_000, rng)
     assert states.shape == (50_000, 5)
     assert states.dtype == np.int8
-    assert law_p_value(states, enumerate_law(model.pairwise(theta))[1]) > FALSE_ALARM
-    assert law_p_value(states, enumerate_law(model.pairwise(theta + 0.3))[1]) < FALSE_ALARM
+    assert law_p_value(states, enumerate_law(model.pairwise(theta))[1]) > P
+    assert law_p_value(states, enumerate_law(model.pairwise(theta + 0.3))[1]) < P
 
 
 def test_brief_is_one_scan_from_the_data(rng):
@@ -223,9 +221,9 @@ def test_uniforms_fill_the_open_interval(rng):
     assert np.abs(out).max() < 1
     seen = np.bincount(((out.ravel() + 1) * 50).astype(int), minlength=100)
     expected = out.size / 100
-    assert chi2.sf(((seen - expected) ** 2 / expected).sum(), 99) > FALSE_ALARM
+    assert chi2.sf(((seen - expected) ** 2 / expected).sum(), 99) > P
     squeezed = np.bincount(((0.97 * out.ravel() + 1) * 50).astype(int), minlength=100)
-    assert chi2.sf(((squeezed - expected) ** 2 / expected).sum(), 99) < FALSE_ALARM
+    assert chi2.sf(((squeezed - expected) ** 2 / expected).sum(), 99) < P
 
 
 def xoshiro128pp(s):
@@ -322,9 +320,9 @@ def test_chains_start_at_given_states(rng):
 
 def test_chains_start_uniformly(rng):
     states = to_states(start(64_000, 4, rng), 64_000)
-    assert law_p_value(states, np.full(16, 1 / 16)) > FALSE_ALARM
+    assert law_p_value(states, np.full(16, 1 / 16)) > P
     tilted = np.linspace(0.9, 1.1, 16) / 16
-    assert law_p_value(states, tilted) < FALSE_ALARM
+    assert law_p_value(states, tilted) < P
 
 
 # What is refused

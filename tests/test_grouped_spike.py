@@ -1,13 +1,11 @@
 """Groups and structure at once, against the exact posterior over all structures and partitions of a few edges.
 
-Scores are as in `tests.test_partition_posterior`: means over independent chains against the exact probability of every
-pair (structure, partition) that is not rare, of every edge, and posterior means of agreements and of p0. With C chains
-a score is Student's t with C - 1 degrees of freedom.
+Compared are the probabilities of every pair (structure, partition) that is not rare and of every edge, and posterior
+means of agreements and of p0.
 """
 
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.integrate import quad
 from scipy.special import expit
 
@@ -21,9 +19,9 @@ from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
 from bayesmrf.runs import run
 from tests import grouped_spike_oracle as oracle
+from tests.bounds import Comparison
 from tests.oracle import all_states
 from tests.ranks import few_draws, p_value, rank
-from tests.scores import share_error
 from tests.test_partition_posterior import loop_posterior
 
 ENGINE = Elimination()
@@ -31,8 +29,7 @@ COMPLETE = graphs.complete(4)
 PAIRS = COMPLETE.edges
 TRUTH = np.array([1.2, 0, -0.5, 1.2, 0, -0.5])
 N, ALPHA, DENSITY, BASE = 20, 0.8, Beta(2.0, 6.0), Beta(1.5, 0.8)
-N_CHAINS = 32
-LENGTH = {"n_draws": 100, "n_warmup": 20, "n_chains": N_CHAINS, "progress": False}
+LENGTH = {"n_draws": 100, "n_warmup": 20, "n_chains": 32, "progress": False}
 
 
 def counts(edges, theta, n, rng):
@@ -100,32 +97,16 @@ def exact_kernel(s_bar, n, prior, graph=COMPLETE):
     return exact_groups(Likelihood(Agreement(graph), s_bar, n, ENGINE), prior, np.zeros(graph.n_edges))
 
 
-def scores(draws, exact):
-    """Score of every functional that is not all but certain."""
-    index, r = exact.row(draws["groups"]), exact.labels.shape[1]
-    common = np.flatnonzero(exact.probability > 0.02)
+def compared(draws, exact):
+    """Compare every functional that is not all but certain."""
+    common = exact.probability > 0.02
     in_doubt = (exact.included > 0.02) & (exact.included < 0.98)
-    shares = [(index == i).mean(axis=1) for i in common] + list((draws["groups"] >= 0).mean(axis=1)[:, in_doubt].T)
     p = np.concatenate([exact.probability[common], exact.included[in_doubt]])
-    shares = np.array(shares).T
-    z = (shares.mean(axis=0) - p) / share_error(shares, p, index.shape[1])
-    agreement = expit(draws["theta"][:, :, :r])
-    columns = list((agreement.mean(axis=1) - exact.agreement).T)
-    columns.append(draws["density"].mean(axis=1) - exact.density)
-    c = np.array(columns)
-    return np.concatenate(
-        [z, c.mean(axis=1) / (c.std(axis=1, ddof=1) / np.sqrt(c.shape[1]) + 1e-9)]
-    )  # a density may be fixed
-
-
-def limit(n_scores, n_chains=N_CHAINS):
-    """False alarms 1e-6 over all scores."""
-    return stats.t.isf(0.5e-6 / n_scores, n_chains - 1)
-
-
-def passes(draws, exact):
-    found = scores(draws, exact)
-    return np.abs(found).max() < limit(len(found), len(draws["groups"]))
+    groups, r = draws["groups"], exact.labels.shape[1]
+    there = [(groups[:, :, None] == exact.labels[common]).all(axis=-1), groups[..., in_doubt] >= 0]
+    found = Comparison().shares(np.concatenate(there, axis=2), p)
+    found.means(expit(draws["theta"][:, :, :r]), exact.agreement)
+    return found.means(draws["density"], exact.density, least=1e-9)  # it may be fixed
 
 
 PRIOR = DirichletProcess(ALPHA, BASE, DENSITY)
@@ -137,7 +118,7 @@ def test_exact(problem, rng):
     there = draws["groups"] >= 0
     assert ((draws["theta"] == 0) == ~there).all()
     assert (draws["n_groups"] == draws["groups"].max(axis=2) + 1).all()
-    assert passes(draws, exact)
+    assert compared(draws, exact).holds
 
 
 def test_exact_with_a_fixed_density(rng):
@@ -147,8 +128,8 @@ def test_exact_with_a_fixed_density(rng):
     kernel = exact_kernel(s / N, N, DirichletProcess(ALPHA, density=0.3), graphs.Graph(4, edges))
     draws = run.sample(kernel, random_state=rng, **LENGTH).values
     assert (draws["density"] == 0.3).all()
-    assert passes(draws, exact)
-    assert not passes(draws, oracle.posterior(4, edges, s, N, ALPHA, 0.4))
+    assert compared(draws, exact).holds
+    assert not compared(draws, oracle.posterior(4, edges, s, N, ALPHA, 0.4)).holds
 
 
 def of_all_candidates(prior, n_others):
@@ -171,7 +152,7 @@ def test_exact_broken_is_caught(broken, problem, rng, monkeypatch):
     else:
         monkeypatch.setattr(blocks, "draw_density", of_the_mirrored_prior)
     draws = run.sample(exact_kernel(s_bar, N, PRIOR), random_state=rng, n_jobs=1, **LENGTH).values
-    assert not passes(draws, exact)
+    assert not compared(draws, exact).holds
 
 
 SHORT = LENGTH | {"n_draws": 60, "n_warmup": 15, "n_chains": 24}
@@ -193,14 +174,15 @@ class AtZero(Elimination):
 
 def test_particle_fed_by_exact_samples(problem, rng):
     s_bar, exact = problem
-    assert passes(run.sample(particle_kernel(s_bar, PRIOR, ENGINE), random_state=rng, **SHORT).values, exact)
+    assert compared(run.sample(particle_kernel(s_bar, PRIOR, ENGINE), random_state=rng, **SHORT).values, exact).holds
 
 
 def test_particle_fed_by_another_model_is_caught(rng):
     s = np.array([18.0, 10, 10, 10, 10, 18])  # two edges that are all but sure
     exact = oracle.posterior(4, PAIRS, s, N, ALPHA, (DENSITY.a, DENSITY.b), (BASE.a, BASE.b), points=9)
-    few = SHORT | {"n_draws": 30}
-    assert not passes(run.sample(particle_kernel(s / N, PRIOR, AtZero()), random_state=rng, **few).values, exact)
+    more = SHORT | {"n_draws": 30, "n_chains": 48}
+    draws = run.sample(particle_kernel(s / N, PRIOR, AtZero()), random_state=rng, **more).values
+    assert not compared(draws, exact).holds
 
 
 def test_particle_fed_by_its_own_is_nearly_exact(problem, rng):
@@ -208,20 +190,14 @@ def test_particle_fed_by_its_own_is_nearly_exact(problem, rng):
     s_bar, exact = problem
     n_groups = exact.probability @ (exact.labels.max(axis=1) + 1)
 
-    def error(prior):
+    def compare(prior):
         draws = run.sample(particle_kernel(s_bar, prior), random_state=rng, **SHORT).values
-        away = [
-            (np.abs(found.mean(axis=0) - wanted) - bias) / (found.std(axis=0, ddof=1) / np.sqrt(len(found)) + 1e-9)
-            for found, wanted, bias in (
-                ((draws["groups"] >= 0).mean(axis=1), exact.included, 0.03),
-                (expit(draws["theta"]).mean(axis=1), exact.agreement, 0.01),
-                (draws["n_groups"].mean(axis=1), n_groups, 0.05),
-            )
-        ]
-        return max(np.max(a) for a in away)
+        found = Comparison().shares(draws["groups"] >= 0, exact.included, bias=0.03)
+        found.means(expit(draws["theta"]), exact.agreement, bias=0.01)
+        return found.means(draws["n_groups"], n_groups, bias=0.05)
 
-    assert error(PRIOR) < limit(13, SHORT["n_chains"])
-    assert error(DirichletProcess(ALPHA, BASE, Beta(20.0, 2.0))) > limit(13, SHORT["n_chains"])
+    assert compare(PRIOR).holds
+    assert not compare(DirichletProcess(ALPHA, BASE, Beta(20.0, 2.0))).holds
 
 
 def prior_posterior(n_edges, alpha, density):
@@ -236,8 +212,8 @@ def prior_posterior(n_edges, alpha, density):
 def test_without_data_the_prior_is_recovered(rng):
     kernel = exact_kernel(np.full(4, 0.5), 0, DirichletProcess(ALPHA, density=DENSITY), graphs.cycle(4))
     draws = run.sample(kernel, random_state=rng, **LENGTH).values
-    assert passes(draws, prior_posterior(4, ALPHA, (DENSITY.a, DENSITY.b)))
-    assert not passes(draws, prior_posterior(4, ALPHA, (DENSITY.a + 1, DENSITY.b - 2)))
+    assert compared(draws, prior_posterior(4, ALPHA, (DENSITY.a, DENSITY.b))).holds
+    assert not compared(draws, prior_posterior(4, ALPHA, (DENSITY.a + 1, DENSITY.b - 2))).holds
 
 
 def prior_draw(n_edges, prior, rng):

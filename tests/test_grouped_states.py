@@ -1,7 +1,4 @@
-"""Groups where nodes have many states, against the exact posterior over all partitions of a few edges.
-
-Scores as in `tests.test_partition_posterior`: (mean over independent chains - exact) / its standard error.
-"""
+"""Groups where nodes have many states, against the exact posterior over all partitions of a few edges."""
 
 import numpy as np
 import pytest
@@ -19,10 +16,10 @@ from bayesmrf.posterior.groups.blocks import base_precision
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from bayesmrf.runs import run
+from tests.bounds import Comparison
 from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
 from tests.long import LONG
-from tests.scores import share_error
-from tests.test_partition_posterior import LIMIT, LOOP
+from tests.test_partition_posterior import LOOP
 
 ENGINE = Elimination()
 TRIANGLE = graphs.cycle(3)
@@ -33,21 +30,13 @@ def drawn(model, theta, n, rng):
     return model.statistics(ENGINE.sample(model, theta, ENGINE.prepare(model), n, rng))
 
 
-def score(kernel, exact, rng, n_chains=40, n_draws=80, n_warmup=40):
-    """The largest score over the partitions that are not rare, and over the means of the parameters."""
-    draws = run.sample(
-        kernel, n_draws=n_draws, n_warmup=n_warmup, n_chains=n_chains, random_state=rng, progress=False
-    ).values
-    code = {tuple(labels): i for i, labels in enumerate(partitions.set_partitions(draws["groups"].shape[2]))}
-    index = np.array([[code[tuple(g)] for g in chain] for chain in draws["groups"]])
-    z = []
-    for i in np.flatnonzero(exact.p > 0.02):
-        share = (index == i).mean(axis=1)
-        z.append((share.mean() - exact.p[i]) / np.hypot(share_error(share, exact.p[i], n_draws), exact.error[i]))
-    edge = draws["theta"] if exact.is_natural else expit(draws["theta"])
-    mean = edge.mean(axis=1)
-    z += list((mean.mean(axis=0) - exact.means) / (mean.std(axis=0, ddof=1) / np.sqrt(n_chains)))
-    return np.abs(z).max()
+def compare(kernel, exact, rng):
+    """Compare partitions that are not rare, and the means of the parameters."""
+    draws = run.sample(kernel, n_draws=80, n_warmup=40, n_chains=40, random_state=rng, progress=False).values
+    labels, common = np.array(list(partitions.set_partitions(draws["groups"].shape[2]))), exact.p > 0.02
+    there = (draws["groups"][:, :, None] == labels[common]).all(axis=-1)
+    found = Comparison().shares(there, exact.p[common], error=exact.error[common])
+    return found.means(draws["theta"] if exact.is_natural else expit(draws["theta"]), exact.means)
 
 
 def potts_problem(graph, rng, n=30):
@@ -62,7 +51,7 @@ def test_partitions_of_potts_edges(graph, rng):
     kernel = exact_groups(
         Likelihood(model, s_bar, n, ENGINE), DirichletProcess(0.8, Beta(2.0, 1.0)), np.zeros(graph.n_edges)
     )
-    assert score(kernel, exact, rng) < LIMIT
+    assert compare(kernel, exact, rng).holds
 
 
 class AsTwoStates(Elimination):
@@ -78,7 +67,7 @@ def test_taking_them_for_two_states_is_caught(rng):
     model, s_bar, n = potts_problem(TRIANGLE, rng)
     exact = potts_posterior(TRIANGLE, 3, np.rint(n * s_bar), n, 1.0)
     kernel = exact_groups(Likelihood(model, s_bar, n, AsTwoStates()), DirichletProcess(1.0), np.zeros(3))
-    assert score(kernel, exact, rng) > LIMIT
+    assert not compare(kernel, exact, rng).holds
 
 
 CASES = [(TRIANGLE, 2, False), pytest.param(TRIANGLE, 3, True, marks=[LONG])]  # paths: tests/test_grouped_cells.py
@@ -105,7 +94,7 @@ def symmetric_kernel(model, s_bar, n, covariance, alpha=0.8, engine=ENGINE):
 def test_partitions_of_potentials(graph, m, fields, rng):
     model, s_bar, n, covariance = symmetric_problem(graph, m, fields, rng)
     exact = symmetric_posterior(model, s_bar, n, 0.8, covariance, FIELD_SCALE, rng)
-    assert score(symmetric_kernel(model, s_bar, n, covariance), exact, rng) < LIMIT
+    assert compare(symmetric_kernel(model, s_bar, n, covariance), exact, rng).holds
 
 
 class Alone(Elimination):
@@ -124,14 +113,14 @@ def test_taking_potentials_for_those_of_lone_edges_is_caught(rng):
     theta = np.tile([-1.5, -1.5, 0.0, -1.5, 0.0], 3)
     s_bar = drawn(model, theta, n, rng)
     exact = symmetric_posterior(model, s_bar, n, 0.8, covariance, FIELD_SCALE, rng)
-    assert score(symmetric_kernel(model, s_bar, n, covariance, engine=Alone()), exact, rng) > LIMIT
+    assert not compare(symmetric_kernel(model, s_bar, n, covariance, engine=Alone()), exact, rng).holds
 
 
 @LONG  # fields, and other controls: tests/test_grouped_cells.py
 def test_a_wrong_base_of_potentials_is_caught(rng):
     model, s_bar, n, covariance = symmetric_problem(graphs.path(3), 3, False, rng)
     exact = symmetric_posterior(model, s_bar, n, 0.8, covariance, FIELD_SCALE, rng)
-    assert score(symmetric_kernel(model, s_bar, n, 30 * covariance), exact, rng) > LIMIT
+    assert not compare(symmetric_kernel(model, s_bar, n, 30 * covariance), exact, rng).holds
 
 
 def test_bases_that_do_not_fit_are_refused():
@@ -177,7 +166,6 @@ def test_fields_of_a_potts_model(rng):
     error = np.sqrt((w**2) @ (draws - means) ** 2)
     kernel = exact_groups(Likelihood(model, s_bar, n, ENGINE), DirichletProcess(1.0), np.zeros(5))
     found = run.sample(kernel, n_draws=150, n_warmup=40, n_chains=40, random_state=rng, progress=False).values["theta"]
-    by_chain = found.mean(axis=1)
-    se = np.hypot(by_chain.std(axis=0, ddof=1) / np.sqrt(40), error)
-    assert np.abs((by_chain.mean(axis=0) - means) / se).max() < LIMIT
-    assert np.abs((by_chain.mean(axis=0) - means - 0.5) / se).min() > LIMIT  # the precision of the comparison
+    assert Comparison().means(found, means, error=error).holds
+    for i in range(5):  # the precision of the comparison
+        assert not Comparison().means(found[..., i], means[i] + 0.5, error=error[i]).holds

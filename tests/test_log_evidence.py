@@ -38,6 +38,7 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta
+from tests.bounds import assert_estimate, assert_mean, assert_other_estimate
 from tests.flat import bayesian
 from tests.long import LONG
 
@@ -237,24 +238,20 @@ def test_a_beta_prior_of_small_constants_has_finite_draws(X, rng):
     # |theta| is nearly exponential of rate a, as a Beta variable is nearly 0 or 1.
     assert np.mean(np.abs(draws) < 1000) == pytest.approx(1 - np.exp(-1), abs=0.06)
     exact = log_evidence("independent", X, "conjugate", prior=prior).log_evidence
-    # Weights of chains have heavy tails: in twelve runs with 4,000 temperatures the difference was at most 2.8 errors.
     found = log_evidence("independent", X, AIS(temperatures=4000), prior=prior, random_state=0, progress=False)
-    assert found.log_evidence == pytest.approx(exact, abs=8 * found.standard_error)
+    assert_mean(np.exp(found.arrays["log_weights"] - exact)[:, None], 1)
 
 
 @LONG  # tests/test_evidence_ais.py has quadratures
 def test_evidence_is_that_of_the_model_and_the_data(rng):
-    """Two units and a hidden one, against quadrature: within six errors, and not that of other data.
-
-    In 46 runs the difference was at most 2.1 errors; the other data are 40 errors away.
-    """
+    """Two units and a hidden one, against quadrature: and not that of other data."""
     first, est = np.arange(60)[:, None] < 30, RBM(n_hidden=1)
     near = np.hstack([first, first ^ (np.arange(60)[:, None] % 15 == 0)])
     other = np.hstack([first, np.arange(60)[:, None] % 2 == 0])
     truth = evidence_oracle.log_evidence(make_target(est, near)[0], rng)
     found, wrong = (log_evidence(est, X, AIS(temperatures=100), progress=False) for X in (near, other))
-    assert abs(found.log_evidence - truth) < 6 * found.standard_error
-    assert abs(wrong.log_evidence - truth) > 6 * wrong.standard_error
+    assert_estimate(found.log_evidence, truth, found.standard_error)
+    assert_other_estimate(wrong.log_evidence, truth, wrong.standard_error)
     assert (found.method, found.prior, found.n_features) == ("ais", f"normal, scale 1, on {ZERO_ONE}", 5)
 
 

@@ -13,7 +13,14 @@ from papers.murray_ghahramani_2004.__main__ import PAPER
 from papers.murray_ghahramani_2004.common import Settings
 from papers.murray_ghahramani_2004.experiments import MEASURES, QUICK
 
-from .bounds import assert_mean, assert_other_mean, assert_other_share, assert_share
+from .bounds import (
+    assert_estimate,
+    assert_mean,
+    assert_other_estimate,
+    assert_other_mean,
+    assert_other_share,
+    assert_share,
+)
 
 
 @pytest.fixture
@@ -120,13 +127,14 @@ def test_coverage_measures(rng):
     table = coverage.measures(found)
     right, narrow = table.loc["metropolis, exact"], table.loc["pseudo-posterior"]
     assert right["data_sets"] == 60
-    assert abs(right["sd_ratio"] - 1) < 5 * right["sd_ratio_error"] < 0.02
-    assert abs(right["coverage"] - 0.95) < 5 * right["coverage_error"] + 0.002  # quantiles of 3,000 draws
+    assert_estimate(right["sd_ratio"], 1, right["sd_ratio_error"])
+    assert right["sd_ratio_error"] < 0.004
+    assert_estimate(right["coverage"], 0.95, right["coverage_error"], bias=0.002)  # quantiles of 3,000 draws
     assert right["coverage_error"] == pytest.approx(np.sqrt(0.95 * 0.05 / 600), rel=0.6)
     assert narrow["sd_ratio"] == pytest.approx(0.7, abs=0.01)
     expected = stats.norm.cdf(0.7 * 1.96) - stats.norm.cdf(-0.7 * 1.96)
-    assert abs(narrow["coverage"] - expected) < 5 * narrow["coverage_error"] + 0.002
-    assert abs(narrow["coverage"] - 0.95) > 5 * narrow["coverage_error"]
+    assert_estimate(narrow["coverage"], expected, narrow["coverage_error"], bias=0.002)
+    assert_other_estimate(narrow["coverage"], 0.95, narrow["coverage_error"])
     assert PAPER.verdicts("coverage", found)[0].holds is True
     assert PAPER.verdicts("coverage", found)[4].holds is None
 

@@ -7,7 +7,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from bayesmrf import graphs
 from bayesmrf.errors import DataError, OptionError
@@ -31,9 +30,9 @@ from bayesmrf.runs import run
 from bayesmrf.samplers import categorical_gibbs, gibbs, swendsen_wang
 from bayesmrf.samplers.gibbs import Chains, Gibbs, start, sweep, to_states
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
+from tests.bounds import Comparison, P, assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
 from tests.potts_oracle import as_potts, features, infer, law, p_value, problem
 
-FALSE_ALARM = 1e-6
 EXACT = [Enumeration(), Elimination()]
 
 
@@ -51,12 +50,12 @@ def test_sampled_frequencies_are_the_enumerated_ones(engine, m, rng):
     states = engine.sample(model, theta, plan, n, rng)
     assert states.shape == (n, model.graph.n_nodes)
     assert states.dtype == np.int8
-    assert p_value(model, states, truth) > FALSE_ALARM
+    assert p_value(model, states, truth) > P
     # Controls: one coupling or one field wrong.
     for j in (0, len(theta) - 1):
         wrong = theta.copy()
         wrong[j] += 0.3
-        assert p_value(model, engine.sample(model, wrong, plan, n, rng), truth) < FALSE_ALARM
+        assert p_value(model, engine.sample(model, wrong, plan, n, rng), truth) < P
 
 
 def test_strong_fields_are_sampled_as_they_are(rng):
@@ -65,9 +64,9 @@ def test_strong_fields_are_sampled_as_they_are(rng):
     theta = np.array([-4.5, 5.0, -2.0, 6.0, 0.5, -1.0])
     truth = law(model, theta)[1]
     for engine in (Gibbs(1), SwendsenWang(1)):
-        assert p_value(model, engine.sample(model, theta, None, 400_000, rng), truth) > FALSE_ALARM
+        assert p_value(model, engine.sample(model, theta, None, 400_000, rng), truth) > P
         off = engine.sample(model, theta + 0.2, None, 400_000, rng)
-        assert p_value(model, off, truth) < FALSE_ALARM
+        assert p_value(model, off, truth) < P
 
 
 def transition(model, theta, state):
@@ -100,18 +99,15 @@ def test_one_cluster_sweep_has_the_enumerated_transition_law(rng):
     swendsen_wang.sweep(model.categorical(theta), chains, 1, 60_000)
     row = transition(model, theta, state)
     np.testing.assert_allclose(row.sum(), 1)
-    assert p_value(model, to_states(chains, 60_000, 3), row) > FALSE_ALARM
+    assert p_value(model, to_states(chains, 60_000, 3), row) > P
     # Control: the heat bath, which has the same stationary law.
     chains = start(60_000, 4, rng, state[None], 3)
     sweep(model.categorical(theta), chains, 1)
-    assert p_value(model, to_states(chains, 60_000, 3), row) < FALSE_ALARM
+    assert p_value(model, to_states(chains, 60_000, 3), row) < P
 
 
 def moments_agree(found, model, theta, n):
-    """Whether all moments are within the z-score that bounds the false alarms of the whole set."""
-    mean = law(model, theta)[1] @ features(model)[1]
-    error = np.sqrt(mean * (1 - mean) / n)
-    return (np.abs(found - mean) < norm.isf(FALSE_ALARM / 2 / len(mean)) * error).all()
+    return Comparison().counts(n * found, n, law(model, theta)[1] @ features(model)[1]).holds
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -181,7 +177,7 @@ def test_binary_samples_have_the_law_of_two_states(rng):
     truth = law(potts, same_theta)[1]
     for engine in (Elimination(), Gibbs(60)):
         states = engine.sample(binary, theta, engine.prepare(binary), 50_000, rng)
-        assert p_value(potts, states, truth) > FALSE_ALARM
+        assert p_value(potts, states, truth) > P
 
 
 def test_compiled_sweeps_are_their_python_forms(rng, monkeypatch):
@@ -268,13 +264,10 @@ def grid_posterior(model, s_bar):
     return np.concatenate([w @ theta, w @ theta**2])
 
 
-def score_of(kernel, exact, rng, n_chains=48):
-    """Largest (mean over independent chains - exact) / standard error; fewer than 1e-6 of runs pass 7."""
-    draws = run.sample(kernel, n_draws=100, n_warmup=30, n_chains=n_chains, random_state=rng, progress=False)
+def draws_of(kernel, rng):
+    draws = run.sample(kernel, n_draws=100, n_warmup=30, n_chains=48, random_state=rng, progress=False)
     theta = draws.values["theta"]
-    per_chain = np.concatenate([theta.mean(axis=1), (theta**2).mean(axis=1)], axis=1)
-    z = (per_chain.mean(axis=0) - exact) / (per_chain.std(axis=0, ddof=1) / np.sqrt(n_chains))
-    return np.abs(z).max()
+    return np.concatenate([theta, theta**2], axis=2)
 
 
 def test_exact_kernels_match_the_grid(rng):
@@ -289,9 +282,9 @@ def test_exact_kernels_match_the_grid(rng):
         Langevin(likelihood, prior, start, 0.6, adjusted=True),
         Exchange(likelihood, prior, start, 0.9),
     ):
-        assert score_of(kernel, exact, rng) < 7
+        assert_mean(draws_of(kernel, rng), exact)
     wrong = Likelihood(model, s_bar[[0, 2, 1, 4, 3]] + np.array([0, 0.2, 0, 0, 0]), N, Elimination())
-    assert score_of(Metropolis(wrong, prior, start, 0.9), exact, rng) > 7
+    assert_other_mean(draws_of(Metropolis(wrong, prior, start, 0.9), rng), exact)
 
 
 # Hidden entries
@@ -338,9 +331,9 @@ def test_samples_of_hidden_entries_fill_the_table(rng):
     expected = infer(Elimination(), clamped, theta).moments
     sums = np.array([3 * model.statistics(clamped.fill(x)) for x in drawn[:1000]])
     np.testing.assert_allclose(clamped.statistics(drawn[:1000]), sums.mean(axis=0), atol=1e-12)
-    spread = np.maximum(sums.std(axis=0), 0.02)
-    assert (np.abs(clamped.statistics(drawn) - expected) < 7 * spread / np.sqrt(40_000) + 1e-12).all()
-    assert not (np.abs(sums[0] - expected) < 7 * spread / np.sqrt(40_000)).all()
+    error = np.maximum(sums.std(axis=0), 0.02) / np.sqrt(40_000)
+    assert_estimate(clamped.statistics(drawn), expected, error)
+    assert_other_estimate(sums[0], expected, error)
 
 
 def test_seen_statistics_are_means_over_what_was_seen():

@@ -16,6 +16,7 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab, read_slab
 from bayesmrf.summary import StructureSummary, summarise
 from tests import oracle
+from tests.bounds import assert_other_share, assert_share
 
 QUICK = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 0}
 METHODS = ["exact", "one-edge", "langevin"]
@@ -203,11 +204,10 @@ def test_samples_follow_the_mixture(data):
     expected = np.array([np.exp(est.score(x[None])) for x in every])
     assert expected.sum() == pytest.approx(1)
     counts = np.bincount(oracle.state_numbers(states), minlength=64)
-    z = (counts - 20_000 * expected) / np.sqrt(20_000 * expected + 1)
-    assert np.abs(z).max() < 7
+    assert_share(counts, 20_000, expected)
     margin = expected @ every
     apart = np.prod(np.where(every == 1, margin, 1 - margin), axis=1)  # control: the same margins without edges
-    assert np.abs((counts - 20_000 * apart) / np.sqrt(20_000 * apart + 1)).max() > 7
+    assert_other_share(counts, 20_000, apart)
 
 
 def test_candidates_and_fixed_density(data):

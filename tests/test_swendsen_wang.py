@@ -16,9 +16,8 @@ from bayesmrf.models.pairwise import pairwise
 from bayesmrf.samplers import clusters, gibbs, swendsen_wang
 from bayesmrf.samplers.gibbs import Chains, counts, start, to_states
 from bayesmrf.samplers.swendsen_wang import SwendsenWang, sweep
+from tests.bounds import P
 from tests.oracle import all_states, state_numbers
-
-FALSE_ALARM = 1e-6
 
 
 def random_graph(rng, n_nodes, n_edges):
@@ -66,10 +65,10 @@ def run(model, rng, n_chains, n_sweeps, states=None):
 def test_stationary_law_is_the_enumerated_one(rng, signs):
     model = random_field(rng, 6, 10, 0.4, signs)
     truth = law(model)
-    assert p_value(run(model, rng, 50_001, 60), truth) > FALSE_ALARM
+    assert p_value(run(model, rng, 50_001, 60), truth) > P
     # Controls: the moves of a sampler that ignores the fields, and of one whose bonds open with 1 - exp(-|J|).
     for wrong in (model._replace(field=0 * model.field), model._replace(coupling=model.coupling / 2)):
-        assert p_value(run(wrong, rng, 50_001, 60), truth) < FALSE_ALARM
+        assert p_value(run(wrong, rng, 50_001, 60), truth) < P
 
 
 def transition(model, state):
@@ -100,11 +99,11 @@ def test_one_sweep_has_the_enumerated_transition_law(rng):
     after = run(model, rng, 50_000, 1, state[None])
     row = transition(model, state)
     np.testing.assert_allclose(row.sum(), 1)
-    assert p_value(after, row) > FALSE_ALARM
+    assert p_value(after, row) > P
     # Control: the heat bath, which has the same stationary law.
     chains = start(50_000, 5, rng, state[None])
     gibbs.sweep(model, chains, 1)
-    assert p_value(to_states(chains, 50_000), row) < FALSE_ALARM
+    assert p_value(to_states(chains, 50_000), row) < P
 
 
 def test_clusters_turn_over_where_single_spins_are_frozen(rng):
@@ -119,7 +118,7 @@ def test_clusters_turn_over_where_single_spins_are_frozen(rng):
     frozen = (gauge > 0).astype(np.int8)[None]
     states = run(model, rng, n_chains, 3, frozen)
     kept = truth > 1e-12
-    assert p_value(states, np.where(kept, truth, 0) / truth[kept].sum()) > FALSE_ALARM
+    assert p_value(states, np.where(kept, truth, 0) / truth[kept].sum()) > P
     chains = start(n_chains, 5, rng, frozen)
     gibbs.sweep(model, chains, 3)
     assert (to_states(chains, n_chains) == frozen).all()
@@ -129,8 +128,8 @@ def test_clusters_turn_over_where_single_spins_are_frozen(rng):
 def test_law_where_nodes_have_no_neighbours(rng, n_edges):
     model = random_field(rng, 4, n_edges, 0.5)
     states = run(model, rng, 50_000, 20)
-    assert p_value(states, law(model)) > FALSE_ALARM
-    assert p_value(states, law(model._replace(field=model.field + 0.1))) < FALSE_ALARM
+    assert p_value(states, law(model)) > P
+    assert p_value(states, law(model._replace(field=model.field + 0.1))) < P
 
 
 @pytest.mark.parametrize("model", [Ising, Boltzmann])
@@ -140,8 +139,8 @@ def test_engine_draws_from_the_model(rng, model):
     states = SwendsenWang(n_sweeps=60).sample(model, theta, None, 50_000, rng)
     assert states.shape == (50_000, 5)
     assert states.dtype == np.int8
-    assert p_value(states, law(model.pairwise(theta))) > FALSE_ALARM
-    assert p_value(states, law(model.pairwise(theta + 0.3))) < FALSE_ALARM
+    assert p_value(states, law(model.pairwise(theta))) > P
+    assert p_value(states, law(model.pairwise(theta + 0.3))) < P
 
 
 # The compiled parts and the chains
@@ -181,7 +180,7 @@ def test_sweeps_add_up_and_take_turns_with_gibbs(rng):
     for _ in range(20):
         sweep(model, chains, 1)
         gibbs.sweep(model, chains, 1)
-    assert p_value(to_states(chains, 50_000), law(model)) > FALSE_ALARM
+    assert p_value(to_states(chains, 50_000), law(model)) > P
     assert (counts(model, chains, 50_000)[1] == to_states(chains, 50_000).sum(axis=0)).all()
 
 

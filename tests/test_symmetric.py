@@ -21,6 +21,7 @@ from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
 from bayesmrf.samplers.tempered import Tempered
+from tests.bounds import assert_other_share, assert_share
 from tests.oracle import gradient_of_log_z, random_graph
 from tests.potts_oracle import infer, p_value
 from tests.symmetric_oracle import features, law, pairs
@@ -140,10 +141,8 @@ def test_moments_of_chains(rng):
     engine = Persistent(n_chains=6000, n_sweeps=40)
     found = engine.infer(model, theta, None, state=engine.start(model, rng)).moments
     truth = law(model, theta)[1] @ features(model)[1]
-    score = (found - truth) / np.sqrt(truth * (1 - truth) / 6000)
-    assert np.abs(score).max() < 6
-    wrong = law(model, theta + 0.5)[1] @ features(model)[1]
-    assert np.abs((found - wrong) / np.sqrt(wrong * (1 - wrong) / 6000)).max() > 6
+    assert_share(6000 * found, 6000, truth)
+    assert_other_share(6000 * found, 6000, law(model, theta + 0.5)[1] @ features(model)[1])
 
 
 def test_compiled_elimination_is_py_func(rng, monkeypatch):

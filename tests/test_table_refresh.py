@@ -27,6 +27,7 @@ from bayesmrf.particles.tables import (
     unpack,
     weigh_node,
 )
+from tests.bounds import Comparison, assert_estimate
 
 ENGINE = Elimination()
 M = 8192
@@ -56,10 +57,14 @@ def moments(model, theta):
     return ENGINE.infer(model, theta, ENGINE.prepare(model)).moments
 
 
-def worst(model, unpacked, theta):
-    """Largest score of the particles' moments against exact ones; they are independent of each other."""
-    q = moments(model, theta)
-    return np.abs((model.statistics(unpacked.x.T) - q) / np.sqrt(q * (1 - q) / unpacked.x.shape[1])).max()
+RESAMPLED = 2**0.5  # noise of particles that were resampled, relative to independent ones
+
+
+def have_moments(model, unpacked, theta, noise=1.0):
+    """Whether the particles, which are independent of each other, have the exact moments, but for noise."""
+    q, m = moments(model, theta), unpacked.x.shape[1]
+    error = noise * np.sqrt(q * (1 - q) / m)
+    return Comparison().estimates(model.statistics(unpacked.x.T), q, error).holds
 
 
 def problem(model, rng):
@@ -72,18 +77,18 @@ def test_categories_are_the_moments(model, rng):
     theta, rows, unpacked = problem(model, rng)
     p = model.n_parameters
     q = moments(model, theta)[: model.n_edges * p].reshape(-1, p)
-    scores = {}
-    for name in ("right", "wrong"):
+    found = {"right": Comparison(), "wrong": Comparison()}
+    for name in found:
         for i in range(model.n_edges):
             if name == "wrong":
                 unpacked.potentials[i] += 0.5
-            found, between = edge_categories(rows, unpacked, i)
-            assert found.sum() == pytest.approx(1)
+            share, between = edge_categories(rows, unpacked, i)
+            assert share.sum() == pytest.approx(1)
             assert 0 <= between < 1
             # A particle says less than a count does: the binomial error is a bound.
-            score = np.abs(found[1:] - q[i]) / np.sqrt(max(between, 1e-3) * q[i] * (1 - q[i]) / M)
-            scores[name] = max(scores.get(name, 0), score.max())
-    assert scores["right"] < 6.5 < scores["wrong"]
+            found[name].estimates(share[1:], q[i], np.sqrt(max(between, 1e-3) * q[i] * (1 - q[i]) / M))
+    assert found["right"].holds
+    assert not found["wrong"].holds
 
 
 @by_case
@@ -94,13 +99,13 @@ def test_redraws_leave_the_law_and_follow_theta(model, rng):
         for i in range(model.graph.n_nodes):
             weigh_node(rows, unpacked, i)
             redraw_node(unpacked, i)
-    assert worst(model, unpacked, theta) < 6
+    assert have_moments(model, unpacked, theta)
     new = theta + np.where(np.arange(model.n_features) < model.n_edges * model.n_parameters, 0.4, 0.0)
-    assert worst(model, unpacked, new) > 6
+    assert not have_moments(model, unpacked, new)
     unpacked.potentials[...] += 0.4
     for _ in range(30):
         refresh(rows, unpacked, rng.permutation(model.n_edges))
-    assert worst(model, unpacked, new) < 6
+    assert have_moments(model, unpacked, new)
 
 
 def test_both_ends_are_redrawn_together(rng):
@@ -108,10 +113,10 @@ def test_both_ends_are_redrawn_together(rng):
     model, theta = Symmetric(graphs.path(2), 3), np.array([-2.0, 1.0, 2.0, -1.0, 0.5])
     rows, unpacked = exact_particles(model, theta, rng)
     unpacked.x[...] = 0
-    assert worst(model, unpacked, theta) > 6
+    assert not have_moments(model, unpacked, theta)
     edge_categories(rows, unpacked, 0)
     redraw_ends(rows, unpacked, 0)
-    assert worst(model, unpacked, theta) < 6
+    assert have_moments(model, unpacked, theta)
 
 
 def test_shares_of_a_nodes_states(rng):
@@ -122,7 +127,7 @@ def test_shares_of_a_nodes_states(rng):
         weigh_node(rows, unpacked, i)
         found = np.array([state_share(unpacked, i, k) for k in range(4)])
         assert found.sum() == pytest.approx(1, abs=1e-3)
-        assert (np.abs(found[1:] - q[i]) < 6 * np.sqrt(q[i] * (1 - q[i]) / M) + 1e-3).all()
+        assert_estimate(found[1:], q[i], np.sqrt(q[i] * (1 - q[i]) / M), bias=1e-3)
 
 
 @pytest.mark.parametrize("follows", [True, False])
@@ -143,7 +148,7 @@ def test_weights_do_not_lag_behind_theta(follows, rng):
         redraw_ends(rows, unpacked, i)
     for first in (0, M // 2):
         resample(rng, unpacked, first)
-    assert (worst(model, unpacked, theta) < 7) == follows  # resampling adds to the noise
+    assert have_moments(model, unpacked, theta, RESAMPLED) == follows
 
 
 def test_fewer_states_than_other_nodes_have(rng):

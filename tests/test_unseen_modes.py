@@ -1,7 +1,7 @@
 """Modes that a model has and the data do not have, against closed forms.
 
 All weights of a complete graph are b and all biases a over {0, 1}, so that the number N of ones has p(N = k)
-proportional to C(d, k) exp(a k + b k (k - 1) / 2). LIMIT is as in test_annealed.
+proportional to C(d, k) exp(a k + b k (k - 1) / 2).
 """
 
 import warnings
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, fsolve
 from scipy.special import gammaln, logsumexp
+from scipy.stats import norm
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, convergence, graphs, results
 from bayesmrf.data.states import States
@@ -22,9 +23,10 @@ from bayesmrf.methods import OneEdge, Particle
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
 from bayesmrf.report import write_report
+from tests.bounds import P as RATE
+from tests.bounds import assert_estimate, assert_other_estimate
 from tests.oracle import all_states
 
-LIMIT = 6.5
 D, MASS = 20, 0.3
 MODEL = Boltzmann(graphs.complete(D))
 SEARCH = ModeSearch(n_chains=64, temperatures=100, n_followed=512, n_sweeps=20)
@@ -85,24 +87,26 @@ def test_parts_of_z_are_unbiased(rng, monkeypatch):
     """Annealing from nearly full nodes against the exact P(N > q) Z; a shorter ladder fails."""
     exact = P.sum() - np.cumsum(P)
 
-    def z_scores():
+    def parts():
         run = annealed.forward(MODEL, THETA, rng, 2000, 100, np.full(D, 0.95))
         mean, error = _parts(run, 2, D + 1, LOG_Z)[:, 1]
         np.testing.assert_allclose(mean[0], np.mean(np.exp(run.log_weights - LOG_Z) * (run.states.sum(axis=1) > 0)))
-        return (mean - exact)[:D] / error[:D]
+        return mean, error
 
-    found = z_scores()
-    assert (np.abs(found[D // 2 :]) < LIMIT).all()  # beyond the barrier
-    assert (found < LIMIT).all()  # few chains cross it: the rest may fall short
+    mean, error = parts()
+    beyond = slice(D // 2, D)  # the barrier, which few chains cross: the rest may fall short
+    assert_estimate(mean[beyond], exact[beyond], error[beyond])
+    assert ((mean - exact)[:D] < norm.isf(RATE / D) * error[:D]).all()
     monkeypatch.setattr(annealed, "ladder_of", lambda temperatures: np.linspace(0, 0.5, temperatures + 1))
-    assert (np.abs(z_scores()[D // 2 :]) > LIMIT).any()
+    mean, error = parts()
+    assert_other_estimate(mean[beyond], exact[beyond], error[beyond])
 
 
 def test_bounds_hold(rng):
     """Lower bounds against exact tails: annealed ones for both states and every q, others beyond all rows."""
     states = few_ones(500, rng)
     tails, exact = searched(states, rng)[1], np.array([p.sum() - np.cumsum(p) for p in (P[::-1], P)])
-    lower = tails.mean - 4.75 * tails.error
+    lower = tails.mean - norm.isf(RATE) * tails.error
     assert (lower[1:] <= exact + 1e-9).all()
     assert lower[1:, 1, D // 2].max() > MASS / 3
     beyond = count_tails(states).above == 0

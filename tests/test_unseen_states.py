@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bayesmrf import GroupedMRF, SpikeSlabMRF
-from tests.bounds import Comparison
+from tests.bounds import Comparison, assert_estimate
 
 N = 60
 GRID = np.linspace(-60, 60, 1201)
@@ -76,4 +76,4 @@ def test_probabilities_that_round_to_one(rng):
     h = est.fit(X).posterior_["posterior"]["theta"].values[:, :, -1]
     after = h[:, 1:][h[:, :-1] > 18]
     assert len(after) > 100
-    assert abs(after.mean() - constant_mean()) < 5 * 5.7 / np.sqrt(len(after))
+    assert_estimate(after.mean(), constant_mean(), 5.7 / np.sqrt(len(after)))
