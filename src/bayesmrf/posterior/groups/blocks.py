@@ -25,6 +25,7 @@ from ...errors import OptionError
 from ...models.categorical import is_categorical
 from ...priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from ..conditionals.centred import centred_lines, edge_line, mean_pull, move_edge, node_line
+from ..conditionals.centred_tables import centred_tables
 from ..conditionals.line import Line, line_parabola
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.one_coordinate import OneCoordinate, log_sigmoid
@@ -315,12 +316,39 @@ class Products(Items):
 
 @dataclass(frozen=True, eq=False)
 class Potentials(Items):
-    """Items with several parameters each, with a normal base distribution."""
+    """Items with several parameters each, with a normal base distribution.
+
+    Parameters
+    ----------
+    lines : CentredTables
+        Directions in which tables of edges move; None of fields.
+    """
+
+    lines: Any = None
+
+    kappa = FIELD_SCALE**-2  # precision of the normal prior of the fields that move with tables
 
     @cached_property
     def base(self) -> tuple[np.ndarray, float]:
         """Precision of the base, and the log constant of its density."""
         return base_precision(self.prior.base, self.p)
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Covariance of the features that change with each item, (n_items, p, p), of edges if ends are independent."""
+        if self.lines is not None:
+            return np.asarray(self.lines.covariance)
+        share = (self.counts + 1 / (self.p + 1)) / (self.n_samples + 1)
+        return np.eye(self.p) * share[:, None] - share[:, :, None] * share[:, None]
+
+    def move_of(self, members: np.ndarray, n_features: int) -> np.ndarray:
+        """Return the change of theta with the value that ``members`` share, (n_features, p)."""
+        move = np.zeros((n_features, self.p))
+        move[self.features(members)] = np.tile(np.eye(self.p), (len(members), 1))
+        if self.lines is not None:
+            fields = move[self.end :]
+            fields += self.lines.of_fields(members, len(fields) // self.lines.pull.shape[2])
+        return move
 
     def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
         """Start from k-means on the estimates of the items."""
@@ -355,7 +383,9 @@ def slice_width(successes: float, trials: float) -> float:
     return 4 / sqrt((trials + 1) * p * (1 - p))
 
 
-def edge_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess) -> Block:
+def edge_block(
+    model: Any, counts: np.ndarray, n: float, prior: DirichletProcess, field_prior: DirichletProcess | None = None
+) -> Block:
     """Make the block of the edges of a model.
 
     Of the ordinal model it is one of products, else logits if their prior is that of an agreement, or potentials.
@@ -367,7 +397,9 @@ def edge_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess
         return Products(0, counts[:r], n, prior, lines=centred_lines(model, s_bar, n, pull=mean_pull(model, s_bar, n)))
     if isinstance(prior.base, Beta):
         return Logits(0, counts[:r], n, prior)
-    return Potentials(0, counts[: r * p].reshape(r, p), n, prior)
+    # Grouped fields cannot move one by one.
+    lines = centred_tables(model, counts / max(n, 1), n) if model.fields and field_prior is None else None
+    return Potentials(0, counts[: r * p].reshape(r, p), n, prior, lines=lines)
 
 
 def field_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProcess | None) -> Block:

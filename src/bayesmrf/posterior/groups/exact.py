@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import cholesky, solve
+from scipy.linalg import cho_solve
 
 from ...base import LOG_Z, MOMENTS, InferenceEngine
 from ...errors import DivergenceError
 from ...likelihood import require_answers
-from ..conditionals.one_potential import information
 from .blocks import Block, Logits, Potentials, Products
 from .dirichlet_process import Grouping, Urn
 
@@ -160,10 +160,9 @@ class ExactWalk:
             members = np.flatnonzero(urn.groups == c)
             shared = block.features(members)
             if isinstance(block, Potentials):
-                if len(members) > 1:
-                    for _ in range(_TRIES):
-                        self._tried += 1
-                        self._accepted += self._langevin(rng, block, members)
+                for _ in range(_TRIES if len(members) > 1 or block.lines is not None else 0):
+                    self._tried += 1
+                    self._accepted += self._langevin(rng, block, members)
                     urn.values[c] = self.theta[shared[: block.p]]
                 continue
             if len(members) == 1:
@@ -218,32 +217,30 @@ class ExactWalk:
                 high = value
 
     def _langevin(self, rng: np.random.Generator, block: Potentials, members: np.ndarray) -> bool:
-        """Try a Langevin move of the value that ``members`` share."""
-        n, (precision, _), p = block.n_samples, block.base, block.p
-        shared = block.features(members)
-        totals = block.counts[members].sum(axis=0)
-        length = rng.uniform(*_STEPS)
+        """Try a Langevin move of the value that ``members`` share, together with the fields that it centres."""
+        move, own = block.move_of(members, len(self.theta)), block.features(members[:1])
+        (precision, _), of_fields = block.base, block.kappa * move[block.end :].T
+        metric = precision + self._n * block.covariance[members].sum(axis=0) + of_fields @ move[block.end :]
+        lower = cholesky(metric) / rng.uniform(*_STEPS)
 
-        def proposal(theta: np.ndarray, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Return the mean of the proposal and the Cholesky factor of its precision."""
-            value, q = theta[shared[:p]], moments[shared].reshape(-1, p)
-            metric = precision + sum(information(row, n) for row in q)
-            gradient = totals - n * q.sum(axis=0) - precision @ value
-            return value + 0.5 * length**2 * solve(metric, gradient), cholesky(metric) / length
+        def log_density(theta: np.ndarray, log_z: float) -> float:
+            value, fields = theta[own], theta[block.end :]
+            held = value @ precision @ value + block.kappa * fields @ fields
+            return self._log_likelihood(theta, log_z) - 0.5 * float(held)
 
-        def log_density(x: np.ndarray, mean: np.ndarray, lower: np.ndarray) -> float:
-            return float(np.log(lower.diagonal()).sum() - 0.5 * np.square(lower.T @ (x - mean)).sum())
+        def mean(theta: np.ndarray, moments: np.ndarray) -> np.ndarray:
+            """Return the mean of the proposal of the value."""
+            slope = move.T @ (self._n * (self._s_bar - moments))
+            slope -= precision @ theta[own] + of_fields @ theta[block.end :]
+            return theta[own] + 0.5 * cho_solve((lower, True), slope)
 
-        value = self.theta[shared[:p]]
-        mean, lower = proposal(self.theta, self.memory.moments)
-        new = mean + solve(lower.T, rng.standard_normal(p))
-        theta = self.theta.copy()
-        theta[shared] = np.tile(new, len(members))
+        here = mean(self.theta, self.memory.moments)
+        new = here + solve(lower.T, rng.standard_normal(block.p))
+        theta = self.theta + move @ (new - self.theta[own])
         found = self._solve(theta)
-        ratio = totals @ (new - value) - n * (found.log_z - self.memory.log_z)
-        ratio += 0.5 * (value @ precision @ value - new @ precision @ new)
-        ratio += log_density(value, *proposal(theta, found.moments)) - log_density(new, mean, lower)
-        if not log(1 - rng.random()) < ratio:
+        ahead, back = lower.T @ (new - here), lower.T @ (self.theta[own] - mean(theta, found.moments))
+        ratio = log_density(theta, found.log_z) - log_density(self.theta, self.memory.log_z)
+        if not log(1 - rng.random()) < ratio + 0.5 * (ahead @ ahead - back @ back):
             return False
         self.theta, self.memory = theta, found
         return True

@@ -95,7 +95,9 @@ class GroupedGibbs(Checked):
         low = model.feature_low
         # The features of ordered states are no indicators.
         counts = n * self.s_bar if model.is_product else np.rint(n * (self.s_bar - low) / (1 - low))
-        return edge_block(model, counts, n, self.prior), field_block(model, counts, n, self.field_prior)
+        return edge_block(model, counts, n, self.prior, self.field_prior), field_block(
+            model, counts, n, self.field_prior
+        )
 
     def _theta(self, *state: Grouping) -> np.ndarray:
         return np.concatenate([b.theta(g) for b, g in zip(self._blocks, state, strict=True)])

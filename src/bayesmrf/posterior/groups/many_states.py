@@ -45,7 +45,7 @@ from .blocks import Block, Logits, NodeLines, Potentials, Products
 from .dirichlet_process import ABSENT, Grouping, group_totals, value_of
 from .moves.jumps import accept_jump, accept_jump_of_potentials, accept_jump_of_products
 from .moves.pairs import draw_pair, near_edge
-from .moves.potential_values import category_counts, move_potentials, state_counts
+from .moves.potential_values import MovedFields, category_counts, move_potentials, state_counts
 from .moves.split_merge import Proposal
 from .moves.table_fields import draw_fields, draw_node_lines, scan_fields
 from .moves.values import group_counts, group_products, move_values
@@ -100,7 +100,7 @@ class ManyStateParticles(Checked):
 
     def thaw(self, memory: TableParticles, theta: np.ndarray, s_bar: np.ndarray, n: float) -> ManyStateWalk:
         """Return the mutable state at theta."""
-        return ManyStateWalk(self, self._unpack(memory, theta), n)
+        return ManyStateWalk(self, self._unpack(memory, theta), s_bar, n)
 
 
 class _ByLines(NamedTuple):
@@ -114,9 +114,9 @@ class _ByLines(NamedTuple):
 class ManyStateWalk:
     """Mutable theta within a step, and the particles that follow it."""
 
-    def __init__(self, marginals: ManyStateParticles, unpacked: UnpackedTableParticles, n: float):
+    def __init__(self, marginals: ManyStateParticles, unpacked: UnpackedTableParticles, s_bar: np.ndarray, n: float):
         self._marginals, self._model, self._graph = marginals, marginals.model, marginals.graph
-        self._unpacked, self._n = unpacked, n
+        self._unpacked, self._s_bar, self._n = unpacked, s_bar, n
         self._accepted, self._noise = 0.0, 0.0
 
     @property
@@ -199,6 +199,14 @@ class ManyStateWalk:
         self._unpacked.potentials[...] = self._marginals.potentials(theta[:r])
         self._unpacked.field[...] = self._model.field_table(theta[r:])
 
+    def _moved(self, block: Potentials) -> MovedFields | None:
+        """Return the fields that move with the tables of edges, if they are separate."""
+        if block.lines is None:
+            return None
+        field = self._unpacked.field[:, 1:]
+        counts = (self._n * self._s_bar[block.end :]).reshape(field.shape)
+        return MovedFields(block.lines, field, counts, block.kappa)
+
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the values of groups with one edge one by one, then those of larger groups."""
         graph, unpacked, n, groups = self._graph, self._unpacked, self._n, state.groups
@@ -208,7 +216,7 @@ class ManyStateWalk:
         if isinstance(block, Potentials):
             self._accepted = move_potentials(
                 rng, lambda members: category_counts(graph.edges, graph.category, members, block.p, unpacked.x),
-                unpacked.x, groups, values, block.counts, n, block.base[0],
+                unpacked.x, groups, values, block.counts, n, block.base[0], self._moved(block),
             )  # fmt: skip
         else:
             prior = block.constants(state)

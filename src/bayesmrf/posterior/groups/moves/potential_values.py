@@ -5,19 +5,22 @@ by delta,
 
 .. math:: \log Z(\theta + \delta) - \log Z(\theta) = \log \frac1m \sum_p \exp \sum_j \delta_j T_{jp},
 
-with T_jp the number of edges of the group that are in category j in particle p.
+with T_jp the number of edges of the group that are in category j in particle p. Where the fields of nodes are separate
+they move with the tables (`bayesmrf.posterior.conditionals.centred_tables`), and T is that of the centred features.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.linalg import cholesky, solve
 
 from ....compiled import leaf
 from ....particles.importance import LEAST, add_half_particle, log_mean_weight, resample
+from ...conditionals.centred_tables import CentredTables
 
 
 @leaf
@@ -41,6 +44,27 @@ def state_counts(nodes, p, x):
     return out[1:]
 
 
+class MovedFields(NamedTuple):
+    """Fields that move with the tables of edges."""
+
+    lines: CentredTables
+    values: np.ndarray  # (n_nodes, m - 1), of states 1 to m - 1; changed in place
+    counts: np.ndarray  # (n_nodes, m - 1), observations in these states
+    kappa: float  # precision of their normal prior
+
+
+@leaf
+def _add_states(change, x, t):
+    """Add to ``t`` (p, n_particles) the ``change`` (n_nodes, m - 1, p) of each node's state in each particle."""
+    for u in range(len(x)):
+        if not change[u].any():
+            continue
+        for j in range(len(t)):
+            for lane in range(x.shape[1]):
+                if x[u, lane] > 0:
+                    t[j, lane] += np.float32(change[u, x[u, lane] - 1, j])
+
+
 def move_potentials(
     rng: np.random.Generator,
     counts_of: Callable[[np.ndarray], np.ndarray],
@@ -50,8 +74,11 @@ def move_potentials(
     counts: np.ndarray,
     n: float,
     precision: np.ndarray,
+    fields: MovedFields | None = None,
 ) -> float:
     """Redraw the value of every group with more than one edge, in random order; values and particles change in place.
+
+    Those of groups with one edge, too, where ``fields`` move with the values: alone they are redrawn elsewhere.
 
     The proposal is a normal approximation of the target at its mode, accepted by Metropolis-Hastings with the particles
     held fixed. The error of the mean of T adds n / m of the posterior's variance, which is subtracted from that of the
@@ -60,7 +87,7 @@ def move_potentials(
     """
     m, p = x.shape[1], len(precision)
     log_weights, sizes = np.zeros(m), np.bincount(groups[groups >= 0], minlength=len(values))
-    several = np.flatnonzero(sizes > 1)
+    several = np.flatnonzero(sizes > (0 if fields else 1))
     n_accepted = 0
     for g in rng.permutation(several):
         now = log_mean_weight(log_weights)
@@ -68,29 +95,37 @@ def move_potentials(
             resample(rng, log_weights, x)
             now = log_mean_weight(log_weights)
         members, value = np.flatnonzero(groups == g), values[g]
-        t = counts_of(members)
+        count = counts_of(members)
+        t, total, held, slope = count, counts[members].sum(axis=0), precision, np.zeros(p)
+        if fields is not None:
+            move = fields.lines.of_fields(members, len(x))
+            t = count.copy()
+            _add_states(move.reshape(len(x), -1, p), x, t)
+            total = total + move.T @ fields.counts.ravel()
+            held, slope = precision + fields.kappa * move.T @ move, fields.kappa * move.T @ fields.values.ravel()
         weights = np.exp(log_weights - now.value) / m
         mean = t @ weights
         covariance = (t * weights) @ t.T - np.outer(mean, mean) + np.eye(p) / m
-        mean = mean + 0.5 * ((t == 0).sum(axis=1) - (t == sizes[g]).sum(axis=1)) / m / m
+        mean = mean + 0.5 * ((count == 0).sum(axis=1) - (count == sizes[g]).sum(axis=1)) / m / m
         sharper = 1 / (1 - min(0.5, n * (1 + now.spread) / m))
-        total = counts[members].sum(axis=0)
-        curvature = sharper * n * covariance + precision
-        centre = solve(curvature, sharper * (total - n * mean) - precision @ value)
+        slope = slope + precision @ value  # of minus the log prior density
+        curvature = sharper * n * covariance + held
+        centre = solve(curvature, sharper * (total - n * mean) - slope)
         # Moves are limited so that weights of particles vary by a factor of about e.
         centre = centre / max(1.0, sqrt(centre @ covariance @ centre), np.abs(centre).max())
         lower = cholesky(curvature)
         delta = centre + solve(lower.T, rng.standard_normal(p))
         trial = log_weights + delta @ t
         found = log_mean_weight(trial)
-        for row, old, step in zip(t, value, delta, strict=True):
+        for row, old, step in zip(count, value, delta, strict=True):
             found = add_half_particle(found, row, sizes[g], old, step)
-        new = value + delta
         ratio = sharper * (delta @ total - n * (found.value - now.value))
-        ratio += 0.5 * (value @ precision @ value - new @ precision @ new)
+        ratio -= slope @ delta + 0.5 * delta @ held @ delta
         ratio += 0.5 * (np.square(lower.T @ (delta - centre)).sum() - np.square(lower.T @ centre).sum())
         if log(1 - rng.random()) < ratio:
-            values[g], log_weights = new, trial
+            values[g], log_weights = value + delta, trial
+            if fields is not None:
+                fields.values[...] += (move @ delta).reshape(fields.values.shape)
             n_accepted += 1
     resample(rng, log_weights, x)
     return n_accepted / max(1, len(several))
