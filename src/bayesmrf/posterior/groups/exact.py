@@ -7,9 +7,9 @@ Every move leaves the posterior invariant:
 * the logit or weight of an item in a group of its own is drawn from its full conditional;
 * a shared one is drawn by slice sampling (Neal 2003);
 * a shared potential moves by Metropolis-Hastings with a preconditioned Langevin proposal (Roberts and Stramer 2002),
-  the likelihood and its gradient from the engine at both ends. The metric is the sum over the group of the information
-  n (diag(q) - q q') of each item, and that of the base; it ignores correlations of items, so step lengths are drawn
-  from a range;
+  the likelihood and its gradient from the engine at both ends; separate fields move with it
+  (`bayesmrf.posterior.conditionals.centred_tables`). The metric is the sum over the group of the information of each
+  item in the data, and that of the base; it ignores correlations of items, so step lengths are drawn from a range;
 * splits and merges of groups are accepted with log Z at both ends.
 """
 
