@@ -227,10 +227,10 @@ def test_summary_of_tables(rng):
     summary = GroupedSummary(est.posterior_)
     groups = np.zeros(GRID.n_edges, int)
     groups[3] = 1
-    found = summary.potential_table(groups).set_index(["group", "one", "other"])
+    found = summary.potential_table(groups).set_index(["group", "entry"])
     assert len(found) == 10
-    assert found.loc[(2, "mid", "top"), "potential"] == pytest.approx(est.potential_[3, 1, 2])
-    assert found.loc[(1, "low", "top"), "potential"] == pytest.approx(est.potential_[groups == 0, 0, 2].mean())
+    assert found.loc[(2, "mid, top"), "potential"] == pytest.approx(est.potential_[3, 1, 2])
+    assert found.loc[(1, "low, top"), "potential"] == pytest.approx(est.potential_[groups == 0, 0, 2].mean())
     assert (found["lower"] <= found["potential"]).all()
     np.testing.assert_allclose(summary.edge_table["mle"], est.mle_)
     assert len(summary.field_table) == 0
@@ -240,7 +240,7 @@ def test_summary_of_tables(rng):
 def test_summary_of_tables_and_grouped_fields(rng):
     _, _, X = problem("symmetric", True, rng)
     summary = GroupedSummary(GroupedMRF(EDGES, model="symmetric", fields="grouped", **SHORT).fit(X).posterior_)
-    assert summary.tabled.fields
+    assert summary.entries == ["mid, mid", "mid, top", "top, top"]
     np.testing.assert_allclose(summary.agreement_at(summary.stacked("theta")), summary.stacked("agreement"))
     assert list(summary.field_table["node"]) == [f"n{i}={level}" for i in range(6) for level in ("mid", "top")]
     assert len(summary.field_group_table) == 2 * summary.field_table["group"].max()

@@ -86,7 +86,7 @@ def _show_groups(summary: GroupedSummary, console: Console) -> None:
         console.print(f"{summary.ball_sentence}.")
         console.print("Agreement: 0.5 if the ends of an edge are unrelated, more if they tend to agree, less if they "
                       "tend to differ.")  # fmt: skip
-        if summary.tabled is not None:
+        if summary.entries:
             _show_potentials(summary, console)
     else:
         console.print("No edge has an inclusion above 0.5.")
@@ -107,7 +107,7 @@ def _show_potentials(summary: GroupedSummary, console: Console) -> None:
     shown.columns[1].justify = "left"
     for group, part in islice(found.groupby("group"), _MOST_GROUPS):
         for p in rows(part):
-            shown.add_row(f"{group}", f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.lower:.3f} to {p.upper:.3f}")
+            shown.add_row(f"{group}", p.entry, f"{p.potential:.3f}", f"{p.lower:.3f} to {p.upper:.3f}")
         shown.add_section()
     console.print(shown)
     console.print(summary.reference_sentence)

@@ -37,7 +37,7 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (s.spike, "Which edges exist", lambda: inclusion(s)),
         (True, "Number of groups", lambda: _number_of_groups(s)),
         (there > 0, "Groups", lambda: _groups(s)),
-        (s.tabled is not None, "Tables of the groups", lambda: _potentials(s)),
+        (len(s.entries) > 0, "Tables of the groups", lambda: _potentials(s)),
         (there > 1 or not s.spike, "Uncertainty of the partition", lambda: _ball(s)),
         (there > 0, "Network", lambda: picture(lambda: plots.plot_network(s), network)),
         (True, "Edges", lambda: _edges(s)),
@@ -69,7 +69,7 @@ def _groups(s: GroupedSummary) -> str:
         "variation of information). The agreement of a "
         f"group is the mean over its edges{' that exist' if s.spike else ''}."
     )
-    if s.tabled is not None or s.family is None:
+    if s.entries:
         text += (
             " The agreement of a table is the mean of its log potentials over equal states minus that over unequal "
             "ones, mapped to (0, 1)."
@@ -86,13 +86,10 @@ def _groups(s: GroupedSummary) -> str:
 
 
 def _potentials(s: GroupedSummary) -> str:
-    """Return the log potentials of each group, one row per pair of states."""
+    """Return the log potentials of each group, one row per pair of states or parameter."""
     found = s.potential_table(s.groups)
     listed = found[found["group"] <= MOST_GROUPS]
-    rows = [
-        (p.group, f"{p.one}, {p.other}", f"{p.potential:.3f}", f"{p.lower:.3f} to {p.upper:.3f}")
-        for p in by_row(listed)
-    ]
+    rows = [(p.group, p.entry, f"{p.potential:.3f}", f"{p.lower:.3f} to {p.upper:.3f}") for p in by_row(listed)]
     own = " Log potentials are means over its edges that exist." if s.spike else ""
     text = f"The edges of a group share a table.{own} {s.reference_sentence}"
     if len(listed) < len(found):

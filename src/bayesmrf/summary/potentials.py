@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from ..graphs import Graph
 from ..intervals import intervals
-from ..models.symmetric import Symmetric
 from ..names import shown
 from .base import INTERVAL, Summary, mean_of_existing, plain
 
@@ -27,12 +25,13 @@ class PotentialSummary(Summary):
         return [shown(level) for level in plain(self.attrs.get("levels", []))]
 
     @cached_property
-    def tabled(self) -> Symmetric | None:
-        """The model if edges have tables of log potentials; None if they have one parameter."""
-        if self.attrs.get("model") != "symmetric":
-            return None
-        graph = Graph(len(self.names), self.ends, tuple(self.names))
-        return Symmetric(graph, int(self.attrs["n_states"]), self.attrs.get("fields") in (True, 1, "grouped"))
+    def entries(self) -> list[str]:
+        """Names of the parameters of an edge where groups share a table; empty if they share an agreement or a weight."""
+        if self.family is not None and self.family.shared != "table":
+            return []
+        edge, features = str(self["posterior"]["edge"].values[0]), self["posterior"]["feature"].values
+        marks = [str(name).removeprefix(edge) for name in features[: len(self._contrast)]]
+        return [shown(mark.removeprefix("=").replace(",", ", ")) or "parameter" for mark in marks]
 
     @property
     def n_edge_features(self) -> int:
@@ -50,28 +49,26 @@ class PotentialSummary(Summary):
         return np.asarray(self["constant_data"]["agreement_contrast"].values)
 
     def potential_table(self, groups: np.ndarray) -> pd.DataFrame:
-        """Return the log potentials of each group and unordered pair of levels, means over its edges that exist.
+        """Return the parameters of each group, the log potentials of `entries`, means over its edges that exist.
 
         Entries that are 0 by definition are omitted; ``groups`` are labels of the edges from 0, -1 for none.
         """
         import pandas as pd
 
-        model = self.tabled
-        assert model is not None
-        draws = self.stacked("theta")[:, : self.n_edge_features].reshape(-1, self.n_edges, model.n_parameters)
+        draws = self.stacked("theta")[:, : self.n_edge_features].reshape(-1, self.n_edges, len(self.entries))
         there = self.stacked("included") != 0 if "included" in self["posterior"] else None
         found = []
         for g in range(groups.max() + 1):
             own = mean_of_existing(draws[:, groups == g], None if there is None else there[:, groups == g])
             low, high = intervals(own, INTERVAL)
-            for j, (k, other) in enumerate(model.pairs):
-                found.append((g + 1, self.levels[k], self.levels[other], own[:, j].mean(), low[j], high[j]))
-        return pd.DataFrame(found, columns=["group", "one", "other", "potential", "lower", "upper"])
+            found += [(g + 1, entry, own[:, j].mean(), low[j], high[j]) for j, entry in enumerate(self.entries)]
+        return pd.DataFrame(found, columns=["group", "entry", "potential", "lower", "upper"])
 
     @property
     def reference_sentence(self) -> str:
-        """The reference of the log potentials."""
-        assert self.tabled is not None
-        first = self.levels[0]
-        pairs = f"all pairs with {first}, which have" if self.tabled.fields else f"the pair {first}, {first}, which has"
+        """The reference of the log potentials; of a user's own model, their definition."""
+        if self.family is None:
+            return "Log potentials are the parameters of the edges, in the order of their categories."
+        first, fields = self.levels[0], self.attrs.get("fields") in (True, 1, "grouped")
+        pairs = f"all pairs with {first}, which have" if fields else f"the pair {first}, {first}, which has"
         return f"Log potentials of pairs of states are relative to {pairs} log potential 0."
