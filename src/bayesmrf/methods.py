@@ -208,7 +208,7 @@ class MethodRow:
 
 
 def row_of(options: Any, rows: Registry[MethodRow]) -> MethodRow:
-    """Return the row of a method; that of a user-defined one supports all but grouped fields, as the kernel checks.
+    """Return the row of a method; a user-defined one supports all but grouped fields, as the kernel itself checks.
 
     Raises
     ------

@@ -88,7 +88,7 @@ class GroupedMRF(ParameterPosterior):
         * auxiliary-variable: Metropolis-Hastings with particles: `methods.AuxiliaryVariable`.
         * stripped-beta: approximate, for any graph, fast; overestimates the number of groups.
 
-        ``methods.Custom`` makes your own kernel from the likelihood and the prior.
+        ``methods.Custom`` makes your own kernel from the likelihood and the prior. It does not support grouped fields.
     n_draws, n_warmup, n_chains, thin : int
         Draws per chain, warm-up steps, number of chains, and steps per draw.
     random_state : int, Generator, RandomState or None
