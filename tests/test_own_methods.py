@@ -8,6 +8,7 @@ import pytest
 
 from bayesmrf import (
     CompareMRF,
+    GroupedMRF,
     LabelFieldMRF,
     SpikeSlabMRF,
     graphs,
@@ -394,7 +395,8 @@ def test_what_missing_values_need_is_not_needed_without(x):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "option"), [(SpikeSlabMRF, "method"), (CompareMRF, "method"), (LabelFieldMRF, "kernel")]
+    ("estimator", "option"),
+    [(GroupedMRF, "method"), (SpikeSlabMRF, "method"), (CompareMRF, "method"), (LabelFieldMRF, "kernel")],
 )
 def test_messages_name_what_is_taken(estimator, option, x):
     module = f"{option}s"

@@ -145,21 +145,29 @@ class Langevin(Checked):
 
 @dataclass(frozen=True)
 class Custom(Checked):
-    """A user-defined method of `SpikeSlabMRF` or `CompareMRF`.
+    """A user-defined method of `GroupedMRF`, `SpikeSlabMRF` or `CompareMRF`.
 
     Parameters
     ----------
     make : callable
         Returns the kernel, with the attributes of `bayesmrf.base.Kernel`, for a `bayesmrf.likelihood.Likelihood` and a
-        prior. Its draws have
+        prior. Its draws in `SpikeSlabMRF` and `CompareMRF` have
 
         * ``theta`` (feature): the weights of the candidate edges, 0 where an edge is absent, then the biases; of
           `CompareMRF` (group, feature), those of each group;
         * ``included`` (edge), bool: whether each edge exists; of `CompareMRF`, whether the groups differ in it;
         * ``density`` and ``slab_scale``, numbers: p0, and the scale of the slab.
 
-        `SpikeSlabMRF` gives the likelihood of theta, and its `bayesmrf.priors.SpikeSlab`. `CompareMRF` gives a
-        likelihood with a sample for each group (``likelihood.samples``), whose ``curve`` maps the parameters of
+        In `GroupedMRF`, which takes it without grouped fields only, they have
+
+        * ``theta`` (feature): the parameters of the edges, equal within a group and 0 where an edge is absent, then the
+          fields;
+        * ``groups`` (edge), int: the group of each edge, from 0, or -1 where an edge is absent;
+        * ``n_groups`` and ``alpha``, numbers; where edges may be absent also ``density``: p0.
+
+        `SpikeSlabMRF` and `GroupedMRF` give the likelihood of theta, and their `bayesmrf.priors.SpikeSlab` or
+        `bayesmrf.priors.DirichletProcess`. `CompareMRF` gives a likelihood with a sample for each group
+        (``likelihood.samples``), whose ``curve`` maps the parameters of
         `bayesmrf.posterior.edges.differences.group_maps` to the theta of the group, and a
         `bayesmrf.posterior.edges.differences.DifferencePrior`. The engine is exact if that is cheap, else persistent
         chains; ``likelihood.replaced(s_bar, engine)`` is the likelihood with another engine.
@@ -200,14 +208,14 @@ class MethodRow:
 
 
 def row_of(options: Any, rows: Registry[MethodRow]) -> MethodRow:
-    """Return the row of a method; of a user-defined one, a row that supports everything, as the kernel itself checks.
+    """Return the row of a method; a user-defined one supports all but grouped fields, as the kernel itself checks.
 
     Raises
     ------
     OptionError
     """
     if isinstance(options, Custom):
-        return MethodRow("custom", Custom, "", options.kind, dict.fromkeys(FEATURES, _EVERY))
+        return MethodRow("custom", Custom, "", options.kind, dict.fromkeys(_OF_OWN, _EVERY))
     return rows.row(options)
 
 
@@ -264,6 +272,7 @@ _PARTICLES = "approximate (moments from particles)"
 _YES_NO, _MANY_STATES = _on("boltzmann", "ising", "agreement"), _on("potts", "ordinal")
 _EVERY = _UNORDERED | _YES_NO | _MANY_STATES
 _OF_EDGES = ("spike", "missing")
+_OF_OWN = FEATURES.keys() - {"field_groups"}  # whose prior is not given
 
 GROUPS = Registry(
     "method",
@@ -379,6 +388,6 @@ EXTRAPOLATED = MethodRow(
     "noise of the moments, which R-hat does not show",
 )
 
-OPTIONS["GroupedMRF.method"] = GROUPS.rule("auto")
+OPTIONS["GroupedMRF.method"] = GROUPS.rule_with_own("auto")
 OPTIONS["SpikeSlabMRF.method"] = EDGES.rule_with_own("auto")
 OPTIONS["CompareMRF.method"] = COMPARISONS.rule_with_own("auto")

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
+from ..base import Engine
 from ..data.dependent_rows import remark_on_rows
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import families_of
@@ -18,7 +19,7 @@ from ..inference.elimination.two_states import Elimination
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import bound
 from ..likelihood import Likelihood
-from ..methods import GROUPS, Particle, kind_of
+from ..methods import GROUPS, Custom, Particle, kind_of, row_of
 from ..models.categorical import is_categorical, states_of
 from ..options import check
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
@@ -28,10 +29,11 @@ from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
 from ..rules import is_integer
 from .base import data_hash, missing_table, require_edges, run_seed, sample_posterior, warn_of_unbalanced
-from .engines import read_sample
+from .engines import particle_sweeps, read_sample
 from .grouped_methods import KERNELS, Problem, Request, choose_method, read
 from .grouped_start import find_start
 from .mode_check import check_modes
+from .own_kernels import engine_used, own_method_of_groups
 from .parameter_posterior import ParameterPosterior
 from .rarely_observed import names_of, rarely_observed
 
@@ -85,6 +87,8 @@ class GroupedMRF(ParameterPosterior):
           splits and merges of groups: `methods.Particle`.
         * auxiliary-variable: Metropolis-Hastings with particles: `methods.AuxiliaryVariable`.
         * stripped-beta: approximate, for any graph, fast; overestimates the number of groups.
+
+        ``methods.Custom`` makes your own kernel from the likelihood and the prior. It does not support grouped fields.
     n_draws, n_warmup, n_chains, thin : int
         Draws per chain, warm-up steps, number of chains, and steps per draw.
     random_state : int, Generator, RandomState or None
@@ -163,7 +167,8 @@ class GroupedMRF(ParameterPosterior):
         ----------
         X : (n_samples, n_nodes) array or DataFrame
             States coded {0, 1}, {-1, +1} or boolean; ordered levels, or any levels with model "potts" or
-            "symmetric". Values that are missing (NaN) are drawn with the parameters, by the methods exact and particle.
+            "symmetric". Values that are missing (NaN) are drawn with the parameters, by the methods exact and particle,
+            and by your own.
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
@@ -187,12 +192,18 @@ class GroupedMRF(ParameterPosterior):
         require_edges(self._graph, option)
         n, missing = states.n_samples, bool((states.values < 0).any())
         method = choose_method(request, model, missing, n)
-        self.method_ = GROUPS.row(method).name
+        row = row_of(method, GROUPS)
+        self.method_ = row.name
         seeds = run_seed(self)
         rng = np.random.default_rng(seeds.spawn(1)[0])
         engine = Elimination() if self.method_ == "exact" else choose(self._graph, n_states=states_of(model))
         data = read_sample(model, states, engine)
+        kernel: Any = None
         with instead_of_exact(argument("method", "particle")):
+            likelihood = Likelihood(model, data.s_bar, n, engine, data.hidden)
+            if isinstance(method, Custom):  # refused before the estimate is computed
+                kernel, row = own_method_of_groups(GROUPS, method, likelihood, request.prior)
+                self.method_ = row.name
             start = find_start(request, model, states, data, engine, rng)
             how = start.mle_method
             moments = start.moments(request, model, data)
@@ -201,9 +212,9 @@ class GroupedMRF(ParameterPosterior):
                 model, start.theta, moments, n, None, rng, "mle_", estimate
             ):
                 how = how.replace("persistent", f"persistent, {convergence.NOT_CONVERGED}", 1)
-            kernel = KERNELS[self.method_](method, Problem(request, model, data.s_bar, n, start.theta, engine))
-        engine_name = _engine_name(kernel)
-        likelihood = Likelihood(model, data.s_bar, n, engine, data.hidden)
+            if kernel is None:
+                kernel = KERNELS[self.method_](method, Problem(request, model, data.s_bar, n, start.theta, engine))
+        used = engine_used(kernel, model) if isinstance(method, Custom) else _engine(kernel)
         if data.hidden is not None:
             kernel = DrawHiddenEntries(kernel, likelihood)
         draws = sample_posterior(self, model, kernel, seeds)
@@ -214,8 +225,8 @@ class GroupedMRF(ParameterPosterior):
         if start.mle is not None:
             self.mle_ = model.agreement(start.mle)
             constant["mle"], attrs["mle_method"] = start.mle, how
-        attrs["kind"] = kind_of(GROUPS.row(method), method, self._graph.is_forest and not model.fields)
-        attrs["engine"] = engine_name
+        attrs["kind"] = kind_of(row, method, self._graph.is_forest and not model.fields)
+        attrs["engine"] = "none" if used is None else used.name
         attrs["rarely_observed"] = names_of(states, rarely_observed(states, self._graph))
         attrs["dependent_rows"] = remark_on_rows([states])
         attrs["data_hash"] = data_hash(self._graph, data.s_bar, n, data.hidden)
@@ -227,7 +238,8 @@ class GroupedMRF(ParameterPosterior):
         if data.hidden is not None:
             results.add_missing(self.posterior_, self.missing_)
         by_particles = isinstance(method, Particle)
-        check_modes(self, [states], seeds, _SWEEPS * method.n_particles if by_particles else 0)
+        sweeps = 0 if used is None else particle_sweeps(used)
+        check_modes(self, [states], seeds, _SWEEPS * method.n_particles if by_particles else sweeps)
         convergence.warn_unless_converged(self.posterior_)
         if by_particles:
             self._warn_of_noise(draws.values["likelihood_noise"].mean(), method.n_particles, n)
@@ -306,7 +318,8 @@ class GroupedMRF(ParameterPosterior):
         """Collect attributes of the data and the options for summaries and reports."""
         prior = request.prior
         shown: dict[str, Any] = {"model": model.name, "fields": self.fields, "method": self.method_}
-        shown |= asdict(method) | {"alpha": _constants(prior.alpha), "spike": request.spike}
+        shown |= {} if isinstance(method, Custom) else asdict(method)
+        shown |= {"alpha": _constants(prior.alpha), "spike": request.spike}
         if request.spike:
             shown["density"] = _constants(prior.density)
         if isinstance(prior.base, Beta):
@@ -328,9 +341,9 @@ def _constants(prior: Any) -> Any:
     return list(astuple(prior)) if isinstance(prior, Beta | Gamma) else prior
 
 
-def _engine_name(kernel: Any) -> str:
-    """Return the name of the engine of a sampler; "none" if it uses particles or needs no engine."""
+def _engine(kernel: Any) -> Engine | None:
+    """Return the engine of a sampler; None if it uses particles or needs no engine."""
     source = kernel.marginals if isinstance(kernel, GroupedGibbs) else kernel
     if isinstance(source, ExactMarginals):
-        return source.engine.name
-    return source.likelihood.engine.name if isinstance(source, GroupedAuxiliaryVariable) else "none"
+        return source.engine
+    return source.likelihood.engine if isinstance(source, GroupedAuxiliaryVariable) else None

@@ -16,7 +16,7 @@ from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
-from ..methods import GROUPS, AuxiliaryVariable, MethodRow, Particle, refusal
+from ..methods import GROUPS, AuxiliaryVariable, MethodRow, Particle, refusal, row_of
 from ..models.agreement import Agreement
 from ..models.categorical import is_categorical, states_of
 from ..models.edge_tables import EdgeTables
@@ -87,7 +87,7 @@ class Request:
         if not isinstance(self.model, Custom):
             return self
         found = replace(self, family=_like(model), name=model.name)
-        found.check(GROUPS.row("exact" if self.method is None else self.method))
+        found.check(row_of("exact" if self.method is None else self.method, GROUPS))
         return found
 
 
@@ -142,7 +142,7 @@ def read(estimator: Any) -> Request:
         raise OptionError(option="n_sweeps", got=own.n_sweeps, expected=expected, remedy="remove it")
     found = Request(family, model, prior, fields, bool(estimator.fields), method)
     if not isinstance(model, Custom):  # which is not made yet
-        found.check(GROUPS.row("exact" if method is None else method))
+        found.check(row_of("exact" if method is None else method, GROUPS))
     return found
 
 
@@ -155,7 +155,7 @@ def choose_method(request: Request, model: Any, missing: bool, n: float) -> Any:
         cheap = cost(model.graph, most, states_of(model))[1] <= most
         method = GROUPS.read("tree" if refused is None and model.graph.is_forest else "exact" if cheap else "particle")
     else:
-        request.check(GROUPS.row(method), missing)
+        request.check(row_of(method, GROUPS), missing)
     if isinstance(method, Particle) and method.n_particles is None:
         return Particle(default_particles(n, model.graph.n_nodes))
     return method

@@ -15,13 +15,15 @@ from ..likelihood import Likelihood
 from ..methods import Custom, MethodRow, row_of
 from ..models.categorical import states_of
 from ..names import listed
+from ..posterior.groups.dirichlet_process import ABSENT, GROUPED_DIMS
 from ..posterior.hidden_entries import DrawHiddenEntries
+from ..priors import DirichletProcess
 from ..registry import Registry
 from ..runs.identity import describe
 
 Draws = Mapping[str, Mapping[str, int]]  # fields of Info that an estimator needs: the sizes of their dimensions by name
 _SEED = 0  # of first steps, whose results are not used
-_EQUAL = 1e-9  # difference of weights that are equal
+_EQUAL = 1e-9  # difference of parameters that are equal
 _FIRST_STEPS, _LITTLE = 20, 1e-6  # until the parameters move; the change of the data
 
 
@@ -111,6 +113,32 @@ def own_method_of_edges(
         away, expected = weights - weights[0], "equal in all groups where an edge is not included"
     if (np.abs(away[..., absent]) > _EQUAL).any():
         raise _refused(rows, f"a kernel whose weights in theta are {expected}", f"{kernel.name!r} with others")
+    return kernel, row
+
+
+def own_method_of_groups(
+    rows: Registry[MethodRow], options: Custom, data: Likelihood, prior: DirichletProcess
+) -> tuple[Any, MethodRow]:
+    """Return `own_method` with the draws of samplers of groups of edges."""
+    model, may_be_absent = data.model, prior.density is not None
+    sizes = {"feature": model.n_features, "edge": model.n_edges}
+    dims = GROUPED_DIMS | ({"density": ()} if may_be_absent else {})
+    draws = {name: {dim: sizes[dim] for dim in own} for name, own in dims.items()}
+    kernel, row = own_method(rows, options, data, prior, draws)
+    draw = _first_draw(kernel)
+    groups, theta = np.asarray(draw["groups"]), np.asarray(draw["theta"])
+    if not np.issubdtype(groups.dtype, np.integer) or groups.min() < (ABSENT if may_be_absent else 0):
+        expected = "integers from 0" + (f", or {ABSENT} where an edge is absent" if may_be_absent else "")
+        raise _refused(rows, f"a kernel whose groups are {expected}", f"{kernel.name!r} with others")
+    labels, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    if (n := np.count_nonzero(labels != ABSENT)) != draw["n_groups"]:
+        expected = f"a kernel whose n_groups is the number of its groups, {n}"
+        raise _refused(rows, expected, f"{kernel.name!r} with {draw['n_groups']}")
+    edges = theta[: model.n_edges * model.n_parameters].reshape(model.n_edges, -1)
+    shared = np.where(labels[:, None] == ABSENT, 0, edges[first])
+    if (np.abs(edges - shared[group]) > _EQUAL).any():
+        expected = "equal for the edges of a group" + (" and 0 where an edge is absent" if may_be_absent else "")
+        raise _refused(rows, f"a kernel whose parameters in theta are {expected}", f"{kernel.name!r} with others")
     return kernel, row
 
 
