@@ -26,7 +26,7 @@ class PotentialSummary(Summary):
 
     @cached_property
     def entries(self) -> list[str]:
-        """Names of the parameters of an edge where groups share tables; empty where they share one agreement or weight."""
+        """Names of the parameters of an edge where groups share a table; else none."""
         if self.family is not None and self.family.shared != "table":
             return []
         edge, features = str(self["posterior"]["edge"].values[0]), self["posterior"]["feature"].values
