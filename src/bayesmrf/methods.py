@@ -201,6 +201,7 @@ class MethodRow:
     name: str
     options: type
     sentence: str  # what it does, for reports
+    brief: str  # what it is for, for help texts
     kind: str  # "exact", or "approximate (...)", of the default options
     # For each of `FEATURES`, the models (`bayesmrf.families`) with which the method supports it
     supports: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -215,7 +216,7 @@ def row_of(options: Any, rows: Registry[MethodRow]) -> MethodRow:
     OptionError
     """
     if isinstance(options, Custom):
-        return MethodRow("custom", Custom, "", options.kind, dict.fromkeys(_OF_OWN, _EVERY))
+        return MethodRow("custom", Custom, "", "", options.kind, dict.fromkeys(_OF_OWN, _EVERY))
     return rows.row(options)
 
 
@@ -279,12 +280,18 @@ GROUPS = Registry(
     "methods",
     [
         MethodRow(
-            "tree", Tree, "Gibbs sampling with Beta conditionals, on a forest", "exact", {"groups": _on("agreement")}
+            "tree",
+            Tree,
+            "Gibbs sampling with Beta conditionals, on a forest",
+            "exact, on forests without node fields",
+            "exact",
+            {"groups": _on("agreement")},
         ),
         MethodRow(
             "exact",
             Exact,
             "Gibbs sampling with exact moments of every edge given the others",
+            "exact, on narrow graphs",
             "exact",
             _BY_MOMENTS,
         ),
@@ -292,6 +299,7 @@ GROUPS = Registry(
             "particle",
             Particle,
             "Gibbs sampling with moments from particles that follow the parameters",
+            "close to the posterior, on any graph",
             _PARTICLES,
             _BY_MOMENTS,
             "close to the posterior, and the closer the more particles there are",
@@ -300,6 +308,7 @@ GROUPS = Registry(
             "auxiliary-variable",
             AuxiliaryVariable,
             "Metropolis-Hastings with particles (Algorithm 1 of Liu and Page)",
+            "close to the posterior, and slow",
             "approximate (particles from 50 Gibbs sweeps)",
             {"groups": _on("agreement"), "fields": _on("agreement")},
             "close to the posterior, but not the posterior itself however long the run",
@@ -308,6 +317,7 @@ GROUPS = Registry(
             "stripped-beta",
             StrippedBeta,
             "the likelihood of each edge replaced by a Beta density",
+            "rough and fast, on any graph",
             "approximate (stripped Beta likelihood)",
             {"groups": _on("agreement"), "fields": _on("agreement")},
             "fast on any graph, but it finds more groups than the posterior has",
@@ -323,6 +333,7 @@ EDGES = Registry(
             "one-edge",
             OneEdge,
             "single-edge birth and death at any weight, with moments from persistent chains",
+            "edges of any strength between yes/no columns come and go",
             "approximate (moments from persistent chains)",
             dict.fromkeys(_OF_EDGES, _YES_NO),
             "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
@@ -332,6 +343,7 @@ EDGES = Registry(
             "exact",
             Exact,
             "birth and death of edges at any weight, with exact moments",
+            "the same without error, for some twenty columns or few candidates",
             "exact",
             dict.fromkeys(_OF_EDGES, _YES_NO | _MANY_STATES),
         ),
@@ -339,6 +351,7 @@ EDGES = Registry(
             "particle",
             Particle,
             "birth and death of edges at any weight, with moments from particles that follow the parameters",
+            "the same for more levels, with any number of columns",
             _PARTICLES,
             dict.fromkeys(_OF_EDGES, _MANY_STATES),
             "births, deaths and changes of edges allow for the noise of moments from finitely many particles, but the "
@@ -348,6 +361,7 @@ EDGES = Registry(
             "langevin",
             Langevin,
             "Langevin dynamics of the weights, and reversible jumps of weak edges (Algorithm 1 of Chen and Welling)",
+            "the published algorithm, in which only weak edges come and go",
             "approximate (moments from persistent chains)",
             dict.fromkeys(_OF_EDGES, _YES_NO | _MANY_STATES),
             "no step of a weight is accepted or rejected, and moments are estimates by finitely many particles",
@@ -363,6 +377,7 @@ COMPARISONS = Registry(
             "exact",
             Exact,
             "birth and death of the difference of every edge, with exact moments in each group",
+            "by sums over all joint states of the columns",
             "exact",
             dict.fromkeys(_OF_EDGES, _on("boltzmann", "ordinal")),
         ),
@@ -371,6 +386,7 @@ COMPARISONS = Registry(
             Particle,
             "birth and death of the difference of every edge, with moments from particles of each group that follow "
             "its parameters",
+            "any number of columns",
             _PARTICLES,
             dict.fromkeys(_OF_EDGES, _on("boltzmann", "ordinal")),
             "moves allow for the noise of moments from finitely many particles",
@@ -383,6 +399,7 @@ EXTRAPOLATED = MethodRow(
     "one-edge",
     OneEdge,
     "birth and death of edges at any weight, with moments extrapolated from those at the mean of the posterior",
+    "",
     "approximate (moments extrapolated from one point)",
     reason="log Z is exact along each coordinate but quadratic between coordinates, and all chains of a run share the "
     "noise of the moments, which R-hat does not show",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..methods import COMPARISONS
 from . import common
-from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, model_flag, observations
+from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, method_flag, model_flag, observations
 
 
 @dataclass
@@ -25,11 +25,7 @@ def compare(
     ),
     by: str = flag("Column with the label of each row's group.", "COLUMN", ...),
     candidates: str = flag(f"Edges that may have a weight: {CANDIDATES}", "complete|EDGES.csv", "complete"),
-    method: str = flag(
-        "exact sums over all joint states of the columns; particle is for any number of columns; auto chooses.",
-        "|".join(["auto", *COMPARISONS.names]),
-        "auto",
-    ),
+    method: str = method_flag(COMPARISONS, "exact if that is cheap, else particle"),
     model: str = model_flag("CompareMRF", "boltzmann"),
     density: str = flag("Beta prior of the share of edges that differ, or its fixed value.", "A,B|P0", "0.5"),
     slab: str = flag(

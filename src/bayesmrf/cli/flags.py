@@ -18,6 +18,8 @@ import typer
 from ..data.files import STDIN, kind_of
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning, OptionError, in_words
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
+from ..methods import MethodRow
+from ..registry import Registry
 from ..rules import is_count
 from ..runs.run_options import RunOptions
 from . import common
@@ -50,6 +52,12 @@ def model_flag(estimator: str, yes_no: str) -> Any:
     return flag(
         chosen + "; ".join(f"{row.name}: {row.brief}" for row in rows) + ".", "|".join([AUTO, *rows.names]), AUTO
     )
+
+
+def method_flag(rows: Registry[MethodRow], auto: str) -> Any:
+    """Declare the method of an estimator; ``auto`` says which is chosen."""
+    briefs = "; ".join(f"{row.name}: {row.brief}" for row in rows)
+    return flag(f"auto is {auto}. {briefs}.", "|".join([AUTO, *rows.names]), AUTO)
 
 
 GRAPH_HELP = (

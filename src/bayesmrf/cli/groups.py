@@ -9,7 +9,7 @@ from ..errors import OptionError
 from ..families import AUTO, families_of
 from ..methods import GROUPS, AuxiliaryVariable
 from . import common
-from .flags import GRAPH_HELP, Run, command, flag, model_flag, observations
+from .flags import GRAPH_HELP, Run, command, flag, method_flag, model_flag, observations
 
 _NORMAL = [row.name for row in families_of("GroupedMRF") if row.shared != "agreement"]  # with a normal prior of edges
 
@@ -53,10 +53,8 @@ def groups(
         "A,B|P0",
         shown="5,5 with --candidates",
     ),
-    method: str = flag(
-        "tree needs a forest, exact a narrow graph; particle and stripped-beta (rough) take any graph.",
-        "|".join(["auto", *GROUPS.names]),
-        "auto",
+    method: str = method_flag(
+        GROUPS, "tree on forests without node fields, else exact if that is cheap, else particle"
     ),
     alpha: str = flag("Concentration of the Dirichlet process, or its Gamma prior.", "ALPHA|SHAPE,RATE", "1.0"),
     base: str | None = flag(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..methods import EDGES
 from . import common
-from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, model_flag, observations
+from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, method_flag, model_flag, observations
 
 
 @dataclass
@@ -29,13 +29,10 @@ def structure(
         "0/1, -1/+1 or True/False, or ordered levels; any levels with --model potts; empty where a value is missing",
     ),
     candidates: str = flag(f"Edges that may exist: {CANDIDATES}", "complete|EDGES.csv", "complete"),
-    method: str = flag(
-        "auto is exact for up to 16 yes/no nodes or eight of five levels, else one-edge for yes/no and particle for "
-        "more levels; one-edge lets edges of any strength come and go; exact does so without error, for some twenty "
-        "nodes, or few candidates; particle is for --model ordinal and potts on any graph; langevin is the published "
-        "algorithm, in which weak edges alone come and go.",
-        "|".join(["auto", *EDGES.names]),
-        "auto",
+    method: str = method_flag(
+        EDGES,
+        "exact for up to 16 yes/no columns or eight of five levels, else one-edge for yes/no columns and particle for "
+        "more levels",
     ),
     model: str = model_flag("SpikeSlabMRF", "boltzmann"),
     density: str = flag("Beta prior of the share of candidates that exist, or its fixed value.", "A,B|P0", "1,1"),
