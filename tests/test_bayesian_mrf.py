@@ -86,7 +86,8 @@ AUTO = [
     ("exchange", {"data": GAPS, "ties": "all", "hidden_engine": "persistent"}),
     ("gibbs", {"model": "potts"}),
     ("hamiltonian", {"model": "potts", "engine": "bethe"}),
-    ("hamiltonian", {"model": lambda g: Symmetric(g, 2, True), "n_states": 2}),
+    ("gibbs", {"model": lambda g: Symmetric(g, 2, True), "n_states": 2}),
+    ("hamiltonian", {"model": lambda g: Symmetric(g, 3, True), "n_states": 3}),
 ]
 
 

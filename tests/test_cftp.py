@@ -16,8 +16,9 @@ from bayesmrf.models.pairwise import pairwise
 from bayesmrf.rng import lane_generators, next_uint32
 from bayesmrf.samplers import cftp
 from bayesmrf.samplers.cftp import CouplingFromThePast, is_attractive, sample_exact
+from tests.bounds import P
 from tests.oracle import all_states
-from tests.test_swendsen_wang import FALSE_ALARM, law, p_value, random_field, random_graph
+from tests.test_swendsen_wang import law, p_value, random_field, random_graph
 
 LANES = 64
 
@@ -53,13 +54,13 @@ CASES = pytest.mark.parametrize("case", ["attractive", "gauge", "frustrated"])
 def test_law_is_the_enumerated_one(rng, case):
     model = random_case(rng, case)
     draws = sample_exact(model, 50_001, rng)
-    assert p_value(draws.states, law(model)) > FALSE_ALARM
+    assert p_value(draws.states, law(model)) > P
     # Controls: one coupling or one field wrong by 0.3.
     coupling, field = model.coupling.copy(), model.field.copy()
     coupling[0] += 0.3
     field[0] += 0.3
     for wrong in (model._replace(coupling=coupling), model._replace(field=field)):
-        assert p_value(draws.states, law(wrong)) < FALSE_ALARM
+        assert p_value(draws.states, law(wrong)) < P
 
 
 def couple(model, rng, variant):
@@ -94,7 +95,7 @@ def test_numbers_must_be_reused_and_time_must_run_from_the_past(rng, last):
     right = {"past": True, "fresh numbers": False, "forwards": False}
     for variant, passes in right.items():
         states = np.concatenate([couple(model, rng, variant) for _ in range(200)])
-        assert bool(p_value(states, law(model)) > FALSE_ALARM) is passes, variant
+        assert bool(p_value(states, law(model)) > P) is passes, variant
 
 
 def follow_all(model, seeds):
@@ -156,8 +157,8 @@ def test_going_further_back_changes_no_sample(rng):
 def test_law_where_nodes_have_no_neighbours(rng, n_edges):
     model = random_field(rng, 4, n_edges, 0.5)
     draws = sample_exact(model, 50_000, rng)
-    assert p_value(draws.states, law(model)) > FALSE_ALARM
-    assert p_value(draws.states, law(model._replace(field=model.field + 0.1))) < FALSE_ALARM
+    assert p_value(draws.states, law(model)) > P
+    assert p_value(draws.states, law(model._replace(field=model.field + 0.1))) < P
     if n_edges == 0:
         assert (draws.depths == 1).all()
 
@@ -170,8 +171,8 @@ def test_engine_draws_from_the_model(rng, model):
     states = engine.sample(model, theta, engine.prepare(model), 50_000, rng)
     assert states.shape == (50_000, 5)
     assert states.dtype == np.int8
-    assert p_value(states, law(model.pairwise(theta))) > FALSE_ALARM
-    assert p_value(states, law(model.pairwise(theta + 0.3))) < FALSE_ALARM
+    assert p_value(states, law(model.pairwise(theta))) > P
+    assert p_value(states, law(model.pairwise(theta + 0.3))) < P
 
 
 # The parts

@@ -12,7 +12,8 @@ from bayesmrf import graphs
 from bayesmrf.particles import persistent_chains as edge_chains
 from bayesmrf.particles.chain_flips import flip_clusters, flip_correlated
 from bayesmrf.posterior.edges.stiffness import stiffness
-from tests.test_gibbs import FALSE_ALARM, law_p_value
+from tests.bounds import P
+from tests.test_gibbs import law_p_value
 
 N_CHAINS = 12_800
 
@@ -55,8 +56,8 @@ def test_flips_leave_the_law_as_it_is(correlated, rng):
                 flip_clusters(rng, blocks, rows, at)
         return law_p_value(states_of(blocks), p)
 
-    assert p_value(theta) > FALSE_ALARM
-    assert p_value(np.concatenate([theta[:15], theta[15:] + 1.0])) < FALSE_ALARM
+    assert p_value(theta) > P
+    assert p_value(np.concatenate([theta[:15], theta[15:] + 1.0])) < P
 
 
 def test_flips_carry_chains_between_modes(rng):
@@ -76,8 +77,8 @@ def test_flips_carry_chains_between_modes(rng):
             edge_chains.sweep(blocks, rows, theta)
         return law_p_value(states_of(blocks), law(graph, theta)[1])
 
-    assert p_value(True) > FALSE_ALARM
-    assert p_value(False) < FALSE_ALARM
+    assert p_value(True) > P
+    assert p_value(False) < P
 
 
 def test_correlated_nodes_flip_together(rng):

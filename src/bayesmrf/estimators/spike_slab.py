@@ -160,8 +160,11 @@ class SpikeSlabMRF(ParameterPosterior):
             "method": row.name,
             "camp": "" if is_own else shown(", ".join(inner.camp)),
         }
-        used = {} if is_own else {f.name: getattr(inner, f.name) for f in fields(inner)}
-        attrs |= {name: used.get(name, None if extrapolates else value) for name, value in options.items()}
+        if extrapolates:  # without dynamics
+            attrs |= dict.fromkeys(options) | {"n_particles": inner.n_particles}
+        else:
+            used = {} if is_own else {f.name: getattr(inner, f.name) for f in fields(inner)}
+            attrs |= options | {name: value for name, value in used.items() if name in options}
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
