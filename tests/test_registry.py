@@ -358,6 +358,26 @@ class OnSigns(PairwiseModel):
     form = FeatureForm(a=0.25, b=0.25, c=0.25, p=0.0, q=1.0)
 
 
+def of_category(given):
+    """A model from outside, of two states, with the category of each pair of them."""
+
+    class Given(ManyStateModel):
+        name = "given"
+        category = np.array(given)
+
+    return families.Custom(lambda graph: Given(graph, 2), n_states=2)
+
+
+class Directed(Scores):
+    """A model from outside whose edges have a direction, which states sampled one by one would not know."""
+
+    name = "directed"
+
+    @property
+    def edge_values(self):
+        return np.array([[0.0, 1.0], [0.0, 0.0]])
+
+
 class Tables(ManyStateModel):
     """A model from outside with the statistics of "symmetric"."""
 
@@ -411,6 +431,15 @@ def test_groups_of_your_own_model(own, same, method, given, rng, tmp_path):
         (Product, {"prior": DirichletProcess(base=Beta(2, 1))}, "must be Normal or MultivariateNormal for"),
         (OnSigns, {"method": "particle"}, r"features of nodes are 0 and 1, .* got 'on signs, with \(-1.0, 1.0\)'"),
         (lambda graph: graph, {}, "model must be a callable that returns a model"),
+        *(
+            (of_category(given), {}, "category must be a symmetric 2 x 2 array of integers from 0, not all of them 0")
+            for given in ([[0, 1], [0, 0]], [[0, 0], [0, 0]], [[0.0, 0.5], [0.5, 0.0]], [0, 1])
+        ),
+        (
+            families.Custom(lambda graph: Directed(graph, 2), n_states=2),
+            {},
+            "the order of the ends of an edge, got",
+        ),
     ],
 )
 def test_models_that_groups_lack(own, given, message, X):

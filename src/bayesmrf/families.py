@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .base import OnGraph
+from .base import TABLES, OnGraph
 from .errors import OptionError, in_python
 from .names import listed, quoted
 from .options import OPTIONS, Checked
@@ -164,7 +164,24 @@ class Custom(Checked):
                 expected="a callable that returns a model with the attributes of bayesmrf.base.Model",
                 remedy="return, for example, bayesmrf.models.boltzmann.Boltzmann(graph, fields=True)",
             )
+        _require_symmetric(found)
         return found
+
+
+def _require_symmetric(model: Any) -> None:
+    """Check that an edge has no direction, as samplers of states do not know one.
+
+    Raises
+    ------
+    OptionError
+    """
+    import numpy as np
+
+    if model.family == TABLES:
+        tables = model.categorical(np.arange(1.0, 1 + model.n_features)).coupling
+        if not np.allclose(tables, tables.transpose(0, 2, 1)):
+            expected = "one whose log potentials do not depend on the order of the ends of an edge"
+            raise OptionError(option="model", got=model.name, expected=expected)
 
 
 @dataclass(frozen=True)

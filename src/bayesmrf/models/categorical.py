@@ -124,8 +124,8 @@ def log_potential(model: Categorical, states: np.ndarray) -> np.ndarray:
 class ManyStateModel(Checked, EdgeTables, ABC):
     """Base of models with m states a node, each feature 0 or 1: those of edges, then those of states 1 to m - 1.
 
-    The pairs of states of an edge are in *categories*, (m, m): at most one feature of an edge is 1, and ``category`` is
-    its number from 1, or 0 for none. A model that defines this has all else that it needs.
+    The pairs of states of an edge are in *categories*, (m, m), in either order in the same: at most one feature of an
+    edge is 1, and ``category`` is its number from 1, or 0 for none. A model that defines this has all else it needs.
 
     Parameters
     ----------
@@ -163,9 +163,18 @@ class ManyStateModel(Checked, EdgeTables, ABC):
 
     @cached_property
     def edge_features(self) -> np.ndarray:
-        """Features of an edge in the states of its ends, (p, m, m)."""
-        numbers = np.arange(1, 1 + self.category.max())
-        return (self.category == numbers[:, None, None]).astype(np.float64)
+        """Features of an edge in the states of its ends, (p, m, m).
+
+        Raises
+        ------
+        OptionError
+        """
+        category, m = np.asarray(self.category), self.n_states
+        square = category.shape == (m, m) and category.dtype.kind in "iu"
+        if not square or (category != category.T).any() or category.min() < 0 or category.max() < 1:
+            expected = f"a symmetric {m} x {m} array of integers from 0, not all of them 0"
+            raise OptionError(option="category", got=category, expected=expected)
+        return (category == np.arange(1, 1 + category.max())[:, None, None]).astype(np.float64)
 
     @property
     def edge_values(self) -> np.ndarray:
