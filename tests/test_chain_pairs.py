@@ -71,9 +71,9 @@ def test_what_each_chain_says(e, rng):
 
     for first, last in ((0, 384), (64, 384), (192, 384), (0, 192), (64, 128)):
         own = own_cells(theta, states[first:last], rows.edges, e)
-        cells = conditional_cells(ends[:, first:last], theta[e])
+        cells = conditional_cells(ends, first, last, theta[e])
         np.testing.assert_allclose(cells, own.mean(axis=0), atol=2e-5)
-        found = conditional_spread(ends[:, first:last], theta[e], cells, tuple(factors))
+        found = conditional_spread(ends, first, last, theta[e], cells, tuple(factors))
         np.testing.assert_allclose(found, moments(own), rtol=1e-3, atol=1e-7)
     i, j = rows.edges[e]
     own = np.array([[x[i] == a and x[j] == b for a, b in STATES] for x in states], float)
@@ -101,8 +101,8 @@ def test_both_are_the_models_probabilities(e, rng):
 def both(blocks, rows, theta, e):
     """Cells by each estimator, and its spread of a factor."""
     ends = ends_of(blocks, rows, theta, e)
-    asked, counted = conditional_cells(ends, theta[e]), counted_cells(blocks.words, *rows.edges[e])
-    yield np.array(asked), lambda factors: conditional_spread(ends, theta[e], asked, factors)
+    asked, counted = conditional_cells(ends, 0, blocks.n_chains, theta[e]), counted_cells(blocks.words, *rows.edges[e])
+    yield np.array(asked), lambda factors: conditional_spread(ends, 0, blocks.n_chains, theta[e], asked, factors)
     yield np.array(counted), lambda factors: counted_spread(counted, factors)
 
 
@@ -133,9 +133,9 @@ def test_where_no_chain_is(rng):
     rows = edge_chains.start_rows(model.graph, np.zeros(1, bool))
     blocks = chains_in(np.tile([0, 1], (128, 1)), rng)
     p, q = expit(theta[1:])
-    cells = conditional_cells(ends_of(blocks, rows, theta, 0), 0.0)
+    cells = conditional_cells(ends_of(blocks, rows, theta, 0), 0, 128, 0.0)
     np.testing.assert_allclose(cells, [(1 - p) * (1 - q), (1 - p) * q, p * (1 - q), p * q], rtol=1e-4)
     theta[0] = 500.0  # an edge as strong as can be: no chain doubts it, and nothing is infinite
     rows = edge_chains.start_rows(model.graph, np.ones(1, bool))
-    np.testing.assert_allclose(conditional_cells(ends_of(blocks, rows, theta, 0), 500.0), [0, 0, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(conditional_cells(ends_of(blocks, rows, theta, 0), 0, 128, 500.0), [0, 0, 0, 1], atol=1e-6)
     np.testing.assert_allclose(counted_cells(blocks.words, 0, 1), np.array([0.5, 128, 0.5, 0.5]) / 129.5)

@@ -8,7 +8,7 @@ chains in a rare state have large and skewed errors, which differ between the mo
 from __future__ import annotations
 
 import numpy as np
-from numba import float32
+from numba import float32, uint64
 
 from ..compiled import leaf
 from ..compiled.lanes import HALF, ONE, tanh_ratio
@@ -47,6 +47,7 @@ def counted_spread(cells, factors):
 def half_field(blocks, rows, theta, b, start, i, j, k, out):
     """Set ``out`` to half the log odds of x_i = 1 in chains of a block, from ``start``, without edges to j and k."""
     x, n_lanes = blocks.states[b], len(out) >> 6 << 6
+    first = uint64(start)  # an index that may be negative, to count from the end, prevents vector instructions
     bias = HALF * float32(theta[len(rows.edges) + i])
     for lane in range(n_lanes):
         out[lane] = bias
@@ -55,7 +56,7 @@ def half_field(blocks, rows, theta, b, start, i, j, k, out):
         if other not in (j, k):
             w = HALF * float32(theta[rows.edge_of[place]])
             for lane in range(n_lanes):
-                out[lane] += w * float32(x[other, start + lane])
+                out[lane] += w * float32(x[other, first + uint64(lane)])
 
 
 @leaf
@@ -78,12 +79,16 @@ def ends_without_edge(blocks, rows, theta, e, ends):
 
 
 @leaf
-def conditional_cells(ends, weight):
-    """Return these cells, each chain given its other nodes; ``ends`` is by `ends_without_edge`, for some chains."""
+def conditional_cells(ends, first, last, weight):
+    """Return these cells by chains first..last-1, each given its other nodes; ``ends`` is by `ends_without_edge`.
+
+    Columns of an array are not contiguous, and compiled code has no vector instructions for them: the array is whole.
+    """
     tilt = float32(np.exp(min(weight, _MOST))) - ONE
     s11 = s10 = s01 = s00 = 0.0
-    for first in range(0, ends.shape[1], _TILE):
-        p_i, p_j = ends[0, first : first + _TILE], ends[1, first : first + _TILE]
+    for start in range(first, last, _TILE):
+        stop = min(start + _TILE, last)
+        p_i, p_j = ends[0, start:stop], ends[1, start:stop]
         t11 = t10 = t01 = t00 = float32(0)
         for lane in range(len(p_i) >> 6 << 6):
             p, q = p_i[lane], p_j[lane]
@@ -96,20 +101,21 @@ def conditional_cells(ends, weight):
         s10 += float(t10)
         s01 += float(t01)
         s00 += float(t00)
-    n_chains = ends.shape[1]
+    n_chains = last - first
     return s00 / n_chains, s01 / n_chains, s10 / n_chains, s11 / n_chains
 
 
 @leaf
-def conditional_spread(ends, weight, cells, factors):
+def conditional_spread(ends, first, last, weight, cells, factors):
     """Return the same moments as `counted_spread`, of what each chain says given its other nodes."""
     tilt, mean, second, third = float32(np.exp(min(weight, _MOST))) - ONE, 0.0, 0.0, 0.0
     for k in range(4):
         mean += cells[k] * factors[k]
     f00, f01, f10 = float32(factors[0] / mean), float32(factors[1] / mean), float32(factors[2] / mean)
     f11 = (ONE + tilt) * float32(factors[3] / mean)
-    for first in range(0, ends.shape[1], _TILE):
-        p_i, p_j = ends[0, first : first + _TILE], ends[1, first : first + _TILE]
+    for start in range(first, last, _TILE):
+        stop = min(start + _TILE, last)
+        p_i, p_j = ends[0, start:stop], ends[1, start:stop]
         squares = cubes = float32(0)
         for lane in range(len(p_i) >> 6 << 6):
             p, q = p_i[lane], p_j[lane]
@@ -119,4 +125,4 @@ def conditional_spread(ends, weight, cells, factors):
             cubes += d * d * d
         second += float(squares)
         third += float(cubes)
-    return second / ends.shape[1], third / ends.shape[1]
+    return second / (last - first), third / (last - first)

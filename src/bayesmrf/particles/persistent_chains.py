@@ -192,20 +192,22 @@ def resample(rng, blocks, nodes, weights, first, last):
     The weights are the ratio of the densities at two values of theta, which depends on ``nodes`` alone if only edges
     between them and their biases have changed. Chains that are not drawn become copies of those drawn twice.
     """
-    n_lanes, each = blocks.states.shape[2], np.empty(last - first)
-    for c in range(first, last):
-        bit, state = uint64(c & 63), 0
-        for i in nodes:
-            state = 2 * state + int((blocks.words[i, c >> 6] >> bit) & uint64(1))
-        each[c - first] = weights[state]
+    n_lanes, each, c = blocks.states.shape[2], np.empty(last - first), 0
+    for b in range(first // n_lanes, (last - 1) // n_lanes + 1):
+        x = blocks.states[b]
+        for lane in range(max(0, first - b * n_lanes), min(n_lanes, last - b * n_lanes)):
+            state = 0
+            for i in nodes:
+                state = 2 * state + x[i, lane]
+            each[c] = weights[state]
+            c += 1
     spare, dead = systematic(rng, each)
     for k in range(len(dead)):
         source, target = first + spare[k], first + dead[k]
         b, lane, b2, lane2 = source // n_lanes, source % n_lanes, target // n_lanes, target % n_lanes
         word, bit = target >> 6, uint64(1) << uint64(target & 63)
         for node in range(blocks.states.shape[1]):
-            change = blocks.states[b, node, lane] - blocks.states[b2, node, lane2]
-            if change != 0:
-                blocks.states[b2, node, lane2] += change
-                blocks.words[node, word] ^= bit
-                blocks.ones[node] += change
+            new, change = blocks.states[b, node, lane], blocks.states[b, node, lane] ^ blocks.states[b2, node, lane2]
+            blocks.states[b2, node, lane2] = new
+            blocks.words[node, word] ^= bit * uint64(change)  # without a branch, which would be mispredicted
+            blocks.ones[node] += 2 * new * change - change

@@ -24,10 +24,11 @@ def systematic(rng, weights):
         position += scale * weights[p]
         copies = max(0, min(int(position), m) - drawn)
         drawn += copies
-        if copies == 0:
-            dead[n_dead] = p
-            n_dead += 1
-        for _ in range(copies - 1):
+        # Written always, and kept by the counter: a branch would be mispredicted for many particles.
+        dead[n_dead] = spare[n_spare] = p
+        n_dead += int(copies == 0)
+        n_spare += int(copies > 1)
+        for _ in range(copies - 2):
             spare[n_spare] = p
             n_spare += 1
     n_moved = min(n_spare, n_dead)

@@ -60,8 +60,8 @@ def jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
     ratio = (ratio if absent else -ratio) - log1p(-rng.random())
     if not ratio > 0:  # before the penalty, which is never negative
         return False
-    others = _spread(counted, ends[:, :half], weights[e], first, factors)
-    own = _spread(counted, ends[:, half:], weights[e], second, factors)
+    others = _spread(counted, ends, 0, half, weights[e], first, factors)
+    own = _spread(counted, ends, half, 2 * half, weights[e], second, factors)
     if not ratio > penalty(lines.n, own, others, half):
         return False
     if absent:
@@ -81,10 +81,12 @@ def _cells(blocks, i, j, counted, ends, weight, first):
     half = 32 * blocks.words.shape[1]
     if counted:
         return counted_cells(blocks.words[:, first >> 6 : (first + half) >> 6], i, j)
-    return conditional_cells(ends[:, first : first + half], weight)
+    return conditional_cells(ends, first, first + half, weight)
 
 
 @leaf
-def _spread(counted, ends, weight, cells, factors):
+def _spread(counted, ends, first, last, weight, cells, factors):
     """Return variance and third central moment of a chain's factor, for `penalty`."""
-    return counted_spread(cells, factors) if counted else conditional_spread(ends, weight, cells, factors)
+    if counted:
+        return counted_spread(cells, factors)
+    return conditional_spread(ends, first, last, weight, cells, factors)
