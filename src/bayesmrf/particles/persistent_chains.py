@@ -193,13 +193,16 @@ def resample(rng, blocks, nodes, weights, first, last):
     between them and their biases have changed. Chains that are not drawn become copies of those drawn twice.
     """
     n_lanes, each, c = blocks.states.shape[2], np.empty(last - first), 0
+    of_state = np.empty(len(weights))  # an entry of a tuple would be chosen by branches, for each chain
+    for state in range(len(weights)):
+        of_state[state] = weights[state]
     for b in range(first // n_lanes, (last - 1) // n_lanes + 1):
         x = blocks.states[b]
         for lane in range(max(0, first - b * n_lanes), min(n_lanes, last - b * n_lanes)):
             state = 0
             for i in nodes:
                 state = 2 * state + x[i, lane]
-            each[c] = weights[state]
+            each[c] = of_state[state]
             c += 1
     spare, dead = systematic(rng, each)
     for k in range(len(dead)):

@@ -381,19 +381,23 @@ def _uniforms(lanes, first, out):
 
 
 @leaf
-def _choose(draws, weights, out):
-    """Draw a state with probability proportional to ``weights`` (m, n_lanes), which become cumulative."""
+def _choose(draws, weights, first, out):
+    """Draw states with probabilities proportional to columns of ``weights`` (m, n) from ``first``: they become sums.
+
+    An array of these columns would not be contiguous in memory, for which there are no vector instructions.
+    """
     m, size = len(weights), len(draws) >> 6 << 6
+    last = first + size
     for k in range(1, m):
-        row, before = weights[k], weights[k - 1]
+        row, before = weights[k, first:last], weights[k - 1, first:last]
         for lane in range(size):
             row[lane] += before[lane]
-    last = weights[m - 1]
+    total = weights[m - 1, first:last]
     for lane in range(size):
-        draws[lane] = (draws[lane] + ONE) * HALF * last[lane]
+        draws[lane] = (draws[lane] + ONE) * HALF * total[lane]
         out[lane] = 0
     for k in range(m - 1):
-        row = weights[k]
+        row = weights[k, first:last]
         for lane in range(size):
             out[lane] += np.int8(1) if row[lane] < draws[lane] else np.int8(0)
 
@@ -418,7 +422,7 @@ def redraw_ends(graph, unpacked, i):
             for lane in range(size):
                 row[lane] *= a[lane]
         _uniforms(unpacked.lanes, first, draws[:size])
-        _choose(draws[:size], room[:, :size], x_u)
+        _choose(draws[:size], room, 0, x_u)
         state = draws[:size]  # as numbers of the width of the weights, which vectorises
         for lane in range(size):
             state[lane] = float32(x_u[lane])
@@ -432,7 +436,7 @@ def redraw_ends(graph, unpacked, i):
             for lane in range(size):
                 row[lane] *= b[lane]
         _uniforms(unpacked.lanes, first, draws[:size])
-        _choose(draws[:size], room[:, :size], unpacked.x[v, first:last])
+        _choose(draws[:size], room, 0, unpacked.x[v, first:last])
 
 
 @leaf
@@ -450,7 +454,7 @@ def redraw_node(unpacked, i):
     for first in range(0, n_particles, TILE):
         last = min(first + TILE, n_particles)
         _uniforms(unpacked.lanes, first, draws[: last - first])
-        _choose(draws[: last - first], unpacked.at_u[:, first:last], unpacked.x[i, first:last])
+        _choose(draws[: last - first], unpacked.at_u, first, unpacked.x[i, first:last])
 
 
 @leaf
