@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import exp
 
 import numpy as np
+from numba import uint64
 
 from ...compiled import leaf, strict_leaf
 from ...compiled.lanes import MOST, exp_rest, power_bits
@@ -120,13 +121,13 @@ def sum_out(table, m, block):
             for middle in range(start, start + low_c, high_b):
                 if b0 == 0:
                     for x in range(n_b):
-                        small[out + x] += table[middle + x]
+                        small[uint64(out + x)] += table[uint64(middle + x)]
                 else:
                     for x in range(n_b):
                         total = 0.0
                         for k in range(middle + x * low_b, middle + (x + 1) * low_b):
-                            total += table[k]
-                        small[out + x] += total
+                            total += table[uint64(k)]
+                        small[uint64(out + x)] += total
     return small
 
 
@@ -149,12 +150,12 @@ def _scale(table, factors, m, b0, b1, c0, c1):
             for middle in range(start, start + low_c, high_b):
                 if b0 == 0:
                     for x in range(n_b):
-                        table[middle + x] *= factors[out + x]
+                        table[uint64(middle + x)] *= factors[uint64(out + x)]
                 else:
                     for x in range(n_b):
-                        factor = factors[out + x]
+                        factor = factors[uint64(out + x)]
                         for k in range(middle + x * low_b, middle + (x + 1) * low_b):
-                            table[k] *= factor
+                            table[uint64(k)] *= factor
 
 
 @leaf
