@@ -32,10 +32,10 @@ def fill_table(lines, theta):
                 for y in range(m - 1, -1, -1):
                     gain = coupling[i, j] * lines.values[x, y]
                     for s in range(block):
-                        local[y * block + s] = local[s] + gain
+                        local[uint64(y * block + s)] = local[s] + gain
                 block *= m
             for s in range(size):
-                table[x * size + s] = table[s] + local[s]
+                table[uint64(x * size + s)] = table[s] + local[s]
         size *= m
     return table, _exp_all(table)
 
