@@ -53,7 +53,7 @@ _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, 
 _FEWER = 0.3  # three particles for each observation
 _PER_DRAW = 3  # scans by particles; steps of warm-up have one
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
-_EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, three times the effective draws a second of one-edge
+_EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective draws a second of one-edge
 
 
 @dataclass(eq=False, repr=False)
