@@ -137,5 +137,6 @@ def test_where_no_chain_is(rng):
     np.testing.assert_allclose(cells, [(1 - p) * (1 - q), (1 - p) * q, p * (1 - q), p * q], rtol=1e-4)
     theta[0] = 500.0  # an edge as strong as can be: no chain doubts it, and nothing is infinite
     rows = edge_chains.start_rows(model.graph, np.ones(1, bool))
-    np.testing.assert_allclose(conditional_cells(ends_of(blocks, rows, theta, 0), 0, 128, 500.0), [0, 0, 0, 1], atol=1e-6)
+    cells = conditional_cells(ends_of(blocks, rows, theta, 0), 0, 128, 500.0)
+    np.testing.assert_allclose(cells, [0, 0, 0, 1], atol=1e-6)
     np.testing.assert_allclose(counted_cells(blocks.words, 0, 1), np.array([0.5, 128, 0.5, 0.5]) / 129.5)

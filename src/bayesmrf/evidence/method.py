@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,10 +14,20 @@ from .target import Evidence, Target
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Work(Checked, ABC):
-    """A callable that takes a target and checks it before it starts; its fields are its options."""
+    """A callable that takes a target and checks it before it starts; its fields are its options.
+
+    Attributes
+    ----------
+    decides : str
+        The option that may be "exact"; empty if there is none.
+    """
+
+    decides: ClassVar[str] = ""
 
     def require(self, target: Target) -> None:
         """Raise an error if this cannot be computed for ``target``, before any work."""
+        if self.decides and getattr(self, self.decides) == "exact":
+            target.require_exact(f"{self.decides}='exact'")
 
     @abstractmethod
     def __call__(self, target: Target, rng: np.random.Generator, *, progress: bool = False) -> Any:

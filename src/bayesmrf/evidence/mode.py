@@ -110,14 +110,11 @@ class ModeSearch(Work):
     log_z: str = "auto"
     max_rounds: int = 50
 
+    decides = "log_z"
+
     def is_exact(self, target: Target) -> bool:
         """Whether Z is summed for this target."""
         return self.log_z == "exact" or (self.log_z == "auto" and target.can_sum)
-
-    def require(self, target: Target) -> None:
-        """Raise TooWideError for ``log_z="exact"`` if Z cannot be summed."""
-        if self.log_z == "exact":
-            target.require_exact("log_z='exact'")
 
     def __call__(self, target: Target, rng: np.random.Generator, *, progress: bool = False) -> Mode:
         """Find a mode.

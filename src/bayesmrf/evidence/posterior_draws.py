@@ -99,14 +99,11 @@ class PosteriorSampler(Work):
     n_sweeps: int = 1
     stiffness: float = 0.2
 
+    decides = "dynamics"
+
     def is_exact(self, target: Target) -> bool:
         """Whether the likelihood is exact for this target."""
         return self.dynamics == "exact" or (self.dynamics == "auto" and target.is_quick)
-
-    def require(self, target: Target) -> None:
-        """Raise TooWideError for ``dynamics="exact"`` if Z cannot be summed."""
-        if self.dynamics == "exact":
-            target.require_exact("dynamics='exact'")
 
     def __call__(self, target: Target, rng: np.random.Generator, *, progress: bool = False) -> PosteriorDraws:
         """Draw from the posterior.
