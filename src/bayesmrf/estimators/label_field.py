@@ -54,7 +54,8 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
     """Labels of points, some observed and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
 
     The posterior is over the logarithms of the length scales, sigma_k for each coordinate; predictions are averages
-    over it, which a single choice of scales cannot match if the posterior is wide.
+    over it, which a single choice of scales cannot match if the posterior is wide. The field has the points of ``fit``
+    alone: there is no ``predict`` or ``score`` for others.
 
     Parameters
     ----------
