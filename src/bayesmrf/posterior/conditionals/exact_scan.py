@@ -46,10 +46,10 @@ from .state_table import (
     fill_table,
     follow,
     move_node,
+    move_pair,
     node_sum,
     pair_sums,
     pairs_of_blocks,
-    scale_pair,
     scale_triple,
     sum_out,
     triple_sums,
@@ -281,7 +281,7 @@ def scan_table(rng, problem, theta, n_scans):
 def _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, table, edges, nodes):
     """Redraw edges and nodes (`visits_of_blocks`); return the log of a factor of all weights, as `move_node`."""
     m, offset = len(lines.values), 0.0
-    cells, factors = np.empty(m * m), np.empty(m * m)
+    cells = np.empty(m * m)
     for k in range(len(edges)):
         u, v, i, j, e = edges[k, 0], edges[k, 1], edges[k, 2], edges[k, 3], edges[k, 4]
         cells[:] = 0.0
@@ -290,10 +290,7 @@ def _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, table, edges, 
         before, line = theta[e], edge_line(lines, cells, cells.sum(), e, i, j, theta, now)
         move_edge(lines, e, i, j, theta, visit_edge(rng, line, before, log_slab))
         if theta[e] != before:
-            g, change = pair_values(lines, e, i, j), theta[e] - before
-            for x in range(m * m):
-                factors[x] = exp(change * g[x])
-            scale_pair(table, m, u, v, factors)
+            move_pair(table, m, u, v, pair_values(lines, e, i, j), theta[e] - before)
     for k in range(len(nodes)):
         offset += visit_parameters(rng, prior, lines, table, nodes[k, 0], nodes[k, 1], theta, scales, now)
     return offset

@@ -5,7 +5,7 @@ The full conditionals are those of `bayesmrf.posterior.conditionals.group_lines`
 
 from __future__ import annotations
 
-from math import exp, log, log1p
+from math import log, log1p
 
 import numpy as np
 
@@ -35,10 +35,10 @@ from .state_table import (
     fill_table,
     follow,
     move_node,
+    move_pair,
     node_sum,
     pair_sums,
     pairs_of_blocks,
-    scale_pair,
     sum_out,
     visits_of_blocks,
 )
@@ -96,7 +96,7 @@ def _scan_blocks(rng, problem, theta, drawn, tables, top, edges, nodes):
 @strict_leaf
 def _visit_feature(rng, problem, theta, drawn, tables, top, u, v, pair):
     """Redraw the baseline and the difference of a feature of the nodes u and v of the tables, which follow."""
-    m, factors = len(problem.lines.values), np.empty(pair.g.shape[1])
+    m = len(problem.lines.values)
     for t in range(len(tables)):
         if u == v:
             for x in range(m):
@@ -111,9 +111,7 @@ def _visit_feature(rng, problem, theta, drawn, tables, top, u, v, pair):
         if u == v:
             top[t] += move_node(one_group(problem, t), tables[t], u, pair.e, change)
             continue
-        for x in range(m * m):
-            factors[x] = exp(change * pair.g[t, x])
-        scale_pair(tables[t], m, u, v, factors)
+        move_pair(tables[t], m, u, v, pair.g[t], change)
 
 
 @strict_leaf

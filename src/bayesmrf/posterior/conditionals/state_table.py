@@ -229,6 +229,15 @@ def scale_node(table, m, i, x, factor):
 
 
 @strict_leaf
+def move_pair(table, m, u, v, g, change):
+    """Let a table follow a change of the weight of its nodes u < v, whose feature has the values ``g`` (m^2,)."""
+    factors = np.empty(m * m)
+    for x in range(m * m):
+        factors[x] = exp(change * g[x])
+    scale_pair(table, m, u, v, factors)
+
+
+@strict_leaf
 def move_node(lines, table, u, k, change):
     """Let a table follow a change of parameter k of its node u; return the log of a factor of all weights."""
     f = lines.features[k - len(lines.edges)]
