@@ -102,16 +102,20 @@ def test_extra_chains_are_not_counted(rng):
     assert blocks.ones.tolist() == [70, 70, 70]
 
 
-def test_resampling_carries_chains_to_another_law(rng):
-    """Mean counts of each pair after resampling by exp(delta x_0 x_1) are those of the weighted chains."""
+@pytest.mark.parametrize("delta", [0.8, 3.0])
+def test_resampling_carries_chains_to_another_law(delta, rng):
+    """Mean counts of each pair after resampling by exp(delta x_0 x_1) are those of the weighted chains.
+
+    With the larger delta some chains are drawn three times.
+    """
     n_chains = 512
     blocks = edge_chains.unpack(edge_chains.start_chains(n_chains, 3, rng), n_chains)
     rows = edge_chains.start_rows(graphs.complete(3), np.ones(3, bool))
     edge_chains.sweep(blocks, rows, np.array([0.5, -1.0, 1.0, 0.0, 0.3, -0.2]))
     x = blocks.states.transpose(1, 0, 2).reshape(3, -1).astype(float)
-    w = np.exp(0.8 * x[0] * x[1])
+    w = np.exp(delta * x[0] * x[1])
     expected = (x * w) @ x.T / w.sum()
-    weights = 1.0, 1.0, 1.0, np.exp(0.8)
+    weights = 1.0, 1.0, 1.0, np.exp(delta)
     found = []
     for _ in range(400):
         copy = blocks._replace(states=blocks.states.copy(), words=blocks.words.copy(), ones=blocks.ones.copy())
