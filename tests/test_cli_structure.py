@@ -288,8 +288,8 @@ def test_bad_levels(case, bayesmrf, levels):
     options, message = LEVELS[case]
     few = pd.Series(1, index=levels.index).astype(object).where(levels.index != 3, "x")
     extra = {"two levels": {"e": 1 + levels.index % 2, "f": 1 + levels.index // 25}, "no numbers": {"e": "often"}}
-    extra["few texts"] = {"e": few.replace("x", "refused")}
-    extra["infinite"], extra["huge"] = {"e": few.replace("x", np.inf)}, {"e": few.replace("x", "9" * 400)}
+    for name, other in (("few texts", "refused"), ("infinite", np.inf), ("huge", "9" * 400)):
+        extra[name] = {"e": [other if value == "x" else value for value in few]}
     extra["no rule divides all"] = {"yes": levels.index % 2}
     levels.assign(**extra.get(case, {})).to_csv("answers.csv", index=False)
     one_sentence(bayesmrf("structure", "answers.csv", *options), f"^error: .*{message}")
