@@ -1,6 +1,7 @@
 """Weights of all states of a small pairwise model in a table: exact pair marginals, and updates.
 
-The state of node i is digit i of the index of a state, to base m.
+The state of node i is digit i of the index of a state, to base m. Sums of indices of large tables are unsigned: an
+index that might be negative, and count from the end, would prevent vector instructions.
 """
 
 from __future__ import annotations
