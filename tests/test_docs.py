@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 
 import bayesmrf
 from bayesmrf import cli
@@ -189,6 +190,16 @@ def test_citation_names_this_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"\nversion: {project['version']}\n" in text
     assert f"\nlicense: {project['license']}\n" in text
+
+
+def test_oldest_versions_are_those_of_the_project():
+    text = (ROOT / "tests" / "oldest_versions.txt").read_text()
+    listed = {r.name: r.specifier for r in map(Requirement, re.findall("^[^#].*", text, flags=re.M))}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    more = project["optional-dependencies"]
+    for needed in map(Requirement, project["dependencies"] + more["dask"] + more["files"]):
+        (oldest,) = (s.version for s in needed.specifier if s.operator == ">=")
+        assert listed[needed.name].contains(oldest), f"{needed} in tests/oldest_versions.txt"
 
 
 def test_every_page_is_in_the_index():

@@ -233,6 +233,25 @@ def test_there_and_back(tree, tmp_path):
     )
 
 
+@pytest.mark.parametrize(("kind", "numbers"), [("bool", "int8"), ("bool", "uint8"), ("object", "int8")])
+def test_booleans_of_older_versions_of_xarray_are_read(kind, numbers, tree, tmp_path):
+    """They are numbers of one byte with an attribute; other types in its place are not read."""
+    results.save(tree, tmp_path / "run")
+    path = tmp_path / "run" / "sample_stats" / "accepted" / "zarr.json"
+    record = json.loads(path.read_text())
+    if record["data_type"] == "bool":  # else this is an older version
+        record |= {"data_type": "int8", "fill_value": 0}
+        record["attributes"]["dtype"] = "bool"
+    assert record["attributes"]["dtype"] == "bool"
+    record["data_type"], record["attributes"]["dtype"] = numbers, kind
+    path.write_text(json.dumps(record))
+    if (kind, numbers) == ("bool", "int8"):
+        xr.testing.assert_identical(tree, results.load(tmp_path / "run"))
+        return
+    with pytest.raises(StoreError, match="an array has attributes that change its values"):
+        results.load(tmp_path / "run")
+
+
 def test_results_are_not_replaced_unasked(rng, tree, tmp_path):
     results.save(tree, tmp_path / "run")
     other = tree_of(sample(Noise(MODEL), n_draws=7, progress=False))

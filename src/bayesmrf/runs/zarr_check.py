@@ -30,6 +30,7 @@ _GROUP_KEYS = {"zarr_format", "node_type", "attributes"}
 _ARRAY_KEYS = _GROUP_KEYS | {"shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"}
 _OTHER_KEYS = {"dimension_names", "storage_transformers", "consolidated_metadata"}
 _DECODED = {"scale_factor", "add_offset", "missing_value", "_Unsigned", "dtype"}  # attributes that change values
+_OLD_BOOL = {"dtype": "bool"}, "int8"  # as older versions of xarray write booleans
 _BAD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -102,7 +103,10 @@ class _Declared:
             raise ValueError("a zarr.json has missing or unusual entries")
         if (record["zarr_format"], record["node_type"]) != (3, "array") or record.get("storage_transformers"):
             raise ValueError("a zarr.json is not that of a plain array of format 3")
-        if not isinstance(record["attributes"], dict) or _DECODED & set(record["attributes"]):
+        if not isinstance(record["attributes"], dict):
+            raise ValueError("an array has unusual attributes")
+        changes = {name: value for name, value in record["attributes"].items() if name in _DECODED}
+        if changes and (changes, record["data_type"]) != _OLD_BOOL:
             raise ValueError("an array has attributes that change its values")
         if record["chunk_key_encoding"] != {"name": "default", "configuration": {"separator": "/"}}:
             raise ValueError("an array has chunks of unusual names")
