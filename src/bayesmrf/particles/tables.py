@@ -382,7 +382,7 @@ def _uniforms(lanes, first, out):
 
 @leaf
 def _choose(draws, weights, first, out):
-    """Draw states with probabilities proportional to columns of ``weights`` (m, n) from ``first``: they become sums.
+    """Draw states with probabilities proportional to columns of ``weights`` from ``first``, which become cumulative.
 
     An array of these columns would not be contiguous in memory, for which there are no vector instructions.
     """
