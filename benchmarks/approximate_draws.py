@@ -18,6 +18,7 @@ import pandas as pd
 from timing import arguments, machine, table
 
 from bayesmrf import BayesianMRF
+from bayesmrf.convergence import findings_of
 from bayesmrf.estimators.stein_check import remark_on_draws
 from bayesmrf.graphs import from_edges
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -45,7 +46,7 @@ def wrong(rng: np.random.Generator, n_fits: int) -> None:
                 if engine != "bethe" and ties is None:
                     continue  # bounds do not determine single parameters: chains do not converge
                 found = _fit(data, edges, engine, ties)
-                where = _SAID.search(found.posterior_.attrs["approximation"])
+                where = _SAID.search(" ".join(one.text for one in findings_of(found.posterior_)))
                 gap = pd.Series(_draws(exact).mean(0) - _draws(found).mean(0), index=found.parameter_names_)
                 gap /= _draws(found).std(0)
                 place = where[1] if where else gap.abs().idxmax()

@@ -15,7 +15,20 @@ PAPERS = ROOT / "papers"
 
 # Layers from the ground up; a module may import its own layer and those below.
 LAYERS = [
-    {"errors", "names", "memory", "progress", "blas", "rules", "options", "registry", "methods", "kernels", "priors"}
+    {
+        "errors",
+        "findings",
+        "names",
+        "memory",
+        "progress",
+        "blas",
+        "rules",
+        "options",
+        "registry",
+        "methods",
+        "kernels",
+        "priors",
+    }
     | {"compiled", "rng", "base", "graphs", "data", "partitions"},
     {"runs"},
     {"models", "families"},
@@ -24,7 +37,7 @@ LAYERS = [
     {"learning", "metrics"},
     {"particles"},
     {"posterior"},
-    {"rank_diagnostics", "intervals", "convergence", "results", "evidence", "differences"},
+    {"rank_diagnostics", "indicator_diagnostics", "intervals", "convergence", "results", "evidence", "differences"},
     {"estimators"},
     {"plots", "summary"},
     {"report"},

@@ -45,7 +45,7 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
     s, text = GroupedSummary(tree), " ".join(out.split())
     for wanted in ("60 observations of 5 nodes, 10 candidate edges, with node fields",
                    "Method: exact: Gibbs sampling with exact moments of every edge given the others.",
-                   s.n_edges_sentence, s.density_sentence, s.n_groups_sentence, s.verdict[1],
+                   s.n_edges_sentence, s.density_sentence, s.n_groups_sentence, s.verdict.sentence,
                    "bayesmrf report votes.zarr"):  # fmt: skip
         assert wanted in text
     edges = [

@@ -56,7 +56,8 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
     s = StructureSummary(tree)
     text = " ".join(out.split())
     for wanted in ("60 observations of 5 nodes, 10 candidate edges", "Method: exact: ", "exact: the longer the run",
-                   s.n_edges_sentence, s.density_sentence, s.verdict[1], "bayesmrf report votes.zarr"):  # fmt: skip
+                   s.n_edges_sentence, s.density_sentence, s.verdict.sentence,
+                   "bayesmrf report votes.zarr"):  # fmt: skip
         assert wanted in text
     shown = [[c.strip() for c in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
     assert shown[0][0] == "Ann – Bob"

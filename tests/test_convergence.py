@@ -294,7 +294,8 @@ def test_one_chain_cannot_show_convergence(rng):
 
 def test_too_few_draws_are_not_judged(rng):
     sentence = "Not judged: convergence needs 4 draws of a chain at least, there are 3; use more."
-    assert convergence.verdict(parameters(rng, n_draws=3)) == ("bad", sentence)
+    found = convergence.verdict(parameters(rng, n_draws=3))
+    assert (found.grade, found.sentence) == ("bad", sentence)
     with pytest.warns(ConvergenceWarning, match=sentence):
         convergence.warn_unless_converged(parameters(rng, n_draws=3))
     assert convergence.verdict(parameters(rng, n_draws=4)).sentence != sentence

@@ -107,7 +107,7 @@ def test_fit_verdict_and_report_say_so(estimator, rng, tmp_path):
     with pytest.warns(DependentRowsWarning, match=r"^Dependent rows: .* keep one row of \d"):
         estimator.fit(x, **more)
     tree = estimator.posterior_
-    grade, sentence = verdict(tree)
+    grade, sentence = verdict(tree).grade, verdict(tree).sentence
     assert grade in ("fair", "bad")
     assert "Dependent rows: rows that follow each other are alike" in sentence
     path = tmp_path / "report.html"

@@ -124,12 +124,12 @@ def test_edges_in_doubt_are_judged_and_no_others(rng):
     biases = {f"theta[{node}]" for node in "abcde"}
     shown = {"density", "slab_scale", "n_edges", "included[a-d]", "included[a-e]"}
     assert set(s.diagnostics.index) == shown | weights | biases
-    assert s.verdict[0] == "good"
+    assert s.verdict.grade == "good"
     often = np.array([0.8, 0.8, 0.2, 0.2])[:, None]
     tree["posterior"]["included"][:, :, 3] = rng.random((4, 1500)) < often  # the chains disagree about one edge
     s = StructureSummary(tree)
-    assert s.verdict[0] == "bad"
-    assert "included[a-e]" in s.verdict[1]
+    assert s.verdict.grade == "bad"
+    assert "included[a-e]" in s.verdict.sentence
     tree["posterior"]["density"][1] += 1
     assert StructureSummary(tree).diagnostics["r_hat"].idxmax() == "density"
 
@@ -137,13 +137,13 @@ def test_edges_in_doubt_are_judged_and_no_others(rng):
 def test_an_edge_that_is_stuck_in_every_chain_is_not_overlooked(rng):
     """It varies between the chains alone: where its R-hat is taken for unknown, the chains seem to agree."""
     tree = structure_tree(rng, inclusion=[0.5] * 10, n_chains=4, n_draws=1500)
-    assert StructureSummary(tree).verdict[0] == "good"
+    assert StructureSummary(tree).verdict.grade == "good"
     tree["posterior"]["included"][:, :, 6] = np.array([0, 1, 1, 0])[:, None]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = results.diagnostics(tree, n_worst=1)
         assert found.loc["included[b-e]", "r_hat"] == np.inf
-        assert StructureSummary(tree).verdict[0] == "bad"
+        assert StructureSummary(tree).verdict.grade == "bad"
 
 
 # ---- pictures

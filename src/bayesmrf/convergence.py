@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .differences import differ, exist_in_groups
-from .errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning
-from .names import LONGEST, shown
+from .errors import ApproximatePosteriorWarning, ConvergenceWarning
+from .findings import BAD, FAIR, GOOD, GRADES, NOTE, Finding, loaded, warn
+from .indicator_diagnostics import shares_that_differ, weights_that_differ
+from .names import LONGEST, listed, shown
 from .rank_diagnostics import RankDiagnostics, rank_diagnostics
 
 if TYPE_CHECKING:
@@ -29,16 +30,21 @@ _TRIPS, _LATE = 5, 0.2  # least round trips of persistent chains that keep their
 _LEAST = 4  # draws of a chain for R-hat
 _FEWEST = 10  # draws in which a constant parameter is not due to chance
 _MOST_TIMES = 20  # "... times as many draws", at most
-UNSEEN, FAR = "Unseen modes", "Approximate posterior"  # begin the sentences about them
+UNSEEN, FAR, MISSING = "Unseen modes", "Approximate posterior", "Missing values"  # begin the sentences about them
 NOT_CONVERGED = "not converged"  # in the name of an estimate
 _STEPPED = ("metropolis", "exchange", "auxiliary-variable", "langevin")  # kernels whose step is an option
 
 
 class Verdict(NamedTuple):
-    """Judgement of the convergence of a run."""
+    """Judgement of a run: of its chains, and of everything else that `fit` doubts."""
 
-    grade: str  # good: for means and intervals; fair: for means, or unknown; bad: not converged, or too few draws
-    sentence: str  # the reason, and what to do
+    grade: str  # good: for means and intervals; fair: for means, or with doubts; bad: not converged, or wrong
+    sentences: tuple[tuple[str, str], ...]  # severity of each, and what is wrong, by how much, and what to do
+
+    @property
+    def sentence(self) -> str:
+        """All sentences as one text."""
+        return " ".join(sentence for _, sentence in self.sentences)
 
 
 class _Series(NamedTuple):
@@ -92,31 +98,37 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
     table : DataFrame, optional
         `diagnostics` of all rows, if computed already.
     """
-    found = _of_chains(tree, table)
-    rows = str(tree.attrs.get("dependent_rows", ""))
-    return Verdict("bad" if found.grade == "bad" else "fair", f"{found.sentence} {rows}") if rows else found
+    *found, chains = of_chains(tree, table)
+    told = [(finding.severity, finding.text) for finding in findings_of(tree)]
+    worst = max((severity for severity, _ in [*found, chains, *told]), key=GRADES.index)
+    if chains[0] == worst or worst != BAD:  # of a run that is bad otherwise, it does not matter that chains agree
+        found.append(chains)
+    found = sorted([*found, *told], key=lambda one: one[0] != BAD)
+    return Verdict(GOOD if worst == NOTE else worst, tuple(found))
 
 
-def _of_chains(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
-    found = _converged(tree, table)
-    far = _far(tree) if found.grade != "bad" else ""  # chains that have not converged may be far for this reason
-    wrong = [sentence for sentence in (_unseen(tree), _kept_modes(tree), far, _unsure(tree)) if sentence]
-    if not wrong:
-        return found
-    return Verdict("bad", " ".join([*wrong, found.sentence] if found.grade == "bad" else wrong))
+def findings_of(tree: xr.DataTree) -> list[Finding]:
+    """Return what `fit` told about a run, but for what `of_chains` says."""
+    return loaded(str(tree.attrs.get("findings", "[]")))
 
 
-def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> Verdict:
+def of_chains(tree: xr.DataTree, table: pd.DataFrame | None = None) -> list[tuple[str, str]]:
+    """Judge draws alone: return severities and sentences, that of the convergence of the chains last."""
+    wrong = [(BAD, sentence) for sentence in (_unseen(tree), _kept_modes(tree)) if sentence]
+    return [*wrong, _converged(tree, table)]
+
+
+def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> tuple[str, str]:
     sizes = tree["posterior"].sizes
     n_chains, n_draws = sizes["chain"], sizes["chain"] * sizes["draw"]
     if sizes["draw"] < _LEAST:
         own = f"there {'is' if sizes['draw'] == 1 else 'are'} {sizes['draw']}"
-        return Verdict("bad", f"Not judged: convergence needs {_LEAST} draws of a chain at least, {own}; use more.")
+        return (BAD, f"Not judged: convergence needs {_LEAST} draws of a chain at least, {own}; use more.")
     if stuck := _stuck(tree):
-        return Verdict("bad", stuck)
+        return BAD, stuck
     table = (diagnostics(tree, None) if table is None else table).dropna(subset=["ess_bulk"])
     if table.empty:
-        return Verdict("fair", "All draws are equal: run more draws.")
+        return (FAIR, "All draws are equal: run more draws.")
     bulk, tail = float(table["ess_bulk"].min()), float(table["ess_tail"].min())
     r_hat = float(table["r_hat"].max()) if n_chains > 1 else 1.0
     wanted, enough, rarely = GOOD_ESS * n_chains, FAIR_ESS * n_chains, _rarely(tree)
@@ -128,35 +140,29 @@ def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> Verdict:
         how += f", bulk ESS {worst['ess_bulk']:,.0f} and tail ESS {worst['ess_tail']:,.0f} of {n_draws:,} draws"
         times = min(_MOST_TIMES, int(np.ceil(wanted / worst[["ess_bulk", "ess_tail"]].min())))
         slow = f" Nodes that are almost equal to three others ({camp}) need R-hat of {fair} at most." if camp else ""
-        return Verdict("bad", f"Not converged: {_name(worst.name)} has {how}; {_remedy(tree, times)}.{slow}{rarely}")
+        return (BAD, f"Not converged: {_name(worst.name)} has {how}; {_remedy(tree, times)}.{slow}{rarely}")
+    if disagree := _disagree(tree):
+        return BAD, disagree
     if n_chains == 1:
         where = _name(table["ess_bulk"].idxmin())
-        return Verdict("fair", f"One chain cannot show convergence: run several. Smallest bulk ESS {bulk:,.0f} "
+        return (FAIR, f"One chain cannot show convergence: run several. Smallest bulk ESS {bulk:,.0f} "
                        f"({where}) and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
     largest, where = f"R-hat {r_hat:.3f}", _name(table["r_hat"].idxmax())
     if r_hat <= GOOD_R_HAT and min(bulk, tail) >= wanted:
-        return Verdict("good", f"Converged: largest {largest} ({where}), smallest bulk ESS "
+        return (GOOD, f"Converged: largest {largest} ({where}), smallest bulk ESS "
                        f"{bulk:,.0f} and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
     short = [f"{name} {n:,.0f}, want {wanted:,}" for name, n in (("tail ESS", tail), ("bulk ESS", bulk)) if n < wanted]
     short.append(f"{largest}, want {GOOD_R_HAT}")
-    return Verdict("fair", f"Converged for means ({largest}, {where}); for interval ends run more "
+    return (FAIR, f"Converged for means ({largest}, {where}); for interval ends run more "
                    f"draws ({short[0]}).{rarely}")  # fmt: skip
 
 
-def warn_unless_converged(tree: xr.DataTree) -> None:
-    """Warn, as `fit` does, if chains have not converged, particles miss modes of the draws, or rows are dependent."""
-    found = _of_chains(tree)
-    if found.grade == "bad":
-        is_approximate = any(sentence in found.sentence for sentence in (_unseen(tree), _far(tree)) if sentence)
-        category = ApproximatePosteriorWarning if is_approximate else ConvergenceWarning
-        warnings.warn(found.sentence, category, stacklevel=3)
-    if rows := tree.attrs.get("dependent_rows", ""):
-        warnings.warn(rows, DependentRowsWarning, stacklevel=3)
-
-
-def _far(tree: xr.DataTree) -> str:
-    """Say how far draws by an approximate engine are from the posterior; empty if they are not surely far."""
-    return str(tree.attrs.get("approximation", ""))
+def warn_unless_converged(tree: xr.DataTree) -> bool:
+    """Warn, as `fit` does, if chains have not converged or particles miss modes of the draws; return if neither is."""
+    bad = [sentence for severity, sentence in of_chains(tree) if severity == BAD]
+    if bad:
+        warn(" ".join(bad), ApproximatePosteriorWarning if bad[0].startswith(UNSEEN) else ConvergenceWarning)
+    return not bad
 
 
 def _unseen(tree: xr.DataTree) -> str:
@@ -203,18 +209,6 @@ def _kept_modes(tree: xr.DataTree) -> str:
     return ""
 
 
-def _unsure(tree: xr.DataTree) -> str:
-    """Describe columns of which the data hardly determine the signs of edges; empty if there are none."""
-    names = tree.attrs.get("rarely_observed", "")
-    if not names:
-        return ""
-    return (
-        f"Missing values: fewer than 30 rows have a value of {names}, which may be too few for the signs of edges. The "
-        "posterior then has a mode for each sign, and all chains may be in one of them: drop such columns, or use a "
-        "method that finds both."
-    )
-
-
 def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
     """Divide scalars into those that are always shown, and all others."""
     posterior: Any = tree["posterior"].to_dataset()
@@ -226,7 +220,7 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
     others = []
     if included.size:
         scalars.append(_Series(["n_edges"], included.sum(axis=2, keepdims=True), False))
-        others.append(_in_doubt("included", posterior["edge"].values, included))
+    others += [_in_doubt(series) for series in _indicators(tree)]
     seen: set[str] = set()
     names_of = {"theta": "feature"}
     if "phi" in posterior:
@@ -238,9 +232,7 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
             continue
         labels = [str(label) for label in posterior[dim].values]
         if "group" in posterior[name].dims:  # of observations
-            values, r = posterior[name].values, included.shape[2]
-            others.append(_in_doubt("included", labels[r:], differ(values[..., r:])))
-            others.append(_in_doubt("exists", labels[:r], exist_in_groups(values[..., :r])))
+            values = posterior[name].values
             # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
             exist = (values != 0).any(axis=2).mean(axis=1).max(axis=0) >= IN_DOUBT[0]
             labels = [label for label, there in zip(labels, exist, strict=True) if there]
@@ -259,11 +251,55 @@ def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
     return scalars, [s for s in others if s.names]
 
 
-def _in_doubt(kind: str, names: Sequence[str], indicators: np.ndarray) -> _Series:
-    """Return those of the indicators (n_chains, n_draws, n) that are uncertain in a chain, or differ between chains."""
-    share = indicators.mean(axis=1)
+def _indicators(tree: xr.DataTree) -> Iterable[_Series]:
+    """Return what exists in some draws: edges, differences between groups of people, edges in any of these groups."""
+    posterior: Any = tree["posterior"].to_dataset()
+    if "included" in posterior and posterior["included"].size:
+        included = posterior["included"].values != 0
+        yield _Series([f"included[{name}]" for name in posterior["edge"].values], included, False)
+        if "group" in posterior["theta"].dims:
+            theta, labels, r = posterior["theta"].values, posterior["feature"].values, included.shape[2]
+            yield _Series([f"included[{name}]" for name in labels[r:]], differ(theta[..., r:]), False)
+            yield _Series([f"exists[{name}]" for name in labels[:r]], exist_in_groups(theta[..., :r]), False)
+
+
+def _in_doubt(series: _Series) -> _Series:
+    """Return those of the indicators that are uncertain in a chain, or differ between chains."""
+    share = series.draws.mean(axis=1)
     doubt = np.flatnonzero((share.max(axis=0) >= IN_DOUBT[0]) & (share.min(axis=0) <= IN_DOUBT[1]))
-    return _Series([f"{kind}[{name}]" for name in np.asarray(names)[doubt]], indicators[:, :, doubt], False)
+    return _Series([series.names[i] for i in doubt], series.draws[:, :, doubt], False)
+
+
+def _disagree(tree: xr.DataTree) -> str:
+    """Describe what a chain has more often, or less often, than the others, or with other weights; empty if nothing."""
+    said = []
+    for names, draws, _ in _indicators(tree):
+        for found in shares_that_differ(draws):
+            shares = [f"{share:.3g}" for share in draws[:, :, found.item].mean(axis=1)]
+            said.append((found.chance, names[found.item], f"shares of draws of {listed(shares, 8)}"))
+    for names, draws in _rare_weights(tree):
+        for found in weights_that_differ(draws, range(len(names))):
+            there = draws[:, :, found.item]
+            mean = [f"{chain[chain != 0].mean():.3g}" if chain.any() else "none" for chain in there]
+            said.append((found.chance, names[found.item], f"means of {listed(mean, 8)}, where it exists"))
+    if not said:
+        return ""
+    _, name, how = min(said)
+    others = f", and about {len(said) - 1} more" if len(said) > 1 else ""
+    return f"Not converged: the chains disagree about {_name(name)}, with {how}{others}; {_remedy(tree, 1)}."
+
+
+def _rare_weights(tree: xr.DataTree) -> Iterable[tuple[list[str], np.ndarray]]:
+    """Return the weights of edges, and their differences between groups, that exist in too few draws for R-hat."""
+    posterior: Any = tree["posterior"].to_dataset()
+    if "included" not in posterior or "theta" not in posterior:
+        return
+    theta, labels = posterior["theta"].values, posterior["feature"].values
+    groups = [theta] if theta.ndim == 3 else [theta[:, :, g] - theta[:, :, 0] for g in range(1, theta.shape[2])]
+    for values in groups:
+        there = (values != 0).mean(axis=(0, 1))
+        rare = np.flatnonzero((there > 0) & (there < IN_DOUBT[0]))
+        yield [f"theta[{labels[i]}]" for i in rare], values[:, :, rare]
 
 
 def _of_an_edge(tree: xr.DataTree) -> int:

@@ -148,7 +148,11 @@ class BayesMRFWarning(UserWarning):
     ----------
     text : str
         The message, for `said`.
+    severity : str
+        That of a doubt about a result (`bayesmrf.findings`): "note", "fair" or "bad".
     """
+
+    severity = "fair"
 
     def __init__(self, message: str = "") -> None:
         self.text = message
@@ -170,6 +174,8 @@ class ApproximateScoreWarning(BayesMRFWarning):
 class BoundaryWarning(BayesMRFWarning):
     """A maximum likelihood estimate lies at infinity and was bounded."""
 
+    severity = "note"
+
 
 class LevelsWarning(BayesMRFWarning):
     """Levels of the data seem to be mistakes: rare, never seen, written in two ways, or codes of missing values."""
@@ -177,6 +183,8 @@ class LevelsWarning(BayesMRFWarning):
 
 class ConstantColumnWarning(BayesMRFWarning):
     """A column of the data is constant."""
+
+    severity = "note"
 
 
 class EqualColumnsWarning(BayesMRFWarning):
@@ -193,6 +201,8 @@ class DependentRowsWarning(BayesMRFWarning):
 
 class ConvergenceWarning(BayesMRFWarning):
     """An iterative method stopped before it reached its tolerance, or the chains of a run have not converged."""
+
+    severity = "bad"
 
 
 _REPR = reprlib.Repr()

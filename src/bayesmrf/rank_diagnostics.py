@@ -54,6 +54,13 @@ def rank_diagnostics(draws: np.ndarray) -> RankDiagnostics:
     return found
 
 
+def effective_size(draws: np.ndarray) -> float:
+    """Return the effective sample size of draws (n_chains, n_draws) for their mean, without ranks."""
+    half = draws.shape[1] // 2
+    split = np.concatenate([draws[:, :half], draws[:, -half:]]).astype(np.float32)
+    return float(_ess(split[None])[0])
+
+
 def _of_block(x: np.ndarray, scores: np.ndarray) -> RankDiagnostics:
     """Compute the diagnostics of half chains ``x`` (n, 2 n_chains, n_half)."""
     shape, flat = x.shape, x.reshape(len(x), -1)

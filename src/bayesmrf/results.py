@@ -18,6 +18,7 @@ import numpy as np
 from .base import Model
 from .convergence import diagnostics
 from .errors import OptionError, StoreError, argument, in_python
+from .findings import GRADES, loaded
 from .models.agreement import Agreement
 from .models.edge_tables import EdgeTables
 from .models.label_field import LabelField
@@ -375,6 +376,7 @@ def _facts(tree: xr.DataTree) -> Iterator[bool]:
     for name, kinds in {"run_time": (int, float), "n_warmup": (int,), "thin": (int,), "complete": (bool, int)}.items():
         yield isinstance(tree.attrs[name], kinds) and 0 <= tree.attrs[name] < np.inf
     yield all(isinstance(v, str) for v in dict(json.loads(tree.attrs["versions"])).values())
+    yield all(finding.severity in GRADES for finding in loaded(str(tree.attrs.get("findings", "[]"))))
     n_samples, edges = tree["observed_data"].attrs["n_samples"], tree["constant_data"]["edges"]
     yield isinstance(n_samples, int | float) and 0 < n_samples < np.inf
     ends = np.asarray(edges)

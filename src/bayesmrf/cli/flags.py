@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import typer
 
 from ..data.files import STDIN, kind_of
-from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning, OptionError, in_words
+from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning, OptionError, in_words, said
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
+from ..findings import collected, dumped
 from ..methods import MethodRow
 from ..registry import Registry
 from ..rules import is_count
@@ -253,7 +254,9 @@ class Run(Data):
         from .. import results
 
         table, weights, groups = data
-        self._fit(estimator, table, out, {"sample_weight": weights} | ({} if groups is None else {"groups": groups}))
+        with collected() as found:
+            more_data = {} if groups is None else {"groups": groups}
+            self._fit(estimator, table, out, {"sample_weight": weights} | more_data)
         tree = estimator.posterior_
         if self.chain is not None:
             self._end_chain(out, self.chain)
@@ -262,6 +265,7 @@ class Run(Data):
         tree.attrs |= {
             "data_file": "standard input" if self.table == STDIN else self.table.name,
             "command": shlex.join(["bayesmrf", *self.context.obj]),
+            "findings": dumped(found, lambda text: said(text, common.spoken)),
             **more,
         }
         results.finish(tree, out)
@@ -269,12 +273,12 @@ class Run(Data):
 
     def _fit(self, estimator: Any, table: Any, out: Path, more: dict[str, Any]) -> None:
         """Fit, with messages about the file, and without warnings that the printed verdict repeats, of all chains."""
-        from ..convergence import FAR, UNSEEN
+        from ..convergence import FAR, MISSING, UNSEEN
 
         try:
             with common.about_file(self.table), common.shown_log(self.console), warnings.catch_warnings():
                 if not self.quiet or self.chain is not None:
-                    warnings.filterwarnings("ignore", "Not (converged|judged)", ConvergenceWarning)
+                    warnings.filterwarnings("ignore", f"Not (converged|judged)|{MISSING}", ConvergenceWarning)
                     warnings.filterwarnings("ignore", f"{UNSEEN}|{FAR}", ApproximatePosteriorWarning)
                     warnings.simplefilter("ignore", DependentRowsWarning)
                 estimator.fit(table, **more)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ..findings import BAD
 from ..summary import (
     AnySummary,
     DifferenceSummary,
@@ -37,7 +38,9 @@ def show(summary: AnySummary, console: Console) -> None:
     console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
     _SHOWN[type(summary)](summary, console)
     _show_missing(summary, console)
-    console.print(f"\n{summary.verdict.sentence}")
+    console.print()
+    for _, sentence in summary.verdict.sentences:
+        console.print(sentence)
 
 
 def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console) -> None:
@@ -52,7 +55,7 @@ def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console)
     console.print("sd ratio: median over the parameters. ESS/s and R-hat: of the slowest-mixing parameter.\n")
     for name, s in summaries.items():
         console.print(f"{name}: {s.method_sentence}; {s.attrs['run_time']:,.1f} s; {s.kind_sentence}.")
-        if s.verdict.grade == "bad":
+        if s.verdict.grade == BAD:
             console.print(f"  {s.verdict.sentence}")
 
 

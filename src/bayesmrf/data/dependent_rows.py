@@ -17,6 +17,8 @@ from numpy.lib.stride_tricks import as_strided
 from scipy.special import stdtr
 
 from ..blas import one_thread
+from ..errors import DependentRowsWarning
+from ..findings import tell
 from .states import States
 
 _FEWEST = 100  # rows
@@ -51,6 +53,12 @@ class DependentRows(NamedTuple):
             "Dependent rows: rows that follow each other are alike, as in a time series, and the likelihood takes them "
             f"as independent. {effect}: {keep}, or ignore this if the table was sorted, by groups for example."
         )
+
+
+def tell_of_rows(parts: Sequence[States]) -> None:
+    """Tell what dependent rows mean for a posterior, if they are dependent."""
+    if remark := remark_on_rows(parts):
+        tell(remark, DependentRowsWarning)
 
 
 def remark_on_rows(parts: Sequence[States], evidence: bool = False) -> str:

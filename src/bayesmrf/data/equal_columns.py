@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 
 from ..errors import EqualColumnsWarning, argument
+from ..findings import tell
 from ..names import quoted
 from .states import States
 
@@ -26,12 +26,11 @@ def warn_of_equal(states: States) -> None:
     if pairs:
         first, second = (quoted(states.names[i]) for i in pairs[0])
         more = f", and {len(pairs) - 1} other pair(s)," if len(pairs) > 1 else ""
-        warnings.warn(
+        tell(
             f"columns {first} and {second} of {argument('X')}{more} determine each other in every row, so that the "
             "data do not determine the edge between them, nor how they share edges to others; drop one of them if it "
             "is a copy",
             EqualColumnsWarning,
-            stacklevel=4,
         )
 
 

@@ -7,7 +7,6 @@ age in addition to items from 1 to 5, or -9 and 99 for "no answer".
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LevelsWarning, missing_code
+from ..findings import tell
 from ..names import digits, listed, quoted, shown
 from .text_cells import is_number
 
@@ -146,11 +146,10 @@ def warn_outside(what: str, columns: Mapping[str, np.ndarray]) -> None:
     """Warn of values outside the levels of a table whose values are all taken as levels; see `find_foreign`."""
     found = find_foreign(list(columns.values()), list(columns))
     if found.codes:
-        warnings.warn(
+        tell(
             f"{listed([digits(code) for code in found.codes])} of {what} ({sum(found.codes.values()):,} values) lie "
             f"outside the levels {found.span}, and become levels; {_for_codes(found)}",
             LevelsWarning,
-            stacklevel=5,
         )
 
 
@@ -167,11 +166,10 @@ def warn_of_codes(what: str, labels: Iterable[Any]) -> None:
         codes = [label for label in codes if numbers[label] in outside]
     if codes and len(codes) < len(counts):
         others = listed(sorted(shown(label) for label in counts if label not in codes))
-        warnings.warn(
+        tell(
             f"{what} must be labels of groups, and {shown(codes[0])}, of {counts[codes[0]]:,} rows next to {others}, "
             "looks like a code of missing values; leave out these rows if it is one",
             LevelsWarning,
-            stacklevel=5,
         )
 
 
@@ -180,21 +178,19 @@ def warn_of_texts(what: str, levels: Iterable[Any]) -> None:
     texts = [level for level in levels if isinstance(level, str)]
     found = [text for text in texts if _NO_ANSWER.fullmatch(text.strip())]
     if found:
-        warnings.warn(
+        tell(
             f"{listed(list(map(quoted, found)))} of {what} {'count' if len(found) > 1 else 'counts'} like the others; "
             f"{missing_code(' and '.join(map(repr, found)))} if no answer is meant",
             LevelsWarning,
-            stacklevel=5,
         )
     known: dict[str, str] = {}
     for text in texts:
         other = known.setdefault("".join(text.casefold().split()), text)
         if other != text:
-            warnings.warn(
+            tell(
                 f"{quoted(other)} and {quoted(text)} of {what} differ in upper and lower case or in spaces only, and "
                 "count as two; write them in one way if they are one",
                 LevelsWarning,
-                stacklevel=5,
             )
             return
 

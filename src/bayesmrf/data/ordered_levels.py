@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataError, LevelsWarning, argument, in_python
+from ..findings import tell
 from ..names import listed, quoted
 from .missing import present
 from .text_cells import is_number
@@ -37,12 +37,11 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
     numbers = [float(level) for level in levels if is_number(level)]
     steps = np.sign(np.diff(numbers))
     if len(numbers) == len(levels) and len(set(steps.tolist())) > 1:
-        warnings.warn(
+        tell(
             f"the ordered categories of column {quoted(name)} are numbers, but not in their order "
             f"({listed([str(level) for level in levels])}), which is taken as it is; if it is a mistake, order them "
             "(pandas: .cat.reorder_categories(..., ordered=True))",
             LevelsWarning,
-            stacklevel=6,
         )
     return _checked(used if merge else levels, unused, name, merge)
 
@@ -102,10 +101,9 @@ def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool)
         )
     if unused and not merge:
         never = listed([str(level) for level in unused])
-        warnings.warn(
+        tell(
             f"{len(unused)} level(s) of column {quoted(name)} never occur ({never}), so that the prior alone "
             f"determines their thresholds{_MERGED}",
             LevelsWarning,
-            stacklevel=6,
         )
     return levels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_python, in_words
+from ..findings import tell
 from ..names import digits, listed, quoted
 from .frames import column_names, in_pandas, is_frame
 from .levels import remedy_of, warn_of_texts, warn_outside
@@ -464,11 +464,10 @@ def _check_levels(seen: np.ndarray, coding: Any) -> None:
     """Warn about levels that are in rows of weight 0 only."""
     unused = [level for i, level in enumerate(coding) if not (seen == i).any()]
     if unused:
-        warnings.warn(
+        tell(
             f"{len(unused)} level(s) of {_X} are in rows of weight 0 only ({_listed(unused)}), so that the "
             "prior alone determines their parameters; drop these rows to leave them out",
             LevelsWarning,
-            stacklevel=4,
         )
 
 
@@ -483,11 +482,10 @@ def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> Non
                         "observed.")  # fmt: skip
     constant = np.flatnonzero(low == high)
     if constant.size:
-        warnings.warn(
+        tell(
             f"{constant.size} column(s) of {_X} are constant: {_some(constant, labels)}; their "
             "parameters are determined by the prior alone, and infinite by maximum likelihood",
             ConstantColumnWarning,
-            stacklevel=4,
         )
 
 

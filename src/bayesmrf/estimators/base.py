@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from .. import graphs
 from ..base import Kernel
 from ..data.states import ColumnLevels, States, levels_of
 from ..errors import DataError, FieldsWarning, GraphError, OptionError, argument, renamed
+from ..findings import tell
 from ..graphs import Graph
 from ..likelihood import Hidden, Likelihood
 from ..memory import check_draws
@@ -113,11 +113,10 @@ def warn_of_unbalanced(states: States) -> None:
     if len(far):
         some = ", ".join(repr(states.names[i]) for i in far[:_NAMED])
         rest = f" and {len(far) - _NAMED} more" if len(far) > _NAMED else ""
-        warnings.warn(
+        tell(
             f"{len(far)} of {len(states.names)} columns are far from balanced ({some}{rest}), which looks like edges "
             f"with {argument('fields', False)}; set {argument('fields', True)}.",
             FieldsWarning,
-            stacklevel=3,
         )
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
-from warnings import warn
 
 import numpy as np
 
 from .. import convergence, results
 from ..base import Engine, Kernel, Kind
-from ..data.dependent_rows import remark_on_rows
+from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
 from ..families import families_of
+from ..findings import BAD, recorded, tell
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
 from ..kernels import KERNELS, Custom, Langevin, Phases, PseudoPosterior, refusal, row_of
@@ -29,9 +29,9 @@ from .engines import changed_options, instead_of, particle_sweeps, read_engine, 
 from .mode_check import check_modes
 from .parameter_kernels import MIRRORED, Problem, automatic_kernel, parameter_kernel
 from .parameter_posterior import ParameterPosterior
-from .rarely_observed import mirror_of, names_of, rarely_observed
+from .rarely_observed import mirror_of, rarely_observed, tell_of_rare
 from .starts import find_start
-from .stein_check import remark_on_draws
+from .stein_check import tell_of_draws
 from .ties import n_edge_parameters, read_ties
 
 _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, from which on it is said
@@ -141,6 +141,7 @@ class BayesianMRF(ParameterPosterior):
     kernel: Any = "auto"
     engine: Any = "exact"
 
+    @recorded
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> BayesianMRF:
         """Sample the posterior; see `GroupedMRF.fit` for the arguments.
 
@@ -175,7 +176,6 @@ class BayesianMRF(ParameterPosterior):
             "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
             "n_edge_parameters": n_edge_parameters(model, curve),
             "kind": kind,
-            "approximation": "" if kind == "exact" else remark_on_draws(likelihood, prior, phi, named, seeds),
             "model": model.name,
             "chosen_model": self._chooses,
             "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
@@ -183,8 +183,6 @@ class BayesianMRF(ParameterPosterior):
             "engine_options": changed_options(engine),
             "hidden_engine": None if hidden is None else hidden.engine.name,
             "method": self.kernel_,
-            "rarely_observed": names_of(states, unsure),
-            "dependent_rows": remark_on_rows([states]),
         }
         if isinstance(prior, LogisticBeta):
             attrs["prior_beta"] = [prior.a, prior.b]
@@ -199,7 +197,11 @@ class BayesianMRF(ParameterPosterior):
         if row_of(options).name == "gibbs" and isinstance(prior, Cauchy):
             _warn_of_taper(phi, self.parameter_names_)
         check_modes(self, [states], seeds, particle_sweeps(engine))
-        convergence.warn_unless_converged(self.posterior_)
+        tell_of_rare(states, unsure)
+        tell_of_rows([states])
+        # Chains that have not converged may be far from the posterior for this reason.
+        if convergence.warn_unless_converged(self.posterior_) and kind != "exact":
+            tell_of_draws(likelihood, prior, phi, named, seeds)
         return self
 
     def check(self, X: Any, sample_weight: Any = None) -> None:
@@ -266,13 +268,12 @@ def _warn_of_taper(draws: np.ndarray, names: list[str]) -> None:
     far = np.flatnonzero(share > _FAR)
     if len(far):
         more = f", and of {len(far) - 1} more" if len(far) > 1 else ""
-        warn(
+        tell(
             f"{argument('kernel', 'gibbs')} multiplies a Cauchy prior by a normal density of standard deviation "
             f"{CAUCHY_TAPER:g}, which shortens the posterior of theta[{shown(names[far[0]])}] "
             f"({100 * share[far[0]]:.0f} % of its draws are beyond {CAUCHY_TAPER / 2:g}){more}, as the data hardly "
             f"bound it. Use a normal prior, or many draws by {argument('kernel', 'metropolis')}.",
             ApproximatePosteriorWarning,
-            stacklevel=3,
         )
 
 
@@ -280,12 +281,12 @@ def _all_moved(draws: run.Draws) -> bool:
     """Whether every chain moved; warn where one did not, as what it drew is no sample that could be corrected."""
     stuck = [c for c, theta in zip(draws.chains, draws.values["theta"], strict=True) if (theta == theta[0]).all()]
     if stuck and draws.n_draws > 1:
-        warn(
+        tell(
             f"{argument('corrected', True)} was ignored: chain(s) {', '.join(map(str, stuck))} of {draws.n_chains} "
             "never moved, and their draws are no sample of the pseudo-posterior; raise "
             f"{argument('n_warmup')} and {argument('n_draws')}",
             ApproximatePosteriorWarning,
-            stacklevel=3,
+            BAD,
         )
         return False
     return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -19,6 +18,7 @@ from ..data.sample_weight import check_weights
 from ..data.states import States, check_states, levels_of, to_numbers
 from ..errors import DataError, LevelsWarning, argument
 from ..families import AUTO, Custom
+from ..findings import tell
 from ..graphs import Graph
 from ..models.categorical import ManyStateModel
 from ..names import digits, quoted
@@ -123,13 +123,12 @@ def _warn_of_stray_levels(X: Any, sample_weight: Any = None) -> None:
         return
     i, stray, counts = strays[0]
     more = f", as have {len(strays) - 1} other column(s)" if len(strays) > 1 else ""
-    warnings.warn(
+    tell(
         f"{argument('model', AUTO)} is ordinal only because column {quoted(names[i])} has the value "
         f"{counted[i][0][stray][0]:g} in {counts[stray][0]:,.0f} of {counts.sum():,.0f} rows{more}, where all other "
         f"answers are {two[0]:g} or {two[1]:g}; correct it or make it missing if it is a mistake, else give "
         f"{argument('model', 'ordinal')}",
         LevelsWarning,
-        stacklevel=4,
     )
 
 

@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, results
 from ..base import SAMPLE
-from ..data.dependent_rows import remark_on_rows
+from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
 from ..differences import bias_table, difference_table, exist_in_groups
 from ..errors import OptionError
 from ..families import AUTO, families_of
 from ..families import Custom as CustomModel
+from ..findings import recorded
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood
@@ -48,7 +49,7 @@ from .group_predictive import GroupPredictive
 from .mode_check import check_modes
 from .own_kernels import engine_used, own_method_of_edges
 from .parameter_posterior import central, of_draws, strength_of_draws
-from .rarely_observed import names_of, rarely_observed
+from .rarely_observed import rarely_observed, tell_of_rare
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -157,6 +158,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
             return COMPARISONS.read(self._of_fit.get("method_", "exact"))
         return super().object(name)
 
+    @recorded
     def fit(self, X: Any, groups: Any = None, sample_weight: Any = None) -> CompareMRF:
         """Sample the posterior.
 
@@ -189,8 +191,6 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
                 "biases": self.biases,
                 "kind": method.kind,
                 "method": method.name,
-                "rarely_observed": self._unsure,
-                "dependent_rows": remark_on_rows(parts),
             }
             | ({"n_particles": inner.n_particles} if self.method_ == "particle" else {}),
             observed={
@@ -214,6 +214,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
         check_modes(self, parts, seeds, particle_sweeps(engine_used(inner, model)) if is_own else inner.particle_sweeps)
+        tell_of_rare(parts[0], self._unsure)
+        tell_of_rows(parts)
         convergence.warn_unless_converged(self.posterior_)
         return self
 
@@ -247,7 +249,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         ]
         for label, part in zip(self.groups_, parts, strict=True):
             check_group(label, part, levels_in(states))
-        self._unsure = names_of(states, sorted({i for part in parts for i in rarely_observed(part, self._graph)}))
+        self._unsure = sorted({i for part in parts for i in rarely_observed(part, self._graph)})
         samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
         likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)

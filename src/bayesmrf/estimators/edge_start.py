@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
-from warnings import warn
 
 import numpy as np
 
 from ..errors import ApproximatePosteriorWarning, argument
+from ..findings import BAD, tell
 from ..models.boltzmann import Boltzmann, Coding
 from ..particles.reference import MOST_FEATURES, Reference, ReferenceChains
 from ..posterior.conditionals.spike import edge_prior
@@ -53,21 +53,20 @@ def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: Spike
     chains = ReferenceChains(Boltzmann(model.graph), code.statistics(model, s_bar), n_samples, penalty, rng)
     found, misfit = chains.climb()
     if not misfit < _MISFIT:
-        warn(
+        tell(
             "the search for the mode of the posterior did not converge: the moments of the predictive differ from "
             f"those of the data by up to {misfit:.1f} standard errors, so that chains start at a sparse estimate "
             "and draws may be far from the posterior; give fewer candidates",
             ApproximatePosteriorWarning,
-            stacklevel=4,
+            BAD,
         )
         return None
     found = chains.measure(_pilot(model, s_bar, n_samples, prior, found, rng).mean(axis=0))
     if not found.noise < _NOISE:
-        warn(
+        tell(
             f"the noise of the moments makes posterior variances {found.noise:.0%} too large, as the chains at the "
             "mean of the posterior mix slowly; give fewer candidates",
             ApproximatePosteriorWarning,
-            stacklevel=4,
         )
         return None
     neglected = chains.neglected(found, _pilot(model, s_bar, n_samples, prior, found, rng)[-_KEPT:])
@@ -75,11 +74,10 @@ def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: Spike
         return found
     if n_samples <= _PARTICLES[1]:
         return None
-    warn(
+    tell(
         f"the log odds of an edge are off by about {neglected:.1f}, as moments are extrapolated over the posterior; "
         f"inclusions near 0.5 are uncertain by {np.tanh(neglected / 4) / 2:.2f}; give fewer candidates",
         ApproximatePosteriorWarning,
-        stacklevel=4,
     )
     return found
 
@@ -108,12 +106,11 @@ def default_particles(n_samples: float) -> int:
     """
     least, most = _PARTICLES
     if n_samples > most:
-        warn(
+        tell(
             f"{argument('n_particles')} is limited to {most:,}, fewer than the {n_samples:,.0f} observations, so that "
             "births and deaths of strong edges are rarely accepted; give fewer candidates (at most one for each "
             f"{_MANY[1]} observations, and {MOST_FEATURES:,} with the nodes), remove one of two nodes that are almost "
             f"equal and nodes that vary in fewer than {_FEWEST} rows, or give more particles",
             ApproximatePosteriorWarning,
-            stacklevel=5,
         )
     return int(np.clip(n_samples, least, most))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
@@ -11,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
 from ..base import Engine
-from ..data.dependent_rows import remark_on_rows
+from ..data.dependent_rows import tell_of_rows
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import families_of
+from ..findings import recorded, tell
 from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
 from ..learning.matched_moments import warn_unless_matched
@@ -35,7 +35,7 @@ from .grouped_start import find_start
 from .mode_check import check_modes
 from .own_kernels import engine_used, own_method_of_groups
 from .parameter_posterior import ParameterPosterior
-from .rarely_observed import names_of, rarely_observed
+from .rarely_observed import rarely_observed, tell_of_rare
 
 _SWEEPS = 10  # of all particles take less time than a scan of the edges
 _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
@@ -160,6 +160,7 @@ class GroupedMRF(ParameterPosterior):
     prior: Any = "dirichlet-process"
     method: Any = "auto"
 
+    @recorded
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> GroupedMRF:
         """Sample the posterior.
 
@@ -227,8 +228,6 @@ class GroupedMRF(ParameterPosterior):
             constant["mle"], attrs["mle_method"] = start.mle, how
         attrs["kind"] = kind_of(row, method, self._graph.is_forest and not model.fields)
         attrs["engine"] = "none" if used is None else used.name
-        attrs["rarely_observed"] = names_of(states, rarely_observed(states, self._graph))
-        attrs["dependent_rows"] = remark_on_rows([states])
         attrs["data_hash"] = data_hash(self._graph, data.s_bar, n, data.hidden)
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": data.s_bar, "n_samples": n}, constant=constant
@@ -240,6 +239,8 @@ class GroupedMRF(ParameterPosterior):
         by_particles = isinstance(method, Particle)
         sweeps = 0 if used is None else particle_sweeps(used)
         check_modes(self, [states], seeds, _SWEEPS * method.n_particles if by_particles else sweeps)
+        tell_of_rare(states, rarely_observed(states, self._graph))
+        tell_of_rows([states])
         convergence.warn_unless_converged(self.posterior_)
         if by_particles:
             self._warn_of_noise(draws.values["likelihood_noise"].mean(), method.n_particles, n)
@@ -306,12 +307,11 @@ class GroupedMRF(ParameterPosterior):
         if noise <= _NOISE and n_particles >= n_samples:
             return
         enough = int(max(n_particles * (noise / _NOISE) ** 2, n_samples)) + 1
-        warnings.warn(
+        tell(
             f"Moments from {n_particles} particles put a noise of {noise:.2f} nats into the log likelihood of an edge "
             f"(exceeded by 5 % of the edges), and at most {_NOISE}, from no fewer particles than the {n_samples:g} "
             f"observations, is acceptable; use {argument('n_particles', enough)} or more.",
             ApproximatePosteriorWarning,
-            stacklevel=3,
         )
 
     def _attributes(self, request: Request, method: Any, model: Any) -> dict[str, Any]:

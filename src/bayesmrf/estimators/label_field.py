@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from ..data.frames import check_index, record_columns, text_names
 from ..data.levels import names_rows
 from ..data.missing import unmasked
 from ..errors import DataError, PriorWarning, argument
+from ..findings import recorded, tell
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
 from ..kernels import LABEL_KERNELS, Phases
@@ -101,6 +101,7 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
         tags.classifier_tags, tags.target_tags.required = ClassifierTags(multi_class=False), True
         return tags
 
+    @recorded
     def fit(self, X: Any, y: Any) -> LabelFieldMRF:
         """Sample the posterior of the scales and the hidden labels.
 
@@ -205,12 +206,11 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
             i, prior = far[0], argument("prior")
             scaled = f"divide it by its standard deviation, or give another {prior}"
             more = f", as that of {len(far) - 1} other coordinate(s)" if len(far) > 1 else ""
-            warnings.warn(
+            tell(
                 f"The length scale of {quoted(field.names[i])} is determined by the prior, and hardly by the "
                 f"labels{more}: under the prior it is from {1 / most[i]:.2g} to {most[i]:.2g}, and the coordinate has "
                 f"the standard deviation {spread[i]:.2g}; {scaled if spread[i] > 0 else 'drop it'}.",
                 PriorWarning,
-                stacklevel=3,
             )
 
     def _likelihood(self, field: LabelField, labels: np.ndarray) -> Likelihood:

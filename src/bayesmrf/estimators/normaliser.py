@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base import LOG_Z
 from ..errors import ApproximateScoreWarning, argument
+from ..findings import tell
 from ..inference import annealed
 from ..inference.elimination.two_states import Elimination, cost
 from ..models.categorical import states_of
@@ -54,11 +54,10 @@ def warn_if_rough(error: float, status: str) -> None:
     """Warn about a score with an imprecise log Z."""
     if error > LARGEST_ERROR or status:
         why = f" ({status})" if status else ""
-        warnings.warn(
+        tell(
             f"log Z, and with it the score, has a standard error of {error:.2g} nats{why}; differences between data "
             "sets are not affected, differences between models are.",
             ApproximateScoreWarning,
-            stacklevel=3,
         )
 
 
@@ -76,9 +75,8 @@ def warn_if_few(what: str, error: np.ndarray, most: float) -> None:
     """
     rough = error[error > most]
     if len(rough):
-        warnings.warn(
+        tell(
             f"{what.format(len(rough), len(error))} has a standard error of up to {rough.max():.2g} nats, as few of "
             f"the draws that are averaged contribute; {argument('average', 'mean')} has no such error.",
             ApproximateScoreWarning,
-            stacklevel=3,
         )

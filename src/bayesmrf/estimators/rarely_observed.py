@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..base import LOG_Z, Kind
+from ..convergence import MISSING
 from ..data.states import States
+from ..errors import ConvergenceWarning
+from ..findings import tell
 from ..graphs import Graph
 from ..likelihood import Likelihood
 from ..models.mirror import can_mirror
@@ -23,9 +26,16 @@ def rarely_observed(states: States, graph: Graph) -> list[int]:
     return [int(i) for i in np.intersect1d(np.flatnonzero(few), graph.edges)]
 
 
-def names_of(states: States, nodes: list[int]) -> str:
-    """Return the names of nodes in one text, for the verdict on a run (`bayesmrf.convergence`)."""
-    return shown(", ".join(states.names[i] for i in nodes))
+def tell_of_rare(states: States, nodes: list[int]) -> None:
+    """Tell of columns of which the data hardly determine the signs of edges, if there are any."""
+    if nodes:
+        names = shown(", ".join(states.names[i] for i in nodes))
+        tell(
+            f"{MISSING}: fewer than {FEW} rows have a value of {names}, which may be too few for the signs of edges. "
+            "The posterior then has a mode for each sign, and all chains may be in one of them: drop such columns, or "
+            "use a method that finds both.",
+            ConvergenceWarning,
+        )
 
 
 def mirror_of(likelihood: Likelihood, prior: Density, nodes: list[int]) -> Mirror | None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.frames import record_columns
 from ..data.states import States, check_states, decode
 from ..errors import ConstantColumnWarning, ConvergenceWarning, OptionError, argument
+from ..findings import tell
 from ..inference import annealed
 from ..inference.annealed import Annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
@@ -204,11 +205,10 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         small, large = sorted((self.model_.n_visible, self.model_.n_hidden))
         if saturated.any():
             lower = argument("learning_rate", min(0.1, self.learning_rate / 10))
-            warnings.warn(
+            tell(
                 f"{saturated.sum()} of {len(saturated)} hidden units are on, or off, in all rows, so that they tell "
                 f"nothing, as steps were too large; use {lower} or less",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         elif small > _EXACT_UNITS:
             low, high = _TEMPERATURES
@@ -245,11 +245,10 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             problem, where = "log_z_ misses a mode, or the fit has not converged", "annealed importance sampling"
             remedy = (f"score and score_samples may be off by many nats; {remedy}, or use "
                       f"{argument('n_hidden', _EXACT_UNITS)} at most, for which log_z_ is exact")  # fmt: skip
-        warnings.warn(
+        tell(
             f"{problem}: the means of {far.sum()} of {len(off)} columns differ between data and {where} by more than "
             f"{_FAR:g}, most that of {shown(self._names[i])} ({data[i]:.2f} and {means[i]:.2f}); {remedy}",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
     @property
@@ -273,11 +272,11 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             else:
                 estimate = self._annealed(_TEMPERATURES[1])
                 if estimate.status:
-                    warnings.warn(
+                    tell(
                         f"log_z_ is not known well: annealed importance sampling has {estimate.n_effective:.1f} "
                         f"effective chains of {len(estimate.log_weights)}, so that score and score_samples may be off "
                         "by nats; differences between rows are not affected",
-                        ConvergenceWarning, stacklevel=4,
+                        ConvergenceWarning,
                     )  # fmt: skip
                 self._log_z = self.theta_.copy(), estimate.log_z, estimate.standard_error
         return self._log_z

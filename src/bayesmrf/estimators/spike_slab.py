@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, metrics, results
 from ..base import Kernel
-from ..data.dependent_rows import remark_on_rows
+from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
 from ..errors import OptionError, argument, in_words, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
+from ..findings import BAD, recorded
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..intervals import given_inclusion
@@ -42,7 +43,7 @@ from .engines import particle_sweeps, read_sample
 from .mode_check import check_modes
 from .own_kernels import engine_used, own_method_of_edges
 from .parameter_posterior import ParameterPosterior
-from .rarely_observed import mirror_of, names_of, rarely_observed
+from .rarely_observed import mirror_of, rarely_observed, tell_of_rare
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,6 +129,7 @@ class SpikeSlabMRF(ParameterPosterior):
             return EDGES.read(self._of_fit.get("method_", "one-edge"))
         return super().object(name)
 
+    @recorded
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> SpikeSlabMRF:
         """Sample the posterior.
 
@@ -150,8 +152,6 @@ class SpikeSlabMRF(ParameterPosterior):
         draws = sample_posterior(self, model, kernel, seeds)
         unsure = [] if hidden is None or kernel.mirror is not None else rarely_observed(states, self._graph)
         attrs: dict[str, Any] = {
-            "rarely_observed": names_of(states, unsure),
-            "dependent_rows": remark_on_rows([states]),
             "data_hash": data_hash(self._graph, s_bar, n, hidden),
             "model": model.name,
             "chosen_model": self._chooses,
@@ -172,7 +172,7 @@ class SpikeSlabMRF(ParameterPosterior):
         seen = s_bar if hidden is None else None
         # Langevin dynamics may start without edges, and stay there however little theta varies.
         has_converged = self.method_ != "langevin" and (
-            bool((self.inclusion_ > 0.5).any()) or convergence.verdict(self.posterior_).grade != "bad"
+            bool((self.inclusion_ > 0.5).any()) or all(s != BAD for s, _ in convergence.of_chains(self.posterior_))
         )
         weights, scale = self._stacked("theta")[:, : model.n_edges], draws.values["slab_scale"].ravel()
         warn_of_prior(weights, scale, prior, model, seen, n, has_converged)
@@ -186,6 +186,8 @@ class SpikeSlabMRF(ParameterPosterior):
         check_modes(
             self, [states], seeds, particle_sweeps(engine_used(inner, model)) if is_own else inner.particle_sweeps
         )
+        tell_of_rare(states, unsure)
+        tell_of_rows([states])
         convergence.warn_unless_converged(self.posterior_)
         return self
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -15,6 +14,7 @@ from ..base import LOG_Z, MOMENTS
 from ..blas import one_thread
 from ..data.states import States
 from ..errors import ApproximatePosteriorWarning
+from ..findings import NOTE, tell
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
 from ..inference.pseudo_likelihood import PseudoLikelihood
@@ -153,20 +153,19 @@ def uncorrected_epsilon(given: float | None, stiffness: float) -> float:
         return safe
     if is_stable(given, stiffness):
         if (factor := excess(given, stiffness)) > _EXCESS:
-            warn(
+            tell(
                 f"epsilon = {given:g} makes variances of the posterior up to {factor:.2g} times as large as they are: "
                 f"Langevin dynamics without an accept step are exact for short steps only; use epsilon <= {safe:g}, "
                 "with which it is 1.05 times",
                 ApproximatePosteriorWarning,
-                stacklevel=5,
             )
         return given
-    warn(
+    tell(
         f"epsilon = {given:g} is unstable: Langevin dynamics without an accept step need epsilon < "
         f"{2 / stiffness**0.5:.3g} for the curvature of this posterior, and run away beyond it; epsilon = {safe:g} is "
         "used instead",
         ApproximatePosteriorWarning,
-        stacklevel=5,
+        NOTE,
     )
     return safe
 

@@ -19,6 +19,8 @@ from scipy.optimize import root
 
 from ..base import EVERY_FAMILY, MOMENTS, Inference, Kind, Model, Stateless
 from ..convergence import FAR
+from ..errors import ApproximatePosteriorWarning
+from ..findings import BAD, tell
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood
@@ -125,6 +127,14 @@ def _moved(truth: Likelihood, prior: Prior, at: np.ndarray, covariance: np.ndarr
 def _mean(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return means along the first axis, and their standard errors."""
     return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+def tell_of_draws(
+    likelihood: Likelihood, prior: Prior, draws: np.ndarray, names: list[str], seeds: np.random.SeedSequence
+) -> None:
+    """Tell how far draws are from the posterior, if they surely are; see `remark_on_draws`."""
+    if remark := remark_on_draws(likelihood, prior, draws, names, seeds):
+        tell(remark, ApproximatePosteriorWarning, BAD)
 
 
 def remark_on_draws(

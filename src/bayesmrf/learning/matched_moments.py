@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..errors import ConvergenceWarning, argument
+from ..findings import NOTE, tell
 from ..models.linear_map import LinearMap
 from ..names import shown
 from ..samplers.tempered import Tempered
@@ -59,13 +59,13 @@ def warn_unless_matched(
     z = np.abs(mean - target) / np.sqrt(variance * (1 / n + 1 / n_samples))
     worst, far = int(z.argmax()), int((z > _FAR).sum())
     if far:
-        warnings.warn(
+        tell(
             f"{attribute} is not the {estimate}, as persistent contrastive divergence has not "
             f"converged: the means of {far} of {len(z)} statistics differ between data and model by more than "
             f"{_FAR:.0f} standard errors, most that of {shown(names[worst])} "
             f"({target[worst]:.3g} in the data, {mean[worst]:.3g} in the model); give a sparser {argument('graph')}, "
             "for which the estimate is exact",
             ConvergenceWarning,
-            stacklevel=3,
+            NOTE,
         )
     return not far

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.special import expit
 from ..base import LOG_Z, MOMENTS, POTTS, Engine, Model
 from ..blas import one_thread
 from ..errors import BoundaryWarning
+from ..findings import tell
 from ..inference.chains import Persistent
 from ..likelihood import Hidden, Likelihood
 from ..models.agreement import Agreement
@@ -116,7 +116,7 @@ def maximum_likelihood(
         if len(items):
             text = f"the maximum likelihood estimate of {len(items)} {what} is {why}"
             some = listed([str(names[i]) for i in items])
-            warnings.warn(f"{text}: {some}", BoundaryWarning, stacklevel=4)
+            tell(f"{text}: {some}", BoundaryWarning)
     return Estimate(theta, method, at_bound)
 
 

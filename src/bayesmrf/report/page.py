@@ -154,6 +154,7 @@ dd { margin: 0; }
 pre { background: #f4f5f7; padding: .7rem .9rem; border-radius: 6px; white-space: pre-wrap; font-size: .85rem; }
 .verdict { border-left: 4px solid; padding: .5rem .9rem; border-radius: 4px; max-width: none; }
 .good { border-color: #009e73; background: #eaf7f3; }
+.note { border-color: #7a8494; background: #f4f5f7; }
 .fair { border-color: #e69f00; background: #fdf5e4; }
 .bad { border-color: #d55e00; background: #fcede3; }
 @media (max-width: 40rem) {

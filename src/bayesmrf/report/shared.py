@@ -28,8 +28,12 @@ def _what_was_run(s: Summary) -> str:
     facts += [("Run time", f"{a['run_time']:,.1f} s"), ("Created", str(a.get("created_at", "unknown")))]
     cut = "" if a.get("complete", True) else paragraph(
         "This run was stopped before its end; the report is on the draws until then.", "verdict fair")  # fmt: skip
-    grade, sentence = s.verdict
-    return f"{cut}{paragraph(sentence, f'verdict {grade}')}{_facts(facts)}"
+    return f"{cut}{_verdict(s)}{_facts(facts)}"
+
+
+def _verdict(s: Summary) -> str:
+    """Return what is to be said of the run, each doubt in a paragraph of its own."""
+    return "".join(paragraph(sentence, f"verdict {severity}") for severity, sentence in s.verdict.sentences)
 
 
 def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: str) -> list[Section]:
@@ -79,7 +83,6 @@ def _missing(s: Summary) -> str:
 
 def _convergence(s: Summary, which: str, traced: str) -> str:
     """Return the verdict, the diagnostics, and the trace of one quantity."""
-    grade, sentence = s.verdict
     judged = s.diagnostics.iloc[:_MOST_JUDGED]
     cells = [
         (shown(name, 2 * LONGEST), f"{d.mean:.3f}", f"{d.sd:.3f}", r_hat, f"{d.ess_bulk:,.0f}", f"{d.ess_tail:,.0f}")
@@ -95,7 +98,7 @@ def _convergence(s: Summary, which: str, traced: str) -> str:
         lambda: plots.plot_trace(s), f"{traced} along each chain: converged chains vary over the same range."
     )
     numbers = table(["quantity", "mean", "sd", "R-hat", "bulk ESS", "tail ESS"], cells)
-    return paragraph(sentence, f"verdict {grade}") + paragraph(text) + numbers + trace
+    return _verdict(s) + paragraph(text) + numbers + trace
 
 
 def _run_again(s: Summary, source: str) -> str:

@@ -6,6 +6,7 @@ import logging
 import time
 import warnings
 from collections.abc import Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 from importlib.metadata import version
@@ -237,7 +238,7 @@ def _run_chains(
         else:  # chains use the cores as threads
             with one_thread():
                 run = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)
-                run(delayed(chain.run)() for chain in todo)
+                run(delayed(copy_context().run)(chain.run) for chain in todo)  # for what is told in them
     return chains, time.time() - board.began if todo else earlier
 
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
-from warnings import warn
 
 import numpy as np
 from numba import float64
@@ -30,6 +29,7 @@ from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
 from ..compiled import leaf
 from ..compiled.lanes import symmetric_uniform
 from ..errors import ConvergenceWarning, argument
+from ..findings import FAIR, tell
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..rng import next_uint32
@@ -90,12 +90,12 @@ class Tempered(Stateless):
     def warn_unless_renewed(self, share: float) -> None:
         """Warn if fewer than nine of ten samples are renewed."""
         if share < RENEWED:
-            warn(
+            tell(
                 f"only {share:.0%} of the samples came from independent nodes within the {self.n_sweeps} rounds of "
                 f"parallel tempering: the weights of the model's modes may be wrong; an engine Tempered with a larger "
                 f"{argument('n_sweeps')} makes more rounds",
                 ConvergenceWarning,
-                stacklevel=4,
+                FAIR,
             )
 
 

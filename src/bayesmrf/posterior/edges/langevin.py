@@ -7,7 +7,6 @@ posterior standard deviations; the variance in eq. 12 there is multiplied by N t
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, expm1, log, sqrt
@@ -17,6 +16,7 @@ import numpy as np
 
 from ...compiled import copy_to, leaf
 from ...errors import ApproximatePosteriorWarning, OptionError, argument
+from ...findings import tell
 from ...models.boltzmann import has_these_features
 from ...particles.persistent_chains import (
     EdgeBlocks,
@@ -171,13 +171,12 @@ class SpikeSlabLangevin(EdgeKernel):
         noise = self.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.momentum)
         if noise > _NOISE and self.epsilon < 2:  # longer steps diverge, which is an error
             longest = self.epsilon * sqrt(_NOISE / noise)
-            warnings.warn(
+            tell(
                 f"{argument('epsilon', self.epsilon)} is too long for {self.n_particles:,} particles and "
                 f"{self.n_samples:,g} observations: the "
                 f"noise of the moments makes posterior standard deviations {sqrt(1 + noise):.2g} "
                 f"times too wide; use {argument('epsilon')} <= {longest:.1g}, or more particles",
                 ApproximatePosteriorWarning,
-                stacklevel=2,
             )
 
     @property
