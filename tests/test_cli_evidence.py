@@ -127,7 +127,6 @@ def test_hidden_units(bayesmrf, linked, folder):
 
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BoundaryWarning")
-@pytest.mark.filterwarnings("ignore:.*the prior puts the others in:bayesmrf.errors.PriorWarning")  # by chance
 def test_models_without_hidden_units(bayesmrf, linked):
     linked = linked[["Ann", "Bob", "Dot"]]
     linked.to_csv("votes.csv", index=False)

@@ -15,7 +15,7 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.spike_slab import check_bounded
-from bayesmrf.priors import Cauchy, Gamma, Normal, SpikeSlab
+from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
 from tests.test_spike_slab_exact import draw
 
@@ -50,8 +50,37 @@ def test_independent_nodes_without_edges_are_not_warned_of(rng):
 
 def test_edges_that_the_prior_puts_in(rng):
     X = rng.integers(0, 2, (300, 8))
-    with pytest.warns(PriorWarning, match=r"^28 of 28 candidate edges .* the data by themselves support only [0-6] of"):
+    message = (
+        r"^28 of 28 candidate edges .* the data by themselves support only [0-6] of them \(Bayes factor > 3\)\. The "
+        r"prior includes the others: the density has a prior mean of 0\.99; use one with a smaller mean, such as the "
+        r"default, SpikeSlab\(density=Beta\(1, 1\)\)\.$"
+    )
+    with pytest.warns(PriorWarning, match=message):
         SpikeSlabMRF(**EXACT, **PRIORS["nearly all"]).fit(X)
+
+
+def test_a_learnt_density_is_no_fault_of_the_prior(rng):
+    """Two strong edges of three: p0 is learnt from them, and the third is in, as it should be under this prior.
+
+    The same edges with a narrow slab, and with a density that favours edges, are warned of.
+    """
+    model = Boltzmann(graphs.complete(3))
+    weights, slab_scale = 2 + 0.1 * rng.standard_normal((400, 3)), np.ones(400)
+    weights[:, 1:] = np.where(rng.random((400, 2)) < 0.7, 0.7 * rng.standard_normal((400, 2)), 0)
+    s_bar = model.statistics(rng.integers(0, 2, (50, 3)).astype(np.int8))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_prior(weights, slab_scale, SpikeSlab(), model, s_bar, 50, True)
+    for prior, scale, cause in (
+        (SpikeSlab(Beta(9, 1)), 1.0, r"the density has a prior mean of 0\.9; "),
+        (
+            SpikeSlab(slab=Normal(0.5)),
+            0.5,
+            r"the slab has a scale of 0\.5 log odds ratios, .* such as SpikeSlab\(slab=",
+        ),
+    ):
+        with pytest.warns(PriorWarning, match=f"^3 of 3 candidate edges .* includes the others: {cause}"):
+            warn_of_prior(weights, scale * slab_scale, prior, model, s_bar, 50, True)
 
 
 def test_a_questionnaire(rng):
@@ -139,7 +168,7 @@ def test_chains_that_find_no_edge_do_not_blame_the_prior(rng):
     none = np.zeros((20, model.n_edges)), np.ones(20), SpikeSlab(0.5), model, model.statistics(X.astype(np.int8)), 300
     for has_converged, category, reason in (
         (False, ConvergenceWarning, r"the chains have not found the edges yet\. Use more draws, or another method\."),
-        (True, PriorWarning, r"the prior keeps the edges out\. Use a larger density, such as SpikeSlab\(density=0.5\)"),
+        (True, PriorWarning, r"the prior keeps the edges out\. Use a prior of the density with a larger mean, such as"),
     ):
         with pytest.warns(category, match=f"^No candidate edge .*{reason}") as found:
             warn_of_prior(*none, has_converged)

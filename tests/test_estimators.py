@@ -263,7 +263,6 @@ def test_new_data_are_brought_to_the_order_of_the_columns(grid_data):
         est.score(frame.drop(columns="n3"))
 
 
-@pytest.mark.filterwarnings("ignore:.*the prior puts the others in:bayesmrf.errors.PriorWarning")  # by chance
 def test_names_of_a_former_fit_are_forgotten(rng):
     """As scikit-learn requires: an array has no names."""
     x = rng.integers(2, size=(40, 3))

@@ -94,7 +94,6 @@ def test_two_categories_are_the_boltzmann_machine(rng):
     np.testing.assert_allclose(a.moments, b.moments, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:.*the prior puts the others in:bayesmrf.errors.PriorWarning")  # by chance
 def test_two_categories_have_the_draws_of_the_boltzmann_machine(rng):
     X = rng.integers(0, 2, (60, 3))
     X[:40, 1] = X[:40, 0]

@@ -139,7 +139,6 @@ def test_groups_are_numbered_as_ends_of_edges(data):
         )
 
 
-@pytest.mark.filterwarnings("ignore:.*the prior puts the others in:bayesmrf.errors.PriorWarning")  # by chance
 @pytest.mark.parametrize("name", families_of("SpikeSlabMRF").names)
 def test_use_of_every_model(name, data, rng):
     """Predictions against enumeration, and tables and draws of the same size."""

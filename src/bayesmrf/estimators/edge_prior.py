@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from math import log, pi, sqrt
 from typing import Any
@@ -13,14 +12,16 @@ from scipy.special import erfcx
 
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, OptionError, PriorWarning, in_python
 from ..families import FAMILIES, FamilyRow, Ordinal
+from ..findings import BAD, tell
 from ..graphs import path
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..posterior.conditionals.centred import edge_correlations, has_lines
-from ..priors import CAUCHY_TAPER, Cauchy, Gamma, SpikeSlab
+from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab
 
 _ALL = 0.95  # share of the candidates that counts as all of them
 _SUPPORTED = log(3)  # log Bayes factor above which the data support an edge
+_EVEN, _NARROW = 0.5, 0.99  # mean density, and scale of the slab in log odds ratios, of priors that favour no edge
 _FALSE_ALARM = 1e-6  # significance level of dependence
 _TAPERED = 1.2  # factor by which the taper of a Cauchy slab raises Bayes factors, from which on it is said
 _WIDE = 10.0  # log odds: an edge of this weight makes a state 22,000 times as probable
@@ -94,13 +95,13 @@ def warn_of_wide_slab(slab_scale: np.ndarray, prior: SpikeSlab, model: Any, n: f
     """
     coding, wide = Coding.of(model), float(slab_scale.mean())
     if isinstance(prior.slab, Gamma) and wide > _WIDE / coding.edge:
-        warnings.warn(
+        tell(
             f"The slab's standard deviation, which is learnt, is {wide:.3g}: {n:,.0f} observations are too few to "
             f"bound the weights between {model.graph.n_nodes} nodes, and chains hardly move at such weights, so that "
             "their moments are wrong. Use a slab of fixed scale"
             f"{in_python(f', such as SpikeSlab(slab=Cauchy({1 / coding.edge}))')}.",
             ApproximatePosteriorWarning,
-            stacklevel=3,
+            BAD,
         )
 
 
@@ -108,12 +109,11 @@ def warn_of_taper(slab: Any) -> None:
     """Warn if a Cauchy slab is so wide that its taper (`bayesmrf.priors.SpikeSlab`) changes its density at 0."""
     factor = 1 / erfcx(slab.scale / CAUCHY_TAPER / sqrt(2)) if isinstance(slab, Cauchy) else 1.0
     if factor > _TAPERED:
-        warnings.warn(
+        tell(
             f"A Cauchy slab is multiplied by a normal density of standard deviation {CAUCHY_TAPER:g}. At scale "
             f"{slab.scale:g} Bayes factors for what may be absent are therefore at least {factor:.3g} times as large "
             "as those under a Cauchy slab. Use a smaller scale, or a normal slab.",
             PriorWarning,
-            stacklevel=3,
         )
 
 
@@ -126,36 +126,48 @@ def warn_of_prior(
     n: float,
     has_converged: bool,
 ) -> None:
-    """Warn if nearly all edges are included without support by the data, or none despite clear dependence.
+    """Warn if the prior includes nearly all edges without support by the data, or none despite clear dependence.
 
-    That no edge is included has other reasons than the prior where chains are too short.
+    Under a density of mean 1/2 at most and a slab of one log odds ratio or wider, many edges without support of their
+    own are included only where others have much, from which p0 is learnt: this is no fault of the prior. That no edge
+    is included has other reasons than the prior where chains are too short.
     """
     found = int(((weights != 0).mean(axis=0) > 0.5).sum())
     r = weights.shape[1]
     if found >= _ALL * r:
         cauchy = isinstance(prior.slab, Cauchy)
         supported = int((log_bayes_factors(weights, slab_scale, cauchy) > _SUPPORTED).sum())
-        if supported <= r / 2:
-            slab = f"slab=Cauchy({1 / Coding.of(model).edge})"
-            warnings.warn(
+        code, density = Coding.of(model).edge, prior.density
+        mean = density.a / (density.a + density.b) if isinstance(density, Beta) else density
+        width = float(slab_scale.mean()) * code
+        reasons = []
+        if mean > _EVEN:
+            reasons.append(
+                f"the density has a prior mean of {mean:.3g}; use one with a smaller mean"
+                f"{in_python(', such as the default, SpikeSlab(density=Beta(1, 1))')}"
+            )
+        if width < _NARROW:
+            reasons.append(
+                f"the slab has a scale of {width:.2g} log odds ratios, so that an edge with hardly any weight is about "
+                f"as probable as none; use a wider slab{in_python(f', such as SpikeSlab(slab=Cauchy({1 / code}))')}"
+            )
+        if supported <= r / 2 and reasons:
+            tell(
                 f"{found} of {r} candidate edges have an inclusion above 0.5, but the data by themselves support only "
-                f"{supported} of them (Bayes factor > 3): the prior puts the others in. Use a fixed "
-                f"density and a slab of fixed scale{in_python(f', such as SpikeSlab(density=0.5, {slab})')}.",
+                f"{supported} of them (Bayes factor > 3). The prior includes the others: {', and '.join(reasons)}.",
                 PriorWarning,
-                stacklevel=3,
             )
     elif found == 0 and s_bar is not None:
         pair, correlation, p_value = strongest_pair(model, s_bar, n)
         if p_value < _FALSE_ALARM:
             reason = (
-                f"the prior keeps the edges out. Use a larger density{in_python(', such as SpikeSlab(density=0.5)')}, "
-                "or a wider slab."
+                "the prior keeps the edges out. Use a prior of the density with a larger mean"
+                f"{in_python(', such as the default, SpikeSlab(density=Beta(1, 1))')}, or a narrower slab."
                 if has_converged
                 else "the chains have not found the edges yet. Use more draws, or another method."
             )
-            warnings.warn(
+            tell(
                 f"No candidate edge has an inclusion above 0.5, but the ends of {pair} have a correlation of "
                 f"{correlation:.2f} (p = {p_value:.0e} over all pairs): {reason}",
                 PriorWarning if has_converged else ConvergenceWarning,
-                stacklevel=3,
             )
