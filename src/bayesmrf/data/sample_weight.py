@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import DataError, argument, data_row, in_words
 from ..names import digits
 from .frames import check_index
-from .missing import unmasked
+from .missing import unmasked, widened
 
 _X = argument("X")
 _WEIGHT = argument("sample_weight")
@@ -30,7 +30,7 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     if sample_weight is None:
         return None
     check_index("sample_weight", sample_weight, X)
-    given = unmasked(sample_weight)
+    given = widened(unmasked(sample_weight))
     if given.dtype.kind == "O":
         from pandas import isna
 
