@@ -13,11 +13,12 @@ import zlib
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import DataError, StoreError
 from ..names import shown
 from .formats import WORKBOOK, text_of
+from .spss_weight import SPSS, weighting_column
 
 EVIDENCE, TASK = "evidence.jsonl", "model_"  # a file of evidences; begins the name of the folder of a task with one
 STDIN = Path("-")
@@ -71,6 +72,13 @@ _ENCODINGS = {
 _DAMAGED = (EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 
 
+class Contents(NamedTuple):
+    """What a file has: the table as text, and the column by which its rows are weighted, if it names one."""
+
+    text: str
+    weight: str | None
+
+
 def call(path: Path) -> str:
     """Return the name of a file for messages."""
     return "standard input" if path == STDIN else shown(path, 200)
@@ -95,7 +103,12 @@ def check_path(path: Path, prefix: str = "") -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a file, uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
+    """Read the text of a file; see `read_contents`."""
+    return read_contents(path).text
+
+
+def read_contents(path: Path) -> Contents:
+    """Read a file, uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
 
     Tables of Excel, SPSS, Stata, Parquet and Feather files become text (`bayesmrf.data.formats`).
 
@@ -122,7 +135,7 @@ def read_text(path: Path) -> str:
     if text is None:
         _refuse(path, data)
         text = _decoded(path, data)
-    return text
+    return Contents(text, weighting_column(call(path), data) if data.startswith(SPSS) else None)
 
 
 def _unpacked(path: Path, file: Any) -> bytes:
