@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,15 @@ from ..errors import DataError, argument
 from ..names import listed, quoted
 from .missing import widened
 
+# What makes a table of objects of other packages, which are known by the names of package and type.
+_OTHERS = {
+    ("xarray", "Dataset"): "give {}.to_dataframe()",
+    ("xarray", "DataTree"): "give {}.to_dataset().to_dataframe()",
+    ("polars", "LazyFrame"): "give {}.collect()",
+    ("pyspark", "DataFrame"): "give {}.toPandas()",
+    ("dask", "DataFrame"): "give {}.compute()",
+    ("anndata", "AnnData"): "give {}.to_df()",
+}
 _SELECTED = "filter_$"
 
 
@@ -77,11 +87,20 @@ def check_index(option: str, given: Any, X: Any) -> None:
                         f"one; give {option}.reindex(X.index), or {option}.to_numpy() if rows correspond")  # fmt: skip
 
 
-def in_pandas(X: Any) -> Any:
+def in_pandas(X: Any, option: str = "X") -> Any:
     """Return a table with named columns (pandas, polars) as a pandas DataFrame, and anything else as it is.
 
     Columns of the type ``Enum`` become ordered categories, and narrow floats as in `widened_column`.
+
+    Raises
+    ------
+    DataError
+        For a table of another package that its own method makes a DataFrame.
     """
+    remedy = _OTHERS.get((type(X).__module__.partition(".")[0], type(X).__name__))
+    if remedy is not None:
+        expected = "an array or a DataFrame of pandas or polars"
+        raise DataError(option=option, got=X, expected=expected, remedy=remedy.format(option))
     if not is_frame(X):
         return X
     import pandas as pd
@@ -92,6 +111,16 @@ def in_pandas(X: Any) -> Any:
         return X
     columns = {i: widened_column(X.iloc[:, i]) for i in range(X.shape[1])}  # names may occur twice
     return pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1)
+
+
+def make_table(X: Any) -> str:
+    """Return what makes a table with rows and columns of a value that is none, as a remedy."""
+    if isinstance(X, str | PathLike):
+        return "read the file into a table, such as by pandas.read_csv(X)"
+    first = X[0] if isinstance(X, list) and X else X
+    if isinstance(first, dict) or getattr(getattr(X, "dtype", None), "names", None):
+        return "give pandas.DataFrame(X)"
+    return "Reshape your data so that rows are observations and columns are nodes"
 
 
 def column_in_pandas(column: Any) -> Any:

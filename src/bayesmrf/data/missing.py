@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DataError, in_words
+
 # Texts that stand for a missing value, next to blank ones; not "None", which may be an answer.
 MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null")
 _EXACT = 2**24  # up to which integers are exact in 32 bits, and written with all digits
@@ -23,6 +25,10 @@ def unmasked(X: Any) -> np.ndarray:
         values = np.asarray(X)
     except ValueError:  # of rows of different lengths: no table
         values = np.fromiter(X, dtype=object, count=len(X))
+    except (TypeError, RuntimeError) as e:  # objects of other packages tell why they cannot
+        raise DataError(
+            f"{in_words(X)} cannot be read as an array ({' '.join(str(e).split())}); give an array"
+        ) from None
     if values.dtype.kind in "US" and not hasattr(X, "dtype"):  # NaN and numbers in a list with texts became texts
         return np.asarray(X, dtype=object)
     return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from struct import unpack
 from tempfile import NamedTemporaryFile
 
 from ..errors import DataError
@@ -25,8 +26,8 @@ def weighting_column(name: str, data: bytes) -> str | None:
     """
     import pyreadstat
 
-    order = "little" if int.from_bytes(data[_LAYOUT], "little") < 2**16 else "big"
-    number = int.from_bytes(data[_WEIGHT], order, signed=True)
+    order = "<i" if unpack("<i", data[_LAYOUT])[0] < 2**16 else ">i"
+    (number,) = unpack(order, data[_WEIGHT])
     if number == 0:
         return None
     with NamedTemporaryFile(suffix=".sav") as file:  # the reader takes no open file

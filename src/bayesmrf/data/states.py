@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from ..errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_python, in_words
 from ..names import digits, listed, quoted
-from .frames import column_names, in_pandas, is_frame
+from .frames import column_names, in_pandas, is_frame, make_table
 from .levels import remedy_of, warn_of_texts, warn_outside
 from .missing import is_missing, present, unmasked, widened
 from .ordered_levels import ordered_categories, ordered_levels
@@ -211,7 +211,7 @@ def check_states(
             option="X",
             got=X,
             expected="a table (n_samples, n_nodes)",
-            remedy="Reshape your data so that rows are observations and columns are nodes",
+            remedy=make_table(X),
         )
     if values.shape[0] == 0:
         raise DataError(option="X", got=values, expected="a table with at least one row (observation)")
