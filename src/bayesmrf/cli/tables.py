@@ -11,7 +11,8 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.files import call, read_text
+from ..data.files import call, read_declared, read_text
+from ..data.formats import MEASURE, Categories
 from ..data.missing import MISSING_TEXTS, stripped
 from ..data.text_cells import is_number
 from ..errors import DataError, GraphError, OptionError
@@ -76,7 +77,7 @@ def read_by_group(
     OptionError
         If ``by``, ``weight`` or ``drop`` names a column that does not exist, or a missing code does not occur.
     """
-    text = read_text(path)
+    text, declared = read_declared(path)
     separator = _separator(text)
     header = [c.strip() for c in next((line for line in _lines(path, text, separator) if line), [])]
     if not header:
@@ -117,6 +118,10 @@ def read_by_group(
     table = table.drop(columns=list(drop))
     _refuse_thousands(path, _lines(path, text, separator), names, [c for c in names if c in table and c != by], weight)
     weights = None if weight is None else table.pop(weight)
+    for name, categories in declared.categories.items():
+        if name in table:
+            table[name] = _in_categories(table[name], categories)
+    table.attrs[MEASURE] = {name: kind for name, kind in declared.measure.items() if name in table}
     codes = [c for c in missing_codes if c.strip().lower() != NO_CODES and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
     groups = None if by is None else table.pop(by)
@@ -133,6 +138,19 @@ def read_by_group(
     if not any(c.strip().lower() == NO_CODES for c in missing_codes):
         check_answers(path, table)
     return table, weights, groups
+
+
+def _in_categories(column: pd.Series, declared: Categories) -> pd.Series:
+    """Return a column with the categories of its file; numbers without order, and booleans, stay as they are."""
+    import pandas as pd
+
+    texts = list(dict.fromkeys(text for c in declared.levels if (text := c.strip()) not in MISSING_TEXTS))
+    if column.dtype.kind not in "biuf":
+        return column.astype(pd.CategoricalDtype(texts, declared.ordered))
+    if column.dtype.kind == "b" or not declared.ordered:
+        return column
+    numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").dropna()  # texts do not occur
+    return column.astype(pd.CategoricalDtype(numbers.tolist(), True))
 
 
 def _is_header(table: pd.DataFrame) -> bool:

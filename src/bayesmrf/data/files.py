@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import DataError, StoreError
 from ..names import shown
-from .formats import WORKBOOK, text_of
+from .formats import WORKBOOK, Declared, text_of
 
 EVIDENCE, TASK = "evidence.jsonl", "model_"  # a file of evidences; begins the name of the folder of a task with one
 STDIN = Path("-")
@@ -95,7 +95,14 @@ def check_path(path: Path, prefix: str = "") -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a file, uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
+    """Read the text of a file; see `read_declared`."""
+    return read_declared(path)[0]
+
+
+def read_declared(path: Path) -> tuple[str, Declared]:
+    """Read the text of a file, and what it says about its columns, which text alone does not.
+
+    It is uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
 
     Tables of Excel, SPSS, Stata, Parquet and Feather files become text (`bayesmrf.data.formats`).
 
@@ -118,11 +125,11 @@ def read_text(path: Path) -> str:
         raise DataError(
             f"{call(path)}: this file contains more than {_MOST / 2**30:g} GiB of text; give a smaller table"
         )
-    text = text_of(call(path), data)
-    if text is None:
+    found = text_of(call(path), data)
+    if found is None:
         _refuse(path, data)
-        text = _decoded(path, data)
-    return text
+        found = _decoded(path, data), Declared({}, {})
+    return found
 
 
 def _unpacked(path: Path, file: Any) -> bytes:

@@ -77,23 +77,51 @@ def check_index(option: str, given: Any, X: Any) -> None:
 
 
 def in_pandas(X: Any) -> Any:
-    """Return a table of another package (polars) as a pandas DataFrame, and anything else as it is.
-
-    Columns of the type ``Enum`` become ordered categories.
-    """
+    """Return a table with named columns as a pandas DataFrame (`column_in_pandas`), and anything else as it is."""
     pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no DataFrames
-    if not is_frame(X) or (pandas is not None and isinstance(X, pandas.DataFrame)):
+    if not is_frame(X):
         return X
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        import pandas as pd
+
+        return pd.DataFrame({name: column_in_pandas(X[name]) for name in X.columns})
+    found = [(i, X.iloc[:, i]) for i, kind in enumerate(X.dtypes) if _is_recoded(kind)]
+    X = X.copy(deep=False) if found else X
+    for i, column in found:
+        X.isetitem(i, column_in_pandas(column))
+    return X
+
+
+def _is_recoded(kind: Any) -> bool:
+    """Return whether `column_in_pandas` changes pandas columns of this type: Arrow's dictionaries, and intervals."""
     import pandas as pd
 
-    return pd.DataFrame({name: column_in_pandas(X[name]) for name in X.columns})
+    if isinstance(kind, pd.ArrowDtype):
+        import pyarrow as pa
+
+        return bool(pa.types.is_dictionary(kind.pyarrow_dtype))
+    return isinstance(kind, pd.CategoricalDtype) and isinstance(kind.categories.dtype, pd.IntervalDtype)
 
 
 def column_in_pandas(column: Any) -> Any:
-    """Return the values of a column of another package (polars); of the type ``Enum``, as ordered categories."""
+    """Return the values of a column with the categories of pandas, in their order.
+
+    Categories are those of pandas, of Arrow (``dtype_backend="pyarrow"``) and of the type ``Enum`` (polars). Intervals
+    (`pandas.cut`) become texts.
+    """
     import pandas as pd
 
     kind: Any = getattr(column, "dtype", None)
-    if type(kind).__name__ != "Enum":
+    if type(kind).__name__ == "Enum":
+        return pd.Categorical(column.to_numpy(), list(kind.categories), ordered=True)
+    if not isinstance(column, pd.Series | pd.Index | pd.Categorical):
         return column.to_numpy()
-    return pd.Categorical(column.to_numpy(), list(kind.categories), ordered=True)
+    if not _is_recoded(kind):
+        return column
+    found = pd.Series(column)
+    if isinstance(kind, pd.ArrowDtype):
+        import pyarrow as pa
+
+        values = pa.chunked_array(found.array.__arrow_array__()).unify_dictionaries().to_pandas()
+        found = pd.Series(values.array, found.index, name=found.name)
+    return found.cat.rename_categories([str(c) if isinstance(c, pd.Interval) else c for c in found.cat.categories])
