@@ -62,7 +62,7 @@ def require_shared_levels(X: Any, states: States, model: str, n_states: Any) -> 
     X = in_pandas(X)
     kinds = list(X.dtypes) if is_frame(X) else []
     categories = {i: kind.categories for i, kind in enumerate(kinds) if isinstance(kind, CategoricalDtype)}
-    by_model = isinstance(n_states, int) and tuple(states.coding) == tuple(range(n_states))
+    by_model = isinstance(n_states, int) and states.coding == tuple(range(n_states))
     known: dict[tuple[bool, frozenset[Any]], str] = {}
     for i, name in enumerate(states.names):
         declared = i in categories
@@ -78,7 +78,7 @@ def require_shared_levels(X: Any, states: States, model: str, n_states: Any) -> 
         raise DataError(
             f"{_X} must have the same levels in all columns with {argument('model', model)}, whose edges compare "
             f"levels, but column {quoted(first)} has {_listed(a)} and {quoted(second)} {_listed(b)}; {_YES_NO}, or "
-            f"set {argument('model', 'ordinal')} if they are ordered{same}."
+            f"code them in their order and set {argument('model', 'ordinal')} if they have one{same}."
         )
 
 
@@ -120,7 +120,8 @@ def warn_of_meanings(states: States, edges: np.ndarray, category: np.ndarray, mo
                 f"columns {_named(states, edges[e])} are associated, but hardly by equal levels: "
                 f"{argument('model', model)} leaves {left:.0f} of the chi-square {whole[e]:.0f} ({free} degrees of "
                 "freedom), and may find no edge. A level counts as the same state in all columns; if it means "
-                f"different things, {_YES_NO}, or set {argument('model', 'ordinal')} if levels are ordered",
+                f"different things, {_YES_NO}, or code levels in their order and set "
+                f"{argument('model', 'ordinal')} if they have one",
                 LevelsWarning,
                 stacklevel=5,
             )
