@@ -35,8 +35,8 @@ def compare(
         "cauchy:1",
     ),
     baseline: str = flag(
-        "Prior of the weight of an edge, averaged over groups: --slab for every edge; or --slab and a spike, with a share "
-        "of edges of its own that is uniform, so that edges may be absent.",
+        "Prior of the weight of an edge, averaged over groups: --slab for every edge; or --slab and a spike, so that "
+        "edges may be absent, with a share of its own that is uniform.",
         "slab|spike-slab",
         "slab",
     ),
