@@ -7,8 +7,8 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from ..base import LOG_Z, Engine, Kind, Model
-from ..errors import OptionError
+from ..base import LOG_Z, SAMPLE, Engine, Kind, Model
+from ..errors import OptionError, TooWideError
 
 
 class EngineRow(NamedTuple):
@@ -53,8 +53,8 @@ SYNONYMS = {"exact": "elimination"}
 NAMES = (*SYNONYMS, *(row.name for row in ROWS))
 
 
-def row_of(name: str, option: str = "engine") -> EngineRow:
-    """Return the row of an engine.
+def row_of(name: str, option: str = "engine", others: tuple[str, ...] = ()) -> EngineRow:
+    """Return the row of an engine; ``others`` are further names that the option takes, for the message.
 
     Raises
     ------
@@ -64,7 +64,9 @@ def row_of(name: str, option: str = "engine") -> EngineRow:
     for row in ROWS:
         if row.name == SYNONYMS.get(name, name):
             return row
-    raise OptionError(option=option, got=name, expected=f"one of {', '.join(map(repr, NAMES))}, or an engine")
+    raise OptionError(
+        option=option, got=name, expected=f"one of {', '.join(map(repr, (*others, *NAMES)))}, or an engine"
+    )
 
 
 def engine_of(engine: str | Engine, option: str = "engine", **options: Any) -> Engine:
@@ -91,6 +93,26 @@ def engines_that_answer(needs: Iterable[str], model: Model | None = None) -> lis
     return [c.name for c in classes if set(needs) <= c.answers and (model is None or model.family in c().families)]
 
 
+def engines_to_propose(needs: Iterable[str], model: Model) -> list[str]:
+    """List those of `engines_that_answer` whose answers are right for the model: exact ones that can run, and chains.
+
+    Bounds and approximations of log Z are off by a multiple of the number of observations wherever exact inference is
+    not cheap, and the pseudo-likelihood has another posterior.
+    """
+    names = engines_that_answer(needs, model)
+    return [c.name for c in (row_of(name).engine_class for name in names) if _is_right(c, model)]
+
+
+def _is_right(engine_class: Any, model: Model) -> bool:
+    if engine_class.kind is not Kind.EXACT:
+        return bool(engine_class.kind is Kind.RANDOM or SAMPLE in engine_class.answers)
+    try:
+        engine_class().prepare(model)
+    except TooWideError:
+        return False
+    return True
+
+
 def check_model(engine: Engine, model: Any, option: str = "engine") -> None:
     """Check that an engine supports a model, or that of hidden entries.
 
@@ -100,12 +122,12 @@ def check_model(engine: Engine, model: Any, option: str = "engine") -> None:
         With the engines that support it.
     """
     if model.family not in engine.families:
-        remedy = f"engines that do: {', '.join(engines_that_answer((), model))}"
+        remedy = f"engines that do: {', '.join(engines_to_propose((), model))}"
         expected = f"an engine for the model {model.name!r} with {model.n_states} states a node"
         raise OptionError(option=option, got=engine.name, expected=expected, remedy=remedy)
 
 
-def require_answers(engine: Engine, user: str, needs: Iterable[str], model: Model, option: str = "engine") -> None:
+def require_answers(engine: Engine, user: str, needs: Iterable[str], model: Any, option: str = "engine") -> None:
     """Check that an engine computes what a kernel needs, and log Z without noise if needed.
 
     Raises
@@ -119,5 +141,7 @@ def require_answers(engine: Engine, user: str, needs: Iterable[str], model: Mode
         expected, reason = "one whose log_z is not random", "1 / Z^N, which an unbiased Z does not give"
     else:
         return
-    remedy = f"{user!r} needs {reason}, use one of {', '.join(engines_that_answer(needs, model))}"
+    able = ", ".join(engines_to_propose(needs, model))
+    use = f"use one of {able}" if able else "which nothing computes exactly on so wide a graph: take another kernel"
+    remedy = f"{user!r} needs {reason}, {use}"
     raise OptionError(option=option, got=engine.name, expected=expected, remedy=remedy)
