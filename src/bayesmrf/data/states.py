@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from ..errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_python, in_words
+from ..errors import (
+    ConstantColumnWarning,
+    DataError,
+    EmptyRowsWarning,
+    LevelsWarning,
+    argument,
+    data_row,
+    in_python,
+    in_words,
+)
 from ..names import digits, listed, quoted
 from .frames import column_names, in_pandas, is_frame
 from .levels import remedy_of, warn_of_texts, warn_outside
@@ -55,12 +64,15 @@ class States:
     coding : {"01", "pm1", "bool"}, tuple or ColumnLevels
         Coding of the user's data, in which samples are returned; of nodes with many states, the level of each state,
         for all columns or for each.
+    places : (n_samples,) int array or None
+        Row of the user's table of each row; None if no row was left out.
     """
 
     values: np.ndarray
     names: tuple[str, ...]
     weights: np.ndarray | None
     coding: Coding
+    places: np.ndarray | None = None
 
     @property
     def n_samples(self) -> float:
@@ -79,6 +91,16 @@ class States:
         if self.weights is None:
             return np.arange(len(self.values))
         return row_numbers(self.weights, self.values.shape[1])
+
+    @property
+    def given_rows(self) -> np.ndarray:
+        """The row of the user's table of each row of `values`."""
+        return np.arange(len(self.values)) if self.places is None else self.places
+
+    def at(self, rows: np.ndarray) -> States:
+        """Return some of the rows, by their numbers in `values`."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, values=self.values[rows], weights=weights, places=self.given_rows[rows])
 
     @property
     def rows(self) -> np.ndarray:
@@ -164,7 +186,8 @@ def check_states(
         The node names of the data fitted before; the columns of a DataFrame are put into their order.
     missing : bool
         Whether values may be missing (NaN, None, pandas' NA, masked, blank texts, "NA" and the like); they become -1,
-        and the other checks use the rest.
+        and the other checks use the rest. Of a table that is fitted, rows in which all are missing are left out, and
+        rows with missing values that were never observed (of weight 0).
     n_states : int, "auto", "keep" or "merge", optional
         Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
         table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table. With "keep" and "merge"
@@ -189,6 +212,8 @@ def check_states(
         If a column is constant.
     LevelsWarning
         If a level never occurs in rows of a weight above 0.
+    EmptyRowsWarning
+        If rows were left out, as all their values are missing.
     """
     X = in_pandas(X)
     named = is_frame(X)
@@ -256,7 +281,8 @@ def check_states(
         _check_columns(seen, labels, gone is not None)
         if n_states == "auto" and weights is not None:
             _check_levels(seen, coding)
-    return States(values, labels, weights, coding)
+    states = States(values, labels, weights, coding)
+    return states if names is not None or gone is None else _without_empty_rows(states)
 
 
 def _by_column(
@@ -489,6 +515,26 @@ def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> Non
             ConstantColumnWarning,
             stacklevel=4,
         )
+
+
+def _without_empty_rows(states: States) -> States:
+    """Leave out rows that would be drawn with the parameters and say nothing of them."""
+    gone = states.values < 0
+    is_empty, never = gone.all(axis=1), np.zeros(len(gone), dtype=bool)
+    if states.weights is not None:
+        never = gone.any(axis=1) & (states.weights == 0)
+    out = is_empty | never
+    if not out.any():
+        return states
+    n = np.count_nonzero(is_empty) if states.weights is None else states.weights[is_empty].sum()
+    if n:
+        warnings.warn(
+            f"{n:,.0f} row(s) of {_X} were left out, as every value in them is missing; drop them, or correct them if "
+            "they have answers",
+            EmptyRowsWarning,
+            stacklevel=5,
+        )
+    return states.at(np.flatnonzero(~out))
 
 
 def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
