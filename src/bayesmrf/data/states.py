@@ -10,20 +10,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..errors import (
-    ConstantColumnWarning,
-    DataError,
-    EmptyRowsWarning,
-    LevelsWarning,
-    argument,
-    data_row,
-    in_python,
-    in_words,
-)
+from ..errors import DataError, LevelsWarning, argument, data_row, in_python, in_words
 from ..names import digits, listed, quoted
 from .frames import column_names, in_pandas, is_frame
 from .levels import remedy_of, warn_of_texts, warn_outside
 from .missing import is_missing, present, unmasked
+from .observed import check_columns, rows_that_say_something
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
 from .text_cells import is_number, remedy_for_cell
@@ -278,11 +270,12 @@ def check_states(
         for levels in {levels_of(coding, i): None for i in range(len(labels))}:
             warn_of_texts(_X, levels)
         seen = values if weights is None else values[counted]
-        _check_columns(seen, labels, gone is not None)
+        check_columns(seen, labels, gone is not None)
         if n_states == "auto" and weights is not None:
             _check_levels(seen, coding)
     states = States(values, labels, weights, coding)
-    return states if names is not None or gone is None else _without_empty_rows(states)
+    kept = None if names is not None or gone is None else rows_that_say_something(values < 0, weights)
+    return states if kept is None else states.at(kept)
 
 
 def _by_column(
@@ -496,49 +489,6 @@ def _check_levels(seen: np.ndarray, coding: Any) -> None:
             LevelsWarning,
             stacklevel=4,
         )
-
-
-def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None:
-    """Refuse columns in which all values are missing, and warn about constant columns."""
-    high = seen.max(axis=0)
-    low = np.where(seen < 0, np.int8(127), seen).min(axis=0) if gaps else seen.min(axis=0)
-    empty = np.flatnonzero(high < 0)
-    if empty.size:
-        raise DataError(f"{_X} must have observed values in every column, but all are missing in "
-                        f"{empty.size} column(s): {_some(empty, labels)}; drop them, or add rows in which they were "
-                        "observed.")  # fmt: skip
-    constant = np.flatnonzero(low == high)
-    if constant.size:
-        warnings.warn(
-            f"{constant.size} column(s) of {_X} are constant: {_some(constant, labels)}; their "
-            "parameters are determined by the prior alone, and infinite by maximum likelihood",
-            ConstantColumnWarning,
-            stacklevel=4,
-        )
-
-
-def _without_empty_rows(states: States) -> States:
-    """Leave out rows that would be drawn with the parameters and say nothing of them."""
-    gone = states.values < 0
-    is_empty, never = gone.all(axis=1), np.zeros(len(gone), dtype=bool)
-    if states.weights is not None:
-        never = gone.any(axis=1) & (states.weights == 0)
-    out = is_empty | never
-    if not out.any():
-        return states
-    n = np.count_nonzero(is_empty) if states.weights is None else states.weights[is_empty].sum()
-    if n:
-        warnings.warn(
-            f"{n:,.0f} row(s) of {_X} were left out, as every value in them is missing; drop them, or correct them if "
-            "they have answers",
-            EmptyRowsWarning,
-            stacklevel=5,
-        )
-    return states.at(np.flatnonzero(~out))
-
-
-def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
-    return listed([quoted(labels[i]) for i in columns])
 
 
 def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
