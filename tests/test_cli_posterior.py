@@ -372,7 +372,7 @@ def test_graph_too_wide_for_exact(bayesmrf, rng, folder):
     one_sentence(bayesmrf("posterior", "wide.csv", "--engine", "exact"), "width at least 44", "use --engine persistent")
     given = bayesmrf("posterior", "wide.csv", "--kernel", "pseudo-posterior", "--corrected")
     one_sentence(given, "more than max_bytes = 2 GiB; use it without --corrected, or a graph")
-    table.iloc[2, :] = np.nan
+    table.iloc[2, 1:] = np.nan
     table.to_csv("wide.csv", index=False)
     given = bayesmrf("posterior", "wide.csv", "--hidden-engine", "exact")
     one_sentence(given, "width at least 44 .*; use --hidden-engine persistent, or a graph with fewer edges")
