@@ -375,7 +375,7 @@ def test_graph_too_wide_for_exact(bayesmrf, rng, folder):
     table.iloc[2, 1:] = np.nan
     table.to_csv("wide.csv", index=False)
     given = bayesmrf("posterior", "wide.csv", "--hidden-engine", "exact")
-    one_sentence(given, "width at least 44 .*; use --hidden-engine persistent, or a graph with fewer edges")
+    one_sentence(given, "width at least 43 .*; use --hidden-engine persistent, or a graph with fewer edges")
 
 
 def test_folders_that_are_not_for_a_comparison(bayesmrf, votes, folder):
