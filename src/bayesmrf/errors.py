@@ -195,6 +195,10 @@ class ConvergenceWarning(BayesMRFWarning):
     """An iterative method stopped before it reached its tolerance, or the chains of a run have not converged."""
 
 
+class StoppedWarning(BayesMRFWarning):
+    """A run was stopped by Ctrl-C, and only its first draws are returned."""
+
+
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 60
 _MOST_DIGITS = 40

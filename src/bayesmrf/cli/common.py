@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..data.files import STDIN, call, check_path
-from ..errors import BayesMRFError, BayesMRFWarning, DataError, OptionError, StoreError, said, said_in_python
+from ..errors import (
+    BayesMRFError,
+    BayesMRFWarning,
+    DataError,
+    OptionError,
+    StoppedWarning,
+    StoreError,
+    said,
+    said_in_python,
+)
 from ..names import file_stem, shown
 from ..options import check
 
@@ -229,6 +238,6 @@ def spoken_warnings() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", BayesMRFWarning)
-        warnings.filterwarnings("ignore", "the run was stopped", BayesMRFWarning)  # said at the end
+        warnings.simplefilter("error", StoppedWarning)  # no command takes a part of the draws for all of them
         warnings.showwarning = show_one
         yield

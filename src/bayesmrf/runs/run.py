@@ -20,7 +20,7 @@ from joblib.parallel import get_active_backend
 from .. import options
 from ..base import Kernel
 from ..blas import one_thread
-from ..errors import BayesMRFWarning, OptionError, argument
+from ..errors import OptionError, StoppedWarning, argument
 from ..memory import check_draws
 from ..progress import chain_bars
 from ..rng import as_seed_sequence, generator_to_array, spawn_generators
@@ -206,7 +206,7 @@ def sample(
         warnings.warn(
             f"the run was stopped: {draws.n_draws} of {n_draws} draws of {draws.n_chains} of {board.n_chains} chains "
             f"are returned{again}",
-            BayesMRFWarning,
+            StoppedWarning,
             stacklevel=2,
         )
     return draws
