@@ -66,7 +66,7 @@ app.command("collect")(collect)
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="A finished result.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="A finished result: a folder or a .nc file.")],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
 ) -> None:
