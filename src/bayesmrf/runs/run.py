@@ -111,7 +111,8 @@ def sample(
         Workers that run the chains, as many as it has, instead of ``n_jobs``. A chain whose worker was killed is
         continued by another (see `bayesmrf.runs.workers`).
     progress : bool
-        False shows no bars. They are never shown when standard error is not a terminal.
+        False shows nothing. True shows bars on a terminal, and elsewhere lines on standard error: the first after ten
+        seconds, one a minute, and one about a run of hours as soon as it is known.
     checkpoint : path or Checkpoint, optional
         Folder (zarr) in which the run is stored, and from which it continues with the same draws if the kernel and all
         its fields are equal (see `bayesmrf.runs.identity`).
@@ -231,7 +232,8 @@ def _run_chains(
     board.began = time.time() - earlier
     todo = [chain for chain in chains if chain.goes_on]
     shown = [chain.index for chain in todo]
-    with interruptible(board), chain_bars(board, shown, plan.n_warmup, plan.n_steps, plan.thin, progress):
+    bars = chain_bars(board, shown, plan.n_warmup, plan.n_steps, plan.thin, progress, stores[0] is not None)
+    with interruptible(board), bars:
         if workers is not None:
             run_chains(kernel, chains, board, workers)
         else:  # chains use the cores as threads
