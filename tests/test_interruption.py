@@ -179,7 +179,7 @@ def run(arguments):
     threading.Thread(target=late).start()
     return 0
 """
-AGAIN = "interrupted: give the same command again to continue\n"
+AGAIN = "interrupted: give the same command again\n"
 MAIN, BARE = "cli.run = run\ncli.main()", "sys.exit(run([]))"
 IMPORTING = "import sys\nimport bayesmrf.cli as cli\ndef run(arguments):\n    raise KeyboardInterrupt\n"
 

@@ -120,6 +120,11 @@ def test_report_of_a_file(rng, engine, bayesmrf, folder):
     one_sentence(bayesmrf("report", "text.nc", "--out", "other.html"), r"text\.nc is damaged, or has no results")
 
 
+def test_a_run_is_a_folder(bayesmrf, folder):
+    given = bayesmrf("structure", "votes.csv", "--out", "run.nc")
+    one_sentence(given, r"--out must be a folder, such as run\.zarr, got 'run\.nc'; save\(load\(folder\), file\)")
+
+
 def test_files_are_replaced_only_if_asked_and_ours(tree, engine, tmp_path):
     path = tmp_path / "run.nc"
     save(tree, path)

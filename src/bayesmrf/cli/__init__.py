@@ -43,7 +43,7 @@ def main() -> None:
         code = 0  # interrupted during the imports, for the second time, or in a callback
         _DROPPED.set()
     if code == 0 and _DROPPED.is_set():
-        print("interrupted: give the same command again to continue", file=sys.stderr)
+        print("interrupted: give the same command again", file=sys.stderr)
         code = 130
     sys.exit(code)
 

@@ -104,8 +104,12 @@ def density(text: str) -> Any:
 
 def check_out(out: Path, overwrite: bool) -> None:
     """Check before the run that its result can be written."""
+    from ..runs.netcdf import SUFFIX
     from ..runs.store import CHECKPOINT, is_ours, read_kind
 
+    if out.suffix == SUFFIX:
+        remedy = "save(load(folder), file), in Python, writes the result as a netCDF file"
+        raise OptionError(option="--out", got=str(out), expected="a folder, such as run.zarr", remedy=remedy)
     try:
         finished = is_ours(out) and not overwrite and read_kind(out) != CHECKPOINT
     except StoreError as e:
