@@ -141,9 +141,9 @@ def test_baselines_with_a_spike_have_the_slab_of_the_prior_and_a_density_of_thei
     given = np.vstack(data), np.repeat([0, 1], [60, 25])
     truth = exact(model, data, rng, prior, always=False, spike=SpikeSlab(Beta(1.0, 1.0)))
     est = CompareMRF(prior=prior, baseline="spike-slab", model="boltzmann", progress=False)
-    found = compare(est._prepare(*given, None)[3], truth, rng)
+    found = compare(est._prepare(*given, None)[2], truth, rng)
     assert found.holds, found
-    assert not compare(est.set_params(baseline=SpikeSlab())._prepare(*given, None)[3], truth, rng).holds
+    assert not compare(est.set_params(baseline=SpikeSlab())._prepare(*given, None)[2], truth, rng).holds
     for name, slab in (("slab", prior.slab), ("spike-slab", replace(prior, density=Beta(1.0, 1.0)))):
         assert str(est.set_params(baseline=name).object("baseline")) == str(slab)
 

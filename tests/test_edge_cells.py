@@ -66,6 +66,7 @@ def problem_of(name, missing, rng):
     x[:4] = np.minimum(np.arange(4)[:, None], np.array(sizes) - 1)
     states = np.array(list(np.ndindex(sizes)), np.int8)
     gone = (rng.random(x.shape) < 0.3) & (np.arange(N)[:, None] >= 4) & missing
+    gone[gone.all(axis=1), 0] = False  # rows without values are left out
     seen = (gone[:, None] | (x[:, None] == states)).all(axis=2)
     features = neutral_features(states, 1) if name == "neutral" else [model.statistics(s[None]) for s in states]
     return model, np.where(gone, -1, x), np.array(features), seen

@@ -139,6 +139,7 @@ def test_groups_are_numbered_as_ends_of_edges(data):
         )
 
 
+@pytest.mark.filterwarnings("ignore:columns .* are associated, but hardly by equal levels")  # "potts" of ordered levels
 @pytest.mark.parametrize("name", families_of("SpikeSlabMRF").names)
 def test_use_of_every_model(name, data, rng):
     """Predictions against enumeration, and tables and draws of the same size."""

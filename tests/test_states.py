@@ -249,9 +249,9 @@ def test_weights_count_rows():
     ("weights", "message"),
     [
         ([1, 2, 3], r"sample_weight must have shape \(4,\), one number for each row of X, got shape \(3,\)"),
-        ([1, -2, 3, 4], r"sample_weight must contain integers >= 0, how often each row was seen, got -2 in row 1$"),
-        ([1, 2, 0.5, 4], r"sample_weight must contain integers >= 0, .*, got 0\.5 in row 2$"),
-        ([1, 2, 3, np.nan], r"sample_weight must contain integers >= 0, .*, got nan in row 3$"),
+        ([1, -2, 3, 4], r"sample_weight must contain integers >= 0, how often each row was seen, got -2 in row 1;"),
+        ([1, 2, 0.5, 4], r"sample_weight must contain integers >= 0, .*, got 0\.5 in row 2;"),
+        ([1, 2, 3, np.nan], r"sample_weight must contain integers >= 0, .*, got nan in row 3;"),
         ([0, 0, 0, 0], r"sample_weight must be above zero in at least one row"),
         (["a", "b", "c", "d"], r"sample_weight must contain numbers, one for each row of X, got"),
     ],
@@ -648,7 +648,7 @@ def test_a_row_that_became_the_header_is_missed(first, gone):
     with pytest.raises(DataError, match=r"must have names of columns, not values .*header=None"):
         check_states(pd.read_csv(io.StringIO(text), skip_blank_lines=False), missing=True, n_states="auto")
     given = pd.read_csv(io.StringIO(text), header=None, skip_blank_lines=False)
-    assert len(check_states(given, missing=True, n_states="auto").values) == 1 + len(row) + gone
+    assert len(check_states(given, missing=True, n_states="auto").values) == 1 + len(row)
 
 
 def test_rows_that_spss_selects_are_no_answer():

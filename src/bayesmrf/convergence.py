@@ -100,10 +100,11 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
     """
     *found, chains = of_chains(tree, table)
     told = [(finding.severity, finding.text) for finding in findings_of(tree)]
-    worst = max((severity for severity, _ in [*found, chains, *told]), key=GRADES.index)
-    if chains[0] == worst or worst != BAD:  # of a run that is bad otherwise, it does not matter that chains agree
+    found += [one for one in told if one[0] == BAD]
+    if chains[0] == BAD or not found:  # of a run that is bad otherwise, it does not matter that chains agree
         found.append(chains)
-    found = sorted([*found, *told], key=lambda one: one[0] != BAD)
+    found += [one for one in told if one[0] != BAD]
+    worst = max((severity for severity, _ in found), key=GRADES.index)
     return Verdict(GOOD if worst == NOTE else worst, tuple(found))
 
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DataError
 from ..names import listed, quoted, shown
-from .frames import in_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,6 +105,8 @@ def _by_pandas(read: Callable[[Any, BytesIO], pd.DataFrame]) -> Callable[[bytes]
 
     def rows(data: bytes) -> Rows:
         import pandas
+
+        from .frames import in_pandas
 
         table = in_pandas(read(pandas, BytesIO(data)))
         kinds = {str(name): kind for name, kind in table.dtypes.items() if isinstance(kind, pandas.CategoricalDtype)}

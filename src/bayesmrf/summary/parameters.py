@@ -158,8 +158,10 @@ class ParameterSummary(Summary):
         """The prior, and the options of the kernel and the engine."""
         a = self.attrs
         row = KERNELS.find(str(a.get("method")))
-        used = [f.name for f in fields(row.options) if f.name in _LABELS] if row else []
-        found = {_LABELS[k]: self._step(k) if k in _STEPS else plain(a[k])[0] for k in used if k in a}
+        used = [f for f in fields(row.options) if f.name in _LABELS and f.name in a] if row else []
+        found = {_LABELS[f.name]: self._step(f.name) if f.name in _STEPS else plain(a[f.name])[0] for f in used}
+        # Booleans are stored as numbers.
+        found |= {_LABELS[f.name]: bool(found[_LABELS[f.name]]) for f in used if f.type.startswith("bool")}
         given = json.loads(str(a.get("engine_options", "{}")))
         found |= {_ENGINE_LABELS.get(k, k.replace("_", " ")): v for k, v in given.items()}
         shown = {label: "yes" if v is True else v for label, v in found.items() if v not in (None, False)}
