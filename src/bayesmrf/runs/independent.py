@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import as_completed
+from contextlib import closing
 from typing import Any, TypeVar
 
 import cloudpickle
@@ -46,17 +47,18 @@ def run_each(
     """
     workers = workers_of(executor, None)
     if workers is None:
-        done: Iterator[Any] = ((i, function(item), None) for i, item in enumerate(items))
+        done: Generator[Any, None, None] = ((i, function(item), None) for i, item in enumerate(items))
     elif isinstance(workers, ByExecutor):
         done = _received(_by_executor(workers.executor, cloudpickle.dumps(function), items))
     else:
         call, pickled = delayed(_call), cloudpickle.dumps(function)
         calls = (call(VERSIONS, pickled, i, item) for i, item in enumerate(items))
         done = _received(Parallel(batch_size=1, return_as="generator_unordered")(calls))
-    for i, result, error in track(done, description, total=len(items), progress=progress):
-        if error is not None:
-            raise error
-        yield i, result
+    with closing(done):  # cancels what has not begun
+        for i, result, error in track(done, description, total=len(items), progress=progress):
+            if error is not None:
+                raise error
+            yield i, result
 
 
 def _by_executor(executor: Any, pickled: bytes, items: Sequence[Any]) -> Iterator[Any]:
@@ -70,7 +72,7 @@ def _by_executor(executor: Any, pickled: bytes, items: Sequence[Any]) -> Iterato
             future.cancel()
 
 
-def _received(done: Iterator[Any]) -> Iterator[Any]:
+def _received(done: Iterator[Any]) -> Generator[Any, None, None]:
     """Name the errors of workers; those of the function are among the results."""
     try:
         yield from done
