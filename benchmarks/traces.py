@@ -124,15 +124,18 @@ def recorded(makes: Mapping[str, Callable[[], str]]) -> dict[str, str]:
 
 
 def trace_of_kernel(kernel: Any) -> str:
-    """Trace the draws of some steps from one seed, and the State after them."""
-    rng, found = np.random.default_rng(1), {}
+    """Trace the draws of some steps from one seed, and the State after them; an error ends the steps."""
+    rng, found, error = np.random.default_rng(1), {}, []
     state = kernel.init(rng)
-    for _ in range(N_STEPS):
-        state, info = kernel.step(rng, state)
-        for name, value in info._asdict().items():
-            found.setdefault(name, []).append(np.array(value))
+    try:
+        for _ in range(N_STEPS):
+            state, info = kernel.step(rng, state)
+            for name, value in info._asdict().items():
+                found.setdefault(name, []).append(np.array(value))
+    except ArithmeticError as e:
+        error = [str(e)]
     lines = [f"{name}: {array_line(np.array(values))}" for name, values in found.items()]
-    return "\n".join([*lines, *lines_of("state", state), *lines_of("random", rng.random())])
+    return "\n".join([*lines, *error, *lines_of("state", state), *lines_of("random", rng.random())])
 
 
 def trace_of_marginals(marginals: Any, s_bar: np.ndarray, n: float) -> str:
@@ -182,7 +185,7 @@ FITS: dict[str, tuple[str, dict[str, Any], int, bool]] = {
         False,
     ),
     "parameters, agreement, ties": ("BayesianMRF", {"model": "agreement", "ties": "edges"}, 2, False),
-    "parameters, hamiltonian": ("BayesianMRF", {"kernel": "hamiltonian", "prior": "cauchy"}, 2, False),
+    "parameters, hamiltonian": ("BayesianMRF", {"kernel": "hamiltonian"}, 2, False),
     "parameters, exchange": ("BayesianMRF", {"kernel": "exchange", "engine": "gibbs"}, 2, False),
     "parameters, potts": ("BayesianMRF", {"model": "potts"}, 3, False),
     "parameters, ordinal, missing": ("BayesianMRF", {"model": "ordinal"}, 3, True),
@@ -405,21 +408,24 @@ def exported(revision: str, here: Path) -> Iterator[Path]:
 
 
 def differences(before: Record, now: Record) -> tuple[str, bool]:
-    """Return a report of what differs, and whether something does."""
+    """Return a report of what differs, in which traces that differ by the same lines are together, and whether."""
     text, some = [], False
     for section, theirs in before.items():
         ours = now[section]
         names = [*theirs, *(name for name in ours if name not in theirs)]
-        changed = [name for name in names if theirs.get(name) != ours.get(name)]
-        some |= bool(changed)
-        for name in changed:
-            sides = [(side[name].splitlines() if name in side else []) for side in (theirs, ours)]
-            lines = list(difflib.unified_diff(*sides, lineterm="", n=0))[2:]
+        changed: dict[tuple[str, ...], list[str]] = {}
+        for name in names:
+            if theirs.get(name) != ours.get(name):
+                sides = [(side[name].splitlines() if name in side else []) for side in (theirs, ours)]
+                lines = list(difflib.unified_diff(*sides, lineterm="", n=0))[2:]
+                changed.setdefault(tuple(line for line in lines if not line.startswith("@@")), []).append(name)
+        for lines, which in changed.items():
             rest = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
-            text += ["", f"{section}: {name}", *("  " + line for line in lines[:MOST_LINES] + rest)]
-        n_failed = sum(trace.startswith(FAILED) for trace in ours.values())
+            text += ["", f"{section}: {'; '.join(which)}", *("  " + line for line in [*lines[:MOST_LINES], *rest])]
+        n_changed, n_failed = sum(map(len, changed.values())), sum(trace.startswith(FAILED) for trace in ours.values())
         failed = f"; {n_failed} could not be recorded" if n_failed else ""
-        text += [f"{section}: {len(names) - len(changed)} of {len(names)} are identical{failed}"]
+        text += [f"{section}: {len(names) - n_changed} of {len(names)} are identical{failed}"]
+        some |= bool(changed)
     return "\n".join(text), some
 
 

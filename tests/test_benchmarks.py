@@ -13,6 +13,7 @@ import pytest
 from scipy.special import expit
 
 from bayesmrf import graphs, partitions
+from bayesmrf.errors import DivergenceError
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE
@@ -164,8 +165,8 @@ class Walk(NamedTuple):
 class RandomWalk:
     """A kernel of two parameters, which a test moves by one bit in one step."""
 
-    def __init__(self, moved_in=None):
-        self.moved_in, self.n_steps = moved_in, 0
+    def __init__(self, moved_in=None, n_steps=traces.N_STEPS):
+        self.moved_in, self.most, self.n_steps = moved_in, n_steps, 0
 
     def init(self, rng):
         return Walk(np.zeros(2))
@@ -173,6 +174,8 @@ class RandomWalk:
     def step(self, rng, state):
         theta = state.theta + rng.normal(size=2)
         self.n_steps += 1
+        if self.n_steps > self.most:
+            raise DivergenceError("theta became non-finite")
         return Walk(theta), Walk(np.nextafter(theta, 9.0) if self.n_steps == self.moved_in else theta)
 
 
@@ -187,14 +190,21 @@ def test_one_bit_of_one_draw_changes_the_trace():
     for step in (1, traces.N_STEPS):
         said, some = traces.differences(before, record_of(RandomWalk(step)))
         assert some
-        assert re.fullmatch(r"\ndraws: walk\n  @@.*\n  -theta: .*\n  \+theta: .*\ndraws: 1 of 2 .*", said)
+        assert re.fullmatch(r"\ndraws: walk\n  -theta: .*\n  \+theta: .*\ndraws: 1 of 2 .*", said)
+
+
+def test_draws_before_an_error_are_traced():
+    first, again, moved = (traces.trace_of_kernel(RandomWalk(step, n_steps=6)) for step in (None, None, 6))
+    assert first == again != moved
+    assert re.fullmatch(r"theta: float64 \(6, 2\) .*\ntheta became non-finite\nstate\.theta: .*\nrandom = .*", first)
 
 
 def test_traces_that_are_new_or_missing_are_told():
-    before, now = {"fits": {"a": "1\n", "b": "2\n"}}, {"fits": {"b": "2\n", "c": "3\n"}}
+    before = {"fits": {"a": "1\n", "b": "2\n", "d": "4\n2\n", "e": "2\n"}}
+    now = {"fits": {"b": "2\n", "c": "3\n", "d": "4\n5\n", "e": "5\n"}}
     said, some = traces.differences(before, now)
     assert some
-    assert re.findall(r"fits: (.*)", said) == ["a", "c", "1 of 3 are identical"]
+    assert re.findall(r"fits: (.*)", said) == ["a", "d; e", "c", "1 of 5 are identical"]
 
 
 def test_times_dates_versions_and_folders_are_left_out_and_other_numbers_are_not(tmp_path):
