@@ -1,16 +1,19 @@
-"""The plain NumPy versions in `benchmarks/` are the same algorithms as the compiled ones.
+"""The plain NumPy versions in `benchmarks/` are the same algorithms as the compiled ones; traces show what changes.
 
 Both chains start at the same state and make the same number of steps, many times over; then the law of where they are
 must agree. No stationarity is needed. Replicates are independent.
 """
 
+import re
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from bayesmrf import graphs, partitions
+from bayesmrf.errors import DivergenceError
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE
@@ -23,7 +26,7 @@ from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import DirichletProcess
 from bayesmrf.samplers import gibbs
-from benchmarks import plain
+from benchmarks import plain, traces
 from tests.bounds import assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
 
 N_REPLICATES = 280
@@ -150,3 +153,82 @@ def test_plain_pcd_finds_the_tied_estimate(rng):
     np.testing.assert_allclose(total(exact), target, atol=1e-4)
     assert_estimate(total(theta), target, error)
     assert_other_estimate(total(theta + 0.5 * (groups == 1)), target, error)
+
+
+# ---- traces
+
+
+class Walk(NamedTuple):
+    theta: np.ndarray
+
+
+class RandomWalk:
+    """A kernel of two parameters, which a test moves by one bit in one step."""
+
+    def __init__(self, moved_in=None, n_steps=traces.N_STEPS):
+        self.moved_in, self.most, self.n_steps = moved_in, n_steps, 0
+
+    def init(self, rng):
+        return Walk(np.zeros(2))
+
+    def step(self, rng, state):
+        theta = state.theta + rng.normal(size=2)
+        self.n_steps += 1
+        if self.n_steps > self.most:
+            raise DivergenceError("theta became non-finite")
+        return Walk(theta), Walk(np.nextafter(theta, 9.0) if self.n_steps == self.moved_in else theta)
+
+
+def record_of(kernel):
+    return {"draws": traces.recorded({"walk": lambda: traces.trace_of_kernel(kernel), "none": lambda: 1 / 0})}
+
+
+def test_one_bit_of_one_draw_changes_the_trace():
+    before = record_of(RandomWalk())
+    said, some = traces.differences(before, record_of(RandomWalk()))
+    assert (said, some) == ("draws: 2 of 2 are identical; 1 could not be recorded", False)
+    for step in (1, traces.N_STEPS):
+        said, some = traces.differences(before, record_of(RandomWalk(step)))
+        assert some
+        assert re.fullmatch(r"\ndraws: walk\n  -theta: .*\n  \+theta: .*\ndraws: 1 of 2 .*", said)
+
+
+def test_draws_before_an_error_are_traced():
+    first, again, moved = (traces.trace_of_kernel(RandomWalk(step, n_steps=6)) for step in (None, None, 6))
+    assert first == again != moved
+    assert re.fullmatch(r"theta: float64 \(6, 2\) .*\ntheta became non-finite\nstate\.theta: .*\nrandom = .*", first)
+
+
+def test_traces_that_are_new_or_missing_are_told():
+    before = {"fits": {"a": "1\n", "b": "2\n", "d": "4\n2\n", "e": "2\n"}}
+    now = {"fits": {"b": "2\n", "c": "3\n", "d": "4\n5\n", "e": "5\n"}}
+    said, some = traces.differences(before, now)
+    assert some
+    assert re.findall(r"fits: (.*)", said) == ["a", "d; e", "c", "1 of 5 are identical"]
+
+
+def test_times_dates_versions_and_folders_are_left_out_and_other_numbers_are_not(tmp_path):
+    def page(folder, date, version, seconds, mean):
+        return f"{folder}/run.zarr of {date}, numpy {version}; 80 draws took {seconds} s; mean {mean}, R-hat 1.07"
+
+    first = traces.normalised(page(tmp_path / "a", "2024-05-01T10:00:00Z", "2.4.6", 1.3, 0.25), tmp_path / "a")
+    again = traces.normalised(page(tmp_path / "b", "2025-06-02T11:30:09Z", "2.5.0", 12, 0.25), tmp_path / "b")
+    other = traces.normalised(page(tmp_path / "b", "2025-06-02T11:30:09Z", "2.5.0", 12, 0.26), tmp_path / "b")
+    assert first == again != other
+
+
+def test_type_order_and_bits_of_an_array_are_in_its_line(rng):
+    x = rng.integers(0, 9, (3, 4)).astype(float)
+    x[0] = np.nan, 1.0, 2.0, 3.0
+    changed = (np.nextafter(x, 9.0), x[:, ::-1], x.T, x.astype(np.float32), np.where(x == 1.0, np.nan, x))
+    assert len({traces.array_line(y) for y in (x, *changed)}) == 1 + len(changed)
+    assert traces.array_line(x) == traces.array_line(np.where(np.isnan(x), -np.nan, x))
+
+
+@pytest.mark.parametrize(("last", "code"), [("1\n", 0), ("2\n", 1)])
+def test_the_exit_code_tells_whether_something_differs(last, code, tmp_path, monkeypatch):
+    found = iter([{"draws": {"walk": "1\n"}}, {"draws": {"walk": last}}])
+    monkeypatch.setattr(traces, "record", lambda *_: next(found))
+    for option, expected in (("--record", 0), ("--compare", code)):
+        monkeypatch.setattr("sys.argv", ["traces.py", option, str(tmp_path / "kept.json")])
+        assert traces.main() == expected
