@@ -4,8 +4,9 @@
 # What happens (pandas 3.1.1, pyarrow 26.0.1, NumPy 2.4.6): the stored 0.7 is >= 0.7 in columns of the types float32 and
 # Float32, where 0.7 is rounded to 32 bits first, and it is not in a column of the type float[pyarrow], where the column
 # is converted to 64 bits, as after read_parquet(..., dtype_backend="pyarrow"). == and isin contradict each other: in
-# float32 and Float32 x == 0.7 holds and x.isin([0.7]) does not, in float[pyarrow] it is the reverse. to_csv writes 0.7 from float32 and Float32, and 0.699999988079071 from
-# float[pyarrow] and from categories of 32 bits. (pyarrow.csv writes 0.7.)
+# float32 and Float32 x == 0.7 holds and x.isin([0.7]) does not, in float[pyarrow] it is the reverse. to_csv writes 0.7
+# from float32 and Float32, and 0.699999988079071 from float[pyarrow] and from categories of 32 bits. (pyarrow.csv
+# writes 0.7.)
 # Why it matters here: answers such as 0.5, 0.7, 0.9 are kept as 32-bit floats by Stata and Parquet, and rules such as
 # --binarize ">=0.7" and --missing-code 0.7 would depend on the type. So 32-bit floats are converted to the decimals that
 # they are written as, before anything is compared.
