@@ -18,6 +18,7 @@ from bayesmrf import GroupedMRF, __version__, demo, load
 from bayesmrf.cli import common
 from bayesmrf.errors import StoreError
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
+from bayesmrf.runs.checkpoint import committed
 from tests.conftest import is_silent
 
 from .commands import one_sentence, stopped_by
@@ -313,9 +314,9 @@ def test_run_that_was_stopped_continues_with_the_same_draws(how, bayesmrf, votes
     one_sentence(bayesmrf("report", "votes.zarr"), "votes.zarr contains an unfinished run .* of 200 draws")
     one_sentence(bayesmrf(*RUN, "--alpha", "2"), "--out: votes.zarr belongs to another run: .*alpha", "or --overwrite")
 
-    cut = shutil.copytree(folder / "votes.zarr", folder / "cut.zarr") / "checkpoint" / "chain_0" / "zarr.json"
+    cut = committed(shutil.copytree(folder / "votes.zarr", folder / "cut.zarr") / "checkpoint" / "chain_0")
     cut.write_bytes(cut.read_bytes()[:100])
-    one_sentence(bayesmrf(*RUN, "--out", "cut.zarr"), r"cut.zarr.*zarr\.json is damaged: .*--overwrite")
+    one_sentence(bayesmrf(*RUN, "--out", "cut.zarr"), r"cut.zarr.*1-.*\.json is damaged: .*--overwrite")
 
     code, out, err = bayesmrf(*RUN)
     assert (code, err) == (0, "")

@@ -23,7 +23,7 @@ from bayesmrf.runs.store import Checkpoint
 from tests.commands import one_sentence, stopped_by
 from tests.long import LONG
 from tests.test_run import ROOT
-from tests.walks import OPTIONS, Walk, equal, like, seed_of, slow
+from tests.walks import OPTIONS, Walk, equal, like, seed_of
 
 TASK = """
 import sys
@@ -112,7 +112,7 @@ def test_one_writer_a_chain(rng, tmp_path, monkeypatch):
     held = like(Walk, step=step)
     first = threading.Thread(target=lambda: sample(held, checkpoint=Checkpoint(folder, chain=0), **again))
     first.start()
-    while not (folder / "checkpoint" / "chain_0" / "zarr.json").exists():
+    while not any((folder / "checkpoint" / "chain_0").glob("*.json")):
         time.sleep(0.005)
     for more in ({"checkpoint": Checkpoint(folder, chain=0)}, {"checkpoint": folder}):
         with pytest.raises(StoreError, match="chain_0 is in use by another run of this process"):
@@ -128,21 +128,48 @@ def test_one_writer_a_chain(rng, tmp_path, monkeypatch):
         sample(Walk(), checkpoint=Checkpoint(folder, chain=2), **again)
 
 
-def test_a_chain_that_was_taken_over_writes_no_more(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "pause", lambda run_time, cost: 0.003)
-    folder, taken = tmp_path / "run", []
+@pytest.mark.parametrize("asleep", ["between commits", "within a commit", "overwritten"])
+def test_a_holder_that_slept_while_its_chain_was_taken_over(rng, tmp_path, monkeypatch, asleep):
+    """It sleeps in step 30; its lock is lost; another process makes the chain; it wakes up, and stops."""
+    seed, folder, sleeping, awake = seed_of(rng), tmp_path / "run", threading.Event(), threading.Event()
+    monkeypatch.setattr(checkpoint, "pause", lambda run_time, cost: 0.0)
+    whole, errors = sample(Walk(), random_state=seed, **OPTIONS), []
 
-    def take(self, *arguments):
-        if arguments[0] > 30:
-            self.lock.unlink(missing_ok=True)
-            taken.append(checkpoint.steps_of(folder)[0][1])
-        return commit(self, *arguments)
+    def sleep(when):
+        if when and not sleeping.is_set():
+            sleeping.set()
+            assert awake.wait(60)
 
-    commit = checkpoint.ChainStore.commit
-    monkeypatch.setattr(checkpoint.ChainStore, "commit", take)
-    with pytest.raises(StoreError, match="chain_1 was taken over by another process"):
-        sample(slow(1e-3), random_state=1, checkpoint=Checkpoint(folder, chain=1), **OPTIONS)
-    assert checkpoint.steps_of(folder)[0][1] == taken[0] <= 30
+    def step(self, rng, state):
+        sleep(asleep != "within a commit" and state.steps == 30)
+        return Walk.step(self, rng, state)
+
+    def write(file, attributes, **about):  # between the check of the claim and the record
+        sleep(asleep == "within a commit" and attributes.get("steps") == 30)
+        write_record(file, attributes, **about)
+
+    def first():
+        try:
+            sample(like(Walk, step=step), random_state=seed, checkpoint=Checkpoint(folder, chain=1), **OPTIONS)
+        except StoreError as e:
+            errors.append(str(e))
+
+    write_record = checkpoint.write_record
+    monkeypatch.setattr(checkpoint, "write_record", write)
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert sleeping.wait(60)
+    for path in folder.rglob("*.lock"):
+        path.unlink()
+    others = {"checkpoint": Checkpoint(folder, overwrite=asleep == "overwritten"), "random_state": seed}
+    assert equal(whole, sample(Walk(), **others, **OPTIONS))
+    n_steps = checkpoint.steps_of(folder)[0]
+    awake.set()
+    thread.join()
+    assert len(errors) == 1
+    assert "chain_1 was taken over by another process" in errors[0]
+    assert checkpoint.steps_of(folder)[0] == n_steps
+    assert equal(whole, sample(Walk(), checkpoint=folder, **OPTIONS))
 
 
 @pytest.mark.parametrize(
@@ -315,7 +342,7 @@ def test_the_script_of_the_page(rng, tmp_path):
         return subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, start_new_session=True)
 
     tasks = {chain: submit(chain) for chain in (0, 2)}
-    while not (tmp_path / "run.zarr" / "checkpoint" / "chain_2" / "zarr.json").exists():
+    while not any((tmp_path / "run.zarr" / "checkpoint" / "chain_2").glob("*.json")):
         assert tasks[2].poll() is None
         time.sleep(0.01)
     os.killpg(tasks[2].pid, signal.SIGKILL)

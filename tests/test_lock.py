@@ -189,7 +189,7 @@ def test_two_runs_of_one_checkpoint(rng, tmp_path):
         target=lambda: found.append(sample(slow(0.005), random_state=seed, checkpoint=run, **OPTIONS))
     )
     first.start()
-    while not (run / "checkpoint" / "chain_0" / "zarr.json").exists():
+    while not any((run / "checkpoint" / "chain_0").glob("*.json")):
         time.sleep(0.005)
     with pytest.raises(StoreError, match="run is in use by another run of this process"):
         sample(Walk(), random_state=seed, checkpoint=run, overwrite=True, **OPTIONS)

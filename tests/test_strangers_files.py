@@ -1,12 +1,17 @@
 """Folders from strangers run no code, follow no link and fill no memory: one sentence, or what they honestly hold."""
 
 import copy
+import hashlib
+import io
 import json
 import os
 import pickle
+import re
+import resource
 import shutil
 import time
 import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -17,6 +22,7 @@ from bayesmrf import BayesianMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, graph
 from bayesmrf.errors import StoreError
 from bayesmrf.report import write_report
 from bayesmrf.runs import store
+from bayesmrf.runs.checkpoint import committed
 from bayesmrf.runs.identity import checksum
 from bayesmrf.runs.run import sample
 from bayesmrf.runs.zarr_check import check_group
@@ -208,7 +214,9 @@ def test_records_are_not_written_through_a_link(tmp_path):
     (tmp_path / "mine").write_text("mine")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "zarr.json.partial").symlink_to(tmp_path / "mine")
-    store.write_record(tmp_path / "run", {"bayesmrf": {}})
+    (tmp_path / "run" / "a.npz").symlink_to(tmp_path / "mine")
+    store.write_record(tmp_path / "run" / "zarr.json", {"bayesmrf": {}})
+    store.write_arrays(tmp_path / "run" / "a.npz", {"a": np.zeros(3)})
     assert (tmp_path / "mine").read_text() == "mine"
 
 
@@ -222,7 +230,7 @@ def test_records_are_not_written_through_a_link(tmp_path):
         {"type": "bayesmrf.errors:StoreError", "fields": {}},
         {"type": "tests.walks:Info", "fields": {}},
         {"type": 3, "fields": {}},
-        {"array": "nothing", "fortran": False, "scalar": False},
+        {"array": "nothing"},
         {"value": [1]},
         {},
         [],
@@ -230,9 +238,9 @@ def test_records_are_not_written_through_a_link(tmp_path):
 )
 def test_a_state_is_made_of_namedtuples_of_the_kernel_alone(checkpoint, spec):
     def change(record):
-        record["attributes"]["commit"]["state"] = spec
+        record["attributes"]["spec"] = spec
 
-    edit(checkpoint / "checkpoint" / "chain_0" / "zarr.json", change)
+    edit(committed(checkpoint / "checkpoint" / "chain_0"), change)
     with pytest.raises(StoreError):
         sample(Fails(), checkpoint=checkpoint, **FAST)
 
@@ -242,24 +250,78 @@ def test_nesting_without_end(result, tmp_path, checkpoint):
     (run / "zarr.json").write_text("[" * 10**6)
     with pytest.raises(StoreError):
         load(run)
-    (checkpoint / "checkpoint" / "chain_0" / "zarr.json").write_text('{"attributes":' * 10**5)
+    committed(checkpoint / "checkpoint" / "chain_0").write_text('{"attributes":' * 10**5)
     with pytest.raises(StoreError):
         sample(Fails(), checkpoint=checkpoint, **FAST)
 
 
-def test_what_version_0_1_left(run, result, checkpoint):
-    """Its results are read; its unfinished runs are refused in one sentence."""
-
+def test_other_formats_are_refused_in_one_sentence(run, checkpoint):
     def older(record):
         record["attributes"]["bayesmrf"]["format"] = 1
 
-    edit(run / "zarr.json", older)
-    assert load(run).equals(load(result))
-    edit(checkpoint / "zarr.json", older)
-    for act in (lambda: load(checkpoint), lambda: sample(Fails(), checkpoint=checkpoint, **FAST)):
-        with pytest.raises(StoreError, match="an unfinished run of an older version, which cannot be continued"):
-            act()
+    for folder, act in ((run, load), (checkpoint, load), (checkpoint, lambda p: sample(Fails(), checkpoint=p, **FAST))):
+        edit(folder / "zarr.json", older)
+        with pytest.raises(StoreError, match="has store format 1, which this version cannot read"):
+            act(folder)
     assert sample(Fails(), checkpoint=checkpoint, overwrite=True, **FAST).complete
+
+
+def zipped(path, arrays, compression=zipfile.ZIP_STORED):
+    """A .npz file of given members."""
+    with zipfile.ZipFile(path, "w", compression) as file:
+        for name, content in arrays.items():
+            file.writestr(name, content)
+
+
+def array(a):
+    file = io.BytesIO()
+    np.lib.format.write_array(file, a, allow_pickle=True)
+    return file.getvalue()
+
+
+HUGE = array(np.zeros(3)).replace(b"(3,), }           ", b"(300000000000,), }")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path, ran: zipped(path, {"array.generator.npy": array(np.array([Code(ran)], dtype=object))}),
+        lambda path, ran: path.write_bytes(pickle.dumps(Code(ran))),
+        lambda path, ran: path.write_bytes(array(np.zeros(3))),
+        lambda path, ran: zipped(path, {"array.generator.npy": b"no array"}),
+        lambda path, ran: zipped(path, {"array.generator.npy": array(np.zeros(10**8))}, zipfile.ZIP_DEFLATED),
+        lambda path, ran: zipped(path, {"array.generator.npy": HUGE}),
+        lambda path, ran: zipped(path, {"array.generator.npy": array(np.array(["text"]))}),
+        lambda path, ran: path.symlink_to("/dev/zero"),
+    ],
+    ids=["object", "pickle", "npy", "bytes", "bomb", "huge", "text", "link"],
+)
+def test_arrays_of_strangers_run_no_code_and_fill_no_memory(checkpoint, tmp_path, write):
+    """Also where the checksum is right."""
+    record = committed(checkpoint / "checkpoint" / "chain_0")
+    name = store.read_record(record)["state"][0]
+    path = record.with_name(name)
+    path.unlink()
+    write(path, str(tmp_path / "ran"))
+    digest = "" if path.is_symlink() else hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    edit(record, lambda found: found["attributes"]["state"].__setitem__(1, digest))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(StoreError, match=re.escape(str(path))) as caught:
+        sample(Fails(), checkpoint=checkpoint, **FAST)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10**5  # kilobytes
+    assert "have changed" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["../other.npz", "/etc/passwd", "1-00000000-state-0.npz/../x.npz", "", 3])
+def test_names_of_arrays_lead_nowhere_else(checkpoint, name):
+    def change(record):
+        record["attributes"]["state"][0] = name
+
+    edit(committed(checkpoint / "checkpoint" / "chain_0"), change)
+    with pytest.raises(StoreError, match="its record was not written by this package"):
+        sample(Fails(), checkpoint=checkpoint, **FAST)
 
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
@@ -312,7 +374,7 @@ def mutants(folder, files, rng, n):
         before = path.read_bytes()
         changed, *done = mutate(json.loads(before), rng)
         path.write_text(json.dumps(changed))
-        if path.parent == folder or "chain" in path.parent.name:
+        if path.parent in (folder, folder / "checkpoint" / "chain_0"):
             edit(path, lambda record: None)
         yield path, done
         path.write_bytes(before)
@@ -352,9 +414,7 @@ def test_mutated_results_make_a_page_or_one_sentence(run, rng, tmp_path):
 def test_mutated_checkpoints_are_one_sentence_or_the_same(rng, tmp_path, checkpoint):
     run, kept = checkpoint, shutil.copytree(checkpoint, tmp_path / "kept")
     whole = sample(Fails(), checkpoint=kept, **FAST)
-    slot = store.read_record(kept / "checkpoint" / "chain_0")["commit"]["slot"]
-    files = ["zarr.json", *["checkpoint/chain_0/zarr.json"] * 3]
-    files += [str(p.relative_to(kept)) for p in (kept / "checkpoint/chain_0").glob(f"state_{slot}/*/zarr.json")]
+    files = ["zarr.json", *[committed(run / "checkpoint/chain_0").relative_to(run)] * 5]
     n_refused = 0
     for path, done in mutants(run, files, rng, 30):
         try:

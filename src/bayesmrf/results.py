@@ -28,6 +28,7 @@ from .runs.lock import hold
 from .runs.run import Draws, Plan
 from .runs.store import (
     CHECKPOINT,
+    RECORD,
     as_written,
     check_single,
     damaged,
@@ -349,7 +350,7 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
                          f"{s['n_chains']} chains); call again with the same data, options and "
                          "checkpoint to finish it")  # fmt: skip
     with as_written(path):
-        attrs = read_record(path)
+        attrs = read_record(path / RECORD)
         digests, groups = dict(attrs["bayesmrf"]["digests"]), [str(group) for group in attrs["bayesmrf"]["groups"]]
         if not all(isinstance(value, str | int | float) for name, value in attrs.items() if name != "bayesmrf"):
             raise TypeError
@@ -363,7 +364,7 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
         data = {group: xr.open_dataset(path, group=group, **how).load() for group in groups}
         tree = xr.DataTree.from_dict(data)
     except Exception as e:  # zarr, its codecs and xarray raise any exception on a damaged file
-        raise unreadable(path, e) from e
+        raise unreadable(path, e, "zarr") from e
     tree.attrs = {k: netcdf.plain(v) for k, v in attrs.items() if k != "bayesmrf"}
     return _checked(tree, digests, path)
 

@@ -1,20 +1,27 @@
-"""A run on disk: a zarr folder that stays valid if the process is killed at any moment.
+"""A run on disk: a folder that stays valid if the process is killed at any moment.
 
-Layout, all of it zarr groups and arrays::
+Layout::
 
-    run.zarr/zarr.json                          content of the folder: a checkpoint with its settings, or results
-    run.zarr/checkpoint/chain_0/zarr.json       the chain's commit record
-    run.zarr/checkpoint/chain_0/draws_2/groups  the draws between two commits, never changed again
-    run.zarr/checkpoint/chain_0/state_1/...     State and generator, in two places in turn
+    run.zarr/zarr.json                                 content of the folder: a checkpoint with its settings, or results
+    run.zarr/checkpoint/chain_0/2-9f3a06c1.claim       of the second process that had the chain
+    run.zarr/checkpoint/chain_0/2-9f3a06c1.json        its commit record, which names the files of State and draws
+    run.zarr/checkpoint/chain_0/2-9f3a06c1-draws-3.npz the draws between two commits, never changed again
+    run.zarr/checkpoint/chain_0/2-9f3a06c1-state-1.npz State and generator, in two places in turn
 
 A commit writes the new draws and then the State next to the previous one; it becomes valid by its record, which is
-replaced atomically. Incomplete files are in no record and are written again. Records contain a checksum, and those of
-their arrays, since zarr reads a missing chunk as zeros.
+replaced atomically. Incomplete files are in no record and are written again. Records contain the checksums of files.
+
+Each process that opens a chain claims it with the next generation number, and the newest generation with a record is
+the one that is read. A lock can be taken over while its holder is suspended: when the holder wakes up it finds a newer
+claim and stops at its next commit. If it was suspended within a commit, that commit is part of its own generation, and
+changes no file of the newer one.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import secrets
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -31,8 +38,8 @@ from .lock import LEASE, hold
 from .state_spec import flatten, unflatten
 from .store import (
     CHECKPOINT,
-    FORMAT,
     OVERWRITE,
+    RECORD,
     RESULTS,
     as_written,
     clear,
@@ -42,10 +49,13 @@ from .store import (
     read_kind,
     read_record,
     write_arrays,
+    write_marker,
     write_record,
 )
 
 _CHECKPOINT = argument("checkpoint")
+_GENERATION = re.compile(r"[0-9]{1,9}-[0-9a-f]{8}")
+_NAME = re.compile(rf"{_GENERATION.pattern}-(draws|state)-[0-9]+\.npz")
 
 
 class Position(NamedTuple):
@@ -73,63 +83,91 @@ class ChainStore:
 
     def __init__(self, folder: Path, chain: int, run: str, modules: Collection[str]) -> None:
         self.folder, self.whose, self.modules = folder, {"run": run, "chain": chain}, modules
-        self.record: dict[str, Any] = {"steps": 0, "draws": [], "slot": 1, "run_time": 0.0}
+        self.record: dict[str, Any] = {"steps": 0, "state": ["", ""], "draws": [], "run_time": 0.0}
         self.due = 0.0
-        self.lock: Path | None = None
+        self.generation = ""
+        self.n_commits = 0
+
+    def claim(self) -> None:
+        """Begin a generation: processes that had the chain before write no more."""
+        newest = _newest(self.folder, "claim")
+        self.generation = f"{int(newest.partition('-')[0] or 0) + 1}-{secrets.token_hex(4)}"
+        (self.folder / f"{self.generation}.claim").touch(exist_ok=False)
 
     def load(self) -> Position | None:
         """Read the last commit; None before the first."""
-        if not (self.folder / "zarr.json").exists():
+        file = committed(self.folder)
+        if file is None:
             return None
         with as_written(self.folder):
-            record = read_record(self.folder)["commit"]
+            record = read_record(file)
             if {name: record[name] for name in self.whose} != self.whose:
                 raise damaged(self.folder, "its commits belong to another chain or run; it was copied or renamed")
-            steps, slot = record["steps"], record["slot"]
-            if type(steps) is not int or slot not in (0, 1) or not 0 <= record["run_time"] < np.inf:
+            if type(record["steps"]) is not int or not 0 <= record["run_time"] < np.inf:
                 raise ValueError
-            arrays = read_arrays(self.folder / f"state_{int(slot)}", record["digest"])
-            state = unflatten(record["state"], arrays, self.modules)
-            generator = arrays["generator"]
+            arrays = self._read(*record["state"])
+            state, generator = unflatten(record["spec"], arrays, self.modules), arrays["generator"]
             generator_from_array(generator)
             self.record = record
-        return Position(steps, state, generator)
+        return Position(record["steps"], state, generator)
 
     def load_draws(self) -> list[dict[str, np.ndarray]]:
         """Read the draws of all commits, in their order."""
         with as_written(self.folder):
-            return [read_arrays(self.folder / f"draws_{i}", digest) for i, digest in enumerate(self.record["draws"])]
+            return [self._read(*piece) for piece in self.record["draws"]]
 
     def commit(
         self, steps: int, state: Any, generator: np.ndarray, draws: Mapping[str, np.ndarray], run_time: float
     ) -> None:
         """Store the ``draws`` since the last commit, the State after ``steps`` steps, and the generator."""
-        if self.lock is not None and not self.lock.exists():
-            raise StoreError(f"{_CHECKPOINT}: {self.folder} was taken over by another process, while this one was "
-                             "suspended or could not reach the disk; let the other one finish")  # fmt: skip
         began = time.monotonic()
         arrays: dict[str, np.ndarray] = {"generator": generator}
         spec = flatten(state, "state", arrays, self.modules)
-        digests, slot = list(self.record["draws"]), 1 - self.record["slot"]
+        pieces, previous = list(self.record["draws"]), self.record["state"][0]
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            if _newest(self.folder, "claim") != self.generation:
+                raise StoreError(f"{_CHECKPOINT}: {self.folder} was taken over by another process, while this one was "
+                                 "suspended or could not reach the disk; let the other one finish")  # fmt: skip
             if any(len(a) for a in draws.values()):
-                digests.append(write_arrays(self.folder / f"draws_{len(digests)}", draws))
-            digest = write_arrays(self.folder / f"state_{slot}", arrays)
+                pieces.append(self._write(f"draws-{len(pieces)}", draws))
             record = self.whose | {
                 "steps": steps,
-                "draws": digests,
-                "slot": slot,
-                "digest": digest,
-                "state": spec,
+                "state": self._write(f"state-{self.n_commits % 2}", arrays),
+                "spec": spec,
+                "draws": pieces,
                 "run_time": run_time,
             }
-            write_record(self.folder, {"commit": record})
+            write_record(self.folder / f"{self.generation}.json", record)
+            if previous and not previous.startswith(self.generation):
+                (self.folder / previous).unlink(missing_ok=True)
         except OSError as e:
             raise StoreError(f"{_CHECKPOINT}: cannot write {self.folder} ({e}); make room on the disk and call again: "
                              "the run continues from its last commit") from e  # fmt: skip
-        self.record, now = record, time.monotonic()
+        self.record, self.n_commits, now = record, self.n_commits + 1, time.monotonic()
         self.due = now + pause(run_time, now - began)
+
+    def _write(self, what: str, arrays: Mapping[str, np.ndarray]) -> list[str]:
+        """Write arrays; return the name and the checksum of the file."""
+        name = f"{self.generation}-{what}.npz"
+        return [name, write_arrays(self.folder / name, arrays)]
+
+    def _read(self, name: str, digest: str) -> dict[str, np.ndarray]:
+        """Invert `_write`."""
+        if not _NAME.fullmatch(name):
+            raise ValueError
+        return read_arrays(self.folder / name, digest)
+
+
+def _newest(folder: Path, suffix: str) -> str:
+    """Return the newest generation that has a file of this kind; "" if there is none."""
+    found = [p.stem for p in (folder.iterdir() if folder.is_dir() else ()) if p.suffix == f".{suffix}"]
+    return max(filter(_GENERATION.fullmatch, found), key=lambda name: (int(name.partition("-")[0]), name), default="")
+
+
+def committed(folder: Path) -> Path | None:
+    """Return the newest commit record of a chain; None before the first."""
+    newest = _newest(folder, "json")
+    return folder / f"{newest}.json" if newest else None
 
 
 def pause(run_time: float, cost: float) -> float:
@@ -177,7 +215,7 @@ def open_checkpoint(
                 f"{_CHECKPOINT}: {path} contains finished results; load them, give another path, or use {OVERWRITE}"
             )
         with as_written(path):
-            stored = read_record(path)["bayesmrf"]["settings"]
+            stored = read_record(path / RECORD)["bayesmrf"]["settings"]
             described_sequence(stored["seed"])
             settings["seed"] = settings["seed"] or stored["seed"]
             _compare(path, settings, stored)
@@ -194,10 +232,8 @@ def open_checkpoint(
         elif link:
             raise damaged(link, "it is a link")
         if settings != stored:
-            write_record(path, {"bayesmrf": {"format": FORMAT, "holds": CHECKPOINT, "settings": settings}})
+            write_marker(path, CHECKPOINT, {"settings": settings}, {})
         (path / CHECKPOINT).mkdir(exist_ok=True)
-        if not (path / CHECKPOINT / "zarr.json").exists():
-            write_record(path / CHECKPOINT, {})
     except OSError as e:
         raise StoreError(f"{_CHECKPOINT}: {path} cannot be written ({e}); give a folder that can be created") from e
     run = checksum({name: value for name, value in settings.items() if name != "n_draws"})
@@ -231,14 +267,15 @@ def opened(
             if chain is None:
                 run.push(opening.pop_all())
         for store in stores:
-            store.lock = run.enter_context(hold(store.folder, patience))
+            run.enter_context(hold(store.folder, patience))
+            store.claim()
         yield settings, stores
 
 
 def seed_of(path: Path) -> np.random.SeedSequence:
     """Read the seed of a checkpoint."""
     with as_written(path):
-        seed = read_record(path)["bayesmrf"]["settings"]["seed"]
+        seed = read_record(path / RECORD)["bayesmrf"]["settings"]["seed"]
         return described_sequence(seed | {"spawned": 0})
 
 
@@ -253,12 +290,12 @@ def described_sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
 def steps_of(path: Path) -> tuple[list[int], dict[str, Any]]:
     """Return the committed steps of each chain of a checkpoint, and its settings."""
     with as_written(path):
-        settings = read_record(path)["bayesmrf"]["settings"]
+        settings = read_record(path / RECORD)["bayesmrf"]["settings"]
         sizes = [settings[name] for name in ("n_chains", "n_draws", "n_warmup", "thin")]
         if not all(type(n) is int for n in sizes) or not 1 <= sizes[0] <= MOST_CHAINS or sizes[-1] < 1:
             raise ValueError
         folders = [path / CHECKPOINT / f"chain_{i}" for i in range(sizes[0])]
-        return [int(read_record(p)["commit"]["steps"]) if (p / "zarr.json").exists() else 0 for p in folders], settings
+        return [int(read_record(file)["steps"]) if (file := committed(p)) else 0 for p in folders], settings
 
 
 def _compare(path: Path, settings: dict[str, Any], stored: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import StoreError
 from .identity import checksum
-from .store import FORMAT, READABLE, as_written
+from .store import FORMAT, as_written
 from .zarr_check import DENSEST, FREE
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def read(path: Path) -> tuple[xr.DataTree, dict[str, str] | None]:
     if _MARK in attrs:
         with as_written(path):
             record = json.loads(attrs.pop(_MARK))
-            if record["format"] not in READABLE:
+            if record["format"] != FORMAT:
                 raise StoreError(f"{path} has store format {record['format']!s:.9}, which this version cannot read; "
                                  "use the version that wrote it")  # fmt: skip
             digests, written = dict(record["digests"]), record.pop("checksum")

@@ -115,7 +115,7 @@ def sample(
         False shows nothing. True shows bars on a terminal, and elsewhere lines on standard error: the first after ten
         seconds, one a minute, and one about a run of hours as soon as it is known.
     checkpoint : path or Checkpoint, optional
-        Folder (zarr) in which the run is stored, and from which it continues with the same draws if the kernel and all
+        Folder in which the run is stored, and from which it continues with the same draws if the kernel and all
         its fields are equal (see `bayesmrf.runs.identity`).
     overwrite : bool
         Start again if ``checkpoint`` contains another run.

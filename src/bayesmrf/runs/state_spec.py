@@ -25,10 +25,8 @@ def flatten(value: Any, name: str, arrays: dict[str, np.ndarray], modules: Colle
     if value is None or type(value) in (bool, int, float, str):
         return {"value": value}
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
-        a = arrays[name] = np.asarray(value)
-        # The order of summation, and with it the last bit, can depend on the order of the axes.
-        fortran = a.flags.f_contiguous and not a.flags.c_contiguous
-        return {"array": name, "fortran": fortran, "scalar": isinstance(value, np.generic)}
+        arrays[name] = np.asarray(value)
+        return {"scalar" if isinstance(value, np.generic) else "array": name}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         kind = f"{type(value).__module__}:{type(value).__qualname__}"
         if _find(kind, modules) is type(value):
@@ -44,8 +42,9 @@ def flatten(value: Any, name: str, arrays: dict[str, np.ndarray], modules: Colle
 def unflatten(spec: Any, arrays: Mapping[str, np.ndarray], modules: Collection[str]) -> Any:
     """Invert `flatten`."""
     if "array" in spec:
-        a = arrays[spec["array"]]
-        return a[()] if spec["scalar"] else _aligned(a, "F" if spec["fortran"] else "C")
+        return _aligned(arrays[spec["array"]])
+    if "scalar" in spec:
+        return arrays[spec["scalar"]][()]
     if "type" in spec:
         kind = _find(spec["type"], modules)
         fields = {f: unflatten(s, arrays, modules) for f, s in spec["fields"].items()}
@@ -59,8 +58,10 @@ def unflatten(spec: Any, arrays: Mapping[str, np.ndarray], modules: Collection[s
     return value
 
 
-def _aligned(a: np.ndarray, order: Literal["C", "F"]) -> np.ndarray:
+def _aligned(a: np.ndarray) -> np.ndarray:
     """Return a copy that begins on a cache line, as the lanes of a new run do."""
+    # The order of summation, and with it the last bit, can depend on the order of the axes.
+    order: Literal["C", "F"] = "F" if a.flags.f_contiguous and not a.flags.c_contiguous else "C"
     memory = np.empty(a.nbytes + 64, np.uint8)
     out = memory[-memory.ctypes.data % 64 :][: a.nbytes].view(a.dtype).reshape(a.shape, order=order)
     out[...] = a

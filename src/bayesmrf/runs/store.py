@@ -1,8 +1,9 @@
 """Folders of this package on disk: records and arrays that stay valid if the process is killed at any moment.
 
-A record is the attributes of a zarr group, replaced atomically, with its own checksum and those of its arrays, since
-zarr reads a missing chunk as zeros. Folders may be untrusted: nothing is opened before `bayesmrf.runs.zarr_check` has
-checked it, and no link is followed.
+A record is a JSON file, replaced atomically, with its own checksum and those of its arrays. That of a folder is its
+zarr.json, as results are a zarr group, of which a missing chunk is read as zeros; arrays of a checkpoint are .npz
+files. Folders may be untrusted: nothing is unpickled, `bayesmrf.runs.zarr_check` checks a zarr group before it is
+opened, and no link is followed.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -24,16 +26,16 @@ from ..errors import BayesMRFError, StoreError, argument, in_python
 from ..options import Checked
 from .identity import checksum
 from .lock import is_lock
-from .zarr_check import check_group, read_json
+from .zarr_check import open_plain, read_json
 
 # Of a checkpoint; estimators have no option of this name.
 OVERWRITE = f"{in_python('Checkpoint(path, ')}{argument('overwrite', True)}{in_python(')')}"
 
-FORMAT = 2
-READABLE = (1, FORMAT)  # formats of results; a checkpoint of an older one cannot be continued
+FORMAT = 3
 CHECKPOINT, RESULTS = "checkpoint", "results"
-CHUNK = 2**26  # bytes of an array in one file, about
-GROUP = {"zarr_format": 3, "node_type": "group"}
+RECORD = "zarr.json"
+_GROUP = {"zarr_format": 3, "node_type": "group"}
+_PREFIX = "array."
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Checkpoint(Checked):
     Parameters
     ----------
     path : path
-        Zarr folder. A run that was stopped continues from it.
+        Folder. A run that was stopped continues from it.
     overwrite : bool
         Whether to replace another run in the folder.
     chain : int, optional
@@ -84,7 +86,7 @@ def is_ours(path: Path) -> bool:
     if all(name.endswith(".partial") or is_lock(name) for name in names):
         return False
     try:
-        ours = "bayesmrf" in read_json(path / "zarr.json")["attributes"]
+        ours = "bayesmrf" in read_json(path / RECORD)["attributes"]
     except PermissionError as e:
         raise StoreError(f"{path} cannot be read ({e.strerror}: zarr.json); give another path") from e
     except (OSError, ValueError, KeyError, TypeError):
@@ -102,29 +104,26 @@ def check_single(path: Path) -> None:
         raise StoreError(f"{path} has evidences of models, which no other command reads; give the same command of "
                          "bayesmrf evidence again to print them")  # fmt: skip
     inner = sorted(p.parent for p in path.glob("*/zarr.json") if p.parent.suffix != ".partial")
-    if inner and not (path / "zarr.json").exists():
+    if inner and not (path / RECORD).exists():
         raise StoreError(f"{path} is not a result, but a folder of {len(inner)}; give one of them, such as {inner[0]}")
 
 
 def has_evidence(path: Path) -> bool:
     """Return whether ``path`` is a folder of evidences, and not a result."""
     found = (path / EVIDENCE).is_file() or any(path.glob(f"{TASK}*/{EVIDENCE}"))
-    return found and not (path / "zarr.json").exists()
+    return found and not (path / RECORD).exists()
 
 
 def read_kind(path: Path) -> str:
     """Return the content of a store of this package: `CHECKPOINT` or `RESULTS`."""
     with as_written(path):
-        marker = read_record(path)["bayesmrf"]
+        marker = read_record(path / RECORD)["bayesmrf"]
         version, holds = marker["format"], marker["holds"]
         if type(version) is not int or holds not in (CHECKPOINT, RESULTS):
             raise ValueError
-    if version not in READABLE:
+    if version != FORMAT:
         raise StoreError(f"{path} has store format {version}, which this version cannot read; use the version "
                          "that wrote it")  # fmt: skip
-    if holds == CHECKPOINT and version != FORMAT:
-        raise StoreError(f"{path} contains an unfinished run of an older version, which cannot be continued; finish "
-                         f"it with that version, give another path, or use {OVERWRITE}")  # fmt: skip
     return str(holds)
 
 
@@ -134,7 +133,7 @@ def publish(path: Path, partial: Path, marker: Mapping[str, Any]) -> None:
     A checkpoint in ``path`` stays valid until the record is replaced, and results until the new folders take their
     places.
     """
-    attributes = json.loads((partial / "zarr.json").read_bytes())["attributes"]
+    attributes = json.loads((partial / RECORD).read_bytes())["attributes"]
     sync(partial)
     children, replaced = [p for p in partial.iterdir() if p.is_dir()], path / "replaced.partial"
     remove(replaced)
@@ -143,34 +142,45 @@ def publish(path: Path, partial: Path, marker: Mapping[str, Any]) -> None:
         if (path / child.name).exists():
             (path / child.name).rename(replaced / child.name)
         child.rename(path / child.name)
-    write_record(path, {**attributes, "bayesmrf": {"format": FORMAT, "holds": RESULTS, **marker}})
-    clear(path, keep={"zarr.json", *(c.name for c in children)})
+    write_marker(path, RESULTS, marker, attributes)
+    clear(path, keep={RECORD, *(c.name for c in children)})
 
 
 def clear(path: Path, keep: set[str] | frozenset[str] = frozenset()) -> None:
     """Remove the files of this package in ``path``, its record last; other files are not changed."""
     for p in path.iterdir():
-        if p.name not in keep and ((p / "zarr.json").exists() or p.name.endswith(".partial")):
+        if p.name not in keep and (p.name == CHECKPOINT or (p / RECORD).exists() or p.name.endswith(".partial")):
             remove(p)
-    if "zarr.json" not in keep:
-        (path / "zarr.json").unlink(missing_ok=True)
+    if RECORD not in keep:
+        (path / RECORD).unlink(missing_ok=True)
 
 
-def write_record(folder: Path, attributes: Mapping[str, Any]) -> None:
-    """Replace the attributes of a zarr group atomically, with their checksum."""
-    body = {**attributes, "checksum": checksum(attributes)}
-    partial = folder / "zarr.json.partial"
-    partial.unlink(missing_ok=True)  # without following a link
-    with partial.open("x") as f:
-        json.dump({**GROUP, "attributes": body}, f)
+def write_marker(path: Path, holds: str, about: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
+    """Replace the record of a folder, which says what it contains."""
+    marker = {"format": FORMAT, "holds": holds, **about}
+    write_record(path / RECORD, {**attributes, "bayesmrf": marker}, **_GROUP)
+
+
+def write_record(file: Path, attributes: Mapping[str, Any], **about: Any) -> None:
+    """Replace a record atomically, with the checksum of its attributes."""
+    value = {**about, "attributes": {**attributes, "checksum": checksum(attributes)}}
+    partial = file.with_name(f"{file.name}.partial")
+    write_new(partial, lambda f: f.write(json.dumps(value).encode()))
+    partial.replace(file)
+    sync(file.parent, deep=False)
+
+
+def write_new(file: Path, write: Callable[[BinaryIO], Any]) -> None:
+    """Write a file and bring it to the disk; what is there is removed, without following a link."""
+    file.unlink(missing_ok=True)
+    with file.open("xb") as f:
+        write(f)
         f.flush()
         os.fsync(f.fileno())
-    partial.replace(folder / "zarr.json")
-    sync(folder, deep=False)
 
 
-def read_record(folder: Path) -> dict[str, Any]:
-    """Return the attributes of a zarr group that `write_record` wrote.
+def read_record(file: Path) -> dict[str, Any]:
+    """Return the attributes of a record that `write_record` wrote.
 
     Raises
     ------
@@ -178,13 +188,13 @@ def read_record(folder: Path) -> dict[str, Any]:
         If they are missing or damaged.
     """
     try:
-        attributes = read_json(folder / "zarr.json")["attributes"]
+        attributes = read_json(file)["attributes"]
         written = attributes.pop("checksum")
         good = written == checksum(attributes)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
-        raise damaged(folder / "zarr.json", f"it cannot be read ({type(e).__name__})") from e
+        raise damaged(file, f"it cannot be read ({type(e).__name__})") from e
     if not good:
-        raise damaged(folder / "zarr.json", "its checksum is wrong")
+        raise damaged(file, "its checksum is wrong")
     return dict(attributes)
 
 
@@ -206,37 +216,43 @@ def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
     return h.hexdigest()
 
 
-def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray]) -> str:
-    """Write a group of arrays, replacing a previous one; return their digest."""
-    import zarr  # slow to import, and not needed without checkpoints
-
-    remove(folder)
-    group = zarr.create_group(folder, zarr_format=3)
-    for name, a in arrays.items():
-        row = max(1, a[:1].nbytes) if a.ndim else 1
-        chunks = tuple(max(1, n) for n in (min(a.shape[0], CHUNK // row), *a.shape[1:])) if a.ndim else ()
-        group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=chunks)[...] = a
-    sync(folder)
-    return digest_of(arrays)
+def write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> str:
+    """Write arrays to a new .npz file; return the checksum of the file."""
+    # With a prefix, as the names of two arguments of savez are no names of arrays.
+    write_new(file, lambda f: np.savez(f, **{f"{_PREFIX}{name}": a for name, a in arrays.items()}))  # type: ignore[arg-type]
+    with file.open("rb") as f:
+        return _digest_of_file(f)
 
 
-def read_arrays(folder: Path, digest: str) -> dict[str, np.ndarray]:
-    """Read a group of arrays and check their digest."""
-    import zarr
-
-    names = check_group(folder)
+def read_arrays(file: Path, digest: str) -> dict[str, np.ndarray]:
+    """Read arrays of numbers from a .npz file of this checksum."""
     try:
-        arrays = {name: np.asarray(zarr.open_array(folder / name, mode="r", zarr_format=3)[...]) for name in names}
-    except Exception as e:  # zarr and its codecs raise any exception on a damaged file
-        raise unreadable(folder, e) from e
-    if digest_of(arrays) != digest:
-        raise damaged(folder, "its contents have changed since they were written")
+        with open_plain(file) as f:
+            if _digest_of_file(f) != digest:
+                raise damaged(file, "its contents have changed since they were written")
+            f.seek(0)
+            with np.load(f, allow_pickle=False) as found:
+                packed, members = os.fstat(f.fileno()).st_size, found.zip.infolist()
+                # Not packed, and none twice: arrays take no more memory than the file takes on the disk.
+                if any(m.compress_type for m in members) or sum(m.file_size for m in members) > packed:
+                    raise ValueError("its arrays are larger than the file")
+                arrays = {name.removeprefix(_PREFIX): found[name] for name in found.files}
+        if not all(isinstance(a, np.ndarray) and a.dtype.kind in "biufc" for a in arrays.values()):
+            raise ValueError("an array is not of numbers")
+    except StoreError:
+        raise
+    except Exception as e:  # zipfile and numpy raise any exception on a damaged file
+        raise unreadable(file, e, "numpy") from e
     return arrays
 
 
-def unreadable(place: Path, e: Exception) -> StoreError:
-    """Return the error for a store that zarr cannot read: damaged, unless the reason lies elsewhere."""
-    reason = f"zarr cannot read it ({type(e).__name__}: {e!s:.200})"
+def _digest_of_file(file: BufferedReader) -> str:
+    return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def unreadable(place: Path, e: Exception, reader: str) -> StoreError:
+    """Return the error for a store that cannot be read: damaged, unless the reason lies elsewhere."""
+    reason = f"{reader} cannot read it ({type(e).__name__}: {e!s:.200})"
     if isinstance(e, MemoryError | ImportError | PermissionError):
         return StoreError(f"{place}: {reason}; the folder may be intact, so read it where memory, packages and "
                           "permissions suffice")  # fmt: skip

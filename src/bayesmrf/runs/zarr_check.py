@@ -11,6 +11,9 @@ import math
 import os
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +37,9 @@ _OLD_BOOL = {"dtype": "bool"}, "int8"  # as older versions of xarray write boole
 _BAD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file that is a regular file of limited size, and not a link.
+@contextmanager
+def open_plain(path: Path, largest: float = math.inf) -> Iterator[BufferedReader]:
+    """Open a regular file of limited size that is not a link.
 
     Raises
     ------
@@ -44,8 +48,19 @@ def read_json(path: Path) -> Any:
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as file:
         about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_RECORD:
+        if not stat.S_ISREG(about.st_mode) or about.st_size > largest:
             raise ValueError("it is not a regular file, or too large")
+        yield file
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file that is a regular file of limited size, and not a link.
+
+    Raises
+    ------
+    OSError, ValueError
+    """
+    with open_plain(path, LARGEST_RECORD) as file:
         try:
             return json.loads(file.read())
         except RecursionError:
