@@ -6,16 +6,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..report import write_report
 from ..results import WithPosterior
-from ..tables import table_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class Tabulated(WithPosterior):
-    """Estimators of posteriors: tables of results, and the report."""
+    """Estimators of posteriors: tables of results, and the report, which are imported when they are asked for."""
 
     def table(self, name: str, probability: float = 0.9) -> pd.DataFrame:
         """Return a table of results, with the columns that the command line and the report show.
@@ -36,8 +34,12 @@ class Tabulated(WithPosterior):
             All rows, with unrounded numbers; `DataFrame.to_csv` exports it. What is not known, such as the weight of an
             edge that never exists, is NaN.
         """
+        from ..tables import table_of
+
         return table_of(self, name, probability).frame.copy()
 
     def report(self, path: str | PathLike[str], overwrite: bool = False) -> Path:
         """Write one self-contained HTML file; see `bayesmrf.write_report`."""
+        from ..report import write_report
+
         return write_report(self, path, overwrite)
