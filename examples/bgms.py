@@ -183,13 +183,13 @@ def whole_scales(n_draws):
     items, answers = datasets.wenchuan(), datasets.boredom()
     language = answers.pop("language")
     options = {"n_draws": n_draws, "n_warmup": n_draws // 2, "random_state": 1, "progress": False}
-    p = SpikeSlabMRF(prior=EDGES, **options).fit(items).edge_table()["inclusion"]
+    p = SpikeSlabMRF(prior=EDGES, **options).fit(items).table("edges")["inclusion"]
     bounds = 0.0, 0.1, 0.5, 0.9, 0.99, 1.0
     number, _ = np.histogram(p, bounds)
     print(f"pairs of {items.shape[1]} symptoms by inclusion:")
     print("  ".join(f"{low:g} to {high:g}: {k}" for low, high, k in zip(bounds, bounds[1:], number, strict=False)))
     differences = CompareMRF(**options).fit(answers, groups=language)  # thresholds differ freely
-    table = differences.difference_table().sort_values("inclusion", ascending=False)
+    table = differences.table("differences").sort_values("inclusion", ascending=False)
     print(table.head(6).round(2).to_string(index=False))
 
 

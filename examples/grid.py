@@ -36,7 +36,7 @@ def main(n_draws: int = 1000, n_samples: int = 500) -> None:
     print(f"the sampled groups are {closer:.2f} nats closer to the truth than random groups")
 
     plots.plot_estimates(truth, estimates, groups).figure.savefig("grid-estimates.png", dpi=150)
-    plots.plot_network(est.posterior_).figure.savefig("grid-network.png", dpi=150)
+    plots.plot_network(est).figure.savefig("grid-network.png", dpi=150)
 
 
 if __name__ == "__main__":

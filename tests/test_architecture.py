@@ -38,9 +38,10 @@ LAYERS = [
     {"particles"},
     {"posterior"},
     {"rank_diagnostics", "indicator_diagnostics", "intervals", "convergence", "results", "evidence", "differences"},
-    {"estimators"},
-    {"plots", "summary"},
+    {"summary"},
+    {"tables", "plots"},
     {"report"},
+    {"estimators"},
     {"demo", "cli"},
     {"__init__"},
 ]

@@ -53,7 +53,7 @@ def test_one_run_then_its_report(bayesmrf, votes, folder):
     np.testing.assert_array_equal(tree["posterior"]["theta"], direct.posterior_["posterior"]["theta"])
     assert tree.attrs["command"] == "bayesmrf posterior votes.csv --seed 3 " + " ".join(SMALL)
     table = ParameterSummary(tree).table
-    marked = {line.split("│")[1].strip(): "*" in line.split("│")[6] for line in out.splitlines() if "│" in line}
+    marked = {line.split("│")[1].strip(): "yes" in line.split("│")[3] for line in out.splitlines() if "│" in line}
     assert marked == dict(zip(table["label"], table["clear"], strict=True))
     assert bayesmrf("report", "votes.zarr")[0] == 0
     assert "votes.csv: 60 observations" in (folder / "report.html").read_text()

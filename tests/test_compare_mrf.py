@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from bayesmrf import Cauchy, CompareMRF, SpikeSlab, families, graphs, load, methods, plots, write_report
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning, LevelsWarning, OptionError
@@ -49,7 +50,7 @@ def test_what_differs(fitted):
     assert est.difference_inclusion_[0, 1] > max(0.5, est.difference_inclusion_[1, 2])
     assert est.weights_.shape == (2, 3, 3)
     assert est.theta_.shape == (2, 6)
-    found = est.difference_table()
+    found = est.table("differences")
     first = found.iloc[0]
     assert (first["first"], first["second"]) == ("Ann", "Bob")
     assert first["lower"] < first["difference"] < first["upper"]
@@ -67,12 +68,12 @@ def test_what_differs(fitted):
 
 def test_differences_of_biases(fitted):
     est, table = fitted
-    free = est.bias_table()
+    free = est.table("node-differences").set_index("parameter", drop=False).loc[NAMES]
     assert list(free.columns) == ["parameter", "group", "other", "difference", "lower", "upper"]
     assert list(free["parameter"]) == NAMES
     np.testing.assert_allclose(free["difference"], est.theta_[1, 3:] - est.theta_[0, 3:])
     spiked = CompareMRF(biases="spike-slab", **QUICK).fit(table[NAMES], table["group"])
-    found = spiked.bias_table().set_index("parameter")
+    found = spiked.table("node-differences").set_index("parameter")
     np.testing.assert_allclose(found["bayes_factor"], found["inclusion"] / (1 - found["inclusion"]))
     assert found["inclusion"].between(0.001, 0.999).any()
     assert (spiked.theta_.shape, spiked.difference_inclusion_.shape) == ((2, 6), (3, 3))
@@ -89,7 +90,7 @@ def test_differences_of_biases_and_edges_that_exist_are_shown(bayesmrf, rng, fol
     est = CompareMRF(biases=biases, baseline="spike-slab", **QUICK).fit(table[NAMES], table["group"])
     page, text = write_report(est.posterior_, "r.html").read_text(), " ".join(out.split())
     assert "Differences of the parameters of nodes" in page
-    for d in est.bias_table().itertuples():
+    for d in est.table("node-differences").itertuples():
         shown = [d.parameter, *([d.group, d.other] if n_groups > 2 else [])]
         numbers = [f"{d.difference:.3f}", f"{d.lower:.3f}", f"{d.upper:.3f}"]
         if biases != "free":
@@ -98,7 +99,7 @@ def test_differences_of_biases_and_edges_that_exist_are_shown(bayesmrf, rng, fol
         assert row in page
         assert f"{d.lower:.3f} to {d.upper:.3f}" in text
     assert ("They always differ" in text) == ("They always differ" in page) == (biases == "free")
-    for e in est.difference_table().itertuples():
+    for e in est.table("differences").itertuples():
         assert f"{e.edge_inclusion:.3f}" in text
         assert f'<td class="n">{e.edge_inclusion:.3f}</td></tr>' in page
 
@@ -106,7 +107,7 @@ def test_differences_of_biases_and_edges_that_exist_are_shown(bayesmrf, rng, fol
 def test_edges_that_exist(fitted):
     """An edge exists if it has a weight: in all groups, with a baseline or a difference."""
     est, table = fitted
-    assert "edge_inclusion" not in est.difference_table()
+    assert "edge_inclusion" not in est.table("differences")
     np.testing.assert_array_equal(est.edge_inclusion_, 1 - np.eye(3))
     spiked = CompareMRF(baseline="spike-slab", **QUICK).fit(table[NAMES], table["group"])
     weights = spiked.posterior_["posterior"]["theta"].values[..., :3]
@@ -116,7 +117,7 @@ def test_edges_that_exist(fitted):
     np.testing.assert_allclose(spiked.edge_inclusion_[u, v], share)
     assert (spiked.edge_inclusion_ >= spiked.difference_inclusion_).all()
     assert 0.01 < share.min() < 0.99
-    found = spiked.difference_table()
+    found = spiked.table("differences")
     place = {name: i for i, name in enumerate(NAMES)}
     for e in found.itertuples():
         assert e.edge_inclusion == spiked.edge_inclusion_[place[e.first], place[e.second]]
@@ -194,7 +195,7 @@ def test_three_groups_and_missing_values(rng):
     est = CompareMRF(baseline="spike-slab", **QUICK | {"n_draws": 400}).fit(table[NAMES], table["group"])
     assert list(est.missing_["row"]) == [3, 17]
     assert est.missing_["probability"].between(0, 1).all()
-    found = est.difference_table()
+    found = est.table("differences")
     assert len(found) == 9
     assert list(found.columns[:4]) == ["first", "second", "group", "other"]
     of = found.set_index(["first", "second", "group", "other"])["difference"]
@@ -339,12 +340,9 @@ def test_what_is_shown(fitted, tmp_path):
     object.__setattr__(found, "groups", ["g0", "g1", "g2"])
     told = plots.plot_inclusion(found).get_xlabel().replace("\n", " ")
     assert told == "−: the largest difference of two groups is negative (the later minus the earlier of g0, g1, g2)"
-    for use in (plots.plot_inclusion, plots.plot_network, plots.plot_trace, summarise):
-        with pytest.raises(OptionError, match=r"tree must be the posterior of a fitted estimator, .*; give the attr"):
-            use(est)
-    with pytest.raises(OptionError, match="give the attribute posterior_ of the estimator"):
-        write_report(est, tmp_path / "e.html")
-    with pytest.raises(OptionError, match=r"a fitted estimator, got CompareMRF\(\)"):
+    for use in (plots.plot_inclusion, plots.plot_network, plots.plot_trace):
+        assert use(est).figure
+    with pytest.raises(NotFittedError, match="This CompareMRF instance is not fitted yet"):
         summarise(CompareMRF())
     with pytest.raises(BayesMRFError, match="this one is over differences, use plot_inclusion"):
         plots.plot_parameters(est.posterior_)
@@ -377,7 +375,7 @@ def test_ordered_answers(bayesmrf, rng, folder):
     found = load("ordered.zarr")["posterior"]
     np.testing.assert_array_equal(found["theta"], est.posterior_["posterior"]["theta"])
     assert list(found["feature"]) == ["a-b", "a=2", "a=3", "b=1"]
-    assert est.difference_table()["lower"].item() > 0
+    assert est.table("differences")["lower"].item() > 0
     assert list(est.missing_.columns) == ["row", "node", "probability"]
     with pytest.raises(BayesMRFError, match=r"'a' never has the level 2 in group '1'.*; merge it with another"):
         CompareMRF(model="ordinal", **QUICK).fit(table[["a", "b"]].assign(a=table["a"].where(table["by"] == 0, 3)

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 
-from bayesmrf import graphs, partitions, plots, report, write_report
+from bayesmrf import graphs, partitions, plots, tables, write_report
 from bayesmrf.errors import OptionError
 from bayesmrf.summary import GroupedSummary, summarise
 
@@ -51,7 +51,7 @@ def test_groups_are_those_of_the_likely_edges(tree):
 def test_table_of_edges_has_inclusion_and_agreement_where_they_exist(tree):
     s = GroupedSummary(tree)
     table, (agreement, included) = s.edge_table, draws_of(tree)
-    assert list(table) == ["first", "second", "group", "agreement", "lower", "upper", "inclusion"]
+    assert list(table) == ["first", "second", "inclusion", "group", "agreement", "lower", "upper"]
     np.testing.assert_allclose(table["inclusion"], included.mean(axis=0))
     np.testing.assert_array_equal(table["group"], s.groups + 1)
     assert table.loc[4, ["agreement", "lower", "upper"]].isna().all()  # it never exists
@@ -242,7 +242,7 @@ def test_page_of_a_run_in_which_all_edges_exist_says_nothing_of_inclusion(rng, t
     assert "maximum likelihood" in said
     assert "inclusion" not in said
     assert "Nodes of one group" not in said
-    assert page.table("node")[0] == ["node", "field h", "90 % interval"]
+    assert page.table("node")[0] == ["node", "field h", "from", "to"]
 
 
 def test_page_of_a_run_without_likely_edges_or_with_many(rng, tmp_path):
@@ -254,11 +254,11 @@ def test_page_of_a_run_without_likely_edges_or_with_many(rng, tmp_path):
     assert "There are no edges with an inclusion above 0.5." in page.text
     assert "Network" not in page.text
     assert [row[3] for row in one.table("one end")[1:]] == ["1", *["–"] * 11]
-    many = report.grouped.MOST_EDGES + 8
+    many = tables.structure.MOST_EDGES + 8
     tree = posterior_tree(rng, graphs.path(many), n_draws=8, inclusion=np.linspace(1, 0.2, many - 1))
     page = Page(write_report(tree, tmp_path / "b.html").read_text())
     rows = page.table("one end")[1:]
-    assert len(rows) == report.grouped.MOST_EDGES
+    assert len(rows) == tables.structure.MOST_EDGES
     assert any("the other 7" in t for t in page.text)
     share = np.sort(GroupedSummary(tree).inclusion)[::-1]
-    assert min(float(row[2]) for row in rows) == pytest.approx(share[report.grouped.MOST_EDGES - 1], abs=6e-4)
+    assert min(float(row[2]) for row in rows) == pytest.approx(share[tables.structure.MOST_EDGES - 1], abs=6e-4)

@@ -147,7 +147,7 @@ def test_a_single_draw_is_not_a_given_value():
 
 def test_only_posteriors_are_written(tmp_path):
     for write in (results.save, results.finish):
-        with pytest.raises(OptionError, match=r"tree must be the posterior of a fitted .*; give the attribute"):
+        with pytest.raises(OptionError, match="tree must be a fitted estimator of a posterior, its posterior_, or"):
             write(SimpleNamespace(posterior_=None), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

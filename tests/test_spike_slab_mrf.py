@@ -56,7 +56,7 @@ def test_edges_of_equal_inclusion_are_in_the_order_of_the_summary(data):
     est = SpikeSlabMRF(method="exact", **QUICK | {"n_draws": 3}).fit(np.hstack([data, data[::-1, :4]]))
     found = summarise(est.posterior_).edge_table.sort_values("inclusion", ascending=False, kind="stable")
     assert found["inclusion"].duplicated().any()
-    pd.testing.assert_frame_equal(est.edge_table(), found.reset_index(drop=True))
+    pd.testing.assert_frame_equal(est.table("edges"), found.reset_index(drop=True))
 
 
 @pytest.mark.parametrize("method", ["exact", "one-edge"])
@@ -70,7 +70,7 @@ def test_strong_edges_are_found(method, data):
     assert found.edges["0", "1"]["weight"] > 1
     assert found.edges["3", "4"]["weight"] < -1
     assert set(found.nodes) == set("012345")
-    table = est.edge_table()
+    table = est.table("edges")
     assert {tuple(row) for row in table[["first", "second"]].head(2).to_numpy()} == {("0", "1"), ("3", "4")}
     top = table.head(2)
     assert ((top["lower"] < top["weight"]) & (top["weight"] < top["upper"])).all()
@@ -158,7 +158,7 @@ def test_use_of_every_model(name, data, rng):
     wanted = given.mean(axis=0)[:, every[:, 1]].transpose(1, 2, 0).reshape(len(every), -1)  # node 2 comes first
     np.testing.assert_allclose(est.predict_conditional(every, [2, 0]), wanted)
     assert np.isin(est.sample(50), np.arange(m)).all()
-    np.testing.assert_allclose(np.sort(est.edge_table()["inclusion"]), np.sort(est.inclusion_[np.triu_indices(3, 1)]))
+    np.testing.assert_allclose(np.sort(est.table("edges")["inclusion"]), np.sort(est.inclusion_[np.triu_indices(3, 1)]))
     bias = [np.size(value) for _, value in est.graph_.nodes(data="bias")]
     assert (est.strength().shape, bias) == ((2, 30, 3), [m - 1] * 3)
     assert est.graph_.edges["0", "1"]["weight"] > 0
@@ -348,4 +348,4 @@ def test_bad_data(data):
     with pytest.raises(OptionError, match=r"average must be .*, got 'median'"):
         est.score(data, average="median")
     with pytest.raises(OptionError, match=r"probability must be .*, got 1"):
-        est.edge_table(1)
+        est.table("edges", 1)

@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from bayesmrf import graphs, plots, report, results, write_report
+from bayesmrf import graphs, plots, results, tables, write_report
 from bayesmrf.errors import OptionError
 from bayesmrf.methods import EDGES
 from bayesmrf.summary import StructureSummary, summarise
@@ -300,10 +300,10 @@ def test_page_lists_missing_values(rng, tmp_path):
 def test_page_of_a_run_without_edges_or_with_many(rng, tmp_path):
     page = Page(write_report(structure_tree(rng, inclusion=np.zeros(10)), tmp_path / "a.html").read_text())
     assert {tuple(row[2:]) for row in page.table("one end")[1:]} == {("0.000", "–", "–", "–")}
-    graph = graphs.path(report.structure.MOST_EDGES + 8)
+    graph = graphs.path(tables.structure.MOST_EDGES + 8)
     tree = structure_tree(rng, graph, n_draws=8, complete=False)
     page = Page(write_report(tree, tmp_path / "b.html").read_text())
-    assert len(page.table("one end")) == 1 + report.structure.MOST_EDGES
+    assert len(page.table("one end")) == 1 + tables.structure.MOST_EDGES
     assert any("the other 7" in t for t in page.text)
     assert any("stopped before its end" in t for t in page.text)
 

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 
 def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
-    """Return the differences of all edges in order; see `bayesmrf.CompareMRF.difference_table`.
+    """Return the differences of all edges in order; the table "differences" of `bayesmrf.CompareMRF`.
+
+    One row for each edge and each pair of groups. Columns first and second (the ends), group and other (the labels of
+    the two groups), difference (mean of the weight in the other group minus that in the group, given that the groups
+    differ in this edge), lower, upper, inclusion (probability that they differ) and the Bayes factors for a difference
+    (bayes_factor, infinite if every draw has it) and against it (bayes_factor_against, infinite if none has it); if
+    baselines may be absent, also edge_inclusion (see ``CompareMRF.edge_inclusion_``).
 
     Parameters
     ----------
@@ -26,7 +32,7 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
         Quantile levels of the ends of intervals.
     """
     constant = tree["constant_data"].to_dataset()
-    ends, names = constant["edges"].values, constant["node"].values
+    ends, names = constant["edges"].values, _texts(constant["node"])
     included = tree["posterior"].to_dataset()["included"].values.reshape(-1, len(ends)) != 0
     table = {"first": names[ends[:, 0]], "second": names[ends[:, 1]]}
     weights = _draws(tree)[..., : len(ends)]
@@ -55,14 +61,22 @@ def may_be_absent(tree: xr.DataTree) -> bool:
 
 
 def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
-    """Return the differences of all parameters of nodes; see `bayesmrf.CompareMRF.bias_table`."""
+    """Return the differences of all parameters of nodes, with their name in the place of the ends of an edge.
+
+    Where biases are free in each group, they always differ: there is no inclusion, and no Bayes factor.
+    """
     r = len(tree["constant_data"].to_dataset()["edges"])
     values = _draws(tree)[..., r:]
-    table = {"parameter": tree["posterior"].to_dataset()["feature"].values[r:]}
+    table = {"parameter": _texts(tree["posterior"].to_dataset()["feature"])[r:]}
     if tree.attrs["biases"] != "spike-slab":
         found = _table(tree, table, values, np.ones((len(values), values.shape[2]), dtype=bool), tails)
         return found.drop(columns=["inclusion", "bayes_factor", "bayes_factor_against"])
     return _table(tree, table, values, differ(values), tails)
+
+
+def _texts(labels: Any) -> np.ndarray:
+    """Return labels as Python's texts, which stored ones are not."""
+    return np.array([str(label) for label in labels.values], dtype=object)
 
 
 def _draws(tree: xr.DataTree) -> np.ndarray:
@@ -77,7 +91,7 @@ def _table(
     """Return the differences of ``values`` (n_draws, n_groups, n) given that they are ``included`` (n_draws, n)."""
     import pandas as pd
 
-    share, odds, groups = included.mean(axis=0), _prior_odds(tree), tree["posterior"].to_dataset()["group"].values
+    share, odds, groups = included.mean(axis=0), _prior_odds(tree), _texts(tree["posterior"].to_dataset()["group"])
     with np.errstate(divide="ignore"):
         factor, against = share / (1 - share) / odds, (1 - share) / share * odds
     parts = []

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from .options import check
+
 _BLOCK = 512  # columns that are sorted together
+
+
+def central(probability: float) -> tuple[float, float]:
+    """Return the quantile levels of a central interval."""
+    check({"probability": probability})
+    return (1 - probability) / 2, (1 + probability) / 2
 
 
 def intervals(draws: np.ndarray, tails: tuple[float, float]) -> np.ndarray:

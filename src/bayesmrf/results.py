@@ -252,22 +252,35 @@ def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None
     tree["constant_data"][f"{labels}_point"] = xr.Variable(draws.dims[2:], np.asarray(partition), about)
 
 
-def check_posterior(tree: Any) -> None:
-    """Refuse what is no posterior, such as the estimator that has it."""
+class WithPosterior:
+    """Estimators with a posterior, which can be given wherever their ``posterior_`` can."""
+
+    posterior_: xr.DataTree
+
+
+def posterior_of(result: Any) -> xr.DataTree:
+    """Return the posterior of a fitted estimator, of a path that a run was written to, or itself."""
     import xarray as xr
+    from sklearn.utils.validation import check_is_fitted
 
-    if not (isinstance(tree, xr.DataTree) and {"posterior", "constant_data"} <= tree.children.keys()):
-        remedy = "give the attribute posterior_ of the estimator, or the result of load"
-        raise OptionError(option="tree", got=tree, expected="the posterior of a fitted estimator", remedy=remedy)
+    if isinstance(result, WithPosterior):
+        check_is_fitted(result)
+        return result.posterior_
+    if isinstance(result, str | PathLike):
+        return load(result)
+    if not (isinstance(result, xr.DataTree) and {"posterior", "constant_data"} <= result.children.keys()):
+        expected = "a fitted estimator of a posterior, its posterior_, or the path of a run"
+        raise OptionError(option="tree", got=result, expected=expected)
+    return result
 
 
-def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) -> None:
+def save(tree: xr.DataTree | WithPosterior, path: str | PathLike[str], overwrite: bool = False) -> None:
     """Write results to a zarr folder, or to a netCDF file if the path ends with ``.nc``.
 
     Parameters
     ----------
-    tree : xarray.DataTree
-        From `to_datatree`.
+    tree : estimator or xarray.DataTree
+        A fitted estimator, or its ``posterior_``.
     path : path
         Folder or file to create.
     overwrite : bool
@@ -276,12 +289,11 @@ def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) 
     Raises
     ------
     OptionError
-        If ``tree`` is no posterior, such as an estimator.
+        If ``tree`` is no posterior.
     StoreError
         If the folder contains something already, or cannot be written; or no package for netCDF is installed.
     """
-    check_posterior(tree)
-    path = Path(path)
+    tree, path = posterior_of(tree), Path(path)
     if path.suffix == netcdf.SUFFIX:
         netcdf.write(tree, path, {"digests": _digests(tree)}, overwrite)
         return
@@ -291,27 +303,26 @@ def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) 
     _write(tree, path)
 
 
-def finish(tree: xr.DataTree, path: str | PathLike[str]) -> None:
+def finish(tree: xr.DataTree | WithPosterior, path: str | PathLike[str]) -> None:
     """Replace the checkpoint of a complete run by its results.
 
     The results are written next to the checkpoint, which stays valid until they are complete.
 
     Parameters
     ----------
-    tree : xarray.DataTree
-        From `to_datatree`.
+    tree : estimator or xarray.DataTree
+        A fitted estimator, or its ``posterior_``.
     path : path
         Where the checkpoint is.
 
     Raises
     ------
     OptionError
-        If ``tree`` is no posterior, such as an estimator.
+        If ``tree`` is no posterior.
     StoreError
         If there is no checkpoint, the run is not complete, or the folder cannot be written.
     """
-    check_posterior(tree)
-    path = Path(path)
+    tree, path = posterior_of(tree), Path(path)
     if not is_ours(path) or read_kind(path) != CHECKPOINT:
         raise StoreError(f"{path} contains no checkpoint; use save")
     if not tree.attrs["complete"]:

@@ -17,7 +17,6 @@ from ..findings import tell
 from ..graphs import Graph
 from ..likelihood import Hidden, Likelihood
 from ..memory import check_draws
-from ..options import check
 from ..rules import is_count
 from ..runs import run
 from ..runs.run_options import RunOptions
@@ -38,12 +37,6 @@ class MissingValues:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
-
-
-def central(probability: float) -> tuple[float, float]:
-    """Return the quantile levels of a central interval."""
-    check({"probability": probability})
-    return (1 - probability) / 2, (1 + probability) / 2
 
 
 def run_seed(estimator: RunOptions) -> np.random.SeedSequence:

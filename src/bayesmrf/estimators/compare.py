@@ -17,13 +17,14 @@ from .. import convergence, results
 from ..base import SAMPLE
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
-from ..differences import bias_table, difference_table, exist_in_groups
+from ..differences import exist_in_groups
 from ..errors import OptionError
 from ..families import AUTO, families_of
 from ..families import Custom as CustomModel
 from ..findings import recorded
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
+from ..intervals import central
 from ..likelihood import Likelihood
 from ..methods import COMPARISONS, Custom, MethodRow, row_of
 from ..options import check_params
@@ -48,8 +49,9 @@ from .group_labels import check_group, levels_in, read_groups
 from .group_predictive import GroupPredictive
 from .mode_check import check_modes
 from .own_kernels import engine_used, own_method_of_edges
-from .parameter_posterior import central, of_draws, strength_of_draws
+from .parameter_posterior import of_draws, strength_of_draws
 from .rarely_observed import rarely_observed, tell_of_rare
+from .tabulated import Tabulated
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -62,7 +64,7 @@ _FEWER = 0.4  # four particles for each observation of a group
 
 
 @dataclass(eq=False, repr=False)
-class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEstimator):
+class CompareMRF(MissingValues, Tabulated, RunOptions, ChosenModel, GroupPredictive, BaseEstimator):
     r"""Posterior of the differences between the networks of two or more groups of people.
 
     The weight of edge uv in group g is
@@ -299,37 +301,6 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
             )
         network.remove_edges_from([(u, v) for u, v, p in network.edges(data="inclusion") if p <= 0.5])
         return network
-
-    def difference_table(self, probability: float = 0.9) -> pd.DataFrame:
-        """Return the differences of all edges, the most probable first.
-
-        Parameters
-        ----------
-        probability : float
-            Of the central interval of a difference.
-
-        Returns
-        -------
-        DataFrame
-            One row for each edge and each pair of groups. Columns first and second (the ends), group and other (the
-            labels of the two groups), difference (mean of the weight in the other group minus that in the group, given
-            that the groups differ in this edge), lower, upper, inclusion (probability that they differ) and the Bayes
-            factors for a difference (bayes_factor, infinite if every draw has it) and against it
-            (bayes_factor_against, infinite if none has it); if baselines may be absent, also edge_inclusion (see
-            ``edge_inclusion_``).
-        """
-        check_is_fitted(self)
-        found = difference_table(self.posterior_, central(probability))
-        return found.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
-
-    def bias_table(self, probability: float = 0.9) -> pd.DataFrame:
-        """Return the differences of all biases (thresholds), in order, as in `difference_table`.
-
-        The name of the parameter is in place of the ends. Where biases are free in each group, they always differ:
-        there is no inclusion, and no Bayes factor.
-        """
-        check_is_fitted(self)
-        return bias_table(self.posterior_, central(probability))
 
     def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
         """Compute any function of the network of each group for each draw, in ArviZ's form; see `compare`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, astuple, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, partitions, results
 from ..base import Engine
 from ..data.dependent_rows import tell_of_rows
+from ..data.states import States
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import families_of
 from ..findings import recorded, tell
@@ -19,7 +20,7 @@ from ..inference.elimination.two_states import Elimination
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import bound
 from ..likelihood import Likelihood
-from ..methods import GROUPS, Custom, Particle, kind_of, row_of
+from ..methods import GROUPS, Custom, MethodRow, Particle, kind_of, row_of
 from ..models.categorical import is_categorical, states_of
 from ..options import check
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
@@ -31,7 +32,7 @@ from ..rules import is_integer
 from .base import data_hash, missing_table, require_edges, run_seed, sample_posterior, warn_of_unbalanced
 from .engines import particle_sweeps, read_sample
 from .grouped_methods import KERNELS, Problem, Request, choose_method, read
-from .grouped_start import find_start
+from .grouped_start import GroupedStart, find_start
 from .mode_check import check_modes
 from .own_kernels import engine_used, own_method_of_groups
 from .parameter_posterior import ParameterPosterior
@@ -39,6 +40,20 @@ from .rarely_observed import rarely_observed, tell_of_rare
 
 _SWEEPS = 10  # of all particles take less time than a scan of the edges
 _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
+
+
+class _Prepared(NamedTuple):
+    """All that comes before the first draw; ``how`` names the method of the estimate where chains start."""
+
+    request: Request
+    states: States
+    likelihood: Likelihood
+    start: GroupedStart
+    kernel: Any
+    method: Any
+    row: MethodRow
+    seeds: np.random.SeedSequence
+    how: str
 
 
 @dataclass(eq=False, repr=False)
@@ -180,6 +195,44 @@ class GroupedMRF(ParameterPosterior):
         DataError, GraphError, OptionError, StoreError
             If an option, the graph, the data or the checkpoint is not valid.
         """
+        request, states, likelihood, start, kernel, method, row, seeds, how = self._prepare(X, sample_weight)
+        model, n, s_bar, hidden = self._model(), states.n_samples, likelihood.s_bar, likelihood.hidden
+        used = engine_used(kernel, model) if isinstance(method, Custom) else _engine(kernel)
+        if hidden is not None:
+            kernel = DrawHiddenEntries(kernel, likelihood)
+        draws = sample_posterior(self, model, kernel, seeds)
+        for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
+            if not asked:
+                draws.values.pop(name, None)
+        attrs, constant = self._attributes(request, method, model), {}
+        if start.mle is not None:
+            self.mle_ = model.agreement(start.mle)
+            constant["mle"], attrs["mle_method"] = start.mle, how
+        attrs["kind"] = kind_of(row, method, self._graph.is_forest and not model.fields)
+        attrs["engine"] = "none" if used is None else used.name
+        attrs["data_hash"] = data_hash(self._graph, s_bar, n, hidden)
+        self.posterior_ = results.to_datatree(
+            draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant=constant
+        )
+        self._summarise(model, request)
+        self.missing_ = missing_table(likelihood, draws.values["theta"], states, seeds)
+        if hidden is not None:
+            results.add_missing(self.posterior_, self.missing_)
+        by_particles = isinstance(method, Particle)
+        sweeps = 0 if used is None else particle_sweeps(used)
+        check_modes(self, [states], seeds, _SWEEPS * method.n_particles if by_particles else sweeps)
+        tell_of_rare(states, rarely_observed(states, self._graph))
+        tell_of_rows([states])
+        convergence.warn_unless_converged(self.posterior_)
+        if by_particles:
+            self._warn_of_noise(draws.values["likelihood_noise"].mean(), method.n_particles, n)
+        return self
+
+    def check(self, X: Any, sample_weight: Any = None) -> None:
+        """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
+        self._prepare(X, sample_weight)
+
+    def _prepare(self, X: Any, sample_weight: Any) -> _Prepared:
         check({"model": self.model}, "GroupedMRF")
         self._choose_model(X, sample_weight)
         request = read(self)
@@ -215,36 +268,7 @@ class GroupedMRF(ParameterPosterior):
                 how = how.replace("persistent", f"persistent, {convergence.NOT_CONVERGED}", 1)
             if kernel is None:
                 kernel = KERNELS[self.method_](method, Problem(request, model, data.s_bar, n, start.theta, engine))
-        used = engine_used(kernel, model) if isinstance(method, Custom) else _engine(kernel)
-        if data.hidden is not None:
-            kernel = DrawHiddenEntries(kernel, likelihood)
-        draws = sample_posterior(self, model, kernel, seeds)
-        for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
-            if not asked:
-                draws.values.pop(name, None)
-        attrs, constant = self._attributes(request, method, model), {}
-        if start.mle is not None:
-            self.mle_ = model.agreement(start.mle)
-            constant["mle"], attrs["mle_method"] = start.mle, how
-        attrs["kind"] = kind_of(row, method, self._graph.is_forest and not model.fields)
-        attrs["engine"] = "none" if used is None else used.name
-        attrs["data_hash"] = data_hash(self._graph, data.s_bar, n, data.hidden)
-        self.posterior_ = results.to_datatree(
-            draws, model, attrs=attrs, observed={"statistics": data.s_bar, "n_samples": n}, constant=constant
-        )
-        self._summarise(model, request)
-        self.missing_ = missing_table(likelihood, draws.values["theta"], states, seeds)
-        if data.hidden is not None:
-            results.add_missing(self.posterior_, self.missing_)
-        by_particles = isinstance(method, Particle)
-        sweeps = 0 if used is None else particle_sweeps(used)
-        check_modes(self, [states], seeds, _SWEEPS * method.n_particles if by_particles else sweeps)
-        tell_of_rare(states, rarely_observed(states, self._graph))
-        tell_of_rows([states])
-        convergence.warn_unless_converged(self.posterior_)
-        if by_particles:
-            self._warn_of_noise(draws.values["likelihood_noise"].mean(), method.n_particles, n)
-        return self
+        return _Prepared(request, states, likelihood, start, kernel, method, row, seeds, how)
 
     def co_clustering(self, edges: Any) -> np.ndarray:
         """Return the posterior probability that pairs of given edges share a group.

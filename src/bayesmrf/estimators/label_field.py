@@ -22,6 +22,7 @@ from ..families import AUTO
 from ..findings import recorded, tell
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
+from ..intervals import central
 from ..kernels import LABEL_KERNELS, Phases
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
@@ -35,11 +36,12 @@ from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Normal
 from ..runs import run
 from ..samplers.swendsen_wang import SwendsenWang
-from .base import RunOptions, central, hidden_probabilities, run_seed, sample_posterior
+from .base import RunOptions, hidden_probabilities, run_seed, sample_posterior
 from .fitted import Fitted
 from .option_objects import OptionObjects
 from .own_kernels import kind_with, own_kernel
 from .starts import uncorrected_epsilon
+from .tabulated import Tabulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +53,7 @@ _N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are c
 
 
 @dataclass(eq=False, repr=False)
-class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
+class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator):
     """Labels of points, some observed and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
 
     The posterior is over the logarithms of the length scales, sigma_k for each coordinate; predictions are averages

@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import OptionError, instead_of_exact
 from ..inference.elimination.two_states import Elimination
-from ..intervals import intervals
+from ..intervals import central, intervals
 from ..models.categorical import is_categorical
 from ..models.ising import Ising
-from .base import MissingValues, RunOptions, central
+from .base import MissingValues, RunOptions
 from .chosen_model import ChosenModel
 from .predictive import Predictive
+from .tabulated import Tabulated
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -60,7 +61,7 @@ def _network(estimator: Any, theta: np.ndarray) -> nx.Graph:
     return network
 
 
-class ParameterPosterior(MissingValues, RunOptions, ChosenModel, Predictive, BaseEstimator):
+class ParameterPosterior(MissingValues, Tabulated, RunOptions, ChosenModel, Predictive, BaseEstimator):
     """Estimators of posteriors: intervals, and the posterior of any statistic of the network."""
 
     def interval_(self, probability: float = 0.9) -> pd.DataFrame:

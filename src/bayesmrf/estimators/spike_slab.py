@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,6 @@ from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..findings import BAD, recorded
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
-from ..intervals import given_inclusion
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
 from ..methods import EDGES, EXTRAPOLATED, Custom, MethodRow, OneEdge, refusal, row_of
@@ -36,7 +35,7 @@ from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Normal, SpikeSlab
 from ..rules import is_integer
 from ..runs import run
-from .base import central, data_hash, missing_table, require_edges, run_seed, sample_posterior
+from .base import data_hash, missing_table, require_edges, run_seed, sample_posterior
 from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
 from .engines import particle_sweeps, read_sample
@@ -44,9 +43,6 @@ from .mode_check import check_modes
 from .own_kernels import engine_used, own_method_of_edges
 from .parameter_posterior import ParameterPosterior
 from .rarely_observed import mirror_of, rarely_observed, tell_of_rare
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MOST_BITS = 16  # of a joint state of a group
 _TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
@@ -191,6 +187,10 @@ class SpikeSlabMRF(ParameterPosterior):
         convergence.warn_unless_converged(self.posterior_)
         return self
 
+    def check(self, X: Any, sample_weight: Any = None) -> None:
+        """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
+        self._prepare(X, sample_weight)
+
     def _prepare(self, X: Any, sample_weight: Any = None) -> tuple[States, Likelihood, Any, MethodRow]:
         """All that comes before the first draw: the data, as states and as a likelihood, the kernel and its row."""
         check_params(self)
@@ -240,32 +240,6 @@ class SpikeSlabMRF(ParameterPosterior):
         self.theta_ = np.concatenate([mean[:r] / np.where(share > 0, share, 1), mean[r:]])
         self.density_ = float(draws.values["density"].mean())
         self.slab_scale_ = float(draws.values["slab_scale"].mean())
-
-    def edge_table(self, probability: float = 0.9) -> pd.DataFrame:
-        """Return the candidate edges by decreasing inclusion, with the weight given that the edge exists.
-
-        Parameters
-        ----------
-        probability : float
-            Of the central interval of the weight; NaN if the edge never exists.
-
-        Returns
-        -------
-        DataFrame
-            Columns first, second, inclusion, weight, lower, upper.
-        """
-        import pandas as pd
-
-        check_is_fitted(self)
-        graph = self._graph
-        draws = self._stacked("theta")[:, : graph.n_edges]
-        _, lower, upper = given_inclusion(draws, draws != 0, central(probability))
-        u, v = graph.edges.T
-        names = np.array(graph.names, dtype=object)
-        weight = np.where(self.inclusion_[u, v] > 0, self.theta_[: graph.n_edges], np.nan)
-        table = {"first": names[u], "second": names[v], "inclusion": self.inclusion_[u, v], "weight": weight}
-        table |= {"lower": lower, "upper": upper}
-        return pd.DataFrame(table).sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
 
     def predict_conditional(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
         """Compute the probability of each joint state of a group of nodes, given the other nodes of each row.

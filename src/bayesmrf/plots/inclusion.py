@@ -21,7 +21,7 @@ _LETTER = 0.06  # inches that a letter of a name takes next to the cells
 _LONGEST = 24  # letters of a name
 
 
-@plot_of("SpikeSlabMRF, of CompareMRF, or of GroupedMRF with a spike")
+@plot_of("SpikeSlabMRF, CompareMRF, or GroupedMRF with a spike")
 def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     """Plot the probability of each edge, as a heat map whose nodes are ordered by clustering.
 

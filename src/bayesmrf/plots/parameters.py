@@ -95,8 +95,8 @@ def plot_marginals(
 
     Parameters
     ----------
-    trees : xarray.DataTree, Summary, or mapping of str to these
-        ``BayesianMRF.posterior_``, or what `bayesmrf.results.load` reads, of the same model.
+    trees : estimator, xarray.DataTree, path, Summary, or mapping of str to these
+        BayesianMRF, fitted, its ``posterior_``, or the path of a stored run, of the same model.
     features : sequence of str, optional
         Parameters to show, as in coordinate ``feature``: all, or the 42 strongest of the first posterior.
     axes : sequence of Axes, optional

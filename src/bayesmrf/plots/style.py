@@ -28,8 +28,8 @@ _PARAMETERS = """
 
 Parameters
 ----------
-tree : xarray.DataTree or Summary
-    ``posterior_`` of {}, or what `bayesmrf.results.load` reads.
+tree : estimator, xarray.DataTree, path or Summary
+    {}, fitted, its ``posterior_``, or the path of a stored run.
 ax : Axes, optional
     Where to draw."""
 

@@ -29,8 +29,8 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
 
     Parameters
     ----------
-    tree : xarray.DataTree or path
-        ``posterior_`` of an estimator, also of a run that was interrupted, or the path of a result.
+    tree : estimator, xarray.DataTree or path
+        A fitted estimator, also of a run that was interrupted, its ``posterior_``, or the path of a result.
     out : path
         The file to write.
     overwrite : bool
@@ -48,7 +48,7 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     """
     out = check_out(out, overwrite)
     from_disk = isinstance(tree, str | PathLike)
-    found = results.load(tree) if from_disk else tree
+    found = results.posterior_of(tree)
     # The attributes of an untrusted store may have any type.
     with as_written(Path(tree)) if from_disk else nullcontext():
         summary = summarise(found)

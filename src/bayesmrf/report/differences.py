@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .. import plots
 from ..summary import DifferenceSummary
+from ..tables import table_of
 from .page import Section, paragraph, picture
-from .shared import details, page, rest_of
-from .structure import CITE, MOST_EDGES, probable
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-_COLUMNS = {
-    "inclusion": "inclusion",
-    "difference": "difference",
-    "lower": "from",
-    "upper": "to",
-    "bayes_factor": "Bayes factor for",
-    "bayes_factor_against": "against",
-    "edge_inclusion": "edge exists",
-}
+from .shared import listed, page
+from .structure import CITE, probable
 
 
 def sections(summary: DifferenceSummary) -> list[Section]:
@@ -53,41 +39,12 @@ def _overview(s: DifferenceSummary) -> str:
 
 
 def _differences(s: DifferenceSummary) -> str:
-    text = (
-        f"{s.terms.meaning} A difference is {s.direction}; its mean and 90 % interval (from, to) are given that the "
-        "groups differ in this edge. Bayes factors compare a difference with none, all other edges being uncertain."
-    )
-    if s.may_be_absent:
-        text += (
-            " An edge exists, in all groups, if it has a baseline or the groups differ in it; the last column is the "
-            "probability of this."
-        )
-    found = s.differences.sort_values("inclusion", ascending=False, kind="stable")
-    return paragraph(text) + _listed(s, found, {"first": "one end", "second": "other end"})
+    found = table_of(s, "differences")
+    return paragraph(found.note) + listed(found)
 
 
 def _bias_differences(s: DifferenceSummary) -> str:
+    found = table_of(s, "node-differences")
     text = f"Differences of the parameters of nodes ({s.terms.node}): {s.direction}, with 90 % intervals (from, to)"
-    if "inclusion" in s.bias_differences:
-        text += ", given that the groups differ in this parameter."
-    else:
-        text += ". They always differ, so that there is no inclusion."
-    return paragraph(text) + _listed(s, s.bias_differences, {"parameter": "parameter"})
-
-
-def _listed(s: DifferenceSummary, found: pd.DataFrame, header: dict[str, str]) -> str:
-    """Return a table of differences; ``header`` has the heads of its first columns."""
-    uncertain = "inclusion" in found
-    if len(s.groups) > 2:
-        header |= {"group": "group", "other": "other group"}
-    names = list(header)
-    header |= {name: title for name, title in _COLUMNS.items() if name in found}
-    styles = dict.fromkeys(header, "{:.3f}") | dict.fromkeys(("bayes_factor", "bayes_factor_against"), "{:.3g}")
-    styles |= dict.fromkeys(names, "{}")
-    cells = [
-        ["–" if value != value else styles[c].format(value) for c, value in zip(header, row, strict=True)]
-        for row in found[list(header)].iloc[:MOST_EDGES].itertuples(index=False)
-    ]
-    first = "most probable" if uncertain else "largest"
-    note = rest_of(found, MOST_EDGES, first)
-    return note + details(f"{first.capitalize()} first", list(header.values()), cells)
+    text += f". {found.note}" if found.note else ", given that the groups differ in this parameter."
+    return paragraph(text) + listed(found)

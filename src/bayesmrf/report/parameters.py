@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import plots
-from ..summary import ParameterSummary, rows
-from .page import Section, paragraph, picture, table
-from .shared import details, page, rest_of
-
-MOST_PARAMETERS = 500  # rows of the table of parameters
-MOST_NODES = 200  # rows of the table of strengths
+from ..summary import ParameterSummary
+from ..tables import table_of
+from .page import Section, paragraph, picture
+from .shared import listed, page
 
 _LANGEVIN = (
     "I. Murray and Z. Ghahramani, Bayesian Learning in Undirected Graphical Models: Approximate MCMC algorithms, "
@@ -47,20 +43,11 @@ def sections(summary: ParameterSummary) -> list[Section]:
 
 
 def _parameters(s: ParameterSummary) -> str:
-    strong = np.sort(s.table["mean"].abs().to_numpy().argsort(kind="stable")[-MOST_PARAMETERS:])
-    note, found = rest_of(s.table, MOST_PARAMETERS, "strongest parameters"), s.table.iloc[strong]
-    found = found.iloc[np.lexsort((-found["mean"].abs(), ~found["is_edge"]))]
-    cells = [
-        (p.label, kind, "yes" if p.clear else "no", *(f"{v:.3f}" for v in (p.mean, p.sd, p.lower, p.upper)))
-        for p in rows(found)
-        for kind in [s.terms.edge if p.is_edge else s.terms.node]
-    ]
-    header = ["parameter", "kind", "excludes zero", "mean", "sd", "from", "to"]
     drawn = picture(
         lambda: plots.plot_parameters(s), "Posterior mean and 90 % interval; hollow if the interval contains zero."
     )
     text = paragraph(f"{s.terms.meaning} {s.clear_sentence}.")
-    return text + drawn + note + details("Values, with the 90 % interval (from, to)", header, cells)
+    return text + drawn + listed(table_of(s, "parameters"))
 
 
 def _strength(s: ParameterSummary) -> str:
@@ -68,8 +55,5 @@ def _strength(s: ParameterSummary) -> str:
         "The strength of a node is the sum of the absolute parameters of its edges, computed in every draw. As a sum "
         "of absolute values it is above zero even if the intervals of all edges contain zero."
     )
-    found = s.strength_table
-    note = rest_of(found, MOST_NODES, "strongest nodes")
-    cells = [(r.node, f"{r.strength:.3f}", f"{r.lower:.3f}", f"{r.upper:.3f}") for r in rows(found.iloc[:MOST_NODES])]
     drawn = picture(lambda: plots.plot_strength(s), "Strength of each node with its 90 % interval.")
-    return paragraph(text) + drawn + note + table(["node", "strength", "from", "to"], cells, sortable=True)
+    return paragraph(text) + drawn + listed(table_of(s, "strength"))

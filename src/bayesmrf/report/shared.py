@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence, Sized
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from .. import plots
-from ..names import LONGEST, shown
-from ..summary import Summary, count, rows
+from ..summary import Summary, count
+from ..tables import Table, table_of
 from .page import Section, escape, paragraph, picture, table
 
-MOST_MISSING = 100  # rows of the table of missing values
-_MOST_JUDGED = 7  # rows of the table of convergence
 # Options of the command line that estimators do not have.
 _ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("Levels that count as yes", "binarize"))
 
@@ -59,36 +56,26 @@ def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: s
     ]
 
 
-def rest_of(found: Sized, most: int, which: str) -> str:
-    """Return a remark that the first or strongest rows are listed, if there are more."""
-    if len(found) <= most:
-        return ""
-    return paragraph(f"The {most} {which} are listed; the result contains the other {len(found) - most:,}.")
+def listed(found: Table, sortable: bool = True) -> str:
+    """Return a table, after a remark on what it leaves out; one with a title can be folded away.
 
-
-def details(summary: str, header: Sequence[str], cells: Iterable[Sequence[Any]]) -> str:
-    """Return a sortable table that can be folded away."""
-    return f"<details open><summary>{summary}</summary>{table(header, cells, sortable=True)}</details>"
+    Tables that can be sorted have the two ends of an edge or an interval in columns of their own.
+    """
+    assert found.wide is not None
+    columns = [part for column in found.columns for part in (column.apart() if sortable else [column])]
+    html = table([column.head for column in columns], found.cells(found.wide, columns), sortable)
+    if found.wide.title:
+        html = f"<details open><summary>{found.wide.title}</summary>{html}</details>"
+    return (paragraph(found.wide.rest) if found.wide.rest else "") + html
 
 
 def _missing(s: Summary) -> str:
-    found = s.missing_table
-    missing = count(s.n_missing, "value was", "values were")
-    text = f"{missing} missing, and summed over or drawn together with the parameters."
-    if len(found) > MOST_MISSING:
-        text += f" The first {MOST_MISSING} probabilities are listed."
-    cells = [(f"{int(m.row) + 1:,}", m.node, m.state, f"{m.probability:.3f}") for m in rows(found.iloc[:MOST_MISSING])]
-    return paragraph(text) + details("Probabilities", ["row", "node", "state", "probability"], cells)
+    found = table_of(s, "missing")
+    return paragraph(found.note) + listed(found)
 
 
 def _convergence(s: Summary, which: str, traced: str) -> str:
     """Return the verdict, the diagnostics, and the trace of one quantity."""
-    judged = s.diagnostics.iloc[:_MOST_JUDGED]
-    cells = [
-        (shown(name, 2 * LONGEST), f"{d.mean:.3f}", f"{d.sd:.3f}", r_hat, f"{d.ess_bulk:,.0f}", f"{d.ess_tail:,.0f}")
-        for name, d in zip(judged.index, rows(judged), strict=True)
-        for r_hat in [f"{d.r_hat:.3f}".replace("nan", "–")]  # of a single chain
-    ]
     text = (
         "R-hat compares the chains (1.00: they agree). The effective sample size (ESS) is the number "
         "of independent draws with the same precision: bulk for means, tail for the ends of intervals. "
@@ -97,8 +84,7 @@ def _convergence(s: Summary, which: str, traced: str) -> str:
     trace = picture(
         lambda: plots.plot_trace(s), f"{traced} along each chain: converged chains vary over the same range."
     )
-    numbers = table(["quantity", "mean", "sd", "R-hat", "bulk ESS", "tail ESS"], cells)
-    return _verdict(s) + paragraph(text) + numbers + trace
+    return _verdict(s) + paragraph(text) + listed(table_of(s, "convergence"), sortable=False) + trace
 
 
 def _run_again(s: Summary, source: str) -> str:

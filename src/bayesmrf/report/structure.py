@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import plots
-from ..summary import InclusionSummary, StructureSummary, rows
+from ..summary import InclusionSummary, StructureSummary
+from ..tables import table_of
 from .page import Section, paragraph, picture
-from .shared import details, page, rest_of
+from .shared import listed, page
 
-MOST_EDGES = 500  # rows of the table of edges
 _NETWORK = (
     "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
     "probable."
@@ -23,10 +21,11 @@ CITE = (
 def sections(summary: StructureSummary) -> list[Section]:
     """Return the sections of the report on one run."""
     shown = "the density, the slab scale, the number of edges, and the parameters with the worst convergence"
+    edges = table_of(summary, "edges")
     parts = [
         ("Which edges exist", inclusion(summary, "and the slab scale is the scale of the prior of their weights")),
         ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
-        ("Edges", _edges(summary)),
+        ("Edges", paragraph(edges.note) + listed(edges)),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)
 
@@ -47,20 +46,3 @@ def probable(s: InclusionSummary, number: str, caption: str, text: str) -> str:
     """Return the number of edges, the density, and the plot of inclusions, with an explanation."""
     numbers = paragraph(f"{number}: {s.n_edges_sentence}.") + paragraph(f"{s.density_sentence}.")
     return numbers + picture(lambda: plots.plot_inclusion(s), caption) + paragraph(text)
-
-
-def given_existence(edge: Any, mean: float) -> list[str]:
-    """Return the mean and the interval of an edge, which are known if it ever existed."""
-    return [f"{v:.3f}" if edge.inclusion else "–" for v in (mean, edge.lower, edge.upper)]
-
-
-def _edges(s: StructureSummary) -> str:
-    of = f"The mean of a {s.terms.edge} and its 90 % interval (from, to) are those where the edge exists."
-    text = f"{s.terms.meaning} {of}"
-    found = s.edge_table.sort_values("inclusion", ascending=False, kind="stable")
-    cells = [
-        (e.first, e.second, f"{e.inclusion:.3f}", *given_existence(e, e.weight)) for e in rows(found.iloc[:MOST_EDGES])
-    ]
-    header = ["one end", "other end", "inclusion", "weight", "from", "to"]
-    note = rest_of(found, MOST_EDGES, "most probable edges")
-    return paragraph(text) + note + details("Candidates, most probable first", header, cells)

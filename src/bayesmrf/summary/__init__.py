@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError
-from ..results import check_posterior
+from ..results import posterior_of
 from .base import INTERVAL, Summary, count, rows
 from .differences import DifferenceSummary
 from .grouped import GroupedSummary
@@ -34,29 +34,32 @@ __all__ = [
 AnySummary = DifferenceSummary | GroupedSummary | ParameterSummary | StructureSummary
 
 
-def summarise(tree: Any) -> AnySummary:
+def summarise(tree: Any, probability: float = 0.9) -> AnySummary:
     """Summarise a posterior over groups of edges, which edges exist, differences between groups, or parameters.
 
     Parameters
     ----------
-    tree : xarray.DataTree
-        ``posterior_`` of an estimator, or a result of `bayesmrf.results.load`. A summary is returned as it is.
+    tree : estimator, xarray.DataTree, path or Summary
+        A fitted estimator, its ``posterior_``, the path of a stored run; or a summary, which is returned as it is.
+    probability : float
+        Of the central intervals in tables.
 
     Raises
     ------
     OptionError
-        If it is neither, such as an estimator, or draws are not finite.
+        If it is none of these, or draws are not finite.
     """
     if isinstance(tree, AnySummary):
         return tree
-    check_posterior(tree)
+    tree = posterior_of(tree)
     for name, draws in tree["posterior"].data_vars.items():
         if draws.dtype.kind == "f" and (n := int((~np.isfinite(draws.values)).sum())):
             raise OptionError(
                 f"tree must have finite draws, but {n:,} values of {name!r} are infinite or NaN; leave out these draws."
             )
     if "groups" in tree["posterior"].coords:
-        return GroupedSummary(tree)
+        return GroupedSummary(tree, probability)
     if "group" in tree["posterior"].dims:
-        return DifferenceSummary(tree)
-    return StructureSummary(tree) if "included" in tree["posterior"].data_vars else ParameterSummary(tree)
+        return DifferenceSummary(tree, probability)
+    kind = StructureSummary if "included" in tree["posterior"].data_vars else ParameterSummary
+    return kind(tree, probability)

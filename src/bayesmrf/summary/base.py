@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import convergence
 from ..families import FAMILIES, FamilyRow
+from ..intervals import central, intervals
 from ..names import shown
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
     from ..methods import MethodRow
 
-INTERVAL = (0.05, 0.95)  # ends of the 90 % interval
+INTERVAL = (0.05, 0.95)  # ends of the 90 % interval of sentences and pictures
+_MISSING = 5  # missing values that are named in a sentence
 # The features of `bayesmrf.models.ordinal.Ordinal`.
 _NEUTRAL = (
     " Of a column with a neutral category, linear x + quadratic ((x - r)² - r²) takes the place of the threshold of "
@@ -49,14 +51,22 @@ class Summary(ABC):
     ----------
     tree : xarray.DataTree
         ``posterior_`` of an estimator, or a result of `bayesmrf.results.load`.
+    probability : float
+        Of the central intervals in tables; those in sentences are 90 % intervals.
     """
 
     tree: xr.DataTree
+    probability: float = 0.9
     edge_noun: ClassVar[str] = "edge"  # what edges are in sentences
 
     def __getitem__(self, group: str) -> Any:
         """Return a group of the tree: "posterior", "constant_data", ..."""
         return self.tree[group]
+
+    @property
+    def tails(self) -> tuple[float, float]:
+        """Quantile levels of the ends of intervals in tables."""
+        return central(self.probability)
 
     @property
     def attrs(self) -> dict[str, Any]:
@@ -87,6 +97,11 @@ class Summary(ABC):
         return [shown(n) for n in self["constant_data"]["node"].values]
 
     @cached_property
+    def nodes(self) -> np.ndarray:
+        """Names of the nodes, as they are in the data."""
+        return np.array([str(n) for n in self["constant_data"]["node"].values], dtype=object)
+
+    @cached_property
     def ends(self) -> np.ndarray:
         """Ends (n_edges, 2) of the edges."""
         return self["constant_data"]["edges"].values
@@ -107,6 +122,11 @@ class Summary(ABC):
         return [(self.names[u], self.names[v]) for u, v in self.ends]
 
     @property
+    def named_ends(self) -> dict[str, np.ndarray]:
+        """Names of the two ends of each edge, as columns of a table."""
+        return {"first": self.nodes[self.ends[:, 0]], "second": self.nodes[self.ends[:, 1]]}
+
+    @property
     def n_draws(self) -> int:
         """Number of draws of all chains together."""
         sizes = self["posterior"].sizes
@@ -116,6 +136,15 @@ class Summary(ABC):
         """Return the draws of one variable, chains joined: (n_draws, ...)."""
         values = self["posterior"][name].values
         return values.reshape(-1, *values.shape[2:])
+
+    def interval_table(self, variable: str, names: str, start: int) -> pd.DataFrame:
+        """Return the scalars of a variable from number ``start`` on: name, mean, ends of the interval."""
+        import pandas as pd
+
+        draws = self.stacked(variable)[:, start:]
+        low, high = intervals(draws, self.tails)
+        node = [str(name) for name in self["posterior"][names].values[start:]]
+        return pd.DataFrame({"node": node, "mean": draws.mean(axis=0), "lower": low, "upper": high})
 
     @cached_property
     def missing_table(self) -> pd.DataFrame:
@@ -129,13 +158,22 @@ class Summary(ABC):
         if "posterior_predictive" not in self.tree.children:
             return pd.DataFrame({name: [] for name in names})
         data = self["posterior_predictive"].to_dataset()
-        found = pd.DataFrame({name: data[name].values if name in data else 1 for name in names})
-        return found.assign(node=[shown(n) for n in found["node"]])
+        return pd.DataFrame({name: data[name].values if name in data else 1 for name in names})
 
     @property
     def n_missing(self) -> int:
         """Number of missing values."""
         return len(self.missing_table[["row", "node"]].drop_duplicates())
+
+    @property
+    def missing_sentence(self) -> str:
+        """The number of missing values, and the first of their probabilities."""
+        found = self.missing_table
+        some = "; ".join(
+            f"row {int(m.row) + 1} {shown(m.node)}={m.state} {m.probability:.2f}" for m in rows(found.iloc[:_MISSING])
+        )
+        more = "; ..." if len(found) > _MISSING else ""
+        return f"{count(self.n_missing, 'missing value')}, with probability: {some}{more}"
 
     @property
     def missing_clause(self) -> str:
@@ -207,6 +245,11 @@ class Summary(ABC):
     @abstractmethod
     def options(self) -> dict[str, str]:
         """Options that matter for the method of the run."""
+
+    @property
+    def printed_options(self) -> dict[str, str]:
+        """Those that the terminal prints."""
+        return self.options
 
 
 def count(number: int, noun: str, many: str = "") -> str:

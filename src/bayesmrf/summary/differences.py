@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..differences import bias_table, difference_table, may_be_absent
+from ..differences import bias_table, difference_table, exist_in_groups, may_be_absent
+from ..intervals import intervals
 from ..methods import COMPARISONS, MethodRow
 from ..names import shown
-from .base import INTERVAL, count
+from .base import count
 from .inclusion import InclusionSummary
 
 if TYPE_CHECKING:
@@ -44,18 +45,16 @@ class DifferenceSummary(InclusionSummary):
 
     @cached_property
     def differences(self) -> pd.DataFrame:
-        """Differences of all edges in order; see `CompareMRF.difference_table`."""
-        found = difference_table(self.tree, INTERVAL)
-        return found.assign(**{c: found[c].map(shown) for c in ("first", "second", "group", "other")})
+        """Differences of all edges in order; see `bayesmrf.differences.difference_table`."""
+        return difference_table(self.tree, self.tails)
 
     @cached_property
     def bias_differences(self) -> pd.DataFrame:
-        """Differences of all parameters of nodes, the most probable or the largest first; see `CompareMRF.bias_table`.
+        """Differences of all parameters of nodes, the most probable or the largest first; see `bayesmrf.differences`.
 
         Those that are free in each group have no inclusion.
         """
-        found = bias_table(self.tree, INTERVAL)
-        found = found.assign(**{c: found[c].map(shown) for c in ("parameter", "group", "other")})
+        found = bias_table(self.tree, self.tails)
         order = found["inclusion"] if "inclusion" in found else found["difference"].abs()
         return found.loc[order.sort_values(ascending=False, kind="stable").index]
 
@@ -74,6 +73,35 @@ class DifferenceSummary(InclusionSummary):
         size = table["difference"].abs().fillna(0).to_numpy().reshape(self.n_edges, -1).argmax(axis=1)
         rows = np.arange(self.n_edges) * self.pairs + size
         return table.iloc[rows].reset_index(drop=True).rename(columns={"difference": "weight"})
+
+    @cached_property
+    def weight_table(self) -> pd.DataFrame:
+        """Weights of the edges in each group: ends, group, mean, ends of the interval; and their inclusion, if edges
+        may be absent: the probability that the edge exists, which is the same in all groups.
+        """
+        found = self._of_groups(self.named_ends, slice(None, self.n_edges), "weight")
+        if not self.may_be_absent:
+            return found
+        exist = exist_in_groups(self.weights).mean(axis=0)
+        found.insert(2, "inclusion", np.repeat(exist, len(self.groups)))
+        return found
+
+    @cached_property
+    def node_table(self) -> pd.DataFrame:
+        """Parameters of nodes in each group: name, group, mean, ends of the interval."""
+        names = [str(name) for name in self["posterior"]["feature"].values[self.n_edges :]]
+        return self._of_groups({"node": np.array(names, dtype=object)}, slice(self.n_edges, None), "mean")
+
+    def _of_groups(self, names: dict[str, np.ndarray], features: slice, mean: str) -> pd.DataFrame:
+        """Return mean and interval of some features in each group, one feature after the other."""
+        import pandas as pd
+
+        draws, labels = self.stacked("theta")[..., features], self["posterior"]["group"].values
+        values = draws.swapaxes(1, 2).reshape(len(draws), -1)
+        low, high = intervals(values, self.tails)
+        table = {name: np.repeat(given, len(labels)) for name, given in names.items()}
+        table["group"] = np.tile([str(g) for g in labels], draws.shape[2])
+        return pd.DataFrame(table | {mean: values.mean(axis=0), "lower": low, "upper": high})
 
     @property
     def n_edges_sentence(self) -> str:

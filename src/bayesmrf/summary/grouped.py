@@ -60,27 +60,25 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
     @cached_property
     def _agreement(self) -> np.ndarray:
-        """Mean of each edge's agreement, and ends of its 90 % interval."""
+        """Mean of each edge's agreement, and ends of its interval."""
         draws = self.stacked("agreement")
         if self.spike:
-            return given_inclusion(draws, self.stacked("included"), INTERVAL)
-        return np.vstack([draws.mean(axis=0), intervals(draws, INTERVAL)])
+            return given_inclusion(draws, self.stacked("included"), self.tails)
+        return np.vstack([draws.mean(axis=0), intervals(draws, self.tails)])
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:
-        """Edges: ends, group (from 1, 0 for none), posterior mean agreement with 90 % interval, and MLE.
+        """Edges: ends, group (from 1, 0 for none), posterior mean agreement with its interval, and MLE.
 
         If edges may be absent, the inclusion replaces the MLE; the agreement of an edge that never existed is NaN.
         """
         import pandas as pd
 
-        first, second = (np.array(self.names, dtype=object)[self.ends[:, i]] for i in (0, 1))
         mean, low, high = self._agreement
-        table = {"first": first, "second": second, "group": self.groups + 1}
-        table |= {"agreement": mean, "lower": low, "upper": high}
+        table = {"group": self.groups + 1, "agreement": mean, "lower": low, "upper": high}
         if self.spike:
-            return pd.DataFrame(table | {"inclusion": self.inclusion})
-        return pd.DataFrame(table | {"mle": self.agreement_at(self["constant_data"]["mle"].values)})
+            return pd.DataFrame(self.named_ends | {"inclusion": self.inclusion} | table)
+        return pd.DataFrame(self.named_ends | table | {"mle": self.agreement_at(self["constant_data"]["mle"].values)})
 
     @property
     def mle_name(self) -> str:
@@ -107,7 +105,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         The agreement of a group in one draw is the mean over its edges that exist in it.
         """
         there = self.stacked("included") != 0 if self.spike else None
-        return _levels("agreement", self.stacked("agreement"), self.groups, there)
+        return _levels("agreement", self.stacked("agreement"), self.groups, self.tails, there)
 
     @cached_property
     def ball(self) -> partitions.CredibleBall:
@@ -151,7 +149,9 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         """Return names of edges of a group (from 1), those closest to its agreement first, and the number of others."""
         table = self.edge_table[self.edge_table["group"] == group]
         order = (table["agreement"] - self.group_table["agreement"][group]).abs().argsort(kind="stable")
-        return _first((f"{a} – {b}" for a, b in rows(table[["first", "second"]].iloc[order])), len(table), most)
+        return _first(
+            (f"{shown(a)} – {shown(b)}" for a, b in rows(table[["first", "second"]].iloc[order])), len(table), most
+        )
 
     @property
     def fields_grouped(self) -> bool:
@@ -168,8 +168,8 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
         first = self.n_edge_features
         draws = self.stacked("theta")[:, first:]
-        low, high = intervals(draws, INTERVAL)
-        names, mean = [shown(f) for f in self["posterior"]["feature"].values[first:]], draws.mean(axis=0)
+        low, high = intervals(draws, self.tails)
+        names, mean = [str(f) for f in self["posterior"]["feature"].values[first:]], draws.mean(axis=0)
         table = {"node": names, "field": mean, "lower": low, "upper": high}
         if self.fields_grouped:
             level = mean.reshape(len(self.names), -1).mean(axis=1)
@@ -188,7 +188,7 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         draws = self.stacked("theta")[:, self.n_edge_features :]
         p = draws.shape[1] // len(self.names)
         groups = self.field_table["group"].to_numpy()[::p] - 1
-        tables = [_levels("field", draws[:, k::p], groups) for k in range(p)]
+        tables = [_levels("field", draws[:, k::p], groups, self.tails) for k in range(p)]
         if p == 1:
             return tables[0]
         found = pd.concat([t.assign(state=level) for t, level in zip(tables, self.levels[1:], strict=True)])
@@ -238,6 +238,11 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         return f"{n} of {count(len(self.names), 'node')}{states}, {edges}, {fields}{more}"
 
     @property
+    def printed_options(self) -> dict[str, str]:
+        """None: they are on the page."""
+        return {}
+
+    @property
     def options(self) -> dict[str, str]:
         """Options of the prior and of the method."""
         a = self.attrs
@@ -259,15 +264,17 @@ def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:
     return rank[groups]
 
 
-def _levels(name: str, draws: np.ndarray, groups: np.ndarray, there: np.ndarray | None = None) -> pd.DataFrame:
-    """Return, for each group, the size, and mean and 90 % interval of ``draws`` over its members that exist."""
+def _levels(
+    name: str, draws: np.ndarray, groups: np.ndarray, tails: tuple[float, float], there: np.ndarray | None = None
+) -> pd.DataFrame:
+    """Return, for each group, the size, and mean and interval of ``draws`` over its members that exist."""
     import pandas as pd
 
     sizes = np.bincount(groups[groups >= 0])
     found = np.empty((len(sizes), 3))
     for k in range(len(sizes)):
         level = mean_of_existing(draws[:, groups == k], None if there is None else there[:, groups == k])
-        found[k] = level.mean(), *np.quantile(level, INTERVAL)
+        found[k] = level.mean(), *np.quantile(level, tails)
     table = pd.DataFrame(found, columns=[name, "lower", "upper"], index=pd.RangeIndex(1, len(sizes) + 1, name="group"))
     table.insert(0, "size", sizes)
     return table

@@ -16,7 +16,7 @@ from ..inference.registry import ROWS
 from ..intervals import intervals
 from ..kernels import KERNELS
 from ..names import quoted, shown
-from .base import INTERVAL, Summary, logit_of_beta, plain
+from .base import Summary, logit_of_beta, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,12 +68,12 @@ class ParameterSummary(Summary):
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Parameters: label, whether of an edge, mean, sd, ends of the 90 % interval, whether it excludes zero."""
+        """Parameters: label, whether of an edge, mean, sd, ends of the interval, whether it excludes zero."""
         import pandas as pd
 
         draws = self.stacked(self.drawn_as)
         features = [str(f) for f in self["posterior"]["parameter" if self.drawn_as == "phi" else "feature"].values]
-        low, high = intervals(draws, INTERVAL)
+        low, high = intervals(draws, self.tails)
         is_edge = np.arange(len(features)) < self.n_weights
         labels = [f"{a} – {b}" for a, b in self.edge_labels[: self.n_weights]]
         labels += [shown(f) for f in features[self.n_weights :]]
@@ -98,7 +98,7 @@ class ParameterSummary(Summary):
 
     @cached_property
     def strength_table(self) -> pd.DataFrame:
-        """Strength centrality (the sum of the absolute parameters of its edges) of each node, with 90 % interval."""
+        """Strength centrality (the sum of the absolute parameters of its edges) of each node, with its interval."""
         import pandas as pd
 
         if not self._has_weights:
@@ -108,8 +108,8 @@ class ParameterSummary(Summary):
         draws = np.zeros((len(theta), len(self.names)))
         for c, ends in enumerate(self.ends):
             draws[:, ends] += np.abs(theta[:, [c]])
-        low, high = intervals(draws, INTERVAL)
-        found = pd.DataFrame({"node": self.names, "strength": draws.mean(axis=0), "lower": low, "upper": high})
+        low, high = intervals(draws, self.tails)
+        found = pd.DataFrame({"node": self.nodes, "strength": draws.mean(axis=0), "lower": low, "upper": high})
         return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
 
     @property

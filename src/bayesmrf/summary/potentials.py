@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from ..intervals import intervals
 from ..names import shown
-from .base import INTERVAL, Summary, mean_of_existing, plain
+from .base import Summary, mean_of_existing, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ class PotentialSummary(Summary):
         found = []
         for g in range(groups.max() + 1):
             own = mean_of_existing(draws[:, groups == g], None if there is None else there[:, groups == g])
-            low, high = intervals(own, INTERVAL)
+            low, high = intervals(own, self.tails)
             found += [(g + 1, entry, own[:, j].mean(), low[j], high[j]) for j, entry in enumerate(self.entries)]
         return pd.DataFrame(found, columns=["group", "entry", "potential", "lower", "upper"])
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..intervals import given_inclusion
 from ..methods import EDGES, EXTRAPOLATED, MethodRow
-from .base import INTERVAL
 from .inclusion import InclusionSummary, mean_and_interval
 
 if TYPE_CHECKING:
@@ -34,16 +33,21 @@ class StructureSummary(InclusionSummary):
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:
-        """Candidates: ends, inclusion, and mean and 90 % interval of the weight given that the edge exists.
+        """Candidates: ends, inclusion, and mean and interval of the weight given that the edge exists.
 
         The weight of an edge that never existed is NaN.
         """
         import pandas as pd
 
-        first, second = (np.array(self.names, dtype=object)[self.ends[:, i]] for i in (0, 1))
-        mean, low, high = given_inclusion(self.stacked("theta")[:, : self.n_edges], self.stacked("included"), INTERVAL)
-        table = {"first": first, "second": second, "inclusion": self.inclusion}
-        return pd.DataFrame(table | {"weight": mean, "lower": low, "upper": high})
+        draws = self.stacked("theta")[:, : self.n_edges]
+        mean, low, high = given_inclusion(draws, self.stacked("included"), self.tails)
+        table = {"inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
+        return pd.DataFrame(self.named_ends | table)
+
+    @cached_property
+    def node_table(self) -> pd.DataFrame:
+        """Parameters of nodes: name, mean, ends of the interval."""
+        return self.interval_table("theta", "feature", self.n_edges)
 
     @property
     def strongest(self) -> pd.DataFrame:

@@ -1,0 +1,77 @@
+"""Tables of a posterior over the differences between groups of people."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ..summary import DifferenceSummary
+from .base import ENDS, Column, Listing, Table, at_most, interval, number, rest_of, table, text
+from .structure import MOST_EDGES
+
+_MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
+_PAIR = Column("groups", ("group", "other"), "{}", "{1} − {0}", ("group", "other group"))
+
+
+@table("differences", DifferenceSummary)
+def differences(s: DifferenceSummary) -> Table:
+    """Differences of all edges, the most probable first: a row for each edge and each pair of groups."""
+    frame = s.differences.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
+    exists = " Exists: probability that the edge exists, in all groups." if s.may_be_absent else ""
+    return _differences(
+        s, "differences", "edge", frame, _MOST_DIFFERENCES, ENDS,
+        f"Number of edges that differ: {s.n_edges_sentence}.\n{s.density_sentence}.",
+        f"Inclusion: probability that the groups differ in this edge; Bayes factor: for a difference, all other edges "
+        f"being uncertain. Difference: {s.direction}, with its {interval(s).head}, given that they differ.{exists} "
+        f"{s.terms.meaning}",
+    )  # fmt: skip
+
+
+@table("node-differences", DifferenceSummary)
+def node_differences(s: DifferenceSummary) -> Table:
+    """Differences of all parameters of nodes, the most probable first, or the largest."""
+    frame, node = s.bias_differences.reset_index(drop=True), s.terms.node
+    note = "" if "inclusion" in frame else "They always differ, so that there is no inclusion."
+    return _differences(s, "node-differences", node, frame, _MOST_NODES, text("parameter"), "", note)
+
+
+def _differences(
+    s: DifferenceSummary,
+    name: str,
+    noun: str,
+    frame: pd.DataFrame,
+    most: int,
+    item: Column,
+    lead: str,
+    note: str,
+) -> Table:
+    uncertain = "inclusion" in frame
+    columns = [item, *([_PAIR] if len(s.groups) > 2 else []), *([number("inclusion")] if uncertain else [])]
+    columns += [number("difference"), interval(s)]
+    if uncertain:
+        columns.append(number("bayes_factor", "Bayes factor", "{:.3g}", "Bayes factor for"))
+        columns.append(number("bayes_factor_against", "against", "{:.3g}", is_narrow=False))
+    columns += [number("edge_inclusion", "exists", wide="edge exists")] if "edge_inclusion" in frame else []
+    first, most = "most probable" if uncertain else "largest", at_most(most, len(frame))
+    more = f"Not listed: {len(frame) - most:,} {'less probable' if uncertain else 'smaller'}."
+    return Table(
+        name,
+        frame,
+        tuple(columns),
+        Listing(f"Differences ({noun}), {first} first", frame.iloc[:most], more if len(frame) > most else ""),
+        Listing(f"{first.capitalize()} first", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, first)),
+        lead,
+        note,
+    )
+
+
+@table("edges", DifferenceSummary)
+def edges(s: DifferenceSummary) -> Table:
+    """Weights of all edges in each group."""
+    exists = [number("inclusion", "exists")] if "inclusion" in s.weight_table else []
+    return Table("edges", s.weight_table, (ENDS, *exists, text("group"), number("weight"), interval(s)))
+
+
+@table("nodes", DifferenceSummary)
+def nodes(s: DifferenceSummary) -> Table:
+    """Parameters of nodes in each group."""
+    return Table("nodes", s.node_table, (text("node", s.terms.node), text("group"), number("mean"), interval(s)))

@@ -1,0 +1,54 @@
+"""Tables of every posterior: missing values, convergence, and what is to be said of the run."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ..names import LONGEST
+from ..summary import Summary, count
+from .base import Column, Listing, Table, number, table, text
+
+MOST_MISSING = 100  # rows of the table of missing values
+_MOST_JUDGED = 7  # rows of the table of convergence
+
+
+@table("missing", Summary, lambda s: s.n_missing > 0)
+def missing(s: Summary) -> Table:
+    """Missing values, and the probabilities of their states; rows of the data are numbered from 0 in the frame."""
+    frame = s.missing_table
+    note = f"{count(s.n_missing, 'value was', 'values were')} missing, and summed over or drawn together with the "
+    note += "parameters."
+    if len(frame) > MOST_MISSING:
+        note += f" The first {MOST_MISSING} probabilities are listed."
+    listed = frame.iloc[:MOST_MISSING].assign(row=lambda rows: rows["row"] + 1)
+    return Table(
+        "missing",
+        frame,
+        (number("row", each="{:,.0f}"), text("node"), text("state"), number("probability")),
+        Listing("", frame.iloc[:0], s.missing_sentence),
+        Listing("Probabilities", listed),
+        note=note,
+    )
+
+
+@table("convergence", Summary)
+def convergence(s: Summary) -> Table:
+    """R-hat and effective sample sizes of all quantities that vary, those with the worst convergence first."""
+    frame = s.diagnostics.rename_axis("quantity").reset_index()
+    whole = "{:,.0f}"
+    columns: tuple[Column, ...] = (
+        text("quantity", longest=2 * LONGEST),
+        number("mean"),
+        number("sd"),
+        number("r_hat", "R-hat"),
+    )
+    columns += (number("ess_bulk", "bulk ESS", whole), number("ess_tail", "tail ESS", whole))
+    return Table("convergence", frame, columns, wide=Listing("", frame.iloc[:_MOST_JUDGED]))
+
+
+@table("findings", Summary)
+def findings(s: Summary) -> Table:
+    """What is to be said of the run, the worst first: the verdict on its chains, and every doubt that `fit` told."""
+    frame = pd.DataFrame(s.verdict.sentences, columns=["severity", "text"])
+    said = Listing("", frame.iloc[:0], "\n".join(frame["text"]))
+    return Table("findings", frame, (text("severity"), text("text", longest=None)), said)

@@ -1,0 +1,47 @@
+"""Tables of a posterior over which edges exist."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..summary import StructureSummary
+from .base import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
+
+MOST_EDGES, MOST_LIKELY = 500, 20  # rows of the page, and of the terminal
+NONE_LIKELY = "No edge has an inclusion above 0.5."
+STRONGEST = "Inclusion above 0.5, strongest first"
+
+
+@table("edges", StructureSummary)
+def edges(s: StructureSummary) -> Table:
+    """Candidates by decreasing inclusion; the terminal lists those that are likely, the strongest first."""
+    frame = s.edge_table.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
+    likely = s.likely.sort_values("weight", key=np.abs, ascending=False, kind="stable")
+    most = at_most(MOST_LIKELY, len(likely))
+    return Table(
+        "edges",
+        frame,
+        (ENDS, number("inclusion"), number("weight"), interval(s)),
+        Listing(STRONGEST, likely.iloc[:most], weaker(len(likely), most)),
+        Listing(
+            "Candidates, most probable first",
+            frame.iloc[:MOST_EDGES],
+            rest_of(len(frame), MOST_EDGES, "most probable edges"),
+        ),
+        f"Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}.",
+        f"Inclusion: probability of the edge. Weight: mean of the {s.terms.edge} where the edge exists, with its "
+        f"{interval(s).head}. {s.terms.meaning}",
+    )
+
+
+def weaker(n: int, most: int) -> str:
+    """Return how many of ``n`` likely edges are not among the first, or that there is none."""
+    if not n:
+        return NONE_LIKELY
+    return f"Not listed: {n - most:,} weaker edges with an inclusion above 0.5." if n > most else ""
+
+
+@table("nodes", StructureSummary)
+def nodes(s: StructureSummary) -> Table:
+    """Parameters of nodes."""
+    return Table("nodes", s.node_table, (text("node", s.terms.node), number("mean"), interval(s)))
