@@ -37,7 +37,7 @@ class Column:
         self.column = column
 
     def to_numpy(self):
-        return np.asarray(self.column.astype(object))
+        return self.column.to_numpy(None if self.column.dtype in (np.float16, np.float32) else object)
 
     def __len__(self):
         return len(self.column)

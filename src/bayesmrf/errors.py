@@ -220,7 +220,9 @@ def in_words(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
     try:
-        text = _REPR.repr(value.item() if type(value).__module__ == "numpy" else value)
+        if type(value).__module__ == "numpy":  # 0.7 of 32 bits is 0.699999988 in 64
+            value = float(str(value)) if type(value).__name__ in ("float16", "float32") else value.item()
+        text = _REPR.repr(value)
     except Exception:  # a foreign object may refuse to describe itself
         text = "<"
     return _article(type(value).__name__) if text.startswith("<") else text

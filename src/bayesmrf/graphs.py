@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heapify, heappop, heappush
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -223,7 +224,8 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
         if edges.names in (default, tuple(names)):
             return Graph(edges.n_nodes, edges.edges, tuple(names))
         edges = [(edges.names[u], edges.names[v]) for u, v in edges.edges]
-    edges = in_pandas(edges)
+    _refuse_others(edges, len(names))
+    edges = in_pandas(edges, "graph")
     alone: list[Any] = []  # nodes of a networkx graph that no edge names
     if hasattr(edges, "nodes") and callable(getattr(edges, "edges", None)):
         alone, edges = list(edges.nodes), list(edges.edges())
@@ -254,6 +256,26 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
         )
     index = np.array([[number[str(a)], number[str(b)]] for a, b in pairs], dtype=np.int64).reshape(-1, 2)
     return Graph(len(names), index, tuple(names))
+
+
+def _refuse_others(edges: Any, n_nodes: int) -> None:
+    """Refuse directed graphs, graphs of other packages than networkx, matrices and paths, with what to give instead."""
+    package, remedy = type(edges).__module__.partition(".")[0], ""
+    shape: Any = getattr(edges, "shape", ())
+    expected = "pairs of nodes, a table of two columns, a networkx graph or a Graph"
+    if package == "igraph":
+        remedy = "give graph.to_networkx(vertex_attr_hashable='name') if its vertices are named as the columns, else "
+        remedy += "graph.get_edgelist()"
+    elif package == "rustworkx":
+        remedy = "give list(graph.edge_list())"
+    elif package == "networkx" and hasattr(edges, "is_multigraph") and (edges.is_directed() or edges.is_multigraph()):
+        expected, remedy = "an undirected graph with at most one edge between two nodes", "give networkx.Graph(graph)"
+    elif isinstance(edges, str | PathLike):
+        remedy = "read the file into a table, such as by pandas.read_csv(graph)"
+    elif len(shape) == 2 and shape[0] == shape[1] == n_nodes > 2:
+        remedy = "of an adjacency matrix A, as a NumPy array, give numpy.argwhere(numpy.triu(A, 1))"
+    if remedy:
+        raise GraphError(option="graph", got=edges, expected=expected, remedy=remedy)
 
 
 class EliminationOrder(NamedTuple):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import itertools
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.files import call, read_text
+from ..data.files import call, read_contents, read_text
 from ..data.missing import MISSING_TEXTS, stripped
 from ..data.text_cells import is_number
 from ..errors import DataError, GraphError, OptionError
@@ -51,7 +52,7 @@ def read_by_group(
     Parameters
     ----------
     path : Path
-        See `bayesmrf.data.files.read_text`.
+        See `bayesmrf.data.files.read_contents`.
     by : str or None
         Column with the group of each row, if there are groups.
     weight : str, optional
@@ -72,11 +73,12 @@ def read_by_group(
     ------
     DataError
         If the file cannot be read, is not a table, or has no header line; for columns that look like identifiers, are
-        on a different scale than the others, or contain values outside the levels that are not in ``missing_codes``.
+        on a different scale than the others, or contain values outside the levels that are not in ``missing_codes``;
+        if SPSS weights the rows by a column that is neither ``weight`` nor in ``drop``.
     OptionError
         If ``by``, ``weight`` or ``drop`` names a column that does not exist, or a missing code does not occur.
     """
-    text = read_text(path)
+    text, declared = read_contents(path)
     separator = _separator(text)
     header = [c.strip() for c in next((line for line in _lines(path, text, separator) if line), [])]
     if not header:
@@ -114,6 +116,8 @@ def read_by_group(
         other = "--drop" if column in drop else "--by" if option == "--weight" and column == by else ""
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
+    if declared is not None and declared.strip() not in (weight, *drop):
+        _refuse_weighted(path, table, declared.strip())
     table = table.drop(columns=list(drop))
     _refuse_thousands(path, _lines(path, text, separator), names, [c for c in names if c in table and c != by], weight)
     weights = None if weight is None else table.pop(weight)
@@ -133,6 +137,18 @@ def read_by_group(
     if not any(c.strip().lower() == NO_CODES for c in missing_codes):
         check_answers(path, table)
     return table, weights, groups
+
+
+def _refuse_weighted(path: Path, table: pd.DataFrame, name: str) -> None:
+    """Refuse a table whose file weights the rows by a column, unless the column is a weight or left out."""
+    values = table[name]
+    without = f"--drop {shlex.quote(shown(name))} to use each row once"
+    counts = values.dtype.kind in "iuf" and bool(((values >= 0) & (values == values.round())).all())
+    remedy = f"give --weight {shlex.quote(shown(name))} if it counts how often each row was observed, or {without}"
+    if not counts:
+        remedy = "its values are not all counts of rows (integers >= 0), and survey weights are not supported: "
+        remedy += f"give {without}"
+    raise DataError(f"{call(path)}: SPSS weights the rows of this file by column {quoted(name)}; {remedy}")
 
 
 def _is_header(table: pd.DataFrame) -> bool:

@@ -6,6 +6,7 @@ import bz2
 import codecs
 import gzip
 import lzma
+import re
 import stat
 import sys
 import zipfile
@@ -13,11 +14,12 @@ import zlib
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import DataError, StoreError
 from ..names import shown
 from .formats import WORKBOOK, text_of
+from .spss_weight import SPSS, weighting_column
 
 EVIDENCE, TASK = "evidence.jsonl", "model_"  # a file of evidences; begins the name of the folder of a task with one
 STDIN = Path("-")
@@ -28,6 +30,7 @@ _OPENED: dict[bytes, Callable[[Any], Any]] = {
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
+_CSV = "give a text file with comma-separated values"
 _REFUSED = {
     b"PK\x03\x04": "a ZIP archive in an archive",
     b"PK\x05\x06": "an empty ZIP archive",
@@ -39,19 +42,34 @@ _REFUSED = {
     b"ORC": "an ORC file",
     b"\x89HDF": "an HDF5 file",
     b"\x93NUMPY": "a NumPy file",
-    b"MATLAB 5": "a MATLAB file",
+    b"MATLAB ": "a MATLAB file",
     b"SQLite format 3": "an SQLite database",
     b"\xd0\xcf\x11\xe0": "an Excel workbook of before 2007, or one with a password",
     b"ASCII SPSS PORT FILE": "a portable file of SPSS",
     b"HEADER RECORD*******": "a SAS file",
     bytes(12) + b"\xc2\xea\x81\x60": "a SAS file",
-    b"RDX": "an R file",
+    **dict.fromkeys((b"RDX", b"X\n\0\0\0"), "an R file"),  # of save and saveRDS
+    b"\xff\xff\0\0\7\0\0\0": "a JMP file",
+    **dict.fromkeys((b"@relation", b"@RELATION"), "a Weka file"),
     b"%PDF": "a PDF file",
     b"{\\rtf": "an RTF document",
     **dict.fromkeys((b"<html", b"<table", b"<!DOCTYPE", b"<?xml"), "an HTML or XML document"),
-    **dict.fromkeys((b'{"', b'[{"'), "a JSON file"),
     b"\x80": "a pickle or another binary file",
 }
+_JSON = re.compile(rb"\s*[\[{]\s*[\[{\"]")
+_REMEDIES = {
+    "an R file": "in R, write the table as CSV (write.csv(x, 'table.csv', row.names = FALSE))",
+    "a SAS file": "in SAS, write the table as CSV (PROC EXPORT with DBMS=CSV)",
+    "a portable file of SPSS": "in SPSS, save it as a .sav file",
+    "a JMP file": "in JMP, export the table as CSV",
+    "a MATLAB file": "in MATLAB, write the table as CSV (writetable)",
+}
+# By what a manifest contains, without hyphens.
+_PROGRAMS = {
+    b"jamoviarchiveversion": ("a jamovi file", "in jamovi, export the data as CSV (Export in the main menu)"),
+    b"jasparchiveversion": ("a JASP file", "in JASP, export the data as CSV (Export Data in the main menu)"),
+}
+_MANIFESTS = ("META-INF/MANIFEST.MF", "meta", "manifest.json")
 # By a file in the archive that they are.
 _SHEETS = {
     "xl/workbook.bin": "a binary Excel workbook",
@@ -69,6 +87,13 @@ _ENCODINGS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _DAMAGED = (EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+
+
+class Contents(NamedTuple):
+    """What a file has: the table as text, and the column by which its rows are weighted, if it names one."""
+
+    text: str
+    weight: str | None
 
 
 def call(path: Path) -> str:
@@ -95,7 +120,12 @@ def check_path(path: Path, prefix: str = "") -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a file, uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
+    """Read the text of a file; see `read_contents`."""
+    return read_contents(path).text
+
+
+def read_contents(path: Path) -> Contents:
+    """Read a file, uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
 
     Tables of Excel, SPSS, Stata, Parquet and Feather files become text (`bayesmrf.data.formats`).
 
@@ -122,7 +152,7 @@ def read_text(path: Path) -> str:
     if text is None:
         _refuse(path, data)
         text = _decoded(path, data)
-    return text
+    return Contents(text, weighting_column(call(path), data) if data.startswith(SPSS) else None)
 
 
 def _unpacked(path: Path, file: Any) -> bytes:
@@ -137,6 +167,11 @@ def _unpacked(path: Path, file: Any) -> bytes:
             if WORKBOOK in names:
                 file.seek(0)
                 return file.read(_MOST + 1)
+            manifest = next((archive.open(name).read(_HEAD) for name in _MANIFESTS if name in names), b"")
+            plain = manifest.lower().replace(b"-", b"")
+            for mark, (program, remedy) in _PROGRAMS.items():
+                if mark in plain:
+                    raise _refused(path, program, remedy)
             what = next((what for name, what in _SHEETS.items() if name in names), None)
             if what is not None:
                 raise DataError(f"{call(path)}: this is {what}; save the sheet as CSV")
@@ -152,12 +187,12 @@ def _refuse(path: Path, data: bytes) -> None:
     """Refuse files whose first bytes show that they are not text."""
     what = "a tar archive" if data[257:262] == b"ustar" else None
     what = what or next((name for start, name in _REFUSED.items() if data.startswith(start)), None)
+    what = what or ("a JSON file" if _JSON.match(data) else None)
     if what is not None:
-        raise _refused(path, what)
+        raise _refused(path, what, _REMEDIES.get(what, _CSV))
 
 
-def _refused(path: Path, what: str) -> DataError:
-    remedy = "give a text file with comma-separated values"
+def _refused(path: Path, what: str, remedy: str) -> DataError:
     return DataError(f"{call(path)}: this is {what}, which is not supported; {remedy}")
 
 
@@ -167,7 +202,7 @@ def _decoded(path: Path, data: bytes) -> str:
         text = data.decode(encoding)
     except UnicodeDecodeError as e:
         if data[:_HEAD].translate(None, _CONTROL) != data[:_HEAD]:
-            raise _refused(path, "a binary file") from None
+            raise _refused(path, "a binary file", _CSV) from None
         line = data[: e.start].count(b"\n") + 1
         raise DataError(f"{call(path)}: line {line} is not {encoding.removesuffix('-sig').upper()} text (byte "
                         f"0x{data[e.start]:02x}); save the file as UTF-8") from None  # fmt: skip

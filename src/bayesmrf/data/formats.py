@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DataError
 from ..names import listed, quoted, shown
+from .frames import in_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +81,7 @@ def _by_pandas(read: Callable[[Any, BytesIO], pd.DataFrame]) -> Callable[[bytes]
     def rows(data: bytes) -> Iterator[Sequence[Any]]:
         import pandas
 
-        table = read(pandas, BytesIO(data))
+        table = in_pandas(read(pandas, BytesIO(data)))
         yield [str(name) for name in table.columns]
         yield from table.astype(object).where(table.notna(), None).itertuples(index=False, name=None)
 

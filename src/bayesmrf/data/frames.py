@@ -5,13 +5,24 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataError, argument
 from ..names import listed, quoted
+from .missing import widened
 
+# What makes a table of objects of other packages, which are known by the names of package and type.
+_OTHERS = {
+    ("xarray", "Dataset"): "give {}.to_dataframe()",
+    ("xarray", "DataTree"): "give {}.to_dataset().to_dataframe()",
+    ("polars", "LazyFrame"): "give {}.collect()",
+    ("pyspark", "DataFrame"): "give {}.toPandas()",
+    ("dask", "DataFrame"): "give {}.compute()",
+    ("anndata", "AnnData"): "give {}.to_df()",
+}
 _SELECTED = "filter_$"
 
 
@@ -76,17 +87,40 @@ def check_index(option: str, given: Any, X: Any) -> None:
                         f"one; give {option}.reindex(X.index), or {option}.to_numpy() if rows correspond")  # fmt: skip
 
 
-def in_pandas(X: Any) -> Any:
-    """Return a table of another package (polars) as a pandas DataFrame, and anything else as it is.
+def in_pandas(X: Any, option: str = "X") -> Any:
+    """Return a table with named columns (pandas, polars) as a pandas DataFrame, and anything else as it is.
 
-    Columns of the type ``Enum`` become ordered categories.
+    Columns of the type ``Enum`` become ordered categories, and narrow floats as in `widened_column`.
+
+    Raises
+    ------
+    DataError
+        For a table of another package that its own method makes a DataFrame.
     """
-    pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no DataFrames
-    if not is_frame(X) or (pandas is not None and isinstance(X, pandas.DataFrame)):
+    remedy = _OTHERS.get((type(X).__module__.partition(".")[0], type(X).__name__))
+    if remedy is not None:
+        expected = "an array or a DataFrame of pandas or polars"
+        raise DataError(option=option, got=X, expected=expected, remedy=remedy.format(option))
+    if not is_frame(X):
         return X
     import pandas as pd
 
-    return pd.DataFrame({name: column_in_pandas(X[name]) for name in X.columns})
+    if not isinstance(X, pd.DataFrame):
+        X = pd.DataFrame({name: column_in_pandas(X[name]) for name in X.columns})
+    if not any(_is_narrow(kind) for kind in X.dtypes):
+        return X
+    columns = {i: widened_column(X.iloc[:, i]) for i in range(X.shape[1])}  # names may occur twice
+    return pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1)
+
+
+def make_table(X: Any) -> str:
+    """Return what makes a table with rows and columns of a value that is none, as a remedy."""
+    if isinstance(X, str | PathLike):
+        return "read the file into a table, such as by pandas.read_csv(X)"
+    first = X[0] if isinstance(X, list) and X else X
+    if isinstance(first, dict) or getattr(getattr(X, "dtype", None), "names", None):
+        return "give pandas.DataFrame(X)"
+    return "Reshape your data so that rows are observations and columns are nodes"
 
 
 def column_in_pandas(column: Any) -> Any:
@@ -97,3 +131,32 @@ def column_in_pandas(column: Any) -> Any:
     if type(kind).__name__ != "Enum":
         return column.to_numpy()
     return pd.Categorical(column.to_numpy(), list(kind.categories), ordered=True)
+
+
+def widened_column(column: Any) -> Any:
+    """Return a pandas Series whose values, or categories, are in 64 bits if they are floats of fewer; see `widened`."""
+    kind = column.dtype
+    if not _is_narrow(kind):
+        return column
+    if hasattr(kind, "categories"):
+        return column.cat.rename_categories(_wide_array(kind.categories))
+    return column.__class__(_wide_array(column), index=column.index, name=column.name)
+
+
+def _wide_array(values: Any) -> np.ndarray:
+    """Return the floats of a pandas Series or Index in 64 bits; missing ones are NaN."""
+    return widened(values.to_numpy(dtype=_plain(values.dtype), na_value=np.nan))
+
+
+def _is_narrow(kind: Any) -> bool:
+    """Return whether a type of pandas is that of floats of fewer than 64 bits, or of categories that are."""
+    from pandas.api.types import is_float_dtype
+
+    if hasattr(kind, "categories"):
+        kind = kind.categories.dtype
+    return is_float_dtype(kind) and _plain(kind).itemsize < np.dtype(np.float64).itemsize
+
+
+def _plain(kind: Any) -> np.dtype:
+    """Return NumPy's type of the values of a type of pandas: nullable, of Arrow, sparse, or NumPy's own."""
+    return np.dtype(getattr(kind, "numpy_dtype", getattr(kind, "subtype", kind)))

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import DataError, argument, data_row, in_words
 from ..names import digits
 from .frames import check_index
-from .missing import unmasked
+from .missing import unmasked, widened
 
 _X = argument("X")
 _WEIGHT = argument("sample_weight")
@@ -30,7 +30,7 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     if sample_weight is None:
         return None
     check_index("sample_weight", sample_weight, X)
-    given = unmasked(sample_weight)
+    given = widened(unmasked(sample_weight))
     if given.dtype.kind == "O":
         from pandas import isna
 
@@ -52,7 +52,8 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     if bad.size:
         more = f" and others in {bad.size - 1:,} more" if bad.size > 1 else ""
         raise DataError(f"{_WEIGHT} must contain integers >= 0, how often each row was seen, got "
-                        f"{digits(w[bad[0]])} in {data_row(bad[0])}{more}")  # fmt: skip
+                        f"{digits(w[bad[0]])} in {data_row(bad[0])}{more}; weights of a survey are not supported: "
+                        "leave them out to use each row once")  # fmt: skip
     if w.sum() == 0:
         raise DataError(f"{_WEIGHT} must be above zero in at least one row, got zeros only")
     if w.sum() > MOST_SAMPLES:

@@ -12,9 +12,9 @@ from scipy.sparse import issparse
 from ..errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_python, in_words
 from ..findings import tell
 from ..names import digits, listed, quoted
-from .frames import column_names, in_pandas, is_frame
+from .frames import column_names, in_pandas, is_frame, make_table
 from .levels import remedy_of, warn_of_texts, warn_outside
-from .missing import is_missing, present, unmasked
+from .missing import is_missing, present, unmasked, widened
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
 from .text_cells import is_number, remedy_for_cell
@@ -211,7 +211,7 @@ def check_states(
             option="X",
             got=X,
             expected="a table (n_samples, n_nodes)",
-            remedy="Reshape your data so that rows are observations and columns are nodes",
+            remedy=make_table(X),
         )
     if values.shape[0] == 0:
         raise DataError(option="X", got=values, expected="a table with at least one row (observation)")
@@ -331,7 +331,7 @@ def to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED
         kinds = {type(v) for v in values[~gone]}
         is_bool = bool(kinds) and kinds <= {bool, np.bool_}
     try:
-        return values.astype(np.float64), is_bool
+        return widened(values).astype(np.float64), is_bool
     except (TypeError, ValueError, OverflowError):
         row, column = next((i, j) for (i, j), v in np.ndenumerate(values) if not is_number(v))
         value = values[row, column]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.frames import check_index, column_in_pandas
+from ..data.frames import check_index, column_in_pandas, widened_column
 from ..data.levels import warn_of_codes, warn_of_texts
 from ..data.missing import is_missing, stripped, unmasked
 from ..data.states import States, levels_of
@@ -104,7 +104,7 @@ def _labels_of_rows(groups: Any, X: Any, n: int) -> pd.Series:
         groups = column_in_pandas(groups) if hasattr(groups, "to_numpy") else unmasked(groups)
     if np.ndim(groups) != 1 or len(groups) != n:
         raise DataError(option="groups", got=given, expected=f"{n:,} labels, one for each row of the data")
-    column = pd.Series(groups).reset_index(drop=True)
+    column = widened_column(pd.Series(groups).reset_index(drop=True))
     lacking = np.flatnonzero(is_missing(column.to_numpy(dtype=object)))
     if len(lacking):
         raise DataError(f"{_GROUPS} must not have missing labels, but {len(lacking):,} row(s) have none, the first of "
