@@ -155,7 +155,6 @@ FOREIGN = {
     "data/ordered_levels.py": "types of columns of pandas",
     "data/states.py": "types of columns of pandas",
     "errors.py": "values in messages, which may be arrays",
-    "estimators/chosen_model.py": "types of columns of pandas",
     "estimators/group_labels.py": "columns of pandas and polars",
     "estimators/ties.py": "Series of pandas",
     "evidence/methods.py": "functions of the user, which have a name, and callable objects, which have none",

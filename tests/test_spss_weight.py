@@ -9,7 +9,7 @@ import pytest
 
 from bayesmrf import cli
 from bayesmrf.cli.tables import read_by_group, read_votes
-from bayesmrf.data.files import read_contents
+from bayesmrf.data.files import read_declared
 from bayesmrf.data.sample_weight import check_weights
 from bayesmrf.errors import DataError
 
@@ -52,7 +52,7 @@ def test_the_column_is_found_by_its_segment(order, widths, tmp_path):
     for weight, width in enumerate(widths):
         if width == 0:
             names = documented(tmp_path / "votes.sav", order, widths, weight)
-            assert read_contents(tmp_path / "votes.sav").weight == names[weight]
+            assert read_declared(tmp_path / "votes.sav")[1].weight == names[weight]
 
 
 @pytest.mark.parametrize("width", [1, 8, 9, 20, 248, 255, 256, 300, 504, 505, 700, 1000])
@@ -64,11 +64,11 @@ def test_long_texts_before_it_take_several_segments(width, compress, tmp_path):
     pyreadstat.write_sav(table, path, compress=compress)
     in_a_row = struct.unpack("<i", path.read_bytes()[68:72])[0]
     weighted(path, table, in_a_row, compress=compress)
-    assert read_contents(path).weight == "the_weight_of_rows"
+    assert read_declared(path)[1].weight == "the_weight_of_rows"
     weighted(path, table, in_a_row - 1, compress=compress)
-    assert read_contents(path).weight == "mood"
+    assert read_declared(path)[1].weight == "mood"
     weighted(path, table, 0, compress=compress)
-    assert read_contents(path).weight is None
+    assert read_declared(path)[1].weight is None
 
 
 def test_a_weighted_file_is_not_run_in_silence(tmp_path, capsys):
@@ -120,7 +120,7 @@ def test_packed_files_and_names_that_need_quotes(tmp_path):
 def test_a_segment_that_begins_no_column_is_refused(segment, tmp_path):
     weighted(tmp_path / "votes.sav", pd.DataFrame({"name": ["x" * 20] * 5}).join(ITEMS), segment)
     with pytest.raises(DataError, match=r"by a column that is not found \(segment .*WEIGHT OFF"):
-        read_contents(tmp_path / "votes.sav")
+        read_declared(tmp_path / "votes.sav")
 
 
 def test_the_reader_does_not_tell(tmp_path):

@@ -31,6 +31,7 @@ class _Family(Checked):
     """
 
     n_states: ClassVar[Any] = None
+    shares_levels: ClassVar[bool] = False  # whether edges compare the levels of their ends
 
     @property
     def _model(self) -> Any:
@@ -45,6 +46,7 @@ class _Family(Checked):
 @dataclass(frozen=True)
 class _ManyStates(_Family):
     n_states: int | str = "auto"  # type: ignore[misc]
+    shares_levels: ClassVar[bool] = True
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` states."""
@@ -153,6 +155,7 @@ class Custom(Checked):
 
     make: Callable[[Graph], Any]
     n_states: int | str | None = None
+    shares_levels: ClassVar[bool] = False
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph."""

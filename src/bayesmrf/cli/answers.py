@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.files import call
 from ..data.levels import find_foreign
+from ..data.ordered_levels import ordered_scales, two_levels
 from ..data.text_cells import is_number, remedy_for_text
 from ..errors import DataError, OptionError, said
 from ..names import digits, quoted, shown
@@ -36,6 +37,11 @@ def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.D
         for name, column in table.items():
             if pd.api.types.is_bool_dtype(column):
                 continue
+            if isinstance(column.dtype, pd.CategoricalDtype):
+                levels = [level for level in column.cat.categories if str(level) == code.strip() or level == number]
+                there |= bool(column.isin(levels).any())
+                table[name] = column.cat.remove_categories(levels)
+                continue
             is_number = pd.api.types.is_numeric_dtype(column)
             is_code = column == number if is_number else column.astype(str).str.strip() == code.strip()
             if is_code.any():
@@ -54,12 +60,15 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
 
     if _is_yes_no(table):
         return
-    seen = [c.dropna().to_numpy() for _, c in table.items()]
-    found = find_foreign([c.astype(str) if c.dtype == object else c for c in seen], list(table.columns))
-    if found.ids or found.scales:
-        names = [table.columns[i] for i in (*found.ids, *found.scales)]
+    scales = ordered_scales(table)
+    others = [name for name in table.columns if name not in scales]
+    seen = [table[name].dropna().to_numpy() for name in others]
+    seen = [c.astype(str) if c.dtype == object else c for c in seen]
+    found = find_foreign([*seen, *scales.values()], [*others, *scales])
+    names = [others[i] for i in (*found.ids, *found.scales) if i < len(others)]
+    if names:
         what = "looks like an identifier"
-        if not found.ids:
+        if names[0] not in [others[i] for i in found.ids if i < len(others)]:
             what = f"is on a different scale than the others, whose levels are {found.span}"
         drop = " ".join(f"--drop {_quoted(n)}" for n in names[:_MOST_NAMED])
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
@@ -78,7 +87,7 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
 
 
 def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "") -> pd.DataFrame:
-    """Convert ordered levels to yes/no.
+    """Convert ordered levels to yes/no. Columns of two ordered categories are yes/no as they are.
 
     Parameters
     ----------
@@ -100,15 +109,26 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
         If there are more than two levels and no rule, or texts that cannot be compared.
     """
     import numpy as np
+    import pandas as pd
 
     if rule is None and _is_yes_no(table):
+        return table
+    two = [name for name, column in table.items() if two_levels(column.dtype) is not None]
+    if two and (rest := table.drop(columns=two)).shape[1]:
+        return table.assign(**{str(name): column for name, column in to_binary(path, rest, rule, keep).items()})
+    if two:
         return table
     numbers = table.copy()
     for name in table.columns.difference(table.select_dtypes(["number", "bool"]).columns, sort=False):
         text = next((v for v in table[name].dropna() if not _is_value(v)), None)
         if text is not None:
             values = [0 if isinstance(v, str) and _is_value(v) else v for v in table[name]]  # "true" is a value
-            remedy = remedy_for_text(text, values, f"recode it as numbers, or drop it with --drop {_quoted(name)}")
+            kind, order = table[name].dtype, ""
+            if isinstance(kind, pd.CategoricalDtype):
+                kept = f"keep its ordered categories with {keep or '--model ordinal'}, "
+                order = kept if kind.ordered else "order its categories in the file, "
+            otherwise = f"{order}recode it as numbers, or drop it with --drop {_quoted(name)}"
+            remedy = remedy_for_text(text, values, otherwise)
             remedy = said(remedy, lambda _kind, code, _value: f"give --missing-code {code}")
             raise DataError(f"{call(path)}: column {quoted(name)} contains text such as {quoted(text)}; {remedy}")
         numbers[name] = table[name].map(_number).astype(float)

@@ -141,6 +141,10 @@ def checksum(asked: Mapping[str, Any], data: Any, weights: Any, more: bytes = b"
     for table in (data, weights):
         if table is not None:
             digest.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
+    ordered = data.select_dtypes("category").dtypes
+    kinds = [(name, list(kind.categories)) for name, kind in ordered.items()]
+    if kinds:  # whose order hashes of values do not depend on
+        digest.update(repr(kinds).encode())
     return digest.hexdigest()
 
 

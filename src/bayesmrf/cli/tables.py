@@ -12,7 +12,8 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.files import call, read_contents, read_text
+from ..data.files import call, read_declared, read_text
+from ..data.formats import MEASURE, Categories
 from ..data.missing import MISSING_TEXTS, stripped
 from ..data.text_cells import is_number
 from ..errors import DataError, GraphError, OptionError
@@ -52,7 +53,7 @@ def read_by_group(
     Parameters
     ----------
     path : Path
-        See `bayesmrf.data.files.read_contents`.
+        See `bayesmrf.data.files.read_declared`.
     by : str or None
         Column with the group of each row, if there are groups.
     weight : str, optional
@@ -78,7 +79,7 @@ def read_by_group(
     OptionError
         If ``by``, ``weight`` or ``drop`` names a column that does not exist, or a missing code does not occur.
     """
-    text, declared = read_contents(path)
+    text, declared = read_declared(path)
     separator = _separator(text)
     header = [c.strip() for c in next((line for line in _lines(path, text, separator) if line), [])]
     if not header:
@@ -116,11 +117,16 @@ def read_by_group(
         other = "--drop" if column in drop else "--by" if option == "--weight" and column == by else ""
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
-    if declared is not None and declared.strip() not in (weight, *drop):
-        _refuse_weighted(path, table, declared.strip())
+    weighting = declared.weight and declared.weight.strip()
+    if weighting and weighting not in (weight, *drop):
+        _refuse_weighted(path, table, weighting)
     table = table.drop(columns=list(drop))
     _refuse_thousands(path, _lines(path, text, separator), names, [c for c in names if c in table and c != by], weight)
     weights = None if weight is None else table.pop(weight)
+    for name, categories in declared.categories.items():
+        if name in table:
+            table[name] = _in_categories(table[name], categories)
+    table.attrs[MEASURE] = {name: kind for name, kind in declared.measure.items() if name in table}
     codes = [c for c in missing_codes if c.strip().lower() != NO_CODES and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
     groups = None if by is None else table.pop(by)
@@ -149,6 +155,19 @@ def _refuse_weighted(path: Path, table: pd.DataFrame, name: str) -> None:
         remedy = "its values are not all counts of rows (integers >= 0), and survey weights are not supported: "
         remedy += f"give {without}"
     raise DataError(f"{call(path)}: SPSS weights the rows of this file by column {quoted(name)}; {remedy}")
+
+
+def _in_categories(column: pd.Series, declared: Categories) -> pd.Series:
+    """Return a column with the categories of its file; numbers without order, and booleans, stay as they are."""
+    import pandas as pd
+
+    texts = list(dict.fromkeys(text for c in declared.levels if (text := c.strip()) not in MISSING_TEXTS))
+    if column.dtype.kind not in "biuf":
+        return column.astype(pd.CategoricalDtype(texts, declared.ordered))
+    if column.dtype.kind == "b" or not declared.ordered:
+        return column
+    numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").dropna()  # texts do not occur
+    return column.astype(pd.CategoricalDtype(numbers.tolist(), True))
 
 
 def _is_header(table: pd.DataFrame) -> bool:

@@ -14,11 +14,11 @@ import zlib
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import DataError, StoreError
 from ..names import shown
-from .formats import WORKBOOK, text_of
+from .formats import WORKBOOK, Declared, text_of
 from .spss_weight import SPSS, weighting_column
 
 EVIDENCE, TASK = "evidence.jsonl", "model_"  # a file of evidences; begins the name of the folder of a task with one
@@ -89,13 +89,6 @@ _ENCODINGS = {
 _DAMAGED = (EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 
 
-class Contents(NamedTuple):
-    """What a file has: the table as text, and the column by which its rows are weighted, if it names one."""
-
-    text: str
-    weight: str | None
-
-
 def call(path: Path) -> str:
     """Return the name of a file for messages."""
     return "standard input" if path == STDIN else shown(path, 200)
@@ -120,12 +113,14 @@ def check_path(path: Path, prefix: str = "") -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a file; see `read_contents`."""
-    return read_contents(path).text
+    """Read the text of a file; see `read_declared`."""
+    return read_declared(path)[0]
 
 
-def read_contents(path: Path) -> Contents:
-    """Read a file, uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
+def read_declared(path: Path) -> tuple[str, Declared]:
+    """Read the text of a file, and what it says about its columns, which text alone does not.
+
+    It is uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
 
     Tables of Excel, SPSS, Stata, Parquet and Feather files become text (`bayesmrf.data.formats`).
 
@@ -148,11 +143,13 @@ def read_contents(path: Path) -> Contents:
         raise DataError(
             f"{call(path)}: this file contains more than {_MOST / 2**30:g} GiB of text; give a smaller table"
         )
-    text = text_of(call(path), data)
-    if text is None:
+    found = text_of(call(path), data)
+    if found is None:
         _refuse(path, data)
-        text = _decoded(path, data)
-    return Contents(text, weighting_column(call(path), data) if data.startswith(SPSS) else None)
+        found = _decoded(path, data), Declared()
+    if data.startswith(SPSS):
+        found = found[0], found[1]._replace(weight=weighting_column(call(path), data))
+    return found
 
 
 def _unpacked(path: Path, file: Any) -> bytes:

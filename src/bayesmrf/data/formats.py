@@ -1,7 +1,7 @@
 """Tables of Excel, SPSS, Stata, Parquet and Feather files, as text with comma-separated values.
 
 So one reader checks tables of all kinds. Answers are their codes, not their labels. Missing values that a file declares
-(user-missing values of SPSS, .a to .z of Stata) are missing.
+(user-missing values of SPSS, .a to .z of Stata) are missing. Text has no categories: these are returned next to it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import csv
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from io import BytesIO, StringIO
+from itertools import chain
 from tempfile import NamedTemporaryFile
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DataError
@@ -22,22 +24,45 @@ from .frames import in_pandas
 if TYPE_CHECKING:
     import pandas as pd
 
+MEASURE = "variable_measure"  # of SPSS, in the attributes of a table that pandas read
 WORKBOOK = "xl/workbook.xml"  # in the archive that an Excel workbook is
 _MOST = 2**29  # bytes of an unpacked workbook
 _EXACT = 2**53  # up to which floats without a fraction are written as integers
 _FORMULA = re.compile(rb"<f[ >/]")
 
 
+class Categories(NamedTuple):
+    """The categories of a column as texts, and whether they are ordered."""
+
+    levels: tuple[str, ...]
+    ordered: bool
+
+
+class Declared(NamedTuple):
+    """What a file says about its columns: the categories of some, and in SPSS their measures and that of weights."""
+
+    categories: Mapping[str, Categories] = MappingProxyType({})
+    measure: Mapping[str, str] = MappingProxyType({})  # such as "nominal"
+    weight: str | None = None  # the column by which rows are weighted
+
+
+class Rows(NamedTuple):
+    """The rows of a table, names first, and what its file says about columns."""
+
+    rows: Iterable[Sequence[Any]]
+    declared: Declared
+
+
 class Format(NamedTuple):
-    """What a file is, the package that reads it if pandas needs one, and how its rows are read, names first."""
+    """What a file is, the package that reads it if pandas needs one, and how its rows are read."""
 
     what: str
     package: str | None
-    rows: Callable[[bytes], Iterable[Sequence[Any]]]
+    rows: Callable[[bytes], Rows]
 
 
-def text_of(name: str, data: bytes) -> str | None:
-    """Return the table in the contents of a file as text; None if it is of none of these formats.
+def text_of(name: str, data: bytes) -> tuple[str, Declared] | None:
+    """Return the table in the contents of a file as text, and what the file says about columns; None if it is another.
 
     Raises
     ------
@@ -55,7 +80,8 @@ def text_of(name: str, data: bytes) -> str | None:
                             "pip install 'bayesmrf[files]', or save the table as CSV") from None  # fmt: skip
     out = StringIO(newline="")
     try:
-        csv.writer(out, lineterminator="\n").writerows(map(_cell, row) for row in found.rows(data))
+        rows, declared = found.rows(data)
+        csv.writer(out, lineterminator="\n").writerows(map(_cell, row) for row in rows)
     except DataError as e:
         raise DataError(f"{name}: {e}") from None
     except Exception as e:  # packages raise what they like where a file is damaged
@@ -63,7 +89,7 @@ def text_of(name: str, data: bytes) -> str | None:
         raise DataError(
             f"{name}: this is {found.what} that cannot be read ({reason}); repair it, or save the table as CSV"
         ) from None
-    return out.getvalue()
+    return out.getvalue(), declared
 
 
 def _cell(value: Any) -> str:
@@ -75,15 +101,18 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _by_pandas(read: Callable[[Any, BytesIO], pd.DataFrame]) -> Callable[[bytes], Iterator[Sequence[Any]]]:
+def _by_pandas(read: Callable[[Any, BytesIO], pd.DataFrame]) -> Callable[[bytes], Rows]:
     """Return the function that reads rows by ``read(pandas, file)``; pandas is slow to import."""
 
-    def rows(data: bytes) -> Iterator[Sequence[Any]]:
+    def rows(data: bytes) -> Rows:
         import pandas
 
         table = in_pandas(read(pandas, BytesIO(data)))
-        yield [str(name) for name in table.columns]
-        yield from table.astype(object).where(table.notna(), None).itertuples(index=False, name=None)
+        kinds = {str(name): kind for name, kind in table.dtypes.items() if isinstance(kind, pandas.CategoricalDtype)}
+        found = {name: Categories(tuple(map(_cell, k.categories)), bool(k.ordered)) for name, k in kinds.items()}
+        values = table.astype(object).where(table.notna(), None).itertuples(index=False, name=None)
+        header = [[str(name) for name in table.columns]]
+        return Rows(chain(header, values), Declared(found, table.attrs.get(MEASURE, {})))
 
     return rows
 
@@ -95,7 +124,7 @@ def _read_spss(pandas: Any, file: BytesIO) -> pd.DataFrame:
         return pandas.read_spss(named.name, convert_categoricals=False)
 
 
-def _excel(data: bytes) -> list[Sequence[Any]]:
+def _excel(data: bytes) -> Rows:
     """Return the rows of the only sheet with values, without empty rows above and below and empty columns at the right.
 
     Formulas have the values that were saved with them.
@@ -128,7 +157,7 @@ def _excel(data: bytes) -> list[Sequence[Any]]:
     there = [k for k, row in enumerate(rows) if any(v is not None for v in row)]
     rows = rows[there[0] : there[-1] + 1]
     width = max(k for row in rows for k, v in enumerate(row, start=1) if v is not None)
-    return [row[:width] for row in rows]
+    return Rows([row[:width] for row in rows], Declared())
 
 
 def _has_values(sheet: Any) -> bool:

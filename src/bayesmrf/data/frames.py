@@ -88,9 +88,7 @@ def check_index(option: str, given: Any, X: Any) -> None:
 
 
 def in_pandas(X: Any, option: str = "X") -> Any:
-    """Return a table with named columns (pandas, polars) as a pandas DataFrame, and anything else as it is.
-
-    Columns of the type ``Enum`` become ordered categories, and narrow floats as in `widened_column`.
+    """Return a table with named columns as a pandas DataFrame (`column_in_pandas`), and anything else as it is.
 
     Raises
     ------
@@ -101,16 +99,37 @@ def in_pandas(X: Any, option: str = "X") -> Any:
     if remedy is not None:
         expected = "an array or a DataFrame of pandas or polars"
         raise DataError(option=option, got=X, expected=expected, remedy=remedy.format(option))
+    pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no DataFrames
     if not is_frame(X):
         return X
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        import pandas as pd
+
+        return pd.DataFrame({name: column_in_pandas(X[name]) for name in X.columns})
+    found = [(i, X.iloc[:, i]) for i, kind in enumerate(X.dtypes) if _is_recoded(kind)]
+    X = X.copy(deep=False) if found else X
+    for i, column in found:
+        X.isetitem(i, column_in_pandas(column))
+    return X
+
+
+def _is_recoded(kind: Any) -> bool:
+    """Return whether `column_in_pandas` changes pandas columns of this type: Arrow's dictionaries, and intervals."""
     import pandas as pd
 
-    if not isinstance(X, pd.DataFrame):
-        X = pd.DataFrame({name: column_in_pandas(X[name]) for name in X.columns})
-    if not any(_is_narrow(kind) for kind in X.dtypes):
-        return X
-    columns = {i: widened_column(X.iloc[:, i]) for i in range(X.shape[1])}  # names may occur twice
-    return pd.DataFrame(columns, index=X.index).set_axis(X.columns, axis=1)
+    kind_of_categories = kind.categories.dtype if hasattr(kind, "categories") else None
+    return _is_dictionary(kind) or _is_narrow(kind) or isinstance(kind_of_categories, pd.IntervalDtype)
+
+
+def _is_dictionary(kind: Any) -> bool:
+    """Return whether a type of pandas is that of Arrow's dictionaries, which are categories."""
+    import pandas as pd
+
+    if not isinstance(kind, pd.ArrowDtype):
+        return False
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(kind.pyarrow_dtype))
 
 
 def make_table(X: Any) -> str:
@@ -124,13 +143,29 @@ def make_table(X: Any) -> str:
 
 
 def column_in_pandas(column: Any) -> Any:
-    """Return the values of a column of another package (polars); of the type ``Enum``, as ordered categories."""
+    """Return the values of a column with the categories of pandas, in their order.
+
+    Categories are those of pandas, of Arrow (``dtype_backend="pyarrow"``) and of the type ``Enum`` (polars). Intervals
+    (`pandas.cut`) become texts.
+    """
     import pandas as pd
 
     kind: Any = getattr(column, "dtype", None)
-    if type(kind).__name__ != "Enum":
+    if type(kind).__name__ == "Enum":
+        return pd.Categorical(column.to_numpy(), list(kind.categories), ordered=True)
+    if not isinstance(column, pd.Series | pd.Index | pd.Categorical):
         return column.to_numpy()
-    return pd.Categorical(column.to_numpy(), list(kind.categories), ordered=True)
+    if not _is_recoded(kind):
+        return column
+    found = pd.Series(column)
+    if _is_dictionary(kind):
+        import pyarrow as pa
+
+        values = pa.chunked_array(found.array.__arrow_array__()).unify_dictionaries().to_pandas()
+        found = pd.Series(values.array, found.index, name=found.name)
+    if isinstance(found.dtype, pd.CategoricalDtype) and isinstance(found.cat.categories.dtype, pd.IntervalDtype):
+        found = found.cat.rename_categories([str(c) for c in found.cat.categories])
+    return widened_column(found)
 
 
 def widened_column(column: Any) -> Any:

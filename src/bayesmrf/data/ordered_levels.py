@@ -13,7 +13,50 @@ from .missing import present
 from .text_cells import is_number
 
 MOST_LEVELS = 12  # of an ordinal column
+_ORDER = f"order them{in_python(' (pandas: .cat.reorder_categories(..., ordered=True))')}"
 _MERGED = in_python("; model=families.Ordinal(unused='merge') leaves them out")
+
+
+def ordered_scales(frame: Any) -> dict[str, np.ndarray]:
+    """Return the numbers of the categories, from 1, for each column of ordered ones, repeated for each row.
+
+    They stand for its categories where columns are compared with each other (`bayesmrf.data.levels.find_foreign`).
+    """
+    sizes = {str(n): len(kind.categories) for n, kind in frame.dtypes.items() if getattr(kind, "ordered", False)}
+    return {name: np.resize(np.arange(1, size + 1), max(size, len(frame))) for name, size in sizes.items()}
+
+
+def two_levels(kind: Any) -> tuple[Any, ...] | None:
+    """Return the levels of a type of pandas columns that has two ordered categories; None for another type."""
+    levels = present(kind.categories) if getattr(kind, "ordered", False) else ()
+    return levels if len(levels) == 2 else None
+
+
+def two_categories(column: Any, name: str, others: bool) -> tuple[Any, ...] | None:
+    """Return the two ordered categories of a pandas column of yes/no answers, the second of which is yes.
+
+    None is returned for a column without categories, and for numbers, which say themselves what they mean, unless they
+    are two in order.
+
+    Raises
+    ------
+    DataError
+        If texts are categories without order, or more than two; ``others`` says whether the caller has other models.
+    """
+    categories = getattr(column.dtype, "categories", None)
+    if categories is None:
+        return None
+    if (two := two_levels(column.dtype)) is not None:
+        return two
+    levels = present(categories)
+    if all(is_number(level) for level in levels):
+        return None
+    found = f"column {quoted(name)} must have two ordered categories, got {listed([quoted(str(v)) for v in levels])}"
+    if not column.dtype.ordered:
+        model = f", or use {argument('model', 'potts')}" if others else ""
+        raise DataError(f"{found} without order; {_ORDER}{model}.")
+    model = f", or set {argument('model', 'ordinal')}" if others else ""
+    raise DataError(f"{found}; merge them into two (pandas: .cat.rename_categories){model}.")
 
 
 def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] | None:
@@ -29,8 +72,7 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
         return None
     if not column.dtype.ordered:
         raise DataError(
-            f"column {quoted(name)} must have ordered categories; order them (pandas: .cat.reorder_categories(..., "
-            f"ordered=True)), or use {argument('model', 'potts')}."
+            f"column {quoted(name)} must have ordered categories; {_ORDER}, or use {argument('model', 'potts')}."
         )
     levels, used = present(categories), present(column.cat.remove_unused_categories().cat.categories)
     unused = [level for level in levels if level not in set(used)]
@@ -39,8 +81,7 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
     if len(numbers) == len(levels) and len(set(steps.tolist())) > 1:
         tell(
             f"the ordered categories of column {quoted(name)} are numbers, but not in their order "
-            f"({listed([str(level) for level in levels])}), which is taken as it is; if it is a mistake, order them "
-            "(pandas: .cat.reorder_categories(..., ordered=True))",
+            f"({listed([str(level) for level in levels])}), which is taken as it is; if it is a mistake, {_ORDER}",
             LevelsWarning,
         )
     return _checked(used if merge else levels, unused, name, merge)

@@ -9,26 +9,27 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..errors import ConstantColumnWarning, DataError, LevelsWarning, argument, data_row, in_python, in_words
+from ..errors import ConstantColumnWarning, DataError, LevelsWarning, argument, in_python, in_words
 from ..findings import tell
 from ..names import digits, listed, quoted
 from .frames import column_names, in_pandas, is_frame, make_table
-from .levels import remedy_of, warn_of_texts, warn_outside
-from .missing import is_missing, present, unmasked, widened
+from .levels import warn_of_texts, warn_outside
+from .missing import is_missing, present, unmasked
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
-from .text_cells import is_number, remedy_for_cell
+from .yes_no import CODED, CODINGS, missing_cells, place_of, read_yes_no, refuse_missing, remedy_in, to_numbers
 
 _X = argument("X")
 
-_CODED = "0/1, -1/+1 or booleans"
-CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
 MOST_STATES = 127  # of a node, kept in eight bits with a sign
 
 
 @dataclass(frozen=True)
 class ColumnLevels:
-    """Ordered levels of each column of a table, which may differ between columns."""
+    """Ordered levels of each column of a table, which may differ between columns.
+
+    A column of two categories has them among yes/no columns, too.
+    """
 
     columns: tuple[tuple[Any, ...], ...]
 
@@ -155,7 +156,8 @@ def check_states(
     Parameters
     ----------
     X : array or DataFrame (n_samples, n_nodes), of pandas or polars
-        Coded {0, 1}, {-1, +1} or boolean, one coding for the whole table; or, of nodes with many states, integers
+        Coded {0, 1}, {-1, +1} or boolean, one coding for the whole table, or two ordered categories, of which the
+        second is state 1; or, of nodes with many states, integers
         0, ..., n_states - 1, or any levels that have an order: numbers, texts, or pandas' categories.
     sample_weight : array (n_samples,), optional
         Counts of rows: integers >= 0. A Series must have the index of a DataFrame ``X``: rows are not matched by
@@ -223,7 +225,7 @@ def check_states(
         raise DataError(f"{_X} has {values.shape[1]} features, but bayesmrf is expecting {len(names)} features as "
                         "input; give the columns it was fitted on")  # fmt: skip
     if np.iscomplexobj(values):
-        raise DataError(f"{_X} must be real; Complex data not supported; code the states as {_CODED}.")
+        raise DataError(f"{_X} must be real; Complex data not supported; code the states as {CODED}.")
     labels = found or names or tuple(str(i) for i in range(values.shape[1]))
     if len(set(labels)) < len(labels):
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
@@ -238,13 +240,13 @@ def check_states(
         fitted = levels if isinstance(levels, ColumnLevels) else None
         values, gone, coding = _by_column(X if named else None, values, labels, missing, n_states, fitted, counted)
     elif n_states is None and levels is None:
-        numbers, is_bool = to_numbers(values, labels)
-        gone = _missing(numbers, labels, missing)
-        values, coding = _to_binary(numbers, labels, is_bool, ordinal)
+        values, gone, coding, two = read_yes_no(X if named else None, values, labels, missing, ordinal)
+        if two:
+            coding = ColumnLevels(tuple(two.get(i, CODINGS[coding]) for i in range(len(labels))))
     else:
         assert not isinstance(levels, ColumnLevels)
         table, is_bool = _to_table(values, labels, levels)
-        gone = _missing(table, labels, missing)
+        gone = missing_cells(table, labels, missing)
         coding = _levels(table, gone, labels, is_bool, n_states) if levels is None else tuple(levels)
         values = _to_codes(table, gone, labels, coding)
     if gone is not None:
@@ -278,7 +280,7 @@ def _by_column(
         if levels is None and frame is not None:
             levels = ordered_categories(frame.iloc[counted, i], label, n_states == "merge")
         table, is_bool = _to_table(values[:, [i]], (label,), levels)
-        lost = _missing(table, (label,), True)
+        lost = missing_cells(table, (label,), True)
         if levels is None:
             there = np.ones(len(table), dtype=bool) if lost is None else ~lost[:, 0]
             found_here = np.unique(table[there])
@@ -293,75 +295,8 @@ def _by_column(
         found.append(levels)
     warn_outside(_X, numbers)
     if gone.any() and not allowed:
-        _refuse_missing(gone, labels)
+        refuse_missing(gone, labels)
     return codes, gone if gone.any() else None, ColumnLevels(tuple(found))
-
-
-def _missing(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> np.ndarray | None:
-    """Locate missing values (NaN in numbers, "" in text); None if there are none."""
-    if np.issubdtype(table.dtype, np.integer):
-        return None
-    gone = np.isnan(table) if np.issubdtype(table.dtype, np.floating) else table == ""
-    if not gone.any():
-        return None
-    if not allowed:
-        _refuse_missing(gone, labels)
-    return gone
-
-
-def _refuse_missing(gone: np.ndarray, labels: tuple[str, ...]) -> None:
-    raise DataError(f"{_X} must not have missing values (NaN), but {int(gone.sum())} are missing in "
-                    f"{int(gone.any(axis=0).sum())} column(s), the first in {_place(gone, labels)}; drop or impute "
-                    "these rows.")  # fmt: skip
-
-
-def to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = _CODED) -> tuple[np.ndarray, bool]:
-    """Return integers unchanged (a large table is never copied to floats), else floats; and whether all were booleans.
-
-    Missing values become NaN.
-    """
-    if values.dtype == bool:
-        return values.view(np.int8), True
-    if np.issubdtype(values.dtype, np.integer):
-        return values, False
-    is_bool = False
-    if values.dtype.kind in "OU":
-        gone = is_missing(values)
-        values = np.where(gone, np.nan, values.astype(object))
-        kinds = {type(v) for v in values[~gone]}
-        is_bool = bool(kinds) and kinds <= {bool, np.bool_}
-    try:
-        return widened(values).astype(np.float64), is_bool
-    except (TypeError, ValueError, OverflowError):
-        row, column = next((i, j) for (i, j), v in np.ndenumerate(values) if not is_number(v))
-        value = values[row, column]
-        remedy = remedy_for_cell(values, row, column, f"code the states as {wanted}")
-        raise DataError(f"{_X} must contain numbers, got {in_words(value)} in {data_row(row)}, column "
-                        f"{quoted(labels[column])}; {remedy}.") from None  # fmt: skip
-
-
-def _to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool, ordinal: bool) -> tuple[np.ndarray, str]:
-    """Convert to states in {0, 1} and return the coding; NaN is ignored."""
-    or_else = f", or set {argument('model', 'ordinal')} if they are ordered levels" if ordinal else ""
-    if is_bool:
-        return (numbers == 1).astype(np.int8), "bool"
-    if np.issubdtype(numbers.dtype, np.integer) and numbers.min() >= 0 and numbers.max() <= 1:
-        return numbers.astype(np.int8), "01"
-    zeros, ones, minus = numbers == 0, numbers == 1, numbers == -1
-    wrong = ~(zeros | ones | minus | (numbers != numbers))
-    if wrong.any():
-        value = numbers[tuple(np.argwhere(wrong)[0])]
-        remedy = _remedy(numbers, np.isnan(numbers) if numbers.dtype.kind == "f" else None, labels)
-        remedy = remedy or f"code the states as {_CODED}{or_else}"
-        raise DataError(f"{_X} must be binary, but {int(wrong.sum())} value(s) are not, the first is {digits(value)} "
-                        f"in {_place(wrong, labels)}; {remedy}.")  # fmt: skip
-    if not minus.any():
-        return ones.astype(np.int8), "01"
-    if not zeros.any():
-        return ones.astype(np.int8), "pm1"
-    raise DataError(f"{_X} must have one coding, but 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
-                    f"{_place(zeros, labels)}, and {int(minus.sum())} values -1); use one coding, and replace 0 or "
-                    f"-1 by NaN if it means a missing value{or_else}.")  # fmt: skip
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
@@ -385,8 +320,9 @@ def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any]
     if other.any():
         value = values[tuple(np.argwhere(other)[0])]
         raise DataError(
-            f"{_X} must have levels of one type, got {in_words(value)} in {_place(other, labels)} and texts elsewhere; "
-            f"recode texts as numbers{in_python(' (pandas.read_stata, read_spss: convert_categoricals=False)')}."
+            f"{_X} must have levels of one type, got {in_words(value)} in {place_of(other, labels)} and texts "
+            f"elsewhere; recode texts as numbers"
+            f"{in_python(' (pandas.read_stata, read_spss: convert_categoricals=False)')}."
         )
     return np.strings.strip(np.where(gone, "", values).astype(str)), False
 
@@ -401,7 +337,7 @@ def _levels(
     whole = not is_text and finite and bool((found == np.round(found)).all())
     levels = tuple(bool(v) for v in found) if is_bool else tuple((found.astype(np.int64) if whole else found).tolist())
     if n_states == "auto":
-        remedy = "" if is_bool else _remedy(table, gone, labels)
+        remedy = "" if is_bool else remedy_in(table, gone, labels)
         if remedy:
             raise DataError(
                 f"{_X} must contain answers only: {remedy}"
@@ -427,8 +363,8 @@ def _levels(
     wrong &= True if gone is None else ~gone
     value = table[tuple(np.argwhere(wrong)[0])]
     raise DataError(f"{_X} must contain states from 0 to {n_states - 1}, but {int(wrong.sum())} value(s) do not, the "
-                    f"first is {digits(value)} in {_place(wrong, labels)}; recode the {len(levels)} levels from 0, or "
-                    "change n_states.")  # fmt: skip
+                    f"first is {digits(value)} in {place_of(wrong, labels)}; recode the {len(levels)} levels from 0, "
+                    "or change n_states.")  # fmt: skip
 
 
 def _to_codes(
@@ -445,19 +381,13 @@ def _to_codes(
     if wrong.any():
         value = table[tuple(np.argwhere(wrong)[0])].item()
         raise DataError(f"{_X} must contain the levels {_listed(levels)} only, but {int(wrong.sum())} value(s) differ, "
-                        f"the first is {value!r} in {_place(wrong, labels)}; recode them, or fit with these "
+                        f"the first is {value!r} in {place_of(wrong, labels)}; recode them, or fit with these "
                         "levels.")  # fmt: skip
     return place
 
 
 def _listed(levels: Sequence[Any]) -> str:
     return listed([repr(level) for level in levels], 7)
-
-
-def _place(where: np.ndarray, labels: tuple[str, ...]) -> str:
-    """Describe the row and column of the first True."""
-    row, column = np.argwhere(where)[0]
-    return f"{data_row(row)}, column {labels[column]!r}"
 
 
 def _check_levels(seen: np.ndarray, coding: Any) -> None:
@@ -491,8 +421,3 @@ def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> Non
 
 def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
     return listed([quoted(labels[i]) for i in columns])
-
-
-def _remedy(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
-    """Return the remedy of `remedy_of` for a table."""
-    return remedy_of([c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)], labels)

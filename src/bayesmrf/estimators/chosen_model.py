@@ -13,9 +13,11 @@ from ..data.equal_columns import warn_of_equal
 from ..data.frames import in_pandas, is_frame, record_columns
 from ..data.levels import remedy_of
 from ..data.missing import unmasked
-from ..data.ordered_levels import MOST_LEVELS
+from ..data.nominal import require_shared_levels, warn_of_meanings, warn_of_nominal
+from ..data.ordered_levels import MOST_LEVELS, ordered_scales
 from ..data.sample_weight import check_weights
-from ..data.states import States, check_states, levels_of, to_numbers
+from ..data.states import ColumnLevels, States, check_states, levels_of
+from ..data.yes_no import to_numbers
 from ..errors import DataError, LevelsWarning, argument
 from ..families import AUTO, Custom
 from ..findings import tell
@@ -44,12 +46,12 @@ def ordered_column(X: Any) -> str | None:
     """
     X = in_pandas(X)
     if is_frame(X):
-        kinds = [(str(name), column.dtype) for name, column in X.items()]
-        sizes = {name: len(kind.categories) for name, kind in kinds if getattr(kind, "ordered", False)}
-        first = next((name for name, size in sizes.items() if size > 2), None)
+        scales = ordered_scales(X)
+        first = next((name for name, column in scales.items() if column.max(initial=0) > 2), None)
         if first is not None:
-            _check_others(X, sizes)
+            _check_others(X, scales)
             return first
+        X = X.loc[:, [str(name) not in scales for name in X.columns]]
     names, columns = _answers(X)
     seen = [column[column == column] for column in columns]  # NaN is missing
     if all(column.max(initial=0) <= 1 for column in seen) or not all(map(_is_counted, seen)) or remedy_of(seen, names):
@@ -69,14 +71,13 @@ def _is_counted(column: np.ndarray) -> bool:
     return bool(((column >= 0) & (column == np.round(column))).all())
 
 
-def _check_others(X: Any, sizes: dict[str, int]) -> None:
-    """Refuse a table whose columns next to those of ordered categories, which have ``sizes``, are not answers."""
-    names, columns = _answers(X.loc[:, [str(name) not in sizes for name in X.columns]])
+def _check_others(X: Any, scales: dict[str, np.ndarray]) -> None:
+    """Refuse a table whose columns next to those of ordered categories, which have ``scales``, are not answers."""
+    names, columns = _answers(X.loc[:, [str(name) not in scales for name in X.columns]])
     seen = [column[column == column] for column in columns]
     # The categories are part of the scale: without them a single column, such as an age, is on a scale of its own.
-    categories = [np.resize(np.arange(1, size + 1), len(X)) for size in sizes.values()]
     unless = f"or set {argument('model', 'ordinal')} if all values are answers."
-    remedy = remedy_of([*seen, *categories], [*names, *sizes], len(names))
+    remedy = remedy_of([*seen, *scales.values()], [*names, *scales], len(names))
     if remedy:
         raise DataError(f"{argument('X')} must contain answers only: {remedy}, {unless}")
     for name, column in zip(names, seen, strict=True):
@@ -190,13 +191,21 @@ class ChosenModel(Fitted, OptionObjects):
         tied: bool = False,
     ) -> States:
         """Check the data, and read the graph from the parameter ``option``; ``tied`` edges are not each estimated."""
-        states = check_states(X, sample_weight, missing=missing, n_states=self.object("model").n_states, ordinal=True)
+        family = self.object("model")
+        states = check_states(X, sample_weight, missing=missing, n_states=family.n_states, ordinal=True)
+        name = type(family).__name__.lower()
+        if family.shares_levels:
+            require_shared_levels(X, states, name, family.n_states)
+        if isinstance(states.coding, ColumnLevels):
+            warn_of_nominal(X, states)
         if not tied:
             warn_of_equal(states)
         record_columns(self, X, len(states.names))
         self._graph = read_graph(getattr(self, option), states, progress, option)
         self.edges_ = self._graph.edges
         self._names, self._coding, self._log_z = states.names, states.coding, {}
+        if family.shares_levels:
+            warn_of_meanings(states, self._graph.edges, self._model().category, name)
         return states
 
     def object(self, name: str) -> Any:

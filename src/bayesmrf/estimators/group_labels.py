@@ -100,8 +100,7 @@ def _labels_of_rows(groups: Any, X: Any, n: int) -> pd.Series:
 
     check_index("groups", groups, X)
     given = groups
-    if not isinstance(groups, pd.Series | pd.Categorical | pd.CategoricalIndex):
-        groups = column_in_pandas(groups) if hasattr(groups, "to_numpy") else unmasked(groups)
+    groups = column_in_pandas(groups) if hasattr(groups, "to_numpy") else unmasked(groups)
     if np.ndim(groups) != 1 or len(groups) != n:
         raise DataError(option="groups", got=given, expected=f"{n:,} labels, one for each row of the data")
     column = widened_column(pd.Series(groups).reset_index(drop=True))

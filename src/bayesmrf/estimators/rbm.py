@@ -111,7 +111,7 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                     expected = f"that of the machine that is fitted, {size}"
                     got, remedy = getattr(self, option), "fit again to change it"
                     raise OptionError(option=option, got=got, expected=expected, remedy=remedy)
-            states = check_states(X, names=self._names)
+            states = self._read(X)
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstantColumnWarning)  # later rows may differ
@@ -196,7 +196,8 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _read(self, X: Any, sample_weight: Any = None) -> States:
         check_is_fitted(self)
-        return check_states(X, sample_weight, self._names)
+        levels = None if isinstance(self._coding, str) else self._coding
+        return check_states(X, sample_weight, self._names, levels=levels)
 
     def _check_fit(self, values: np.ndarray) -> None:
         """Warn of hidden units that tell nothing, else of a mode that the fit has lost."""
