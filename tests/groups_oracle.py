@@ -56,7 +56,17 @@ def log_biases(x, prior):
 
 
 def posterior(
-    edges, n_nodes, groups, prior, rng, n_samples=10_000, shared=False, always=True, features=None, biases="free"
+    edges,
+    n_nodes,
+    groups,
+    prior,
+    rng,
+    n_samples=10_000,
+    shared=False,
+    always=True,
+    features=None,
+    biases="free",
+    spike=None,
 ):
     """Posterior means and their standard errors.
 
@@ -70,7 +80,7 @@ def posterior(
     shared : bool
         Whether the biases are the same in all groups.
     always : bool
-        Whether every baseline is present; otherwise it has the same spike.
+        Whether every baseline is present; otherwise it has the same spike, or that of ``spike``.
     features : (n_states, n_features) array
         Features of all states, those of edges first; by default those of a Boltzmann machine.
     biases : {"free", "slab", "spike-slab"}
@@ -117,7 +127,7 @@ def posterior(
             found = found + one_group.log_weights_prior(base, prior) + log_slab(d, prior.slab)
             found = found + log_biases(x[..., n_base + q * k :], prior).sum(axis=-1)
             structure = one_group.log_structure(k - n_spiked + n_absent, n_absent, prior)
-            return found + structure + (0 if always else one_group.log_structure(n_base, r, prior))
+            return found + structure + (0 if always else one_group.log_structure(n_base, r, spike or prior))
 
         mode = minimize(lambda x, f=log_posterior: -f(x), np.zeros(size), method="BFGS").x
         steps = 1e-3 * np.eye(size)

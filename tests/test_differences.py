@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bayesmrf import graphs, support
+from bayesmrf import CompareMRF, graphs, support
 from bayesmrf.errors import DataError
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
@@ -131,6 +131,20 @@ def test_baselines_that_may_be_absent(rng):
     found = compared(draws, exact(model, data, rng, always=False))
     assert found.holds, found
     assert not compared(draws, exact(model, data, rng)).holds
+
+
+def test_baselines_with_a_spike_have_the_slab_of_the_prior_and_a_density_of_their_own(rng):
+    """Under Cauchy baselines of scale 1, the control, the weight is several times as large."""
+    model, prior = Boltzmann(graphs.path(2)), SpikeSlab(0.5, Normal(0.2), 1.5)
+    data = [Enumeration().sample(model, np.array([2.5, -1.0, -1.0]), None, n, rng) for n in (60, 25)]
+    given = np.vstack(data), np.repeat([0, 1], [60, 25])
+    truth = exact(model, data, rng, prior, always=False, spike=SpikeSlab(Beta(1.0, 1.0)))
+    est = CompareMRF(prior=prior, baseline="spike-slab", model="boltzmann", progress=False)
+    found = compare(est._prepare(*given, None)[3], truth, rng)
+    assert found.holds, found
+    assert not compare(est.set_params(baseline=SpikeSlab())._prepare(*given, None)[3], truth, rng).holds
+    for name, slab in (("slab", prior.slab), ("spike-slab", replace(prior, density=Beta(1.0, 1.0)))):
+        assert str(est.set_params(baseline=name).object("baseline")) == str(slab)
 
 
 @pytest.mark.parametrize("sizes", [(25, 60), (20, 30, 60)], ids=len)

@@ -168,6 +168,7 @@ class Custom(Checked):
                 remedy="return, for example, bayesmrf.models.boltzmann.Boltzmann(graph, fields=True)",
             )
         _require_symmetric(found)
+        _require_agreement(found)
         return found
 
 
@@ -185,6 +186,29 @@ def _require_symmetric(model: Any) -> None:
         if not np.allclose(tables, tables.transpose(0, 2, 1)):
             expected = "one whose log potentials do not depend on the order of the ends of an edge"
             raise OptionError(option="model", got=model.name, expected=expected)
+
+
+def _require_agreement(model: Any) -> None:
+    """Check that all tables of a model have the distribution of its compiled form.
+
+    Raises
+    ------
+    OptionError
+        With the tables that disagree.
+    """
+    from .models.agreeing_tables import disagreeing
+    from .models.categorical import is_categorical
+
+    if wrong := disagreeing(model):
+        form = "categorical" if is_categorical(model) else "pairwise"
+        raise OptionError(
+            option="model",
+            got=model.name,
+            expected=f"one whose {' and '.join(wrong)} have the features of {form}(theta), the log potential of which "
+            "is theta . statistics(x) in all states x",
+            remedy="define all tables by the same features, or nothing but category of a ManyStateModel, or form of a "
+            "PairwiseModel",
+        )
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ def compare(
         "cauchy:1",
     ),
     baseline: str = flag(
-        "Whether every edge has a weight, averaged over groups, with the prior --slab; or may have none.",
+        "Prior of the weight of an edge, averaged over groups: --slab for every edge; or --slab and a spike, so that "
+        "edges may be absent, with a share of its own that is uniform.",
         "slab|spike-slab",
         "slab",
     ),

@@ -84,9 +84,9 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         biases. "spike-slab" has p0 = 1/2, so that the Bayes factor of an edge does not depend on how many others
         differ, Cauchy differences of scale 1, and normal biases of scale 10.
     baseline : "slab", "spike-slab", or an object of `priors`
-        Prior of the baselines: the slab of ``prior`` for every edge; or also a spike, with a p0 of its own
-        that is uniform, so that baselines may be absent; or another slab (`priors.Cauchy`, `priors.Normal`) or
-        `priors.SpikeSlab`, whose biases are those of ``prior``.
+        Prior of the baselines: "slab", the slab of ``prior`` for every edge; "spike-slab", the same slab and a spike,
+        with a p0 of its own that is uniform on (0, 1), so that baselines may be absent; or another slab
+        (`priors.Cauchy`, `priors.Normal`) or `priors.SpikeSlab`, whose biases are those of ``prior``.
     biases : {"free", "slab", "spike-slab"}
         Biases (thresholds) are free in each group; or have a baseline, with the prior of biases, and a difference, with
         the slab of the differences of edges, or their spike and slab.
@@ -150,7 +150,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         if name == "baseline":
             prior, given = self.object("prior"), self.baseline
             if isinstance(given, str):
-                given = prior.slab if given == "slab" else default_prior(self.object("model"))
+                given = prior.slab if given == "slab" else SpikeSlab(slab=prior.slab)
             # The biases have one prior.
             is_spiked = isinstance(given, SpikeSlab)
             return replace(given, bias_scale=prior.bias_scale, biases=prior.biases) if is_spiked else given
@@ -207,9 +207,9 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         self.weights_ = np.array([self._symmetric(t[: model.n_edges]) for t in self.theta_])
         self.density_ = float(draws.values["density"].mean())
         is_own = method.options is Custom
-        for given in () if is_own else (prior, self.object("baseline")):
-            if isinstance(given, SpikeSlab):
-                warn_of_taper(given.slab)
+        spiked = [] if is_own else [p for p in (prior, self.object("baseline")) if isinstance(p, SpikeSlab)]
+        for slab in dict.fromkeys(given.slab for given in spiked):  # baselines may have the slab of differences
+            warn_of_taper(slab)
         self.missing_ = self._missing(likelihood, theta, parts, rows, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)

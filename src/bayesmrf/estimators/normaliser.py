@@ -11,6 +11,7 @@ from ..errors import ApproximateScoreWarning, argument
 from ..findings import tell
 from ..inference import annealed
 from ..inference.elimination.two_states import Elimination, cost
+from ..inference.registry import check_model
 from ..models.categorical import states_of
 
 _MOST_BYTES = 2**28  # one elimination within them takes a second
@@ -41,8 +42,9 @@ def normaliser(model: Any, theta: np.ndarray, n_chains: int = 256, temperatures:
     n_chains, temperatures : int
         As in `bayesmrf.inference.annealed.forward`.
     """
+    engine = Elimination()
+    check_model(engine, model)
     if is_within_reach(model):
-        engine = Elimination()
         log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
         return Normaliser(log_z, 0.0, "")
     found = annealed.forward(model, theta, np.random.default_rng(_SEED), n_chains, temperatures)

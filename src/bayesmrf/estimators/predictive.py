@@ -13,6 +13,7 @@ from ..data.states import States, check_states, decode
 from ..graphs import Graph
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
+from ..inference.registry import check_model
 from ..models import categorical, pairwise
 from ..models.categorical import is_categorical, states_of
 from ..options import check
@@ -71,6 +72,7 @@ class Mixture(Network):
         which, tempered, renewed = rng.integers(len(thetas), size=n_samples), Tempered(), 1.0
         for k in np.unique(which):
             (model, theta), mine = self._present(thetas[k]), which == k
+            check_model(tempered, model)
             if is_cheap(model.graph, states_of(model)):
                 engine = Elimination()
                 states[mine] = engine.sample(model, theta, engine.prepare(model), int(mine.sum()), rng)

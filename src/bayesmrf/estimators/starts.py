@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..base import LOG_Z, MOMENTS
+from ..base import EVERY_FAMILY, LOG_Z, MOMENTS
 from ..blas import one_thread
 from ..data.states import States
 from ..errors import ApproximatePosteriorWarning
@@ -18,6 +18,7 @@ from ..findings import NOTE, tell
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
 from ..inference.pseudo_likelihood import PseudoLikelihood
+from ..inference.registry import require_answers
 from ..kernels import FEW
 from ..learning.many_states import persistent_ascent
 from ..likelihood import Likelihood
@@ -103,7 +104,8 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
     """Find the mode of the posterior if exact inference is cheap or parameters are few, else of the pseudo-posterior.
 
     Missing entries over which the likelihood does not sum exactly are imputed by draws from the other entries of the
-    column. Models of many states on wide graphs, which have no pseudo-likelihood here, have a search by chains.
+    column. Models of many states on wide graphs, which have no pseudo-likelihood here, have a search by chains, and
+    those with a compiled form of their own one by the engine of the likelihood.
 
     Parameters
     ----------
@@ -116,7 +118,10 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
     model = likelihood.model
     table = _filled(states)
     known = likelihood
-    if not isinstance(likelihood.engine, PseudoLikelihood):
+    if model.family not in EVERY_FAMILY:  # a user's, of which the given engine alone knows
+        require_answers(likelihood.engine, "the start of chains", _MODE, model)
+        known = likelihood.replaced(model.statistics(table, states.weights), likelihood.engine)
+    elif not isinstance(likelihood.engine, PseudoLikelihood):
         few = likelihood.is_exact and LOG_Z in likelihood.engine.answers and likelihood.n_parameters <= FEW
         exact = few or is_cheap(model.graph, states_of(model))
         if is_categorical(model) and not exact:

@@ -79,11 +79,13 @@ def gaps(likelihood: Likelihood, prior: Prior, draws: np.ndarray, seeds: np.rand
     Returns
     -------
     Gaps or None
-        None if draws are few or all equal, if hidden entries have an approximate engine, too, or if parallel tempering
-        does not renew its states.
+        None if draws are few or all equal, if no engine of the package supports the model, if hidden entries have an
+        approximate engine, too, or if parallel tempering does not renew its states.
     """
     hidden, model, half = likelihood.hidden, likelihood.model, draws.shape[1] // 2
     first, second = (part.reshape(-1, draws.shape[2]) for part in (draws[:, :half], draws[:, half:]))
+    if model.family not in EVERY_FAMILY:  # a user's, of which the given engine alone knows
+        return None
     if len(first) < _FEWEST or (hidden is not None and hidden.engine.kind is not Kind.EXACT):
         return None
     covariance = np.atleast_2d(np.cov(first.T))

@@ -7,7 +7,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from ..base import LOG_Z, Engine, Kind, Model
+from ..base import EVERY_FAMILY, LOG_Z, Engine, Kind, Model
 from ..errors import OptionError
 
 
@@ -91,6 +91,17 @@ def engines_that_answer(needs: Iterable[str], model: Model | None = None) -> lis
     return [c.name for c in classes if set(needs) <= c.answers and (model is None or model.family in c().families)]
 
 
+def _engines(these: str, needs: Iterable[str], model: Model) -> str:
+    """Name the engines that answer all of ``needs`` and support the model, as a remedy."""
+    able = engines_that_answer(needs, model)
+    if able:
+        return f"{these} {', '.join(able)}"
+    return (
+        f"no engine of the package supports its family {model.family!r}: BayesianMRF can draw by an engine of yours, "
+        f"and all else needs one of the families {', '.join(map(repr, sorted(EVERY_FAMILY)))}"
+    )
+
+
 def check_model(engine: Engine, model: Any, option: str = "engine") -> None:
     """Check that an engine supports a model, or that of hidden entries.
 
@@ -100,7 +111,7 @@ def check_model(engine: Engine, model: Any, option: str = "engine") -> None:
         With the engines that support it.
     """
     if model.family not in engine.families:
-        remedy = f"engines that do: {', '.join(engines_that_answer((), model))}"
+        remedy = _engines("engines that do:", (), model)
         expected = f"an engine for the model {model.name!r} with {model.n_states} states a node"
         raise OptionError(option=option, got=engine.name, expected=expected, remedy=remedy)
 
@@ -119,5 +130,5 @@ def require_answers(engine: Engine, user: str, needs: Iterable[str], model: Mode
         expected, reason = "one whose log_z is not random", "1 / Z^N, which an unbiased Z does not give"
     else:
         return
-    remedy = f"{user!r} needs {reason}, use one of {', '.join(engines_that_answer(needs, model))}"
+    remedy = f"{user!r} needs {reason}, {_engines('use one of', needs, model)}"
     raise OptionError(option=option, got=engine.name, expected=expected, remedy=remedy)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .pairwise import FeatureForm, PairwiseModel
+from .shapes import require_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +59,13 @@ class Coding(NamedTuple):
 
     def weights(self, model: Any, theta: np.ndarray) -> np.ndarray:
         """Return the weights and biases (n_features,) of the Boltzmann machine with the distribution of theta."""
+        require_shape("theta", theta, (model.n_features,))
         edge, node = theta[: model.n_edges], theta[model.n_edges :]
         return np.concatenate([self.edge * edge, self.node * node + self.shift * _sums(model, edge)])
 
     def theta(self, model: Any, weights: np.ndarray) -> np.ndarray:
         """Return the parameters of ``model`` with the distribution of ``weights`` and biases; see `weights`."""
+        require_shape("weights", weights, (model.n_features,))
         edge = weights[: model.n_edges] / self.edge
         return np.concatenate([edge, (weights[model.n_edges :] - self.shift * _sums(model, edge)) / self.node])
 

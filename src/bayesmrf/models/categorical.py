@@ -16,6 +16,7 @@ from ..graphs import Graph
 from ..options import Checked
 from .edge_tables import EdgeTables
 from .pairwise import Pairwise, pairwise
+from .shapes import require_shape
 
 NEVER = -1e30  # field of a state that a node does not have; finite, as 0 times infinity is NaN
 
@@ -247,6 +248,7 @@ class ManyStateModel(Checked, EdgeTables, ABC):
 
     def field_table(self, own: np.ndarray) -> np.ndarray:
         """Return the fields of all states, (n_nodes, m), of the parameters of nodes: 0 for state 0."""
+        require_shape("own", own, (self.n_features - self.n_edges * self.n_parameters,))
         table = np.zeros((self.graph.n_nodes, self.n_states))
         if self.fields:
             table[:, 1:] = own.reshape(-1, self.n_states - 1)
@@ -254,20 +256,21 @@ class ManyStateModel(Checked, EdgeTables, ABC):
 
     def from_field_table(self, field: np.ndarray) -> np.ndarray:
         """Return the parameters of nodes whose fields of all states are ``field``."""
+        require_shape("field", field, (self.graph.n_nodes, self.n_states))
         return field[:, 1:].ravel() if self.fields else np.empty(0)
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
         shares = node_statistics(states, self.n_states, weights)
         w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
-        columns, p = np.ascontiguousarray(states.T), self.n_parameters
-        edge = np.empty((self.n_edges, p))
-        for e, (u, v) in enumerate(self.graph.edges):
-            edge[e] = np.bincount(self.category[columns[u], columns[v]], w, minlength=p + 1)[1:] / w.sum()
+        columns, m = np.ascontiguousarray(states.T, dtype=np.int64), self.n_states
+        pairs = [np.bincount(m * columns[u] + columns[v], w, minlength=m * m) for u, v in self.graph.edges]
+        edge = np.reshape(pairs, (-1, m * m)) @ self.edge_features.reshape(-1, m * m).T / w.sum()
         return self._features(edge, shares)
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form, with a table for each edge."""
+        require_shape("theta", theta, (self.n_features,))
         return categorical(self.graph, self.table(theta), self.field_table(theta[self.n_edges * self.n_parameters :]))
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..graphs import Graph, complete
 from .agreement import Agreement
+from .shapes import require_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,7 @@ class LabelField:
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
         """Return W of each pair."""
+        require_shape("theta", theta, (self.n_features,), "the logarithm of a length scale for each coordinate")
         return np.exp(-0.5 * (self._squares @ np.exp(-2 * theta)))
 
     def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from ..errors import OptionError
+from .shapes import require_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,7 @@ class LinearMap:
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
         """Return A phi, for one phi or each of an array (..., n_features)."""
+        require_shape("theta", theta, (*theta.shape[:-1], self.n_features))
         if theta.ndim == 1:
             return self.matrix @ theta
         return (theta.reshape(-1, self.n_features) @ self._transposed).reshape(*theta.shape[:-1], self.shape[0])

@@ -14,6 +14,7 @@ import numpy as np
 from .boltzmann import Coding
 from .ordinal import Ordinal
 from .pairwise import PairwiseModel
+from .shapes import require_shape
 
 
 def can_mirror(model: Any) -> bool:
@@ -29,6 +30,7 @@ def mirrored(model: Any, theta: np.ndarray, node: int) -> np.ndarray:
     The map is linear, is its own inverse, and leaves the volume and log Z up to a term linear in theta; see
     `can_mirror`.
     """
+    require_shape("theta", theta, (model.n_features,))
     edges, r, new = model.graph.edges, model.n_edges, theta.copy()
     own = np.flatnonzero((edges == node).any(axis=1))
     others = edges[own].sum(axis=1) - node

@@ -11,6 +11,7 @@ import numpy as np
 from ..data.states import check_codes
 from ..errors import OptionError
 from .categorical import NEVER, Categorical, ManyStateModel, categorical, node_statistics, sizes_of
+from .shapes import require_shape
 
 LINEAR, QUADRATIC = -1, -2  # in `Ordinal.node_states`: x, and (x - r)^2 - r^2
 
@@ -181,17 +182,20 @@ class Ordinal(ManyStateModel):
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form, with a table for each edge; categories that a node does not have get `NEVER`."""
+        require_shape("theta", theta, (self.n_features,))
         edges, own = np.split(theta, [self.n_edges])
         return categorical(self.graph, edges[:, None, None] * self.edge_values, self.field_table(own))
 
     def field_table(self, own: np.ndarray) -> np.ndarray:
         """Return the log weight of each category of each node, (n_nodes, m), of the parameters of nodes."""
+        require_shape("own", own, (len(self._node_of),))
         found = np.where(self.used, 0.0, NEVER)
         np.add.at(found, self._node_of, own[:, None] * self.node_features)
         return found
 
     def from_field_table(self, field: np.ndarray) -> np.ndarray:
         """Return the parameters of nodes whose log weights of categories are ``field``."""
+        require_shape("field", field, self.used.shape)
         found = field[self._node_of, self.node_states]
         for k in np.flatnonzero(self.node_states == LINEAR):
             found[k : k + 2] = np.linalg.solve(self.node_features[k : k + 2, 1:3].T, field[self._node_of[k], 1:3])

@@ -12,6 +12,7 @@ from ..base import BINARY
 from ..data.states import check_codes
 from ..graphs import Graph
 from .edge_tables import EdgeTables
+from .shapes import require_shape
 
 
 class Pairwise(NamedTuple):
@@ -162,6 +163,7 @@ class PairwiseModel(EdgeTables):
 
     def pairwise(self, theta: np.ndarray) -> Pairwise:
         """Return the compiled form: log potential theta . s(x) as a polynomial in x."""
+        require_shape("theta", theta, (self.n_features,))
         f, edge, node = self.form, theta[: self.n_edges], theta[self.n_edges :]
         n = self.graph.n_nodes
         field = f.q * node if self.fields else np.zeros(n)

@@ -9,6 +9,7 @@ import numpy as np
 from ..base import POTTS
 from .categorical import Categorical, ManyStateModel, categorical, node_statistics
 from .pairwise import edge_statistics
+from .shapes import require_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class Potts(ManyStateModel):
 
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form."""
+        require_shape("theta", theta, (self.n_features,))
         return categorical(self.graph, theta[: self.n_edges], self.field_table(theta[self.n_edges :]))
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:

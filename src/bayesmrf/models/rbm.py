@@ -18,11 +18,12 @@ from scipy.special import expit
 
 from ..base import LOG_Z, MOMENTS, Inference
 from ..data.states import check_codes
-from ..errors import DataError, OptionError, TooWideError
+from ..errors import DataError, TooWideError
 from ..graphs import Graph
 from ..options import Checked
 from .boltzmann import Boltzmann
 from .categorical import draw_numbers, normalised
+from .shapes import require_shape
 
 _ROWS = 2**13  # states of the smaller side that are in memory at once
 
@@ -119,16 +120,24 @@ class RestrictedBoltzmann(Checked):
     def split(self, theta: np.ndarray) -> RBMWeights:
         """Split theta into its parts."""
         theta = np.asarray(theta, dtype=np.float64)
-        if theta.shape != (self.n_features,):
-            raise OptionError(f"theta must have shape ({self.n_features},), {self.n_hidden} x {self.n_visible} weights "
-                              f"and a bias for each visible and hidden unit, got {theta.shape}.")  # fmt: skip
+        parts = f"{self.n_hidden} x {self.n_visible} weights and a bias for each visible and hidden unit"
+        require_shape("theta", theta, (self.n_features,), parts)
         n = self.n_visible * self.n_hidden
         return RBMWeights(
             theta[:n].reshape(self.n_hidden, self.n_visible), theta[n : n + self.n_visible], theta[n + self.n_visible :]
         )
 
     def join(self, weights: np.ndarray, visible: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-        """Join the parts of theta."""
+        """Join the parts of theta, with the shapes of `RBMWeights`.
+
+        Raises
+        ------
+        OptionError
+            For other shapes, such as that of W transposed.
+        """
+        require_shape("weights", weights, (self.n_hidden, self.n_visible), "a row for each hidden unit")
+        require_shape("visible", visible, (self.n_visible,), "a bias for each visible unit")
+        require_shape("hidden", hidden, (self.n_hidden,), "a bias for each hidden unit")
         return np.concatenate([np.ravel(weights), visible, hidden]).astype(np.float64)
 
     def given(self, theta: np.ndarray, states: np.ndarray) -> HiddenGivenVisible:
