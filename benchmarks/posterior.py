@@ -92,7 +92,7 @@ CASES: list[tuple[str, str, dict[str, object], int]] = [
     ("langevin, preconditioned", "brief", {"precondition": True, "epsilon": 0.3}, 5000),
     ("langevin, preconditioned", "persistent", {"precondition": True, "epsilon": 0.3}, 5000),
     ("langevin, preconditioned", "bethe", {"precondition": True, "epsilon": 0.3}, 5000),
-    ("pseudo-posterior", "exact", {}, 10_000),
+    ("pseudo-posterior", "auto", {}, 10_000),
     ("langevin, adjusted", "exact", {"adjusted": True}, 10_000),
 ]
 

@@ -9,7 +9,7 @@ from bayesmrf.kernels import KERNELS, Phases
 from bayesmrf.priors import Normal, WeightsAndBiases
 
 
-def bayesian(*graph, kernel="auto", model="boltzmann", engine="exact", hidden_engine=None, **options):
+def bayesian(*graph, kernel="auto", model="boltzmann", engine="auto", hidden_engine=None, **options):
     """A BayesianMRF whose options of the kernel, of the model and of a normal prior are given by their own names.
 
     Options that other kernels alone have are left out.

@@ -32,7 +32,7 @@ LEGAL = (
     + [(k, e) for k in ("hamiltonian", "independence") for e in ("exact", "bethe")]
     + [("langevin", e) for e in BY_MOMENTS]
     + [(k, e) for k in ("exchange", "auxiliary-variable") for e in BY_SAMPLES]
-    + [("pseudo-posterior", "exact")]
+    + [("pseudo-posterior", "auto")]
 )
 ILLEGAL = [("metropolis", "gibbs"), ("langevin", "cftp"), ("exchange", "bethe"), ("auxiliary-variable", "brief")]
 ILLEGAL += [("hamiltonian", "persistent"), ("independence", "brief")]

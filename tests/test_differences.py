@@ -41,7 +41,8 @@ def rows(model, sizes, rng, share=0.0):
         x = np.zeros((n, model.graph.n_nodes))
         while (np.nanmin(x, axis=0) == np.nanmax(x, axis=0)).any():  # a constant column has a warning of its own
             x = Enumeration().sample(model, theta, None, n, rng).astype(float)
-            x[rng.random(x.shape) < share] = np.nan
+            gone = rng.random(x.shape) < share
+            x[gone & ~gone.all(axis=1, keepdims=True)] = np.nan  # a row without values would be left out
         found.append(x)
     return found
 
@@ -227,7 +228,8 @@ def test_ordered_answers_of_which_some_are_missing(n_particles, rng):
     for n, slope in ((30, 2.0), (60, -1.0)):
         p = np.exp(features @ [slope, 0.3, -0.5, 0.2])
         x = states[rng.choice(len(p), n, p=p / p.sum())].astype(float)
-        x[rng.random(x.shape) < 0.2] = np.nan
+        gone = rng.random(x.shape) < 0.2
+        x[gone & ~gone.all(axis=1, keepdims=True)] = np.nan  # a row without values would be left out
         data.append(x)
     draws = draws_of(kernel(model, data, n_particles=n_particles), rng, 40)
     assert (found := compared(draws, exact(model, data, rng, features=features, states=states))).holds, found

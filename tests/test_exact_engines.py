@@ -339,7 +339,7 @@ def test_elimination_refuses_a_graph_that_is_too_wide():
     with pytest.raises(TooWideError, match=r"width at least 99 .* at least 1.8.e\+22 GiB"):
         Elimination().prepare(Agreement(graphs.complete(100)))
     with pytest.raises(
-        TooWideError, match="GiB; use an engine that is not exact, a graph with fewer edges, or a larger max_bytes"
+        TooWideError, match="GiB; use persistent chains, a graph with fewer edges, or a larger max_bytes"
     ):
         Elimination(max_bytes=100).prepare(Agreement(graphs.grid(3, 3)))
 

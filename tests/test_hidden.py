@@ -350,7 +350,7 @@ def test_weights_count_rows_with_missing_values(table):
         (
             {"kernel": "metropolis", "hidden_engine": "persistent"},
             OptionError,
-            "hidden_engine must be .*, got 'persistent'; 'metropolis' needs log_z, use one of enumeration",
+            "hidden_engine must be .*, got 'persistent'; 'metropolis' needs log_z, use one of elimination",
         ),
         (
             {"kernel": "exchange", "hidden_engine": "bethe"},

@@ -40,7 +40,8 @@ def problem_of(name, missing):
     model = families.FAMILIES.row(name).options().on(PAIR, sizes, True)
     x = rng.integers(0, sizes, size=(N, 2)).astype(float)
     x[: N // 2, 1] = np.minimum(x[: N // 2, 0], sizes[1] - 1)
-    x[rng.random(x.shape) < 0.25 * missing] = np.nan
+    gone = rng.random(x.shape) < 0.25 * missing
+    x[gone & ~gone.all(axis=1, keepdims=True)] = np.nan  # a row without values would be left out
     states = np.array(list(np.ndindex(sizes)), np.int8)
     return x, states, np.array([model.statistics(s[None]) for s in states])
 

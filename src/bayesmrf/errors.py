@@ -199,6 +199,12 @@ class DependentRowsWarning(BayesMRFWarning):
     """Rows that follow each other are alike, as in a time series, and the likelihood takes them as independent."""
 
 
+class EmptyRowsWarning(BayesMRFWarning):
+    """Rows in which every value is missing were left out, as they say nothing."""
+
+    severity = "note"
+
+
 class ConvergenceWarning(BayesMRFWarning):
     """An iterative method stopped before it reached its tolerance, or the chains of a run have not converged."""
 

@@ -187,14 +187,14 @@ class Phases(Checked):
     Parameters
     ----------
     model : str or Engine
-        Of the negative phase, the model itself; as ``engine`` of `BayesianMRF`.
+        Of the negative phase, the model itself; as ``engine`` of the estimator, whose default "auto" is.
     hidden : str, Engine or None
         Of the positive phase, the model clamped to the observed values. None selects the exact engine if it is cheap,
         else (and always with brief chains, which start from their states) 64 persistent chains. `BayesianMRF` refuses
         another where no value is missing.
     """
 
-    model: Any = "exact"
+    model: Any = "auto"
     hidden: Any = None
 
 

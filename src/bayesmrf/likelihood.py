@@ -199,7 +199,7 @@ class Likelihood:
         for sample in self.samples:
             # A sampler of theta and the hidden entries only needs a chain on these (see `complete`).
             if sample.hidden and not (SAMPLE in needs and isinstance(sample.hidden.engine, ChainEngine)):
-                require_answers(sample.hidden.engine, kernel, needs, self.model, "hidden_engine")
+                require_answers(sample.hidden.engine, kernel, needs, sample.hidden.model, "hidden_engine")
 
     def start(self, rng: np.random.Generator) -> Memory:
         """Return the memory of engines that have one (persistent chains)."""

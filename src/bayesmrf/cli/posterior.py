@@ -21,11 +21,11 @@ _ENGINE_FLAGS = {"n_sweeps": ("n_sweeps",), "n_particles": ("n_chains", "n_sampl
 
 
 class Choice(NamedTuple):
-    """A kernel (or "auto") and its engine, with their name in --compare; without an engine, the kernel's default."""
+    """A kernel and its engine (or "auto"), with their name in --compare."""
 
     name: str
     kernel: str
-    engine: str | None
+    engine: str
 
     @property
     def label(self) -> str:
@@ -84,11 +84,12 @@ def posterior(
         "|".join(["auto", *KERNELS.names]),
         "auto",
     ),
-    engine: str | None = flag(
+    engine: str = flag(
         f"How the normaliser is computed or approximated: {', '.join(NAMES)}. Exchange and auxiliary-variable take "
-        "gibbs, tempered, swendsen-wang, cftp and the exact ones.",
+        "gibbs, tempered, swendsen-wang, cftp and the exact ones. auto is exact if that is cheap, else persistent, "
+        "with kernel langevin (of exchange and auxiliary-variable gibbs; the other kernels need exact).",
         "NAME",
-        shown="exact if cheap, else one that suits kernel and model, such as bethe or persistent",
+        "auto",
     ),
     hidden_engine: str | None = flag(
         "The same for missing values: exact, mean-field, tree, bethe, persistent, cftp.",
@@ -114,7 +115,7 @@ def posterior(
     from ..data.states import check_states
     from ..estimators.base import read_graph
     from ..estimators.chosen_model import choose_model
-    from ..estimators.engines import refuse_unused, suitable_engine
+    from ..estimators.engines import refuse_unused
     from ..priors import WeightsAndBiases
     from .tables import read_labels
 
@@ -123,9 +124,9 @@ def posterior(
     options["prior"] = WeightsAndBiases(*scales.values())
     rules.choice("auto", *KERNELS.names).check("kernel", kernel)
     for option, name in (("--engine", engine), ("--hidden-engine", hidden_engine)):
-        if name is not None:
-            row_of(name, option)
-    if compare is not None and (kernel != "auto" or engine):
+        if name is not None and (name != AUTO or option == "--hidden-engine"):
+            row_of(name, option, (AUTO,) if option == "--engine" else ())
+    if compare is not None and (kernel, engine) != (AUTO, AUTO):
         raise OptionError(
             "--compare does not support --kernel and --engine; name them in --compare, such as langevin+brief."
         )
@@ -154,9 +155,9 @@ def posterior(
         edges = read_graph(run.edges(data, graph), states, not run.quiet)  # learnt once for all runs
     built = family.options().on(edges, states.sizes, True)
     for c in choices:
-        if c.kernel == "pseudo-posterior" and c.engine:
-            refuse_unused(row_of(c.engine).name, "--engine" if compare is None else "--compare")
-    choices = [c if c.engine else c._replace(engine=suitable_engine(c.kernel, built)) for c in choices]
+        if c.kernel == "pseudo-posterior":
+            refuse_unused(c.engine, "--engine" if compare is None else "--compare")
+    choices = [c._replace(engine=_engine_for(c, built, of_kernel.adjusted)) for c in choices]
     particular = {k: v for k, v in vars(of_engine).items() if v is not None}
     _check_used(given, particular, choices)
 
@@ -165,7 +166,7 @@ def posterior(
     from .compare import Job, run_all
 
     def estimator(choice: Choice, path: Path) -> BayesianMRF:
-        kernel, found = choice.kernel, _engine_with(str(choice.engine), particular)
+        kernel, found = choice.kernel, _engine_with(choice.engine, particular)
         if kernel != "auto":
             kernel = KERNELS.build(kernel, _kernel_options(kernel, given))
         return run.estimator(
@@ -196,9 +197,18 @@ def _choice(name: str) -> Choice:
     if name in NAMES:
         return Choice(name, "auto", name)
     if name in KERNELS.names:
-        return Choice(name, name, None)
+        return Choice(name, name, AUTO)
     expected = f"engines ({', '.join(NAMES)}), kernels, or KERNEL+ENGINE, separated by commas"
     raise OptionError(option="--compare", got=name, expected=expected)
+
+
+def _engine_for(choice: Choice, model: Any, adjusted: bool) -> str:
+    """Return the name of the engine, chosen as by `BayesianMRF`."""
+    from ..estimators.engines import suitable_engine
+
+    if choice.engine != AUTO:
+        return choice.engine
+    return suitable_engine(choice.kernel, model, adjusted and choice.kernel == "langevin")
 
 
 def _kernel_options(kernel: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -207,9 +217,9 @@ def _kernel_options(kernel: str, given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name in has}
 
 
-def _engine_options(engine: str | None, given: dict[str, int]) -> dict[str, int]:
+def _engine_options(engine: str, given: dict[str, int]) -> dict[str, int]:
     """Return the options of an engine that the flags set."""
-    has = row_of(str(engine)).options
+    has = row_of(engine).options
     return {name: value for option, value in given.items() for name in _ENGINE_FLAGS[option] if name in has}
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from ..errors import ConstantColumnWarning, DataError, LevelsWarning, argument, in_python, in_words
+from ..errors import DataError, LevelsWarning, argument, in_python, in_words
 from ..findings import tell
 from ..names import digits, listed, quoted
 from .frames import column_names, in_pandas, is_frame, make_table
 from .levels import warn_of_texts, warn_outside
 from .missing import is_missing, present, unmasked
+from .observed import check_columns, rows_that_say_something
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
 from .yes_no import CODED, CODINGS, missing_cells, place_of, read_yes_no, refuse_missing, remedy_in, to_numbers
@@ -56,12 +57,15 @@ class States:
     coding : {"01", "pm1", "bool"}, tuple or ColumnLevels
         Coding of the user's data, in which samples are returned; of nodes with many states, the level of each state,
         for all columns or for each.
+    places : (n_samples,) int array or None
+        Row of the user's table of each row; None if no row was left out.
     """
 
     values: np.ndarray
     names: tuple[str, ...]
     weights: np.ndarray | None
     coding: Coding
+    places: np.ndarray | None = None
 
     @property
     def n_samples(self) -> float:
@@ -80,6 +84,16 @@ class States:
         if self.weights is None:
             return np.arange(len(self.values))
         return row_numbers(self.weights, self.values.shape[1])
+
+    @property
+    def given_rows(self) -> np.ndarray:
+        """The row of the user's table of each row of `values`."""
+        return np.arange(len(self.values)) if self.places is None else self.places
+
+    def at(self, rows: np.ndarray) -> States:
+        """Return some of the rows, by their numbers in `values`."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, values=self.values[rows], weights=weights, places=self.given_rows[rows])
 
     @property
     def rows(self) -> np.ndarray:
@@ -166,7 +180,8 @@ def check_states(
         The node names of the data fitted before; the columns of a DataFrame are put into their order.
     missing : bool
         Whether values may be missing (NaN, None, pandas' NA, masked, blank texts, "NA" and the like); they become -1,
-        and the other checks use the rest.
+        and the other checks use the rest. Of a table that is fitted, rows in which all are missing are left out, and
+        rows with missing values that were never observed (of weight 0).
     n_states : int, "auto", "keep" or "merge", optional
         Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
         table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table. With "keep" and "merge"
@@ -191,6 +206,8 @@ def check_states(
         If a column is constant.
     LevelsWarning
         If a level never occurs in rows of a weight above 0.
+    EmptyRowsWarning
+        If rows were left out, as all their values are missing.
     """
     X = in_pandas(X)
     named = is_frame(X)
@@ -255,10 +272,12 @@ def check_states(
         for levels in {levels_of(coding, i): None for i in range(len(labels))}:
             warn_of_texts(_X, levels)
         seen = values if weights is None else values[counted]
-        _check_columns(seen, labels, gone is not None)
+        check_columns(seen, labels, gone is not None)
         if n_states == "auto" and weights is not None:
             _check_levels(seen, coding)
-    return States(values, labels, weights, coding)
+    states = States(values, labels, weights, coding)
+    kept = None if names is not None or gone is None else rows_that_say_something(values < 0, weights)
+    return states if kept is None else states.at(kept)
 
 
 def _by_column(
@@ -399,25 +418,3 @@ def _check_levels(seen: np.ndarray, coding: Any) -> None:
             "prior alone determines their parameters; drop these rows to leave them out",
             LevelsWarning,
         )
-
-
-def _check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None:
-    """Refuse columns in which all values are missing, and warn about constant columns."""
-    high = seen.max(axis=0)
-    low = np.where(seen < 0, np.int8(127), seen).min(axis=0) if gaps else seen.min(axis=0)
-    empty = np.flatnonzero(high < 0)
-    if empty.size:
-        raise DataError(f"{_X} must have observed values in every column, but all are missing in "
-                        f"{empty.size} column(s): {_some(empty, labels)}; drop them, or add rows in which they were "
-                        "observed.")  # fmt: skip
-    constant = np.flatnonzero(low == high)
-    if constant.size:
-        tell(
-            f"{constant.size} column(s) of {_X} are constant: {_some(constant, labels)}; their "
-            "parameters are determined by the prior alone, and infinite by maximum likelihood",
-            ConstantColumnWarning,
-        )
-
-
-def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:
-    return listed([quoted(labels[i]) for i in columns])

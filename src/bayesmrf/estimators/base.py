@@ -155,7 +155,7 @@ def missing_table(
     probability = hidden_probabilities(likelihood, theta, seeds)
     # A row that was observed several times occurs several times.
     row, node = likelihood.hidden.model.cells.T
-    keys = {"row": states.row_numbers[row], "node": np.array(states.names, dtype=object)[node]}
+    keys = {"row": states.given_rows[states.row_numbers[row]], "node": np.array(states.names, dtype=object)[node]}
     if probability.ndim == 2:
         levels = [levels_of(states.coding, i) for i in node]
         sizes = np.array(list(map(len, levels)))

@@ -12,7 +12,7 @@ from ..base import Engine, Kernel, Kind
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
-from ..families import families_of
+from ..families import AUTO, families_of
 from ..findings import BAD, recorded, tell
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
@@ -25,7 +25,15 @@ from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior, WeightsAndBiases
 from ..runs import run
 from .base import data_hash, missing_table, run_seed, sample_posterior
-from .engines import changed_options, instead_of, particle_sweeps, read_engine, read_sample, refuse_unused
+from .engines import (
+    changed_options,
+    instead_of,
+    particle_sweeps,
+    read_engine,
+    read_sample,
+    refuse_unused,
+    suitable_engine,
+)
 from .mode_check import check_modes
 from .parameter_kernels import MIRRORED, Problem, automatic_kernel, parameter_kernel
 from .parameter_posterior import ParameterPosterior
@@ -96,11 +104,13 @@ class BayesianMRF(ParameterPosterior):
         ``kernels.Custom`` makes your own kernel from the likelihood and the prior.
     engine : str, Engine or `kernels.Phases`
         How log Z or moments are computed, or states are drawn: the name of an engine with its defaults, or an engine,
-        such as ``Bethe(damping=0.5)`` or your own. Hamiltonian and metropolis take "exact" (elimination),
-        "enumeration", "mean-field", "tree", "bethe" and "pseudo-likelihood"; langevin and metropolis also "persistent",
-        "brief" and "from-exact"; exchange and auxiliary-variable "gibbs", "tempered", "swendsen-wang", "cftp" and the
-        exact ones. With missing values, ``Phases("brief", hidden="persistent")`` also gives the engine of the model
-        clamped to the observed values.
+        such as ``Bethe(damping=0.5)`` or your own. "auto" (default) is the exact engine if that is cheap, about 10
+        milliseconds a call; else persistent chains, with which the automatic kernel is langevin (with exchange and
+        auxiliary-variable it is "gibbs"; the other kernels need the exact engine). Hamiltonian and metropolis take
+        "exact" (elimination), "enumeration", "mean-field", "tree", "bethe" and "pseudo-likelihood"; langevin and
+        metropolis also "persistent", "brief" and "from-exact"; exchange and auxiliary-variable "gibbs", "tempered",
+        "swendsen-wang", "cftp" and the exact ones. With missing values, ``Phases("brief", hidden="persistent")`` also
+        gives the engine of the model clamped to the observed values.
         If draws are approximate, they are checked by Stein's identities (`bayesmrf.estimators.stein_check`).
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`.
@@ -139,7 +149,7 @@ class BayesianMRF(ParameterPosterior):
     ties: Any = None
     prior: Any = "normal"
     kernel: Any = "auto"
-    engine: Any = "exact"
+    engine: Any = "auto"
 
     @recorded
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> BayesianMRF:
@@ -211,7 +221,7 @@ class BayesianMRF(ParameterPosterior):
     def _prepare(self, X: Any, sample_weight: Any) -> _Prepared:
         check_params(self)
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
-        options = None if self.kernel == "auto" else self.object("kernel")
+        options = None if self.kernel == AUTO else self.object("kernel")
         self._choose_model(X, sample_weight)
         states = self._read(X, sample_weight, self.progress, missing=True, tied=self.ties is not None)
         if options is not None:
@@ -221,12 +231,15 @@ class BayesianMRF(ParameterPosterior):
                 refuse_unused(phases.model)
                 phases = replace(phases, model="pseudo-likelihood")
         model, n = self._model(), states.n_samples
+        name = AUTO if options is None else row_of(options).name
+        adjusted = isinstance(options, Langevin) and options.adjusted
+        if isinstance(phases.model, str) and phases.model == AUTO:
+            phases = replace(phases, model=suitable_engine(name, model, adjusted))
         engine = read_engine(phases.model, states)
         data = read_sample(model, states, engine, phases.hidden)
         curve = read_ties(self.ties, model)
         prior = self._prior(model, curve)
-        name = "auto" if options is None else row_of(options).name
-        with instead_of_exact(instead_of(name, model)):
+        with instead_of_exact(instead_of(name, model, adjusted)):
             likelihood = Likelihood(model, data.s_bar, n, engine, data.hidden, curve)
         if options is None:
             options = automatic_kernel(likelihood, prior)

@@ -173,7 +173,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         sample_weight : (n_samples,) array, optional
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
         """
-        parts, rows, likelihood, kernel, method = self._prepare(X, groups, sample_weight)
+        parts, likelihood, kernel, method = self._prepare(X, groups, sample_weight)
         inner = kernel.kernel if isinstance(kernel, DrawHiddenEntries) else kernel
         model, prior, seeds = likelihood.model, self.object("prior"), run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds, group=len(parts))
@@ -210,7 +210,7 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         spiked = [] if is_own else [p for p in (prior, self.object("baseline")) if isinstance(p, SpikeSlab)]
         for slab in dict.fromkeys(given.slab for given in spiked):  # baselines may have the slab of differences
             warn_of_taper(slab)
-        self.missing_ = self._missing(likelihood, theta, parts, rows, seeds)
+        self.missing_ = self._missing(likelihood, theta, parts, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
         check_modes(self, parts, seeds, particle_sweeps(engine_used(inner, model)) if is_own else inner.particle_sweeps)
@@ -223,15 +223,13 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, groups, sample_weight)
 
-    def _prepare(
-        self, X: Any, groups: Any, sample_weight: Any
-    ) -> tuple[list[States], list[np.ndarray], Likelihood, Any, MethodRow]:
-        """All that comes before the first draw: states and row numbers of each group, likelihood, kernel, its row."""
+    def _prepare(self, X: Any, groups: Any, sample_weight: Any) -> tuple[list[States], Likelihood, Any, MethodRow]:
+        """All that comes before the first draw: states of each group, likelihood, kernel, its row."""
         check_params(self)
         self._choose_model(X, sample_weight)
         states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
         require_edges(self._graph, "candidates")
-        self.groups_, code = read_groups(groups, X, len(states.values))
+        self.groups_, code = read_groups(groups, X, len(X))
         model = self._model()
         self.model_ = model.name
         if isinstance(self._family, CustomModel):
@@ -242,11 +240,8 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         self.method_ = row.name
         if self.method_ == "exact":
             check_size(model)
-        rows = [np.flatnonzero(code == g) for g in range(len(self.groups_))]
-        parts = [
-            replace(states, values=states.values[i], weights=None if states.weights is None else states.weights[i])
-            for i in rows
-        ]
+        code = code[states.given_rows]
+        parts = [states.at(np.flatnonzero(code == g)) for g in range(len(self.groups_))]
         for label, part in zip(self.groups_, parts, strict=True):
             check_group(label, part, levels_in(states))
         self._unsure = sorted({i for part in parts for i in rarely_observed(part, self._graph)})
@@ -269,20 +264,18 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         if any(s.hidden is not None for s in samples):
             likelihood.require_hidden(kernel.name, {SAMPLE})
             kernel = DrawHiddenEntries(kernel, likelihood)
-        return parts, rows, likelihood, kernel, row
+        return parts, likelihood, kernel, row
 
-    def _missing(
-        self, likelihood: Likelihood, theta: np.ndarray, parts: list[States], rows: list[np.ndarray], seeds: Any
-    ) -> pd.DataFrame:
+    def _missing(self, likelihood: Likelihood, theta: np.ndarray, parts: list[States], seeds: Any) -> pd.DataFrame:
         """Missing values of all groups, by the rows of X."""
         import pandas as pd
 
         found = []
-        for t, (sample, part, row) in enumerate(zip(likelihood.samples, parts, rows, strict=True)):
+        for t, (sample, part) in enumerate(zip(likelihood.samples, parts, strict=True)):
             alone = Likelihood(likelihood.model, sample.s_bar, sample.n_samples, likelihood.engine, sample.hidden)
             table = missing_table(alone, theta[:, :, t], part, seeds)
             if len(table):
-                found.append(table.assign(row=row[table["row"].to_numpy()]))
+                found.append(table)
         return pd.concat(found).sort_values("row", kind="stable", ignore_index=True) if found else table
 
     @property

@@ -8,53 +8,59 @@ from typing import Any
 from ..base import DataEngine, Engine
 from ..data.states import States
 from ..errors import DataError, OptionError, argument, instead_of_exact
+from ..families import AUTO
 from ..inference.auto import is_cheap
 from ..inference.chains import Brief, Persistent
 from ..inference.pseudo_likelihood import PseudoLikelihood
-from ..inference.registry import check_model, engine_of, engines_that_answer
+from ..inference.registry import check_model, engine_of, row_of
 from ..likelihood import Hidden, Sample
 from ..models.categorical import states_of
 from ..models.clamped_categorical import clamp
 
 _HIDDEN_CHAINS = 64  # on the missing values of all rows
-# Engines for a kernel where exact inference is expensive, the best first; not all of them support every model.
-_APPROXIMATE = {
-    "auto": ("bethe", "persistent"),
-    "independence": ("bethe",),
-    "hamiltonian": ("bethe",),
-    "metropolis": ("bethe",),
-    "exchange": ("gibbs",),
-    "langevin": ("brief",),
-    "auxiliary-variable": ("gibbs",),
+# Engines for a kernel where exact inference is expensive; other kernels need log Z, whose approximations are off there.
+_BY_CHAINS = {
+    "auto": "persistent",
+    "custom": "persistent",
+    "langevin": "persistent",
+    "exchange": "gibbs",
+    "auxiliary-variable": "gibbs",
 }
 
 
-def suitable_engine(kernel: str, model: Any) -> str:
-    """Return the name of an engine for a kernel or "auto": the exact one if it is cheap, or if there is no other."""
+def suitable_engine(kernel: str, model: Any, adjusted: bool = False) -> str:
+    """Return the name of the engine that "auto" stands for: the exact one if it is cheap or no chains would do.
+
+    Parameters
+    ----------
+    kernel : str
+        Its name, or "auto".
+    model : Model
+    adjusted : bool
+        Whether steps of "langevin" are accepted or rejected, which needs log Z.
+    """
     if kernel == "pseudo-posterior":
         return "pseudo-likelihood"
-    if is_cheap(model.graph, states_of(model)):
+    if adjusted or is_cheap(model.graph, states_of(model)):
         return "exact"
-    able = engines_that_answer((), model)
-    return next((name for name in _APPROXIMATE.get(kernel, ()) if name in able), "exact")
+    return _BY_CHAINS.get(kernel, "exact")
 
 
-def instead_of(kernel: str, model: Any) -> str:
+def instead_of(kernel: str, model: Any, adjusted: bool = False) -> str:
     """Name the options of `BayesianMRF` that do without an exact engine that is too expensive."""
-    engine = suitable_engine(kernel, model)
-    if engine != "exact" or is_cheap(model.graph, states_of(model)):
-        return argument("engine", engine)
-    return f"{argument('kernel', 'auto')} with {argument('engine', suitable_engine('auto', model))}"
+    engine = argument("engine", _BY_CHAINS.get(kernel, _BY_CHAINS["auto"]))
+    return engine if kernel in _BY_CHAINS and not adjusted else f"{argument('kernel', 'auto')} with {engine}"
 
 
 def read_engine(engine: str | Engine, states: States) -> Engine:
     """Return the engine of the model, with the data if it needs them."""
+    if isinstance(engine, str):
+        row_of(engine, others=(AUTO,))
     found = engine_of(engine)
     if isinstance(found, PseudoLikelihood) and (states.values < 0).any():
         raise DataError(
             f"{argument('X')}: {(states.values < 0).sum()} value(s) are missing, which the pseudo-likelihood cannot "
-            f"take; drop or impute these rows, or take another kernel and engine, such as "
-            f"{argument('kernel', 'metropolis')} with {argument('engine', 'exact')}"
+            f"take; drop or impute these rows, or use {argument('kernel', AUTO)} with {argument('engine', AUTO)}"
         )
     return found.given(states) if isinstance(found, DataEngine) else found
 
@@ -94,8 +100,10 @@ def _read_hidden(hidden_engine: Any, engine: Engine, model: Any, states: States,
 
 def refuse_unused(engine: str | Engine, option: str = "engine") -> None:
     """Raise OptionError for an engine with the pseudo-posterior, which has its own; the default is not one given."""
+    if isinstance(engine, str) and engine == AUTO:
+        return
     found = engine_of(engine)
-    if engine != "exact" and not isinstance(found, PseudoLikelihood):
+    if not isinstance(found, PseudoLikelihood):
         expected = f"omitted with {argument('kernel', 'pseudo-posterior')}, whose engine is 'pseudo-likelihood'"
         raise OptionError(option=option, got=found.name, expected=expected, remedy="remove it, or give another kernel")
 

@@ -18,6 +18,7 @@ from ..data.frames import check_index, record_columns, text_names
 from ..data.levels import names_rows
 from ..data.missing import unmasked
 from ..errors import DataError, PriorWarning, argument
+from ..families import AUTO
 from ..findings import recorded, tell
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
@@ -216,7 +217,8 @@ class LabelFieldMRF(Fitted, RunOptions, OptionObjects, BaseEstimator):
     def _likelihood(self, field: LabelField, labels: np.ndarray) -> Likelihood:
         chains: dict[str, Any] = {"n_chains": _CHAINS, "n_sweeps": _SWEEPS, "moves": "swendsen-wang"}
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
-        engine = engine_of(phases.model, **chains)
+        is_default = isinstance(phases.model, str) and phases.model == AUTO
+        engine = engine_of(type(self).engine if is_default else phases.model, **chains)
         if isinstance(engine, Brief):
             engine = replace(engine, states=np.maximum(labels, 0)[None])
         if (labels >= 0).all():

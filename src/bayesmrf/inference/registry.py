@@ -7,8 +7,8 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from ..base import EVERY_FAMILY, LOG_Z, Engine, Kind, Model
-from ..errors import OptionError
+from ..base import EVERY_FAMILY, LOG_Z, SAMPLE, Engine, Kind, Model
+from ..errors import OptionError, TooWideError
 
 
 class EngineRow(NamedTuple):
@@ -53,8 +53,8 @@ SYNONYMS = {"exact": "elimination"}
 NAMES = (*SYNONYMS, *(row.name for row in ROWS))
 
 
-def row_of(name: str, option: str = "engine") -> EngineRow:
-    """Return the row of an engine.
+def row_of(name: str, option: str = "engine", others: tuple[str, ...] = ()) -> EngineRow:
+    """Return the row of an engine; ``others`` are further names that the option takes, for the message.
 
     Raises
     ------
@@ -64,7 +64,9 @@ def row_of(name: str, option: str = "engine") -> EngineRow:
     for row in ROWS:
         if row.name == SYNONYMS.get(name, name):
             return row
-    raise OptionError(option=option, got=name, expected=f"one of {', '.join(map(repr, NAMES))}, or an engine")
+    raise OptionError(
+        option=option, got=name, expected=f"one of {', '.join(map(repr, (*others, *NAMES)))}, or an engine"
+    )
 
 
 def engine_of(engine: str | Engine, option: str = "engine", **options: Any) -> Engine:
@@ -91,11 +93,32 @@ def engines_that_answer(needs: Iterable[str], model: Model | None = None) -> lis
     return [c.name for c in classes if set(needs) <= c.answers and (model is None or model.family in c().families)]
 
 
-def _engines(these: str, needs: Iterable[str], model: Model) -> str:
-    """Name the engines that answer all of ``needs`` and support the model, as a remedy."""
-    able = engines_that_answer(needs, model)
-    if able:
+def engines_to_propose(needs: Iterable[str], model: Model) -> list[str]:
+    """List those of `engines_that_answer` whose answers are right for the model: exact ones that can run, and chains.
+
+    Bounds and approximations of log Z are off by a multiple of the number of observations wherever exact inference is
+    not cheap, and the pseudo-likelihood has another posterior.
+    """
+    names = engines_that_answer(needs, model)
+    return [c.name for c in (row_of(name).engine_class for name in names) if _is_right(c, model)]
+
+
+def _is_right(engine_class: Any, model: Model) -> bool:
+    if engine_class.kind is not Kind.EXACT:
+        return bool(engine_class.kind is Kind.RANDOM or SAMPLE in engine_class.answers)
+    try:
+        engine_class().prepare(model)
+    except TooWideError:
+        return False
+    return True
+
+
+def _proposed(these: str, needs: Iterable[str], model: Model) -> str:
+    """Name the engines of `engines_to_propose`, as a remedy, or say why there is none."""
+    if able := engines_to_propose(needs, model):
         return f"{these} {', '.join(able)}"
+    if engines_that_answer(needs, model):
+        return "which nothing computes exactly on so wide a graph: take another kernel"
     return (
         f"no engine of the package supports its family {model.family!r}: BayesianMRF can draw by an engine of yours, "
         f"and all else needs one of the families {', '.join(map(repr, sorted(EVERY_FAMILY)))}"
@@ -111,12 +134,12 @@ def check_model(engine: Engine, model: Any, option: str = "engine") -> None:
         With the engines that support it.
     """
     if model.family not in engine.families:
-        remedy = _engines("engines that do:", (), model)
+        remedy = _proposed("engines that do:", (), model)
         expected = f"an engine for the model {model.name!r} with {model.n_states} states a node"
         raise OptionError(option=option, got=engine.name, expected=expected, remedy=remedy)
 
 
-def require_answers(engine: Engine, user: str, needs: Iterable[str], model: Model, option: str = "engine") -> None:
+def require_answers(engine: Engine, user: str, needs: Iterable[str], model: Any, option: str = "engine") -> None:
     """Check that an engine computes what a kernel needs, and log Z without noise if needed.
 
     Raises
@@ -130,5 +153,5 @@ def require_answers(engine: Engine, user: str, needs: Iterable[str], model: Mode
         expected, reason = "one whose log_z is not random", "1 / Z^N, which an unbiased Z does not give"
     else:
         return
-    remedy = f"{user!r} needs {reason}, {_engines('use one of', needs, model)}"
+    remedy = f"{user!r} needs {reason}, {_proposed('use one of', needs, model)}"
     raise OptionError(option=option, got=engine.name, expected=expected, remedy=remedy)

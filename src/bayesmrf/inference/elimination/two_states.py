@@ -113,7 +113,7 @@ class Elimination(Stateless):
             raise TooWideError(
                 f"graph: exact elimination over {model.graph.n_nodes} nodes has width {least}{width} and would need "
                 f"{least}{n_bytes / 2**30:.3g} GiB, more than max_bytes = {self.max_bytes / 2**30:.3g} GiB",
-                remedy="use an engine that is not exact, a graph with fewer edges, or a larger max_bytes",
+                remedy="use persistent chains, a graph with fewer edges, or a larger max_bytes",
             )
         _, *adjacency = model.graph.rows
         bags, bag_edges, child_starts, children, subset = _layout(*order, *adjacency)
