@@ -21,6 +21,7 @@ from bayesmrf.errors import (
     DependentRowsWarning,
     EqualColumnsWarning,
     FieldsWarning,
+    StoppedWarning,
 )
 from bayesmrf.runs.independent import run_each
 
@@ -89,7 +90,11 @@ def run_cell(plan: Experiment, settings: CellSettings, cell: Cell, folder: Path)
     with threadpool_limits(1), warnings.catch_warnings():
         for category in EXPECTED_WARNINGS:
             warnings.simplefilter("ignore", category)
-        return {"cell": cell, **plan.run(settings, cell, checkpoint)}, checkpoint
+        warnings.simplefilter("error", StoppedWarning)
+        try:
+            return {"cell": cell, **plan.run(settings, cell, checkpoint)}, checkpoint
+        except StoppedWarning as e:  # nothing is recorded of a run that was stopped
+            raise KeyboardInterrupt from e
 
 
 def forget(checkpoint: Path) -> None:

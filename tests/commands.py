@@ -25,6 +25,8 @@ import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import bayesmrf.runs.checkpoint
 bayesmrf.runs.checkpoint.pause = lambda *_: 0.0
+import bayesmrf.progress
+bayesmrf.progress.FIRST = bayesmrf.progress.LONG = float('inf')
 from bayesmrf.cli import main
 main()
 """

@@ -4,6 +4,7 @@ The seed is the same in every run, so that whoever runs the tests for the first 
 ``pytest --fresh-seed`` draws another one, ``BAYESMRF_TEST_SEED=... pytest`` sets it.
 """
 
+import math
 import os
 import random
 import re
@@ -18,7 +19,7 @@ import typer
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
-from bayesmrf import cli
+from bayesmrf import cli, progress
 from bayesmrf.cli.app import app
 from bayesmrf.runs import run
 
@@ -85,6 +86,13 @@ def one_thread():
     """BLAS in one thread: those of several processes wait for each other, half the time of some oracles."""
     with threadpool_limits(1):
         yield
+
+
+@pytest.fixture(autouse=True)
+def quiet_progress(monkeypatch):
+    """No lines of progress, which slow machines would have, unless a test asks for them."""
+    monkeypatch.setattr(progress, "FIRST", math.inf)
+    monkeypatch.setattr(progress, "LONG", math.inf)
 
 
 @pytest.fixture(autouse=True)

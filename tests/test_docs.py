@@ -197,7 +197,7 @@ def test_oldest_versions_are_those_of_the_project():
     listed = {r.name: r.specifier for r in map(Requirement, re.findall("^[^#].*", text, flags=re.M))}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     more = project["optional-dependencies"]
-    for needed in map(Requirement, project["dependencies"] + more["dask"] + more["files"]):
+    for needed in map(Requirement, project["dependencies"] + more["dask"] + more["files"] + more["netcdf"]):
         (oldest,) = (s.version for s in needed.specifier if s.operator == ">=")
         assert listed[needed.name].contains(oldest), f"{needed} in tests/oldest_versions.txt"
 

@@ -132,7 +132,7 @@ def test_the_attributes_tell_how_it_was_made(draws, tree):
     assert (a["method"], a["engine"], a["engine_kind"], a["data_hash"]) == ("exact", "elimination", "exact", "ab12")
     assert json.loads(a["options"]) == {"alpha": 1.0}
     assert set(json.loads(a["versions"])) == {"python", "bayesmrf", "numpy", "numba"}
-    assert a["complete"] is True
+    assert a["complete"] == 1  # netCDF has no booleans
     assert a["run_time"] > 0
     assert a["created_at"].endswith("+00:00")
     again = sample(Noise(MODEL), random_state=int(a["seed"]), **OPTIONS)
@@ -224,7 +224,7 @@ def test_there_and_back(tree, tmp_path):
     xr.testing.assert_identical(tree, back)
     assert "groups" in back["posterior"].coords
     assert back["posterior"]["groups"].dtype == np.int32
-    assert back["sample_stats"]["accepted"].dtype == bool
+    assert back["sample_stats"]["accepted"].dtype == np.int8  # neither ArviZ's quantiles nor netCDF support booleans
     results.save(back, tmp_path / "b")
     xr.testing.assert_identical(tree, results.load(tmp_path / "b"))
     # Anybody's zarr can read it.
@@ -236,6 +236,7 @@ def test_there_and_back(tree, tmp_path):
 @pytest.mark.parametrize(("kind", "numbers"), [("bool", "int8"), ("bool", "uint8"), ("object", "int8")])
 def test_booleans_of_older_versions_of_xarray_are_read(kind, numbers, tree, tmp_path):
     """They are numbers of one byte with an attribute; other types in its place are not read."""
+    tree["sample_stats"]["accepted"] = tree["sample_stats"]["accepted"].astype(bool)
     results.save(tree, tmp_path / "run")
     path = tmp_path / "run" / "sample_stats" / "accepted" / "zarr.json"
     record = json.loads(path.read_text())

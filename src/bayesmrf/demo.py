@@ -12,6 +12,7 @@ from .estimators import GroupedMRF
 from .inference.elimination.two_states import Elimination
 from .models.agreement import Agreement
 from .report import Section, check_out, paragraph, picture, sections, table, write_page
+from .rng import OTHER, descendant
 from .summary import GroupedSummary
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def known_grid(seed: int, n_samples: int, n_draws: int, n_chains: int) -> Grid:
     As in section 4.2 of Liu and Page (2013), except that the agreements of the groups are evenly spaced, and each
     group has at least one edge.
     """
-    rng = np.random.default_rng([seed, 0])
+    rng = descendant(np.random.SeedSequence(seed), OTHER + 2)
     model, engine = Agreement(graphs.grid(4, 4)), Elimination()
     groups = rng.permutation(np.append(np.arange(5), rng.integers(5, size=model.n_edges - 5)))
     truth = np.array(TRUE_AGREEMENTS)[groups]

@@ -211,6 +211,10 @@ class ConvergenceWarning(BayesMRFWarning):
     severity = "bad"
 
 
+class StoppedWarning(BayesMRFWarning):
+    """A run was stopped by Ctrl-C, and only its first draws are returned."""
+
+
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 60
 _MOST_DIGITS = 40

@@ -1,17 +1,26 @@
-"""Progress bars on standard error: one line a chain for sampling, one line for other long work.
+"""Progress on standard error: on a terminal a bar for each chain, or for other long work; elsewhere a line a minute.
 
-Nothing is shown if standard error is not a terminal. A separate thread reads the progress, so that bars do not slow the
-chains.
+A run of hours says so, and what can be done, as soon as its first steps allow an estimate. A separate thread reads the
+progress, so that it does not slow the chains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
+FIRST = 10.0  # seconds before the first line: quick runs have none
+EVERY = 60.0  # seconds between two lines
+LONG = 3600.0  # seconds of a run that is announced
+_BASIS = 5.0  # seconds of work from which the time left is estimated
+_TICK = 1.0  # seconds between two looks at the chains
 SHOWN = ("n_groups",)  # fields of Info that are shown on the line of a chain
 
 
@@ -23,12 +32,26 @@ class Watched(Protocol):
 
 
 def chain_bars(
-    watched: Watched, chains: Sequence[int], n_warmup: int, n_steps: int, thin: int, progress: bool
+    watched: Watched,
+    chains: Sequence[int],
+    n_warmup: int,
+    n_steps: int,
+    thin: int,
+    progress: bool,
+    is_stored: bool = False,
 ) -> AbstractContextManager[Any]:
-    """Show a line for each of ``chains`` with draws per second, the time left and `SHOWN` fields, in a context."""
-    console = _console() if progress else None
-    if console is None:
+    """Show the progress of ``chains`` in a context.
+
+    On a terminal each has a bar with draws per second, the time left and `SHOWN` fields. ``is_stored`` says whether the
+    run has a checkpoint.
+    """
+    if not progress or not chains:
         return nullcontext()
+    console = _console()
+    what = f"{len(chains)} chain{'s' if len(chains) > 1 else ''} of {n_steps:,} steps"
+    lines = Lines(what, len(chains) * n_steps, _done(watched, chains), _remedy(is_stored), console=console)
+    if console is None:
+        return _ticking(lines, watched, chains)
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     class ChainBars(Progress):
@@ -46,6 +69,7 @@ def chain_bars(
                     speed=f"{(task.speed or 0) / (1 if done < n_warmup else thin):.3g}/s",
                     extra=" ".join(f"{k}={v:g}" for k, v in found.items() if k in SHOWN),
                 )
+            lines.tick(_done(watched, chains))
             yield from super().get_renderables()
 
     bars = ChainBars(
@@ -76,14 +100,131 @@ def track(items: Iterable[T], description: str, total: int | None = None, progre
     progress : bool
         False shows nothing.
     """
-    console = _console() if progress else None
-    if console is None:
+    if not progress:
         yield from items
+        return
+    console = _console()
+    if console is None:
+        if total is None and isinstance(items, Sized):
+            total = len(items)
+        lines = Lines(description, total)
+        for done, item in enumerate(items):
+            lines.tick(done)
+            yield item
         return
     from rich.progress import Progress, TimeElapsedColumn
 
     with Progress(*Progress.get_default_columns(), TimeElapsedColumn(), console=console) as bar:
         yield from bar.track(items, total=total, description=description)
+
+
+class Lines:
+    """Lines about long work: how much is done, and how long the rest will take.
+
+    The first comes after `FIRST` seconds, the next as soon as the time left can be estimated, and then one in `EVERY`
+    seconds. The estimate begins with the first step that is seen, as compilation comes before it.
+
+    Parameters
+    ----------
+    what : str
+        The work.
+    total, done : int
+        Number of steps, if it is known, and of those that an earlier run made.
+    remedy : str
+        What can be done about a run of hours.
+    console : rich.console.Console, optional
+        Terminal with a bar, on which only a run of hours is told.
+    say : callable
+        Prints a line.
+    clock : callable
+        Returns seconds.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        total: int | None,
+        done: int = 0,
+        remedy: str = "",
+        *,
+        console: Any = None,
+        say: Callable[[str], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.what, self.total, self.remedy, self.has_bar, self.clock = what, total, remedy, console is not None, clock
+        self.say = say or partial(_print, console=console)
+        self.began = self.since = clock()
+        self.at, self.is_moving, self.is_announced = done, False, False
+        self.due = self.began + FIRST
+
+    def tick(self, done: int) -> None:
+        """Print a line if one is due after ``done`` steps."""
+        now = self.clock()
+        left = self._left(done, now)
+        if left is not None and left >= LONG and self.remedy and not self.is_announced:
+            self.is_announced, self.due = True, now + EVERY
+            self.say(f"{self._state(done)}, about {span(left)} left. {self.remedy}")
+        elif now >= self.due and not self.has_bar and done != self.total:
+            self.due = now + EVERY
+            time_left = f"{span(now - self.began)} so far" if left is None else f"about {span(left)} left"
+            self.say(f"{self._state(done)}, {time_left}")
+
+    def _state(self, done: int) -> str:
+        of = "" if self.total is None else f" of {self.total:,}"
+        return f"{self.what}: {done:,}{of} done"
+
+    def _left(self, done: int, now: float) -> float | None:
+        """Return the seconds that the rest will take; None while it is not known."""
+        if done > self.at and not self.is_moving:
+            self.is_moving, self.at, self.since = True, done, now
+        if self.total is None or done == self.at or now - self.since < _BASIS:
+            return None
+        return (self.total - done) * (now - self.since) / (done - self.at)
+
+
+def span(seconds: float) -> str:
+    """Return a duration in words."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.0f} h" if seconds < 72 * 3600 else f"{seconds / 86400:.0f} days"
+
+
+@contextmanager
+def _ticking(lines: Lines, watched: Watched, chains: Sequence[int]) -> Iterator[None]:
+    """Look at the chains from a thread."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(_TICK):
+            lines.tick(_done(watched, chains))
+
+    thread = threading.Thread(target=look, name="bayesmrf-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _done(watched: Watched, chains: Sequence[int]) -> int:
+    return sum(watched.steps[chain] for chain in chains)
+
+
+def _remedy(is_stored: bool) -> str:
+    stop = "Ctrl-C stops it, and it can be continued later" if is_stored else (
+        "Ctrl-C ends it with the draws so far; with a checkpoint it could be continued later")  # fmt: skip
+    return f"{stop}. Fewer draws, another method or another engine may take less time"
+
+
+def _print(text: str, console: Any) -> None:
+    """Print a line, above the bars of a terminal."""
+    if console is None:
+        print(text, file=sys.stderr, flush=True)
+    else:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _console() -> Any:

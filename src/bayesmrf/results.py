@@ -22,6 +22,7 @@ from .findings import GRADES, loaded
 from .models.agreement import Agreement
 from .models.edge_tables import EdgeTables
 from .models.label_field import LabelField
+from .runs import netcdf
 from .runs.checkpoint import steps_of
 from .runs.lock import hold
 from .runs.run import Draws, Plan
@@ -140,7 +141,8 @@ def to_datatree(
         if name in draws.values and draws.values[name].size > 1 and np.ptp(draws.values[name]) == 0:
             given[name] = ((), values.pop(name)[1][0, 0])
     # ArviZ computes quantiles of every variable, which numpy does not support for booleans.
-    posterior = {n: (values[n][0], _countable(values[n][1])) for n in POSTERIOR if n in values}
+    values = {name: (dims, _countable(v)) for name, (dims, v) in values.items()}
+    posterior = {n: values[n] for n in POSTERIOR if n in values}
     arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
     if grouped and isinstance(model, EdgeTables):
         arrays["agreement_contrast"] = (("edge_parameter",), model.agreement_contrast)
@@ -225,7 +227,8 @@ def add_mode_check(
         found[name] = "check", np.array([getattr(tail, name) for tail in each])
     for name in ("log_z", "log_z_error"):
         found[name] = ("check", "start"), np.array([getattr(tail, name) for tail in tails])
-    tree["mode_check"] = xr.DataTree(xr.Dataset(found, attrs=worst._asdict() | {"level": level, "group": group}))
+    about = worst._asdict() | {"level": level, "group": group}
+    tree["mode_check"] = xr.DataTree(xr.Dataset(found, attrs={name: _plain(value) for name, value in about.items()}))
 
 
 def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None:
@@ -258,14 +261,14 @@ def check_posterior(tree: Any) -> None:
 
 
 def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) -> None:
-    """Write results to a zarr folder.
+    """Write results to a zarr folder, or to a netCDF file if the path ends with ``.nc``.
 
     Parameters
     ----------
     tree : xarray.DataTree
         From `to_datatree`.
     path : path
-        Folder to create.
+        Folder or file to create.
     overwrite : bool
         Replace existing results or an existing checkpoint. Other files are never replaced.
 
@@ -274,10 +277,13 @@ def save(tree: xr.DataTree, path: str | PathLike[str], overwrite: bool = False) 
     OptionError
         If ``tree`` is no posterior, such as an estimator.
     StoreError
-        If the folder contains something already, or cannot be written.
+        If the folder contains something already, or cannot be written; or no package for netCDF is installed.
     """
     check_posterior(tree)
     path = Path(path)
+    if path.suffix == netcdf.SUFFIX:
+        netcdf.write(tree, path, {"digests": _digests(tree)}, overwrite)
+        return
     if is_ours(path) and not overwrite:
         holds = "a checkpoint" if read_kind(path) == CHECKPOINT else "results"
         raise StoreError(f"{path} contains {holds} already; give another path or set {_OVERWRITE}")
@@ -315,7 +321,7 @@ def finish(tree: xr.DataTree, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> xr.DataTree:
-    """Read results into memory.
+    """Read results into memory, from a zarr folder or a netCDF file.
 
     Raises
     ------
@@ -326,6 +332,9 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
 
     path = Path(path)
     check_single(path)
+    if path.suffix == netcdf.SUFFIX and path.is_file():
+        tree, known = netcdf.read(path)
+        return _checked(tree, known, path)
     if not is_ours(path):
         raise StoreError(f"{path} contains no results; give the path that a run was written to")
     if read_kind(path) == CHECKPOINT:
@@ -353,13 +362,17 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
         how |= {"decode_times": False, "decode_timedelta": False}
         data = {group: xr.open_dataset(path, group=group, **how).load() for group in groups}
         tree = xr.DataTree.from_dict(data)
-        found_digests = _digests(tree)
     except Exception as e:  # zarr, its codecs and xarray raise any exception on a damaged file
         raise unreadable(path, e) from e
-    wrong = [name for name, digest in digests.items() if found_digests.get(name) != digest]
-    if wrong:
+    tree.attrs = {k: netcdf.plain(v) for k, v in attrs.items() if k != "bayesmrf"}
+    return _checked(tree, digests, path)
+
+
+def _checked(tree: xr.DataTree, digests: Mapping[str, str] | None, path: Path) -> xr.DataTree:
+    """Return results that were read, if they are as they were written."""
+    if digests is not None and (found := _digests(tree)) != digests:
+        wrong = [name for name in sorted({*found, *digests}) if found.get(name) != digests.get(name)]
         raise damaged(path / wrong[0], "its contents have changed since they were written")
-    tree.attrs = {k: v for k, v in attrs.items() if k != "bayesmrf"}
     with as_written(path):
         _check_form(tree)
     return tree
@@ -425,10 +438,9 @@ def _countable(v: np.ndarray) -> np.ndarray:
 
 def _plain(value: Any) -> Any:
     """Return numbers and texts unchanged, as zarr attributes are, and other values as JSON."""
-    if isinstance(value, np.generic):
-        value = value.item()
     if isinstance(value, Enum):
         value = value.value
+    value = netcdf.plain(value)  # no format but zarr has booleans
     return value if isinstance(value, str | int | float) else json.dumps(value)
 
 
@@ -440,7 +452,7 @@ def _circumstances(draws: Draws) -> dict[str, Any]:
         "thin": draws.thin,
         "seed": json.dumps(draws.seed["entropy"]),
         "run_time": draws.run_time,
-        "complete": draws.complete,
+        "complete": int(draws.complete),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "inference_library": "bayesmrf",
         "versions": {"python": platform.python_version(), **{p: version(p) for p in ("bayesmrf", "numpy", "numba")}},

@@ -12,6 +12,8 @@ from numba import uint32
 
 from .compiled import leaf
 
+OTHER = 2**31  # first key that is not of a chain: the search for modes, the Stein check, the demonstration
+
 
 def as_seed_sequence(random_state: int | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None):
     """Turn scikit-learn's ``random_state`` into a SeedSequence."""
@@ -26,6 +28,15 @@ def as_seed_sequence(random_state: int | np.random.SeedSequence | np.random.Gene
 def spawn_generators(random_state, n: int) -> list[np.random.Generator]:
     """Make ``n`` independent PCG64 generators."""
     return [np.random.Generator(np.random.PCG64(s)) for s in as_seed_sequence(random_state).spawn(n)]
+
+
+def descendant(seeds: np.random.SeedSequence, *key: int) -> np.random.Generator:
+    """Make the generator of one purpose: of the descendant of a seed at ``key``, without a change of the seed.
+
+    Purposes are told apart by keys, not by numbers behind the entropy: ``SeedSequence([3, 0])`` is ``SeedSequence(3)``.
+    The chains of a run have the keys 0, 1, ...; other purposes of the same seed have keys from `OTHER` on.
+    """
+    return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, *key)))
 
 
 def generator_to_array(rng: np.random.Generator) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from ..errors import BayesMRFError
+from ..errors import BayesMRFError, StoppedWarning
 from ..names import shown
 from .collect import collect
 from .common import Stopped, new_console, say, spoken_warnings
@@ -67,7 +66,7 @@ app.command("collect")(collect)
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="A finished result.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="A finished result: a folder or a .nc file.")],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
 ) -> None:
@@ -98,13 +97,8 @@ def run(arguments: Sequence[str]) -> int:
     except Stopped as e:
         say("interrupted", str(e))
         return INTERRUPTED
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, StoppedWarning, typer.Abort):
         code = INTERRUPTED
     if code == INTERRUPTED:  # Ctrl-C: newer versions of typer return this code, older ones raise
         say("interrupted", "nothing was written")
     return code
-
-
-def main() -> None:
-    """Entry point of the command ``bayesmrf``."""
-    sys.exit(run(sys.argv[1:]))

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..data.files import STDIN, call, check_path
-from ..errors import BayesMRFError, BayesMRFWarning, DataError, OptionError, StoreError, said, said_in_python
+from ..errors import (
+    BayesMRFError,
+    BayesMRFWarning,
+    DataError,
+    OptionError,
+    StoppedWarning,
+    StoreError,
+    said,
+    said_in_python,
+)
 from ..names import file_stem, shown
 from ..options import check
 
@@ -95,8 +104,12 @@ def density(text: str) -> Any:
 
 def check_out(out: Path, overwrite: bool) -> None:
     """Check before the run that its result can be written."""
+    from ..runs.netcdf import SUFFIX
     from ..runs.store import CHECKPOINT, is_ours, read_kind
 
+    if out.suffix == SUFFIX:
+        remedy = "save(load(folder), file), in Python, writes the result as a netCDF file"
+        raise OptionError(option="--out", got=str(out), expected="a folder, such as run.zarr", remedy=remedy)
     try:
         finished = is_ours(out) and not overwrite and read_kind(out) != CHECKPOINT
     except StoreError as e:
@@ -233,6 +246,6 @@ def spoken_warnings() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", BayesMRFWarning)
-        warnings.filterwarnings("ignore", "the run was stopped", BayesMRFWarning)  # said at the end
+        warnings.simplefilter("error", StoppedWarning)  # no command takes a part of the draws for all of them
         warnings.showwarning = show_one
         yield

@@ -54,6 +54,7 @@ def run_all(jobs: Sequence[Job], run: Run, data: Any, weights: Any, out: Path, g
             run.console.print(f"{job.name}: {job.method} ...")
             about = {"graph": graph, "request": requests[job.name]}
             trees[job.name] = run.sample(job.estimator, job.path, [data, weights, None], **about)
+    run.kept = f"stopped; the results are in {out}; give the same command again to plot them"
     summaries = {name: ParameterSummary(tree) for name, tree in trees.items()}
     first = next(iter(summaries.values()))
     run.console.print(f"\n{first.data_sentence}\n{first.draws_sentence}\n")

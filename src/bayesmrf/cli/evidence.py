@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.files import TASK, check_path
-from ..errors import OptionError, argument
+from ..errors import OptionError, StoppedWarning, argument
 from ..families import FAMILIES
 from ..options import OPTIONS, check
 from ..rules import is_count
@@ -142,11 +142,13 @@ def evidence(
     place, fresh = (out, secrets.randbits(32)) if task is None else (out / f"{TASK}{names[0]}", 0)
     store = given.context.with_resource(opened(place, request, given.seed, fresh, given.overwrite))
     if store.cells:
+        given.kept = f"stopped; {len(store.cells)} results are kept in {place}; give the same command again to continue"
         console.print(f"{place} contains {len(store.cells)} finished results, which are kept", soft_wrap=True)
     jobs = machines(names, data, weights, prior_scale) if hidden else fields(
         names, model, data, weights, prior_scale, ends, holdout, store.seed, not given.quiet)  # fmt: skip
     with common.about_file(table):
         _run(jobs, methods, store, console, not given.quiet, executor)
+    given.kept = f"stopped; the results are in {store.path}; give the same command again to print them"
     results = {m: {job.name: store.evidence(job.name, m) for job in jobs} for m in methods}
 
     show_evidence(results, bool(hidden), console)
@@ -281,7 +283,7 @@ def _run(
                 done = label(result, target, note)
                 store.add(name, done, seconds)
                 console.print(f"{named(name)}, {done.method}: {done.log_evidence:,.2f}")
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StoppedWarning):
         made = sum((str(job.name), m) in store.cells for job in jobs for m in methods)
         raise common.Stopped(f"stopped; {made} of {len(jobs) * len(methods)} results are kept in {store.path}; give "
                              "the same command again to continue") from None  # fmt: skip

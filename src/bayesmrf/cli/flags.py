@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import typer
 
 from ..data.files import STDIN, kind_of
-from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning, OptionError, in_words, said
+from ..errors import (
+    ApproximatePosteriorWarning,
+    ConvergenceWarning,
+    DependentRowsWarning,
+    OptionError,
+    StoppedWarning,
+    in_words,
+    said,
+)
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
 from ..findings import collected, dumped
 from ..methods import MethodRow
@@ -67,7 +75,6 @@ GRAPH_HELP = (
 )
 CANDIDATES = "all pairs, or two columns, the ends of each (column names, or numbers from 0)."
 SLAB = "cauchy:SCALE|normal:SCALE|SHAPE,RATE"
-_AGAIN = "give the same command again to continue"
 _CONTINUES = "A run that was stopped, even killed, continues when the same command is given again."
 BINARIZE: Any = flag('Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.', '">=4"')
 
@@ -94,7 +101,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def called(**given: Any) -> None:
         records = {name: kind(**{f.name: given[f.name] for f in fields(kind)}) for name, kind in kinds.items()}
-        function(**{name: records[name] if name in records else given[name] for name in own})
+        data = next(record for record in records.values() if isinstance(record, Data))
+        try:
+            function(**{name: records[name] if name in records else given[name] for name in own})
+        except (KeyboardInterrupt, StoppedWarning):
+            raise Stopped(data.kept) from None
 
     if Run in kinds.values():
         called.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{_CONTINUES}"
@@ -126,6 +137,7 @@ class Data:
 
     def __post_init__(self) -> None:
         self.n_levels = 0  # of a table whose values are all valid, once it is read
+        self.kept = "nothing was written"  # what an interruption leaves
 
     @cached_property
     def console(self) -> Console:
@@ -249,9 +261,15 @@ class Run(Data):
                 break
         return tuple(given)
 
+    @property
+    def _again(self) -> str:
+        """How to continue a run that was stopped."""
+        return f"give the same command again{' without --overwrite' if self.overwrite else ''} to continue"
+
     def sample(self, estimator: Any, out: Path, data: Sequence[Any], **more: Any) -> Any:
         """Fit to a table, its weights and its groups; return the result, which is written with attributes ``more``."""
         from .. import results
+        from ..runs.store import RESULTS, read_kind
 
         table, weights, groups = data
         with collected() as found:
@@ -261,14 +279,19 @@ class Run(Data):
         if self.chain is not None:
             self._end_chain(out, self.chain)
         if not tree.attrs["complete"]:
-            raise Stopped(f"stopped; the draws so far are kept in {out}; {_AGAIN}")
+            raise Stopped(f"stopped; the draws so far are kept in {out}; {self._again}")
+        self.kept = f"stopped; all draws are kept in {out}; {self._again}"
         tree.attrs |= {
             "data_file": "standard input" if self.table == STDIN else self.table.name,
             "command": shlex.join(["bayesmrf", *self.context.obj]),
             "findings": dumped(found, lambda text: said(text, common.spoken)),
             **more,
         }
-        results.finish(tree, out)
+        try:
+            results.finish(tree, out)
+        finally:  # an interruption may come when the result is complete
+            if read_kind(out) == RESULTS:
+                self.kept = f"stopped; the result is in {out}"
         return tree
 
     def _fit(self, estimator: Any, table: Any, out: Path, more: dict[str, Any]) -> None:
@@ -281,10 +304,22 @@ class Run(Data):
                     warnings.filterwarnings("ignore", f"Not (converged|judged)|{MISSING}", ConvergenceWarning)
                     warnings.filterwarnings("ignore", f"{UNSEEN}|{FAR}", ApproximatePosteriorWarning)
                     warnings.simplefilter("ignore", DependentRowsWarning)
+                warnings.simplefilter("ignore", StoppedWarning)  # said at the end
                 estimator.fit(table, **more)
         except KeyboardInterrupt:
-            then = _AGAIN if out.exists() else "nothing was written"
-            raise Stopped(f"stopped before the first draw; {then}") from None
+            raise Stopped(self._left(out)) from None
+
+    def _left(self, out: Path) -> str:
+        """Say what an interrupted fit without draws in memory left in ``out``."""
+        from ..runs.checkpoint import steps_of
+        from ..runs.store import CHECKPOINT, is_ours, read_kind
+
+        if not is_ours(out):
+            return "stopped before the first draw; nothing was written"
+        if read_kind(out) != CHECKPOINT:  # of a run that --overwrite would have replaced
+            return f"stopped before the first draw; {out} is as it was"
+        kept = f"; the draws so far are kept in {out}" if max(steps_of(out)[0]) else " before the first draw"
+        return f"stopped{kept}; {self._again}"
 
     def _end_chain(self, out: Path, chain: int) -> None:
         """End a command that ran one chain."""
@@ -292,7 +327,7 @@ class Run(Data):
 
         left = common.unfinished(*steps_of(out))
         if chain in left:
-            raise Stopped(f"stopped; {left[chain]}; {_AGAIN}")
+            raise Stopped(f"stopped; {left[chain]}; {self._again}")
         rest = f"; not yet complete: {', '.join(map(str, left))}" if left else ""
         self.console.print(f"Chain {chain} of {out} is complete{rest}\nTo join the chains: bayesmrf collect "
                            f"{shlex.quote(str(out))}", soft_wrap=True)  # fmt: skip

@@ -98,7 +98,7 @@ class GroupedMRF(ParameterPosterior):
         Workers that run the chains, instead of threads (`bayesmrf.runs.run.sample`). Draws do not depend on them. It is
         shared by clones, and not pickled.
     progress : bool
-        Whether to show progress bars (on terminals only).
+        Whether to show progress: bars on a terminal, elsewhere a line a minute on standard error.
     checkpoint : path, `bayesmrf.Checkpoint` or None
         Zarr folder in which the run is saved, and from which a stopped run continues;
         ``Checkpoint(path, overwrite=True)`` replaces another run.

@@ -10,10 +10,10 @@ import numpy as np
 from .. import results
 from ..data.states import ColumnLevels, States, levels_of
 from ..inference.unseen_modes import CountTails, ModelTails, ModeSearch, Unseen, count_tails, unseen
+from ..rng import OTHER, descendant
 
 _CHECKED = 20  # draws, at most
 _SHARE = 0.05  # of the sweeps of a run that its check may take
-_KEY = 2**31  # of the check's seed: chains have the children 0, 1, ...
 
 
 def check_modes(estimator: Any, samples: Sequence[States], seeds: np.random.SeedSequence, sweeps: float) -> None:
@@ -42,7 +42,7 @@ def check_modes(estimator: Any, samples: Sequence[States], seeds: np.random.Seed
     n = min(_CHECKED, int(_SHARE * steps * sweeps / sum(search.work(tails) for tails in data)))
     if n < 1:
         return
-    rng = np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _KEY)))
+    rng = descendant(seeds, OTHER)
     which = spread_draws(n_chains, n_draws, n)
     checked = np.array([theta[draw] for draw in which]).reshape(len(which), len(samples), -1)
     searched = [

@@ -27,6 +27,7 @@ from ..likelihood import Likelihood
 from ..models.categorical import states_of
 from ..names import shown
 from ..priors import Prior
+from ..rng import OTHER, descendant
 from ..samplers.tempered import RENEWED, Tempered
 
 _CHECKED = 256  # draws, at most
@@ -35,7 +36,6 @@ _TEMPERED, _STATES = 64, 256  # draws, at most, if moments are by parallel tempe
 _SURE = 5.0  # standard errors
 _SHIFT, _RATIO = 1.0, 1.5  # standard deviations, and ratio of variances, of which fewer are not told
 _MOVED, _EVALUATIONS, _NEAR = 32, 12, 0.3  # draws, evaluations and length of the gradient of the search for a shift
-_KEY = 2**31 + 1  # of the check's seed; that of the search for modes is 2^31
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def gaps(likelihood: Likelihood, prior: Prior, draws: np.ndarray, seeds: np.rand
     at = second[np.linspace(0, len(second) - 1, n).astype(int)]
     if not sd.all() or not at.std(axis=0).all():
         return None
-    rng = np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, _KEY)))
+    rng = descendant(seeds, OTHER + 1)
     engine = Elimination() if is_exact else _Tempering(rng)
     truth = Likelihood(model, likelihood.s_bar, likelihood.n_samples, engine, hidden, likelihood.curve)
     found = [truth.evaluate(phi) for phi in at]

@@ -62,10 +62,13 @@ def brief_draws(
         points = walk.values["theta"][0]
     scale, epsilon = _metric(target, points, stiffness, rng)
     kernel = _kernel(target, brief, points[-1], scale, epsilon)
-    theta = run.sample(
+    walk = run.sample(
         kernel, n_draws=n_draws, n_warmup=n_warmup, thin=_THIN if thin is None else thin, n_chains=n_chains,
         random_state=rng, progress=progress,
-    ).values["theta"]  # fmt: skip
+    )  # fmt: skip
+    if not walk.complete:  # an evidence of these draws would look like that of a whole run
+        raise KeyboardInterrupt("the run was stopped before its last draw")
+    theta = walk.values["theta"]
     return theta, epsilon, _stability(target, theta[:, -1], scale, epsilon, rng.spawn(1)[0])
 
 

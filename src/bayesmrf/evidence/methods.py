@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import OptionError
-from ..rng import as_seed_sequence
+from ..rng import as_seed_sequence, descendant
 from .annealed import AIS
 from .bridge import BridgeSampling
 from .conjugate import Conjugate
@@ -112,7 +112,7 @@ def evaluate(
     def stream(name: str) -> np.random.Generator:
         # One stream per name, so that nothing depends on the order.
         key = _STREAMS.get(name, zlib.crc32(name.encode()))
-        return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, key)))
+        return descendant(seeds, key)
 
     for method in called:
         if not isinstance(method, Method):

@@ -21,7 +21,7 @@ from joblib.parallel import get_active_backend
 from .. import options
 from ..base import Kernel
 from ..blas import one_thread
-from ..errors import BayesMRFWarning, OptionError, argument
+from ..errors import OptionError, StoppedWarning, argument
 from ..memory import check_draws
 from ..progress import chain_bars
 from ..rng import as_seed_sequence, generator_to_array, spawn_generators
@@ -112,7 +112,8 @@ def sample(
         Workers that run the chains, as many as it has, instead of ``n_jobs``. A chain whose worker was killed is
         continued by another (see `bayesmrf.runs.workers`).
     progress : bool
-        False shows no bars. They are never shown when standard error is not a terminal.
+        False shows nothing. True shows bars on a terminal, and elsewhere lines on standard error: the first after ten
+        seconds, one a minute, and one about a run of hours as soon as it is known.
     checkpoint : path or Checkpoint, optional
         Folder (zarr) in which the run is stored, and from which it continues with the same draws if the kernel and all
         its fields are equal (see `bayesmrf.runs.identity`).
@@ -207,7 +208,7 @@ def sample(
         warnings.warn(
             f"the run was stopped: {draws.n_draws} of {n_draws} draws of {draws.n_chains} of {board.n_chains} chains "
             f"are returned{again}",
-            BayesMRFWarning,
+            StoppedWarning,
             stacklevel=2,
         )
     return draws
@@ -232,7 +233,8 @@ def _run_chains(
     board.began = time.time() - earlier
     todo = [chain for chain in chains if chain.goes_on]
     shown = [chain.index for chain in todo]
-    with interruptible(board), chain_bars(board, shown, plan.n_warmup, plan.n_steps, plan.thin, progress):
+    bars = chain_bars(board, shown, plan.n_warmup, plan.n_steps, plan.thin, progress, stores[0] is not None)
+    with interruptible(board), bars:
         if workers is not None:
             run_chains(kernel, chains, board, workers)
         else:  # chains use the cores as threads

@@ -1,0 +1,142 @@
+"""Lines of progress where standard error is no terminal, by a clock of the test."""
+
+import re
+import time
+from functools import partialmethod
+from types import SimpleNamespace
+
+import pytest
+
+from bayesmrf import progress
+from bayesmrf.progress import Lines, chain_bars, span, track
+from tests.test_run import OPTIONS, Walk, sample
+
+
+class Clock:
+    """A clock that shows what it is set to."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def usual(monkeypatch):
+    """The seconds of users, which the other tests do not have."""
+    monkeypatch.setattr(progress, "FIRST", 10.0)
+    monkeypatch.setattr(progress, "LONG", 3600.0)
+
+
+def told(done_at, seconds, total=6000, begin=0, **options):
+    """The lines of work of which ``done_at(t)`` steps are done after t seconds, with the time of each."""
+    clock, found = Clock(), []
+    say = lambda text: found.append((clock.now, text))  # noqa: E731
+    lines = Lines("4 chains of 1,500 steps", total, begin, "Use fewer draws", say=say, clock=clock, **options)
+    for second in range(1, seconds + 1):
+        clock.now = float(second)
+        lines.tick(min(total, int(done_at(second))) if total else int(done_at(second)))
+    return found
+
+
+def test_quick_work_is_silent(usual):
+    assert not told(lambda t: 1000 * t, 9)
+    assert not told(lambda t: 6000, 100)  # it was done before
+
+
+def test_a_line_after_ten_seconds_and_one_a_minute(usual):
+    found = told(lambda t: 20 * t, 300)
+    assert [t for t, _ in found] == [10, 70, 130, 190, 250]
+    assert found[0][1] == "4 chains of 1,500 steps: 200 of 6,000 done, about 5 min left"
+    assert found[-1][1] == "4 chains of 1,500 steps: 5,000 of 6,000 done, about 50 s left"
+
+
+def test_compilation_is_not_in_the_estimate(usual):
+    found = told(lambda t: max(0, 20 * (t - 40)), 120)
+    assert [t for t, _ in found] == [10, 70]
+    assert found[0][1] == "4 chains of 1,500 steps: 0 of 6,000 done, 10 s so far"
+    assert found[1][1].endswith(": 600 of 6,000 done, about 4 min left")  # 270 s; with the compilation 630
+
+
+def test_the_steps_of_an_earlier_run_are_not_in_the_estimate(usual):
+    found = told(lambda t: 3000 + 10 * t, 20, begin=3000)
+    assert found == [(10, "4 chains of 1,500 steps: 3,100 of 6,000 done, about 5 min left")]
+
+
+def test_steps_of_workers_come_every_few_seconds(usual):
+    found = told(lambda t: 100 * (t // 5), 80)
+    assert [t for t, _ in found] == [10, 70]
+    assert found[0][1].endswith(": 200 of 6,000 done, about 5 min left")
+
+
+@pytest.mark.parametrize("has_bar", [False, True])
+def test_a_run_of_hours_says_so_at_once_and_what_to_do(usual, has_bar):
+    found = told(lambda t: t / 3, 130, console=object() if has_bar else None)
+    assert found[0][0] == 8  # the first step, and five seconds
+    assert found[0][1] == "4 chains of 1,500 steps: 2 of 6,000 done, about 8 h left. Use fewer draws"
+    assert [t for t, _ in found[1:]] == ([] if has_bar else [68, 128])
+    assert not any("fewer" in text for _, text in found[1:])  # once
+
+
+def test_work_of_unknown_length(usual):
+    assert told(lambda t: t, 80, total=None)[1] == (70, "4 chains of 1,500 steps: 70 done, 70 s so far")
+
+
+def test_durations():
+    assert [span(s) for s in (3, 89, 91, 3600, 5401, 86400, 3e6)] == [
+        "3 s", "89 s", "2 min", "60 min", "2 h", "24 h", "35 days"]  # fmt: skip
+
+
+@pytest.fixture
+def fast_clock(usual, monkeypatch):
+    """A clock that advances by five seconds whenever it is read, and no terminal."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    clock = Clock()
+
+    def read():
+        clock.now += 5.0
+        return clock.now
+
+    monkeypatch.setattr(Lines, "__init__", partialmethod(Lines.__init__, clock=read))
+    monkeypatch.setattr(progress, "_TICK", 1e-3)
+
+
+class Waiting(Walk):
+    """A kernel whose steps wait for what the thread of the progress prints."""
+
+    def step(self, rng, state):
+        time.sleep(1e-3)
+        return super().step(rng, state)
+
+
+def test_chains_in_a_pipe_print_lines_and_no_bar(fast_clock, capfd):
+    sample(Waiting(), **OPTIONS | {"progress": True})
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"(3 chains of 127 steps: \d+ of 381 done, (about )?\d+ (s|min) (left|so far)\n)+", err)
+    sample(Waiting(), **OPTIONS | {"progress": False})
+    assert capfd.readouterr().err == ""
+
+
+def test_remedy_names_what_is_kept(fast_clock, capfd, monkeypatch):
+    monkeypatch.setattr(progress, "LONG", 0.0)
+    watched = SimpleNamespace(steps=[0, 0], latest=[None, None])
+    for is_stored, words in ((True, "it can be continued later"), (False, "with the draws so far; with a checkpoint")):
+        with chain_bars(watched, [0, 1], 10, 100, 1, True, is_stored):
+            for _ in range(50):
+                watched.steps[0] += 1
+                time.sleep(2e-3)
+        err = capfd.readouterr().err
+        assert words in err
+        assert err.count("Fewer draws, another method or another engine may take less time\n") == 1
+
+
+def test_other_work_in_a_pipe(fast_clock, capfd):
+    assert list(track(range(30), "learning")) == [*range(30)]
+    err = capfd.readouterr().err
+    assert err.splitlines()[0] == "learning: 1 of 30 done, 10 s so far"
+    assert err.splitlines()[1] == "learning: 13 of 30 done, about 85 s left"
+    assert list(track(iter(range(3)), "papers", progress=False)) == [0, 1, 2]
+    assert capfd.readouterr().err == ""
