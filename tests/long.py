@@ -1,4 +1,4 @@
-"""Cases that repeat what others test, for `pytest -m calibration`."""
+"""What is long, or repeats what others test: `pytest -m calibration`, before a release."""
 
 import pytest
 

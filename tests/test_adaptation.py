@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import warnings
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -435,22 +436,31 @@ def test_a_step_that_would_diverge_is_shortened(options):
         assert used == (given or pytest.approx(0.000217, rel=0.01))
 
 
+@cache
+def exact_draws():
+    """Of the table of the next test, by coordinates."""
+    exact = bayesian(kernel="gibbs", n_draws=4000, **QUIET).fit(balanced())
+    return exact.posterior_["posterior"]["theta"].values.reshape(-1, 10)
+
+
+def balanced():
+    return (np.random.default_rng(0).random((300, 4)) < 0.5).astype(int)
+
+
 @pytest.mark.parametrize(("epsilon", "told"), [(0.095, True), (0.04, False)])
 def test_a_step_that_makes_variances_too_large_is_used_and_told(epsilon, told):
     """The variance along the stiffest direction, of which the factor is told, is larger by that factor.
 
     20 % are four standard errors of the two variances: of 2,000 effective draws each, 3 %.
     """
-    X = (np.random.default_rng(0).random((300, 4)) < 0.5).astype(int)
     est = bayesian(kernel="langevin", epsilon=epsilon, precondition=False, engine="exact", n_draws=20_000, **QUIET)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        est.fit(X)
+        est.fit(balanced())
     said = [re.search(r"variances of the posterior up to ([\d.]+) times", str(w.message)) for w in caught]
     factors = [float(found.group(1)) for found in said if found]
     assert bool(factors) == told
-    exact = bayesian(kernel="gibbs", n_draws=4000, **QUIET).fit(X)
-    theta, right = (e.posterior_["posterior"]["theta"].values.reshape(-1, 10) for e in (est, exact))
+    theta, right = est.posterior_["posterior"]["theta"].values.reshape(-1, 10), exact_draws()
     values, vectors = np.linalg.eigh(np.cov(right.T))
     ratio = (theta @ vectors[:, 0]).var() / values[0]
     assert ratio == pytest.approx(factors[0] if told else 1.1, rel=0.2)

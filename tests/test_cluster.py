@@ -313,6 +313,7 @@ def test_without_dask_or_a_scheduler_there_is_one_sentence(table, given, monkeyp
         one_sentence(found, f"--cluster must be the address of a dask scheduler that .* got {re.escape(repr(address))}")
 
 
+@LONG
 def test_a_command_on_a_cluster(table, given):
     distributed, here = pytest.importorskip("distributed"), "127.0.0.1"
     arguments = ["structure", table, *SHORT, "--seed", "1"]

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -217,6 +218,28 @@ def test_a_full_disk_keeps_nothing_and_stops_nothing(total, monkeypatch):
     function = leaf(total)
     assert function(np.arange(4.0)) == 6
     assert files(function) == []
+
+
+COUNT = (
+    "import numpy as np; from bayesmrf.samplers.clusters import bind\n"
+    "parent = np.arange(3); bind(parent, 1, 2); print(parent, sum(bind.stats.cache_hits.values()))"
+)
+
+
+def test_a_checkout_in_another_place_finds_the_code_and_takes_none_of_other_sources(tmp_path):
+    """In NUMBA_CACHE_DIR, where numba alone has a folder for each place."""
+    source, said = Path(bayesmrf.__file__).parent, []
+    for place in ("first", "second", "changed"):
+        copy = tmp_path / place / "bayesmrf"
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        if place == "changed":
+            file = copy / "samplers" / "clusters.py"
+            file.write_text(file.read_text().replace("parent[max(a, b)] = min(a, b)", "parent[:] = 7"))
+        more = {"PYTHONPATH": str(tmp_path / place), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        done = subprocess.run([sys.executable, "-c", COUNT], env=os.environ | more, capture_output=True, text=True)
+        said.append(done.stdout.strip() or done.stderr)
+    assert said == ["[0 1 1] 0", "[0 1 1] 1", "[7 7 7] 0"]
+    assert {p.name for p in (tmp_path / "kept").iterdir()} == {"bayesmrf.samplers"}
 
 
 def test_flush_removes_the_files(total):

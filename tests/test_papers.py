@@ -15,6 +15,7 @@ from bayesmrf.errors import DataError
 from papers.cells import forget, run
 from papers.findings import NOT_JUDGED, as_judged, evaluate
 from papers.store import Record, plain, read
+from tests.long import LONG, few
 from tests.test_architecture import ROOT
 
 
@@ -124,6 +125,12 @@ ROWS = {
 }  # fmt: skip
 PAPERS = {name: import_module(f"papers.{name}.__main__").PAPER for name in ROWS}
 EXPERIMENTS = [(name, experiment) for name, paper in PAPERS.items() for experiment in paper.experiments.FULL]
+# A short one of each paper; the others are in the long run.
+BRIEFEST = [
+    ("liu_page_2013", "consistency"), ("murray_ghahramani_2004", "coverage-complete"),
+    ("chen_welling_2012_structure", "lattice"), ("chen_welling_2012_evidence", "hidden-units"),
+]  # fmt: skip
+END_TO_END = [pytest.param(*e, marks=[] if e in BRIEFEST else [LONG]) for e in EXPERIMENTS]
 NEEDS = {"mnist": "mnist.npz", "five-words": "news20_w100.npz", "full": "news20_w100.npz"} | dict.fromkeys(
     ["senate", "structure-senate"], "senate109_votes.csv.gz"
 )
@@ -160,7 +167,12 @@ def seed(rng):
     return int(rng.integers(2**31))
 
 
-@pytest.mark.parametrize(("paper", "experiment"), EXPERIMENTS)
+def test_each_paper_runs_end_to_end():
+    assert [paper for paper, _ in BRIEFEST] == list(PAPERS)
+    assert {*BRIEFEST} < {*EXPERIMENTS}
+
+
+@pytest.mark.parametrize(("paper", "experiment"), END_TO_END)
 def test_end_to_end(paper, experiment, seed, tmp_path, capsys):
     needs_data(experiment)
     this = PAPERS[paper]
@@ -185,7 +197,7 @@ def test_end_to_end(paper, experiment, seed, tmp_path, capsys):
     assert "no records" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("paper", ROWS)
+@pytest.mark.parametrize("paper", few(ROWS, "liu_page_2013", "chen_welling_2012_structure"))
 def test_a_killed_run_continues(paper, seed, tmp_path, capsys):
     arguments = [*ROWS[paper].resumed, "--replicates", "2"]
     experiment = arguments[0]
@@ -211,7 +223,7 @@ def test_a_killed_run_continues(paper, seed, tmp_path, capsys):
     assert records(tmp_path / "other", experiment)[0][ROWS[paper].value] != whole[0][ROWS[paper].value]
 
 
-@pytest.mark.parametrize("paper", ROWS)
+@pytest.mark.parametrize("paper", few(ROWS, "liu_page_2013"))
 def test_results_do_not_depend_on_the_processes(paper, seed, tmp_path):
     experiment, methods = ROWS[paper].processes
     plan, settings = PAPERS[paper].experiments.QUICK[experiment], PAPERS[paper].settings(experiment, seed, quick=True)

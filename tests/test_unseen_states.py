@@ -11,7 +11,7 @@ from tests.bounds import Comparison, assert_estimate
 
 N = 60
 GRID = np.linspace(-60, 60, 1201)
-QUICK = {"n_chains": 32, "n_draws": 120, "n_warmup": 60, "progress": False}
+QUICK = {"n_chains": 16, "n_draws": 120, "n_warmup": 60, "progress": False}
 METHODS = ["exact", "particle"]
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 
@@ -46,8 +46,10 @@ def agrees(draws, truth):
 def test_constant_columns(method, fields, rng):
     X = np.column_stack([rng.integers(0, 2, (N, 2)), np.ones(N, int)])
     given = {"graph": [(0, 1)], "method": method, "fields": fields, "random_state": rng} | QUICK
-    found = agrees(last_fields(GroupedMRF(**given), X), constant_mean())
+    draws = last_fields(GroupedMRF(**given), X)
+    found = agrees(draws, constant_mean())
     assert found.holds, str(found)
+    assert not agrees(draws, constant_mean() - 6).holds
 
 
 @pytest.mark.parametrize("method", METHODS)

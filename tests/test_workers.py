@@ -92,6 +92,7 @@ def test_same_draws_wherever_chains_run(rng, tmp_path, kind, n):
     assert (processes_of(tmp_path) == {f"process-{os.getpid()}"}) == (kind is threads)
 
 
+@LONG
 def test_same_draws_on_a_cluster_that_grows(rng, tmp_path):
     seed = seed_of(rng)
     here = sample(Walk(), random_state=seed, **OPTIONS)
@@ -202,6 +203,7 @@ def test_a_chain_that_kills_its_workers_is_named_and_the_others_finish(rng, tmp_
     assert 0 < min(at) <= 50  # until its last exchange
 
 
+@LONG
 def test_dask_blames_only_the_chain_that_ends_its_workers(rng, tmp_path):
     seed = seed_of(rng)
     with pytest.raises(WorkerError, match=r"(?m)^chain \d lost its workers .KilledWorker.*$") as caught:
@@ -253,7 +255,11 @@ def test_errors_that_cannot_be_pickled_are_told():
     assert str(error) == "Odd: theta is odd"
 
 
-@pytest.mark.parametrize("kind", [by_joblib, processes, dask], ids=lambda k: k.__name__)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(by_joblib, marks=[LONG]), processes, pytest.param(dask, marks=[LONG])],
+    ids=lambda k: k.__name__,
+)
 def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind, monkeypatch):
     monkeypatch.setattr(checkpoint, "pause", lambda run_time, cost: 0.2)
     seed, folder = seed_of(rng), tmp_path / "run"
@@ -277,7 +283,7 @@ def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind, monkeyp
     assert equal(whole, sample(kernel, **options))
 
 
-@pytest.mark.parametrize("kind", [threads, dask], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("kind", [threads, pytest.param(dask, marks=[LONG])], ids=lambda k: k.__name__)
 def test_workers_of_another_version_are_refused(kind, monkeypatch):
     theirs, ours = workers.VERSIONS, "bayesmrf 9.9 on Python 3.99"
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import llvmlite
 import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
@@ -19,13 +21,23 @@ def digest(content: bytes) -> bytes:
     return sha256(content).digest()
 
 
+@cache
+def _compiler() -> str:
+    """Return the versions of what compiles: numba reads that of NumPy, and the files of this folder change its passes.
+
+    Code that is kept in ``NUMBA_CACHE_DIR`` is met by other environments and other versions of the package.
+    """
+    own = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    return f"numba {numba.__version__}, llvmlite {llvmlite.__version__}, numpy {np.__version__}, {digest(own).hex()}"
+
+
 def digest_of(leaf: Any) -> bytes:
     """Return the digest of everything that the machine code of a leaf depends on.
 
     That is its Python code and that of all leaves it calls, in any file, with their constants and options, and the
-    version of numba; comments and docstrings do not matter.
+    versions of the compiler; comments and docstrings do not matter.
     """
-    waiting, seen, parts = [leaf], [leaf], [numba.__version__, "parts, plain counts"]
+    waiting, seen, parts = [leaf], [leaf], [_compiler()]
     while waiting:
         function = waiting.pop()
         if isinstance(function, Dispatcher):

@@ -33,9 +33,10 @@ try:
     from numba.core import caching
     from numba.core.serialize import dumps
 
+    from .cache_folder import Serialisation
     from .code_parts import LeafCompiler, LeafDispatcher, is_part, rebuild_part, reduce_part
     from .reference_counts import knows_counts
-except ImportError:  # another version of numba: use its own cache
+except (AttributeError, ImportError):  # another version of numba: use its own cache
     caching = None  # type: ignore[assignment]
 
 
@@ -68,7 +69,7 @@ class Files:
     def _impl(self) -> Any:
         """Serialisation of code by numba, and its cache folder; None if there is no folder."""
         try:
-            return caching.CompileResultCacheImpl(self._leaf.py_func)
+            return Serialisation(self._leaf.py_func)
         except RuntimeError:
             _warn_of_no_folder()
         return None
