@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .base import LOG_Z, MOMENTS, SAMPLE, Kernel, Kind
+from .declare.option import Checked
+from .declare.registry import Registry
+from .declare.table import OPTIONS
 from .errors import OptionError
 from .names import one_of
-from .options import OPTIONS, Checked
-from .registry import Registry
 
 if TYPE_CHECKING:
     from .likelihood import Likelihood

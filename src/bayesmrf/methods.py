@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .base import Kernel
+from .declare.option import Checked
+from .declare.registry import Registry
+from .declare.table import OPTIONS
 from .errors import OptionError, argument
 from .names import one_of
-from .options import OPTIONS, Checked
-from .registry import Registry
 
 if TYPE_CHECKING:
     from .likelihood import Likelihood

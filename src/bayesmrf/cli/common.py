@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..data.files import STDIN, call, check_path
+from ..declare.option import check
 from ..errors import BayesMRFError, BayesMRFWarning, DataError, OptionError, StoreError, said, said_in_python
 from ..names import file_stem, shown
-from ..options import check
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..registry import Registry
+    from ..declare.registry import Registry
 
 # Flags whose name differs from that of the argument; all others are spelled like the argument.
 _FLAGS = {

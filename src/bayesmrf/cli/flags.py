@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import typer
 
 from ..data.files import STDIN, kind_of
+from ..declare.registry import Registry
+from ..declare.rule import is_count
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, DependentRowsWarning, OptionError, in_words, said
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
 from ..findings import collected, dumped
 from ..methods import MethodRow
-from ..registry import Registry
-from ..rules import is_count
 from ..runs.run_options import RunOptions
 from . import common
 from .common import Stopped

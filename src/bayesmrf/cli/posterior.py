@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import rules
+from ..declare.rule import choice
 from ..errors import BayesMRFWarning, OptionError
 from ..families import AUTO, FAMILIES, families_of
 from ..inference.registry import NAMES, engine_of, row_of
@@ -121,7 +121,7 @@ def posterior(
     options = common.checked("BayesianMRF", model=model, **run.options)
     scales = common.checked("", prior_scale=prior_scale, bias_scale=prior_scale if bias_scale is None else bias_scale)
     options["prior"] = WeightsAndBiases(*scales.values())
-    rules.choice("auto", *KERNELS.names).check("kernel", kernel)
+    choice("auto", *KERNELS.names).check("kernel", kernel)
     for option, name in (("--engine", engine), ("--hidden-engine", hidden_engine)):
         if name is not None:
             row_of(name, option)
@@ -190,7 +190,7 @@ def _choice(name: str) -> Choice:
     """Return the kernel and engine of a name in --compare."""
     kernel, plus, engine = name.partition("+")
     if plus:
-        rules.choice(*KERNELS.names).check("--compare", kernel)
+        choice(*KERNELS.names).check("--compare", kernel)
         row_of(engine, "--compare")
         return Choice(name, kernel, engine)
     if name in NAMES:

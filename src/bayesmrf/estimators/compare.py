@@ -17,6 +17,7 @@ from .. import convergence, results
 from ..base import SAMPLE
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
+from ..declare.option import check_params
 from ..differences import bias_table, difference_table, exist_in_groups
 from ..errors import OptionError
 from ..families import AUTO, families_of
@@ -26,7 +27,6 @@ from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..likelihood import Likelihood
 from ..methods import COMPARISONS, Custom, MethodRow, row_of
-from ..options import check_params
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles

@@ -13,6 +13,8 @@ from .. import convergence, metrics, results
 from ..base import Kernel
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
+from ..declare.option import check, check_params
+from ..declare.rule import is_integer
 from ..errors import OptionError, argument, in_words, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..findings import BAD, recorded
@@ -25,7 +27,6 @@ from ..methods import EDGES, EXTRAPOLATED, Custom, MethodRow, OneEdge, refusal, 
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import shown
-from ..options import check, check_params
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.one_edge import SpikeSlabOneEdge
@@ -34,7 +35,6 @@ from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.groups.two_states import default_particles as particles_in_memory
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Normal, SpikeSlab
-from ..rules import is_integer
 from ..runs import run
 from .base import central, data_hash, missing_table, require_edges, run_seed, sample_posterior
 from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from ..data.files import EVIDENCE, TASK, check_path
+from ..declare.option import Checked
 from ..errors import BayesMRFError, StoreError, argument, in_python
-from ..options import Checked
 from .identity import checksum
 from .lock import is_lock
 from .zarr_check import check_group, read_json

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...declare.option import Checked
 from ...errors import DivergenceError, OptionError
-from ...options import Checked
 from ...priors import Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_hyper, edge_prior

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Number, Rational, Real
 from typing import Any
 
-from .errors import OptionError, in_python
+from ..errors import OptionError, in_python
 
 
 @dataclass(frozen=True)
