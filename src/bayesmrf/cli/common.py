@@ -63,9 +63,8 @@ def checked(owner: str, **options: Any) -> dict[str, Any]:
     return options
 
 
-def own_options(registry: Registry[Any], name: str, own: Any) -> Any:
-    """Return the options of a method from a record, where None stands for a default; of "auto", which has none, it."""
-    given = {option: value for option, value in vars(own).items() if value is not None}
+def own_options(registry: Registry[Any], name: str, given: dict[str, Any]) -> Any:
+    """Return the options of a method with some of them given; of "auto", which has none, it."""
     if name != "auto":
         return registry.build(name, given)
     for option, value in given.items():

@@ -34,11 +34,20 @@ class Option:
     help: str = ""  # what it is, in a sentence or two, for help texts
     more: str = ""  # what else there is to say of it, for pages
     label: str = ""  # what reports call it; empty if they do not show it
+    unset: str = ""  # what the default None stands for, for help texts
 
 
-def option(default: Any, rule: Rule, help: str = "", more: str = "", *, label: str = "") -> Any:
+def option(
+    default: Any,
+    rule: Rule,
+    help: str = "",
+    more: str = "",
+    *,
+    label: str = "",
+    unset: str = "",
+) -> Any:
     """Declare an option as the field of a dataclass; it must be given if the default is `MISSING`."""
-    return field(default=default, metadata={_KEY: Option(rule, help, more, label)})
+    return field(default=default, metadata={_KEY: Option(rule, help, more, label, unset)})
 
 
 def options_of(kind: Any) -> dict[str, Option]:
@@ -70,9 +79,12 @@ def _described(cls: type) -> Iterator[str]:
         found = cls.__dict__.get(name)
         if isinstance(found, Field) and _KEY in found.metadata:
             declared: Option = found.metadata[_KEY]
+            if not declared.help:
+                continue
             text = f"{declared.help} {declared.more}".strip()
             text = textwrap.indent(textwrap.fill(text, _WIDTH), "    ")
-            yield f"{name} : {' or '.join(str(kind).split(' | '))}\n{text}"
+            words = kind if isinstance(kind, str) else inspect.formatannotation(kind)
+            yield f"{name} : {words.replace(' | ', ' or ')}\n{text}"
 
 
 def _with_parameters(doc: str, entries: str) -> str:

@@ -238,6 +238,12 @@ ENGINE = Rule(
     lambda v: v is not None and not isinstance(v, bool | Number),
     ("exact", "bethe"),
 )
+KERNEL_FACTORY = Rule("a callable that makes a kernel from a likelihood and a prior", callable)
+KIND = Rule(
+    "'exact' or 'approximate (...)'",
+    lambda v: isinstance(v, str) and (v == "exact" or v.startswith("approximate (")),
+    ("exact", "approximate (few steps)"),
+)
 FACTORY = Rule("a callable that makes a model from a graph", callable)
 COVARIANCE = Rule("a symmetric matrix whose eigenvalues are > 0", _is_covariance)
 SCALES = Rule("a number in [1e-08, 1e+08], or an array of them", _are_scales, (1.0, (0.5, 2.0)))

@@ -18,6 +18,8 @@ from .rule import (
     FACTORY,
     FLAG,
     GAMMA,
+    KERNEL_FACTORY,
+    KIND,
     MOMENTUM,
     PATH,
     POSITIVE,
@@ -82,9 +84,6 @@ OPTIONS: dict[str, Rule] = {
     "n_proposals": integer(1, 10**4),
     "n_particles": STATES,
     "SpikeSlabLangevin.n_particles": integer(2, 10**7),
-    "methods.Langevin.n_particles": integer(2, 10**7),
-    **{f"methods.{method}.n_particles": optional(STATES) for method in ("Particle", "OneEdge")},
-    "inner": choice("gibbs", "exact"),
     # Models
     "n_states": Rule(
         "'auto' or an integer from 2 to 127",
@@ -149,18 +148,8 @@ OPTIONS: dict[str, Rule] = {
     **{f"kernels.{k}.step_size": optional(STEP) for k in ("Metropolis", "Exchange", "AuxiliaryVariable")},
     "kernels.Langevin.epsilon": optional(STEP),
     "kernels.Langevin.precondition": choice(None, False, True),
-    **dict.fromkeys(
-        ("kernels.Custom.make", "methods.Custom.make"),
-        Rule("a callable that makes a kernel from a likelihood and a prior", callable),
-    ),
-    **dict.fromkeys(
-        ("kernels.Custom.kind", "methods.Custom.kind"),
-        Rule(
-            "'exact' or 'approximate (...)'",
-            lambda v: isinstance(v, str) and (v == "exact" or v.startswith("approximate (")),
-            ("exact", "approximate (few steps)"),
-        ),
-    ),
+    "kernels.Custom.make": KERNEL_FACTORY,
+    "kernels.Custom.kind": KIND,
     "Hamiltonian.step_size": optional(STEP),
     "Hamiltonian.target": PROBABILITY,
     "Hamiltonian.max_depth": integer(1, 20),
