@@ -18,6 +18,7 @@ from bayesmrf.errors import OptionError
 from bayesmrf.methods import COMPARISONS, EDGES, GROUPS
 from bayesmrf.summary import StructureSummary
 from tests.posterior_tree import structure_tree
+from tests.tables import KERNELS
 
 CLASSES = {row.options for rows in (GROUPS, EDGES, COMPARISONS) for row in rows}
 
@@ -34,6 +35,19 @@ def test_every_option_is_declared_at_its_field(kind):
         assert f"\n{name} : " in kind.__doc__
         assert " ".join(found.help.split()) in " ".join(kind.__doc__.split())
         assert f"{kind.__name__}.{name}" not in OPTIONS
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_have_the_object_and_no_copy_of_its_fields(name):
+    kernel = KERNELS[name]()
+    own = {f.name for f in fields(kernel)}
+    if "options" in own:
+        assert not own & {f.name for f in fields(kernel.options)}
+        assert type(kernel.options) in CLASSES
+
+
+def test_kernels_with_options_are_found():
+    assert sum("options" in {f.name for f in fields(KERNELS[name]())} for name in KERNELS) >= 5
 
 
 # ---- what a new option takes: a line

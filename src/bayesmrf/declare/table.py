@@ -83,7 +83,6 @@ OPTIONS: dict[str, Rule] = {
     "n_pairs": integer(1, 10**6),
     "n_proposals": integer(1, 10**4),
     "n_particles": STATES,
-    "SpikeSlabLangevin.n_particles": integer(2, 10**7),
     # Models
     "n_states": Rule(
         "'auto' or an integer from 2 to 127",

@@ -262,10 +262,11 @@ class CompareMRF(MissingValues, RunOptions, ChosenModel, GroupPredictive, BaseEs
         elif self.method_ == "exact":
             kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
         else:
-            n_particles = self.object("method").n_particles
-            if n_particles is None:
-                n_particles = default_particles(_FEWER * max(s.n_samples for s in samples), model.graph.n_nodes)
-            kernel = GroupParticles(*given, 1, n_particles)
+            options = self.object("method")
+            if options.n_particles is None:
+                most = default_particles(_FEWER * max(s.n_samples for s in samples), model.graph.n_nodes)
+                options = replace(options, n_particles=most)
+            kernel = GroupParticles(*given, options=options)
         if any(s.hidden is not None for s in samples):
             likelihood.require_hidden(kernel.name, {SAMPLE})
             kernel = DrawHiddenEntries(kernel, likelihood)
