@@ -69,8 +69,9 @@ def _record_of(rows: Registry[Any]) -> type:
     for row in rows:
         declared, types = options_of(row.options), get_type_hints(row.options)
         for f in fields(row.options):
-            found.setdefault(f.name, []).append((row.name, f.default, declared[f.name]))
-            kinds[f.name] = types[f.name] | None
+            if declared[f.name].flag:
+                found.setdefault(f.name, []).append((row.name, f.default, declared[f.name]))
+                kinds[f.name] = types[f.name] | None
     return make_dataclass("Given", [(name, kinds[name], _flag_of(name, of)) for name, of in found.items()])
 
 
@@ -86,7 +87,9 @@ def _flag_of(name: str, found: Sequence[tuple[str, Any, Option]]) -> Any:
     good, long = found[0][2].rule.good, "--" + name.replace("_", "-")
     if any(isinstance(value, bool) for value in good):
         is_on = found[0][1] is True
-        return flag(text, None, None, f"{long}/--no-{long[2:]}" if is_on else long, shown=name if is_on else "")
+        return flag(
+            text, None, None, f"{long}/--no-{long[2:]}" if is_on else long, shown=name if is_on else found[0][2].unset
+        )
     names = all(isinstance(value, str) for value in good)
     return flag(text, "|".join(good) if good and names else None, shown=shown)
 

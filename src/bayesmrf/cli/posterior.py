@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ..declare.rule import choice
 from ..errors import BayesMRFWarning, OptionError
@@ -31,28 +31,6 @@ class Choice(NamedTuple):
     def label(self) -> str:
         """Both in words."""
         return f"{'the fastest kernel' if self.kernel == 'auto' else self.kernel} with {self.engine}"
-
-
-@dataclass
-class KernelFlags:
-    """Options of kernels."""
-
-    step_size: float | None = flag("Step size of the random walk.", shown="adapted during warm-up")
-    epsilon: float | None = flag("Step size of langevin.", shown="adapted with --adjusted, else from the mode")
-    momentum: float | None = flag("Share of langevin's momentum that is kept.", shown="0")
-    precondition: bool = flag(
-        "Scale langevin's steps by the covariance at the mode.",
-        None,
-        False,
-        "--precondition",
-        shown="without --epsilon",
-    )
-    adjusted: bool = flag(
-        "Accept or reject langevin's steps; the engine must compute log Z.", None, False, "--adjusted"
-    )
-    corrected: bool = flag(
-        "Correct pseudo-posterior to the mode and scale of the posterior.", None, False, "--corrected"
-    )
 
 
 @dataclass
@@ -106,7 +84,7 @@ def posterior(
         "Folder for the result, written during the run.", shown="TABLE.zarr; TABLE-compare with --compare"
     ),
     *,
-    of_kernel: KernelFlags,
+    of_kernel: Annotated[dict[str, Any], KERNELS],
     of_engine: EngineFlags,
     run: Run,
 ) -> None:
@@ -140,7 +118,7 @@ def posterior(
         twice = next((c.name for i, c in enumerate(choices) if c in choices[:i]), None)
         if twice is not None:
             raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"remove one {twice}")
-    given = common.checked("", **{k: v for k, v in vars(of_kernel).items() if v is not None and v is not False})
+    given = common.checked("", **of_kernel)
     data, weights, _ = run.read()
     labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
     chosen = "ordinal" if run.neutral else choose_model(data, "boltzmann") if model == AUTO else model

@@ -35,6 +35,7 @@ class Option:
     more: str = ""  # what else there is to say of it, for pages
     label: str = ""  # what reports call it; empty if they do not show it
     unset: str = ""  # what the default None stands for, for help texts
+    flag: bool = True  # whether the command line has it
 
 
 def option(
@@ -45,9 +46,10 @@ def option(
     *,
     label: str = "",
     unset: str = "",
+    flag: bool = True,
 ) -> Any:
     """Declare an option as the field of a dataclass; it must be given if the default is `MISSING`."""
-    return field(default=default, metadata={_KEY: Option(rule, help, more, label, unset)})
+    return field(default=default, metadata={_KEY: Option(rule, help, more, label, unset, flag)})
 
 
 def options_of(kind: Any) -> dict[str, Option]:

@@ -18,8 +18,6 @@ from .rule import (
     FACTORY,
     FLAG,
     GAMMA,
-    KERNEL_FACTORY,
-    KIND,
     MOMENTUM,
     PATH,
     POSITIVE,
@@ -142,20 +140,9 @@ OPTIONS: dict[str, Rule] = {
     "SpikeSlab.biases": optional(instance("priors", "LogisticBeta")),
     # Estimators
     "engine": ENGINE,
-    "Phases.model": ENGINE,
-    "Phases.hidden": optional(ENGINE),
-    **{f"kernels.{k}.step_size": optional(STEP) for k in ("Metropolis", "Exchange", "AuxiliaryVariable")},
-    "kernels.Langevin.epsilon": optional(STEP),
-    "kernels.Langevin.precondition": choice(None, False, True),
-    "kernels.Custom.make": KERNEL_FACTORY,
-    "kernels.Custom.kind": KIND,
     "Hamiltonian.step_size": optional(STEP),
     "Hamiltonian.target": PROBABILITY,
     "Hamiltonian.max_depth": integer(1, 20),
-    **{
-        f"kernels.{k}.start": choice("mode", "zero")
-        for k in ("Metropolis", "Gibbs", "Hamiltonian", "Exchange", "AuxiliaryVariable", "Langevin", "PseudoPosterior")
-    },
     "GroupedMRF.prior": either(choice("dirichlet-process"), instance("priors", "DirichletProcess")),
     "GroupedMRF.fields": choice(False, True, "grouped"),
     "SpikeSlabMRF.prior": either(choice("spike-slab"), instance("priors", "SpikeSlab")),

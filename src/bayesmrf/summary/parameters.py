@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..declare.option import options_of
 from ..errors import OptionError
 from ..graphs import edge_names
 from ..inference.registry import ROWS
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _STEPS = ("step_size", "epsilon")
-_LABELS = {
-    "step_size": "step size",
-    "epsilon": "step epsilon",
-    "momentum": "share of momentum kept",
-    "precondition": "preconditioned",
-    "adjusted": "accept step",
-    "corrected": "corrected at the mode",
-}
 _ENGINE_LABELS = {"n_sweeps": "Gibbs sweeps", "n_chains": "particles", "n_samples": "particles"}
 
 # Why draws are approximate, by a part of the attribute ``kind``; else the caveat of the engine.
@@ -158,8 +151,8 @@ class ParameterSummary(Summary):
         """The prior, and the options of the kernel and the engine."""
         a = self.attrs
         row = KERNELS.find(str(a.get("method")))
-        used = [f.name for f in fields(row.options) if f.name in _LABELS] if row else []
-        found = {_LABELS[k]: self._step(k) if k in _STEPS else plain(a[k])[0] for k in used if k in a}
+        labels = {name: o.label for name, o in options_of(row.options).items() if o.label} if row else {}
+        found = {label: self._step(k) if k in _STEPS else plain(a[k])[0] for k, label in labels.items() if k in a}
         given = json.loads(str(a.get("engine_options", "{}")))
         found |= {_ENGINE_LABELS.get(k, k.replace("_", " ")): v for k, v in given.items()}
         shown = {label: "yes" if v is True else v for label, v in found.items() if v not in (None, False)}
