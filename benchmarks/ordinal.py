@@ -23,6 +23,7 @@ import numpy as np
 from timing import arguments, duration, machine, table, turns
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, datasets, graphs
+from bayesmrf.methods import Particle
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.posterior.edges.particle import SpikeSlabParticle
@@ -44,7 +45,7 @@ def gibbs(model: Any, rng: np.random.Generator) -> Callable[[], object]:
 def edges(model: Ordinal, rng: np.random.Generator) -> Callable[[], object]:
     """Return a function that makes a step from where the last one ended."""
     x = rng.integers(0, model.n_states, (362, 17), dtype=np.int8)
-    kernel = SpikeSlabParticle(model, model.statistics(x), 362, SpikeSlab(0.5, Cauchy(0.5)), None, 1024)
+    kernel = SpikeSlabParticle(model, model.statistics(x), 362, SpikeSlab(0.5, Cauchy(0.5)), None, Particle(1024))
     state = [kernel.init(rng)]
 
     def step() -> None:

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from bayesmrf import graphs
+from bayesmrf import graphs, methods
 from bayesmrf.inference import registry
 from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
@@ -212,7 +212,8 @@ KERNELS = {
     ),
     "spike-slab-langevin": lambda: SpikeSlabLangevin(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
     "spike-slab-langevin-ordinal": lambda: SpikeSlabLangevin(
-        ORDINAL, s_bar(ORDINAL), N, EDGES, start(ORDINAL), epsilon=0.1, width=0.3, n_iterations=50
+        ORDINAL, s_bar(ORDINAL), N, EDGES, start(ORDINAL),
+        options=methods.Langevin(epsilon=0.1, width=0.3, n_iterations=50),
     ),
     "differences": differences,
     "group-particles": lambda: differences(GroupParticles),

@@ -6,6 +6,7 @@ from scipy.special import expit
 
 from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.methods import OneEdge
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.particles import persistent_chains as edge_chains
 from bayesmrf.particles.chain_pairs import (
@@ -121,7 +122,7 @@ def test_the_data_say_which_pairs_are_counted(rng):
         for node in range(4):
             x[node * stray : (node + 1) * stray, node] ^= True
         model = Boltzmann(graphs.complete(5))
-        kernel = SpikeSlabOneEdge(model, model.statistics(x.astype(np.int8)), 1000.0, n_particles=1024)
+        kernel = SpikeSlabOneEdge(model, model.statistics(x.astype(np.int8)), 1000.0, options=OneEdge(1024))
         found = kernel._problem(1.0, np.full(10, 0.5)).counted
         assert found.tolist() == [counted and bool(v < 4) for _, v in model.graph.edges]
 

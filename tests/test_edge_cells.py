@@ -147,7 +147,7 @@ def test_swaps_by_particles_know_the_better_of_two_rivals(rng):
 
 def test_the_first_steps_by_particles_are_single_scans(rng):
     model, x, _, _ = problem_of("ordinal", False, rng)
-    short = SpikeSlabParticle(model, model.statistics(x), N, n_particles=128, n_scans=1)
+    short = SpikeSlabParticle(model, model.statistics(x), N, n_scans=1, options=Particle(128))
     long, both = replace(short, n_scans=3), replace(short, n_scans=3, n_settle=1)
     state = both.init(np.random.default_rng(1))
     for kernel in (short, long):
@@ -158,8 +158,9 @@ def test_the_first_steps_by_particles_are_single_scans(rng):
 
 def test_warm_up_of_one_edge_has_a_third_of_the_iterations(rng):
     model, x, _, _ = problem_of("boltzmann", False, rng)
-    short = SpikeSlabOneEdge(model, model.statistics(x), N, n_particles=128, n_iterations=1)
-    long, both = replace(short, n_iterations=3), replace(short, n_iterations=3, n_adapt=1)
+    short = SpikeSlabOneEdge(model, model.statistics(x), N, options=OneEdge(128, n_iterations=1))
+    long = replace(short, options=OneEdge(128, n_iterations=3))
+    both = replace(long, n_adapt=1)
     state = both.init(np.random.default_rng(1))
     for kernel in (short, long):
         (expected, _), (found, _) = (k.step(np.random.default_rng(2), state) for k in (kernel, both))

@@ -21,6 +21,8 @@ import typer
 import bayesmrf
 from bayesmrf import cli, families, graphs, priors
 from bayesmrf.cli.app import app
+from bayesmrf.declare.option import owners, row, rule_of
+from bayesmrf.declare.table import OPTIONS
 from bayesmrf.errors import BayesMRFError, BayesMRFWarning
 from bayesmrf.evidence import methods
 from bayesmrf.evidence.methods import METHODS
@@ -47,7 +49,6 @@ from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.options import OPTIONS, owners, row
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
@@ -152,7 +153,7 @@ def test_estimators(name, rng):
         warnings.simplefilter("ignore", BayesMRFWarning)
         fit()  # what is imported and compiled once
     for option in signature(getattr(bayesmrf, name)).parameters:
-        rule = row(option, name)
+        rule = rule_of(getattr(bayesmrf, name), option)
         if rule is not None:
             for value in bad(rng, rule, 6):
                 refuses(lambda option=option, value=value: fit(**{option: value}), option, value, rule)
@@ -209,7 +210,7 @@ NEEDS = {
 def test_values_at_the_ends_of_ranges_are_accepted(name):
     fit = ESTIMATORS[name][0]
     for option in signature(getattr(bayesmrf, name)).parameters:
-        rule = row(option, name)
+        rule = rule_of(getattr(bayesmrf, name), option)
         for value in () if rule is None else rule.good:
             if option not in ("random_state", "n_jobs") or value is not None:
                 more = NEEDS.get((name, str(value)), {})
@@ -281,7 +282,7 @@ RECORDS = {
 def test_kernels_engines_models_and_priors(name, rng):
     record = RECORDS[name]
     assert is_dataclass(record)
-    rules = {f.name: row(f.name, *owners(type(record))) for f in fields(record)}
+    rules = {f.name: rule_of(type(record), f.name) for f in fields(record)}
     for option, rule in rules.items():
         if rule is not None:
             for value in bad(rng, rule, 12):

@@ -13,6 +13,9 @@ import pytest
 import bayesmrf
 from bayesmrf import memory
 from bayesmrf.cli.common import about_file, say
+from bayesmrf.declare.option import check, check_params, rule_of
+from bayesmrf.declare.rule import integer, optional
+from bayesmrf.declare.table import OPTIONS
 from bayesmrf.errors import (
     DataError,
     FieldsWarning,
@@ -23,8 +26,6 @@ from bayesmrf.errors import (
     in_words,
     missing_code,
 )
-from bayesmrf.options import OPTIONS, check, check_params, row
-from bayesmrf.rules import integer, optional
 
 
 def test_the_sentence_of_an_error_is_made_of_its_parts():
@@ -127,7 +128,7 @@ READ = {"graph", "candidates", "ties"}
 )
 def test_each_parameter_of_an_estimator_has_a_row(name):
     estimator = getattr(bayesmrf, name)
-    lacking = [p for p in signature(estimator).parameters if row(p, name) is None]
+    lacking = [p for p in signature(estimator).parameters if rule_of(estimator, p) is None]
     assert set(lacking) <= READ
     check_params(estimator())
 

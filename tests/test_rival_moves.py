@@ -5,6 +5,7 @@ import pytest
 
 from bayesmrf import SpikeSlabMRF, graphs
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import OneEdge
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.particles import persistent_chains as edge_chains
@@ -155,7 +156,7 @@ def test_nodes_that_differ_in_four_rows(rng, monkeypatch):
     s_bar = similar(model, rng, 1000, 4)
 
     def n_swaps():
-        kernel = SpikeSlabOneEdge(model, s_bar, 1000, SpikeSlab(0.3), n_particles=1024)
+        kernel = SpikeSlabOneEdge(model, s_bar, 1000, SpikeSlab(0.3), options=OneEdge(1024))
         found = run.sample(kernel, n_draws=200, n_warmup=50, n_chains=4, random_state=rng, progress=False)
         first, second = found.values["included"][..., 0], found.values["included"][..., 1]
         only = first.astype(int) - second
@@ -182,7 +183,7 @@ def test_weights_in_a_camp_do_not_diverge(rng):
     x = np.repeat(rng.random((1000, 1)) < 0.7, 12, axis=1).astype(np.int8)
     x[np.arange(8), rng.integers(12, size=8)] ^= 1
     model = Boltzmann(graphs.complete(12))
-    kernel = SpikeSlabOneEdge(model, model.statistics(x), 1000, SpikeSlab(0.5, Cauchy(1.0)), n_particles=1024)
+    kernel = SpikeSlabOneEdge(model, model.statistics(x), 1000, SpikeSlab(0.5, Cauchy(1.0)), options=OneEdge(1024))
 
     for _ in range(3):
         state = kernel.init(rng)
@@ -205,7 +206,7 @@ def test_weights_in_a_camp_are_those_of_exact_draws(rng, monkeypatch):
     known = exact.posterior_["posterior"]["theta"].values[..., :66].sum(axis=-1)
 
     def away():
-        kernel = SpikeSlabOneEdge(model, model.statistics(x), 1000, prior, n_particles=1024)
+        kernel = SpikeSlabOneEdge(model, model.statistics(x), 1000, prior, options=OneEdge(1024))
         found = run.sample(kernel, **size).values["theta"][..., :66].sum(axis=-1)
         return (found.mean() - known.mean()) / known.std()
 

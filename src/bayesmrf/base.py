@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from .options import Checked
+from .declare.option import Checked
 
 if TYPE_CHECKING:
     import numpy as np

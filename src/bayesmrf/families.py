@@ -11,11 +11,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .base import TABLES, OnGraph
+from .declare.option import Checked
+from .declare.registry import Registry
+from .declare.rule import FACTORY, either, instance
+from .declare.table import OPTIONS
 from .errors import OptionError, in_python
 from .names import listed, quoted
-from .options import OPTIONS, Checked
-from .registry import Registry
-from .rules import FACTORY, either, instance
 
 if TYPE_CHECKING:
     from .graphs import Graph

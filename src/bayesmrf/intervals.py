@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .options import check
+from .declare.option import check
 
 _BLOCK = 512  # columns that are sorted together
 

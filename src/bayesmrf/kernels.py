@@ -6,38 +6,62 @@ BayesianMRF(kernel=kernels.Langevin(adjusted=True))
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .base import LOG_Z, MOMENTS, SAMPLE, Kernel, Kind
+from .declare.option import Checked, option
+from .declare.registry import Registry
+from .declare.rule import (
+    ENGINE,
+    FLAG,
+    KERNEL_FACTORY,
+    KIND,
+    MOMENTUM,
+    PROBABILITY,
+    STEP,
+    choice,
+    integer,
+    optional,
+)
+from .declare.table import OPTIONS
 from .errors import OptionError
 from .names import one_of
-from .options import OPTIONS, Checked
-from .registry import Registry
 
 if TYPE_CHECKING:
     from .likelihood import Likelihood
     from .priors import Prior
 
 
+_START = choice("mode", "zero")
+_AROUND = "Where chains start: around the mode, or at 0."
+_AS_METROPOLIS = "As in `Metropolis`."
+_KEPT = "Share of the momentum that is kept, in [0, 1)."
+
+
 @dataclass(frozen=True)
 class Metropolis(Checked):
-    """Random walk, one coordinate at a time (`bayesmrf.posterior.parameters.metropolis`).
+    """Random walk, one coordinate at a time (`bayesmrf.posterior.parameters.metropolis`)."""
 
-    Parameters
-    ----------
-    step_size : float or None
-        Standard deviation of the proposals; 0.1 in the paper. None (default) uses multiples of the standard deviations
-        at the mode: of each parameter given the others or, if parameters are strongly correlated, of up to 500
-        uncorrelated combinations. The multiple is adapted during warm-up to an acceptance of 0.44.
-    start : {"mode", "zero"}
-        Where chains start: around the mode of the posterior (of the pseudo-posterior, if exact inference is expensive),
-        with two posterior standard deviations, so that R-hat can detect a lack of convergence; or at theta = 0, as in
-        the paper.
-    """
-
-    step_size: float | None = None
-    start: str = "mode"
+    step_size: float | None = option(
+        None,
+        optional(STEP),
+        "Standard deviation of the proposals.",
+        "0.1 in the paper. None (default) uses multiples of the standard deviations at the mode: of each parameter "
+        "given the others or, if parameters are strongly correlated, of up to 500 uncorrelated combinations. The "
+        "multiple is adapted during warm-up to an acceptance of 0.44.",
+        label="step size",
+        unset="adapted during warm-up",
+    )
+    start: str = option(
+        "mode",
+        _START,
+        _AROUND,
+        'With "mode" the mode is that of the posterior (of the pseudo-posterior, if exact inference is expensive), '
+        "and chains start with two posterior standard deviations, so that R-hat can detect a lack of convergence. "
+        '"zero" is theta = 0, as in the paper.',
+        flag=False,
+    )
 
 
 @dataclass(frozen=True)
@@ -45,14 +69,9 @@ class Gibbs(Checked):
     """One parameter after another from its exact full conditional (`bayesmrf.posterior.parameters.gibbs`).
 
     It needs an exact engine, and a normal or Cauchy prior.
-
-    Parameters
-    ----------
-    start : {"mode", "zero"}
-        As in `Metropolis`.
     """
 
-    start: str = "mode"
+    start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
 
 
 @dataclass(frozen=True)
@@ -62,63 +81,68 @@ class Independence:
 
 @dataclass(frozen=True)
 class Exchange(Checked):
-    """The exchange algorithm (`bayesmrf.posterior.parameters.exchange`).
+    """The exchange algorithm (`bayesmrf.posterior.parameters.exchange`)."""
 
-    Parameters
-    ----------
-    step_size : float or None
-        As in `Metropolis`; None always uses uncorrelated combinations of the parameters.
-    start : {"mode", "zero"}
-        As in `Metropolis`.
-    """
-
-    step_size: float | None = None
-    start: str = "mode"
+    step_size: float | None = option(
+        None,
+        optional(STEP),
+        "Standard deviation of the proposals.",
+        "As in `Metropolis`; None always uses uncorrelated combinations of the parameters.",
+        label="step size",
+        unset="adapted during warm-up",
+    )
+    start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
 
 
 @dataclass(frozen=True)
 class AuxiliaryVariable(Checked):
-    """The single auxiliary variable method (`bayesmrf.posterior.parameters.auxiliary_variable`).
+    """The single auxiliary variable method (`bayesmrf.posterior.parameters.auxiliary_variable`)."""
 
-    Parameters
-    ----------
-    step_size : float or None
-        As in `Exchange`, with the multiple 2.4, which is not adapted.
-    start : {"mode", "zero"}
-        Chains start around the mode with one standard deviation, as proposals further from the reference are rarely
-        accepted.
-    """
-
-    step_size: float | None = None
-    start: str = "mode"
+    step_size: float | None = option(
+        None,
+        optional(STEP),
+        "Standard deviation of the proposals.",
+        "As in `Exchange`, with the multiple 2.4, which is not adapted.",
+        label="step size",
+        unset="from the mode",
+    )
+    start: str = option(
+        "mode",
+        _START,
+        _AROUND,
+        "With one standard deviation, as proposals further from the reference are rarely accepted.",
+        flag=False,
+    )
 
 
 @dataclass(frozen=True)
 class Langevin(Checked):
-    """Langevin dynamics (`bayesmrf.posterior.parameters.langevin`).
+    """Langevin dynamics (`bayesmrf.posterior.parameters.langevin`)."""
 
-    Parameters
-    ----------
-    epsilon : float or None
-        Step size. None (default) adapts it during warm-up to an acceptance of 0.574 (more with momentum) if steps are
-        accepted or rejected; otherwise it is such that, for the curvature at the mode, no variance is more than 5 % too
-        large.
-    momentum : float
-        Share of the momentum that is kept, in [0, 1).
-    precondition : bool or None
-        Scale the steps by the covariance at the mode (of more than 500 parameters: by the standard deviation of each
-        given the others). None (default) does so if ``epsilon`` is None.
-    adjusted : bool
-        Accept or reject the steps; the engine must compute log Z.
-    start : {"mode", "zero"}
-        As in `Metropolis`.
-    """
-
-    epsilon: float | None = None
-    momentum: float = 0.0
-    precondition: bool | None = None
-    adjusted: bool = False
-    start: str = "mode"
+    epsilon: float | None = option(
+        None,
+        optional(STEP),
+        "Step size.",
+        "None (default) adapts it during warm-up to an acceptance of 0.574 (more with momentum) if steps are "
+        "accepted or rejected; otherwise it is such that, for the curvature at the mode, no variance is more than 5 % "
+        "too large.",
+        label="step epsilon",
+        unset="adapted if adjusted, else from the mode",
+    )
+    momentum: float = option(0.0, MOMENTUM, _KEPT, label="share of momentum kept")
+    precondition: bool | None = option(
+        None,
+        choice(None, False, True),
+        "Scale the steps by the covariance at the mode.",
+        "Of more than 500 parameters: by the standard deviation of each given the others. None (default) does so if "
+        "``epsilon`` is None.",
+        label="preconditioned",
+        unset="without epsilon",
+    )
+    adjusted: bool = option(
+        False, FLAG, "Accept or reject the steps; the engine must compute log Z.", label="accept step"
+    )
+    start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
 
 
 @dataclass(frozen=True)
@@ -127,39 +151,32 @@ class Hamiltonian(Checked):
 
     Step size and mass matrix are adapted during warm-up; the latter starts from the curvature at the mode. The engine
     must answer log Z and moments.
-
-    Parameters
-    ----------
-    target : float
-        Mean acceptance to which the step size is adapted; raise it if trajectories diverge.
-    max_depth : int
-        A trajectory has at most 2^max_depth points.
-    start : {"mode", "zero"}
-        As in `Metropolis`.
     """
 
-    target: float = 0.8
-    max_depth: int = 10
-    start: str = "mode"
+    target: float = option(
+        0.8,
+        PROBABILITY,
+        "Mean acceptance to which the step size is adapted.",
+        "Raise it if trajectories diverge.",
+        flag=False,
+    )
+    max_depth: int = option(10, integer(1, 20), "A trajectory has at most 2^max_depth points.", flag=False)
+    start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
 
 
 @dataclass(frozen=True)
 class PseudoPosterior(Checked):
-    """Adjusted Langevin dynamics on the pseudo-likelihood instead of the likelihood.
+    """Adjusted Langevin dynamics on the pseudo-likelihood instead of the likelihood."""
 
-    Parameters
-    ----------
-    momentum : float
-        Share of the momentum that is kept, in [0, 1).
-    corrected : bool
-        Transform the draws to the location and scale of the true posterior at the mode (Bouranis et al. 2017).
-    start : {"mode", "zero"}
-        As in `Metropolis`.
-    """
-
-    momentum: float = 0.0
-    corrected: bool = False
-    start: str = "mode"
+    momentum: float = option(0.0, MOMENTUM, _KEPT, label="share of momentum kept")
+    corrected: bool = option(
+        False,
+        FLAG,
+        "Transform the draws to the location and scale of the true posterior at the mode.",
+        "See Bouranis et al. 2017.",
+        label="corrected at the mode",
+    )
+    start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
 
 
 @dataclass(frozen=True)
@@ -176,26 +193,27 @@ class Custom(Checked):
         reason. Approximate draws are checked by Stein's identities.
     """
 
-    make: Callable[[Likelihood, Prior], Kernel]
-    kind: str = "approximate (user-defined kernel)"
+    make: Callable[[Likelihood, Prior], Kernel] = option(MISSING, KERNEL_FACTORY)
+    kind: str = option("approximate (user-defined kernel)", KIND)
 
 
 @dataclass(frozen=True)
 class Phases(Checked):
-    """Engines of the two phases, if values are missing.
+    """Engines of the two phases, if values are missing."""
 
-    Parameters
-    ----------
-    model : str or Engine
-        Of the negative phase, the model itself; as ``engine`` of the estimator, whose default "auto" is.
-    hidden : str, Engine or None
-        Of the positive phase, the model clamped to the observed values. None selects the exact engine if it is cheap,
-        else (and always with brief chains, which start from their states) 64 persistent chains. `BayesianMRF` refuses
-        another where no value is missing.
-    """
-
-    model: Any = "auto"
-    hidden: Any = None
+    model: Any = option(
+        "auto",
+        ENGINE,
+        "Engine of the negative phase, the model itself.",
+        'As ``engine`` of the estimator, whose default "auto" is.',
+    )
+    hidden: Any = option(
+        None,
+        optional(ENGINE),
+        "Engine of the positive phase, the model clamped to the observed values.",
+        "None selects the exact engine if it is cheap, else (and always with brief chains, which start from their "
+        "states) 64 persistent chains. `BayesianMRF` refuses another where no value is missing.",
+    )
 
 
 ANY_KIND = frozenset(Kind)

@@ -8,14 +8,16 @@ SpikeSlabMRF(method=methods.Custom(make))
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .base import Kernel
+from .declare.option import Checked, option
+from .declare.registry import Registry
+from .declare.rule import COUNT, FLAG, KERNEL_FACTORY, KIND, MOMENTUM, STATES, STEP, choice, integer, number, optional
+from .declare.table import OPTIONS
 from .errors import OptionError, argument
 from .names import one_of
-from .options import OPTIONS, Checked
-from .registry import Registry
 
 if TYPE_CHECKING:
     from .likelihood import Likelihood
@@ -36,15 +38,17 @@ class Particle(Checked):
     """Groups of edges, or edges or differences that may be absent, on any graph, with moments from particles.
 
     The particles follow theta.
-
-    Parameters
-    ----------
-    n_particles : int or None
-        Number of states of x in memory (of each group of people); None for ten for each observation, or four where
-        edges or differences may be absent, at least 1,024, at most 1 GiB a chain.
     """
 
-    n_particles: int | None = None
+    n_particles: int | None = option(
+        None,
+        optional(STATES),
+        "Number of states of x in memory (of each group of people).",
+        "None for ten for each observation, or four where edges or differences may be absent, at least 1,024, at most "
+        "1 GiB a chain.",
+        label="particles",
+        unset="depends on the data",
+    )
 
 
 @dataclass(frozen=True)
@@ -52,29 +56,18 @@ class AuxiliaryVariable(Checked):
     """Metropolis-Hastings with particles (Liu and Page 2013, Algorithm 1).
 
     With ``inner="exact"`` and ``restart=False`` the chain is exact.
-
-    Parameters
-    ----------
-    inner : {"gibbs", "exact"}
-        How particles are drawn.
-    n_sweeps : int
-        Gibbs sweeps of each particle, with ``inner="gibbs"``; refused otherwise.
-    n_proposals : int
-        M, proposals for the group of each edge in one step.
-    n_walk : int
-        S, steps of the random walk of a value.
-    sigma_q : float
-        Standard deviation of the walk.
-    restart : bool
-        Whether the walk restarts at the tied estimate, as published.
     """
 
-    inner: str = "gibbs"
-    n_sweeps: int = 50
-    n_proposals: int = 5
-    n_walk: int = 100
-    sigma_q: float = 0.001
-    restart: bool = True
+    inner: str = option("gibbs", choice("gibbs", "exact"), "How particles are drawn.", label="inner")
+    n_sweeps: int = option(
+        50, COUNT, "Gibbs sweeps of each particle.", 'With ``inner="gibbs"``; refused otherwise.', label="n_sweeps"
+    )
+    n_proposals: int = option(
+        5, integer(1, 10**4), "M, proposals for the group of each edge in one step.", label="n_proposals"
+    )
+    n_walk: int = option(100, COUNT, "S, steps of the random walk of a value.", label="n_walk")
+    sigma_q: float = option(0.001, STEP, "Standard deviation of the walk.", label="sigma_q")
+    restart: bool = option(True, FLAG, "Whether the walk restarts at the tied estimate, as published.", label="restart")
 
     @property
     def kind(self) -> str:
@@ -91,56 +84,65 @@ class StrippedBeta:
 
 @dataclass(frozen=True)
 class OneEdge(Checked):
-    """Single-edge birth and death at any weight, with moments from persistent chains.
+    """Single-edge birth and death at any weight, with moments from persistent chains."""
 
-    Parameters
-    ----------
-    n_particles : int or None
-        Persistent chains that follow the weights; with fewer than observations, births of strong edges are rarely
-        accepted. None for the number of observations, within 256 and 16,384; or, if there are more than 4,096
-        observations and at least 20 for each weight and bias, for 4,096 chains that measure moments once, at the mean
-        of the posterior, from which those at all draws are extrapolated (`bayesmrf.particles.reference`).
-    epsilon : float
-        Step of the Langevin dynamics between births and deaths, in posterior standard deviations; it is shortened
-        where the posterior is stiffer.
-    momentum : float
-        Share of the momentum that is kept, in [0, 1). It is refused where moments are extrapolated, as is ``epsilon``.
-    n_iterations : int
-        Iterations in a step; a step of warm-up has half of them.
-    """
-
-    n_particles: int | None = None
-    epsilon: float = 0.2
-    momentum: float = 0.5
-    n_iterations: int = 20
+    n_particles: int | None = option(
+        None,
+        optional(STATES),
+        "Persistent chains that follow the weights.",
+        "With fewer than observations, births of strong edges are rarely accepted. None for the number of "
+        "observations, within 256 and 16,384; or, if there are more than 4,096 observations and at least 20 for each "
+        "weight and bias, for 4,096 chains that measure moments once, at the mean of the posterior, from which those "
+        "at all draws are extrapolated (`bayesmrf.particles.reference`).",
+        label="particles",
+        unset="depends on the data",
+    )
+    epsilon: float = option(
+        0.2,
+        STEP,
+        "Largest step of Langevin dynamics, in posterior standard deviations.",
+        "It is shortened where the posterior is stiffer, and such that the noise of the moments hardly widens the "
+        "posterior.",
+        label="step epsilon",
+    )
+    momentum: float = option(
+        0.5,
+        MOMENTUM,
+        "Share of the momentum that is kept, in [0, 1).",
+        "It is refused where moments are extrapolated, as is ``epsilon``.",
+        label="share of momentum kept",
+    )
+    n_iterations: int = option(
+        20, COUNT, "Iterations in a step.", "A step of warm-up has half of them.", label="iterations in a step"
+    )
 
 
 @dataclass(frozen=True)
 class Langevin(Checked):
-    """Algorithm 1 of Chen and Welling (2012): persistent chains, Langevin dynamics and reversible jumps near 0.
+    """Algorithm 1 of Chen and Welling (2012): persistent chains, Langevin dynamics and reversible jumps near 0."""
 
-    Parameters
-    ----------
-    n_particles : int
-        Persistent chains, rounded up to a multiple of 64 unless ``model`` is "boltzmann".
-    n_sweeps : int
-        Gibbs sweeps of an iteration.
-    epsilon : float
-        Step size, in posterior standard deviations.
-    momentum : float
-        Share of the momentum that is kept, in [0, 1).
-    width : float
-        Half width of the jumps, in standard deviations of a weight.
-    n_iterations : int
-        Iterations in a step.
-    """
-
-    n_particles: int = 100
-    n_sweeps: int = 1
-    epsilon: float = 1e-3
-    momentum: float = 0.9
-    width: float = 0.01
-    n_iterations: int = 1000
+    n_particles: int = option(
+        100,
+        integer(2, 10**7),  # a variance is estimated
+        "Persistent chains that follow the weights.",
+        'Rounded up to a multiple of 64 unless ``model`` is "boltzmann".',
+        label="particles",
+    )
+    n_sweeps: int = option(1, COUNT, "Gibbs sweeps of an iteration.", label="Gibbs sweeps")
+    epsilon: float = option(
+        1e-3, STEP, "Step of Langevin dynamics, in posterior standard deviations.", label="step epsilon"
+    )
+    momentum: float = option(
+        0.9, MOMENTUM, "Share of the momentum that is kept, in [0, 1).", label="share of momentum kept"
+    )
+    width: float = option(
+        0.01,
+        number(0, 10, ends="(]", good=(0.01, 10)),
+        "Half width of the jumps, in standard deviations of a weight.",
+        "The variance of the estimated ratio grows with its square (Chen and Welling 2012 structure, eq. 11).",
+        label="width of jumps",
+    )
+    n_iterations: int = option(1000, COUNT, "Iterations in a step.", label="iterations in a step")
 
 
 @dataclass(frozen=True)
@@ -180,8 +182,8 @@ class Custom(Checked):
         reason.
     """
 
-    make: Callable[[Likelihood, Any], Kernel]
-    kind: str = "approximate (user-defined method)"
+    make: Callable[[Likelihood, Any], Kernel] = option(MISSING, KERNEL_FACTORY)
+    kind: str = option("approximate (user-defined method)", KIND)
 
 
 # Features of methods, and their names in messages.

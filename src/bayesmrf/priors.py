@@ -10,9 +10,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from .declare.option import Checked
+from .declare.rule import Rule, choice, either, instance, optional
+from .declare.table import OPTIONS, SCALED
 from .errors import OptionError
-from .options import OPTIONS, SCALED, Checked
-from .rules import Rule, choice, either, instance, optional
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..data.files import STDIN, call, check_path
+from ..declare.option import check
 from ..errors import (
     BayesMRFError,
     BayesMRFWarning,
@@ -26,12 +27,11 @@ from ..errors import (
     said_in_python,
 )
 from ..names import file_stem, shown
-from ..options import check
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..registry import Registry
+    from ..declare.registry import Registry
 
 # Flags whose name differs from that of the argument; all others are spelled like the argument.
 _FLAGS = {
@@ -72,9 +72,8 @@ def checked(owner: str, **options: Any) -> dict[str, Any]:
     return options
 
 
-def own_options(registry: Registry[Any], name: str, own: Any) -> Any:
-    """Return the options of a method from a record, where None stands for a default; of "auto", which has none, it."""
-    given = {option: value for option, value in vars(own).items() if value is not None}
+def own_options(registry: Registry[Any], name: str, given: dict[str, Any]) -> Any:
+    """Return the options of a method with some of them given; of "auto", which has none, it."""
     if name != "auto":
         return registry.build(name, given)
     for option, value in given.items():

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated, Any
 
 from ..methods import COMPARISONS
 from . import common
 from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, method_flag, model_flag, observations
-
-
-@dataclass
-class CompareMethod:
-    """Options of methods."""
-
-    n_particles: int | None = flag("Particles of each group, behind each moment.", shown="the method's")
 
 
 @command
@@ -51,7 +45,7 @@ def compare(
     ),
     binarize: str | None = BINARIZE,
     *,
-    own: CompareMethod,
+    own: Annotated[dict[str, Any], COMPARISONS],
     run: Run,
 ) -> None:
     """Find out in which edges the networks of two or more groups of people differ, and by how much."""

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.files import TASK, check_path
+from ..declare.option import check
+from ..declare.rule import is_count
+from ..declare.table import OPTIONS
 from ..errors import OptionError, StoppedWarning, argument
 from ..families import FAMILIES
-from ..options import OPTIONS, check
-from ..rules import is_count
 from . import common
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
 from ..errors import OptionError
 from ..families import AUTO, families_of
-from ..methods import GROUPS, AuxiliaryVariable
+from ..methods import GROUPS
 from . import common
 from .flags import GRAPH_HELP, Run, command, flag, method_flag, model_flag, observations
 
 _NORMAL = [row.name for row in families_of("GroupedMRF") if row.shared != "agreement"]  # with a normal prior of edges
-
-
-@dataclass
-class Method:
-    """Options of methods."""
-
-    n_particles: int | None = flag("Particles of particle.", shown="depends on the data")
-    inner: str | None = flag("State sampler of auxiliary-variable.", "gibbs|exact", shown=AuxiliaryVariable.inner)
-    n_sweeps: int | None = flag("Gibbs sweeps of auxiliary-variable per state.", shown=AuxiliaryVariable.n_sweeps)
-    n_proposals: int | None = flag("Proposals of auxiliary-variable per edge.", shown=AuxiliaryVariable.n_proposals)
-    n_walk: int | None = flag("Random walk steps of auxiliary-variable.", shown=AuxiliaryVariable.n_walk)
-    sigma_q: float | None = flag("Standard deviation of this random walk.", shown=AuxiliaryVariable.sigma_q)
-    restart: bool | None = flag(
-        "Whether this random walk restarts at the tied estimate.", None, None, "--restart/--no-restart", shown="restart"
-    )
 
 
 @command
@@ -61,7 +46,7 @@ def groups(
         "Base distribution Beta(A, B) of an agreement, with the models agreement and potts.", "A,B", shown="1,1"
     ),
     *,
-    own: Method,
+    own: Annotated[dict[str, Any], GROUPS],
     run: Run,
 ) -> None:
     """Find the groups of edges that share a parameter; with --candidates, also which edges exist."""

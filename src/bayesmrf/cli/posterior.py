@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from .. import rules
+from ..declare.rule import choice
 from ..errors import BayesMRFWarning, OptionError
 from ..families import AUTO, FAMILIES, families_of
 from ..inference.registry import NAMES, engine_of, row_of
@@ -31,28 +31,6 @@ class Choice(NamedTuple):
     def label(self) -> str:
         """Both in words."""
         return f"{'the fastest kernel' if self.kernel == 'auto' else self.kernel} with {self.engine}"
-
-
-@dataclass
-class KernelFlags:
-    """Options of kernels."""
-
-    step_size: float | None = flag("Step size of the random walk.", shown="adapted during warm-up")
-    epsilon: float | None = flag("Step size of langevin.", shown="adapted with --adjusted, else from the mode")
-    momentum: float | None = flag("Share of langevin's momentum that is kept.", shown="0")
-    precondition: bool = flag(
-        "Scale langevin's steps by the covariance at the mode.",
-        None,
-        False,
-        "--precondition",
-        shown="without --epsilon",
-    )
-    adjusted: bool = flag(
-        "Accept or reject langevin's steps; the engine must compute log Z.", None, False, "--adjusted"
-    )
-    corrected: bool = flag(
-        "Correct pseudo-posterior to the mode and scale of the posterior.", None, False, "--corrected"
-    )
 
 
 @dataclass
@@ -107,7 +85,7 @@ def posterior(
         "Folder for the result, written during the run.", shown="TABLE.zarr; TABLE-compare with --compare"
     ),
     *,
-    of_kernel: KernelFlags,
+    of_kernel: Annotated[dict[str, Any], KERNELS],
     of_engine: EngineFlags,
     run: Run,
 ) -> None:
@@ -122,7 +100,7 @@ def posterior(
     options = common.checked("BayesianMRF", model=model, **run.options)
     scales = common.checked("", prior_scale=prior_scale, bias_scale=prior_scale if bias_scale is None else bias_scale)
     options["prior"] = WeightsAndBiases(*scales.values())
-    rules.choice("auto", *KERNELS.names).check("kernel", kernel)
+    choice("auto", *KERNELS.names).check("kernel", kernel)
     for option, name in (("--engine", engine), ("--hidden-engine", hidden_engine)):
         if name is not None and (name != AUTO or option == "--hidden-engine"):
             row_of(name, option, (AUTO,) if option == "--engine" else ())
@@ -141,7 +119,7 @@ def posterior(
         twice = next((c.name for i, c in enumerate(choices) if c in choices[:i]), None)
         if twice is not None:
             raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"remove one {twice}")
-    given = common.checked("", **{k: v for k, v in vars(of_kernel).items() if v is not None and v is not False})
+    given = common.checked("", **of_kernel)
     data, weights, _ = run.read()
     labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
     chosen = "ordinal" if run.neutral else choose_model(data, "boltzmann") if model == AUTO else model
@@ -157,7 +135,7 @@ def posterior(
     for c in choices:
         if c.kernel == "pseudo-posterior":
             refuse_unused(c.engine, "--engine" if compare is None else "--compare")
-    choices = [c._replace(engine=_engine_for(c, built, of_kernel.adjusted)) for c in choices]
+    choices = [c._replace(engine=_engine_for(c, built, given.get("adjusted", False))) for c in choices]
     particular = {k: v for k, v in vars(of_engine).items() if v is not None}
     _check_used(given, particular, choices)
 
@@ -191,7 +169,7 @@ def _choice(name: str) -> Choice:
     """Return the kernel and engine of a name in --compare."""
     kernel, plus, engine = name.partition("+")
     if plus:
-        rules.choice(*KERNELS.names).check("--compare", kernel)
+        choice(*KERNELS.names).check("--compare", kernel)
         row_of(engine, "--compare")
         return Choice(name, kernel, engine)
     if name in NAMES:

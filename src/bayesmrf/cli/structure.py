@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated, Any
 
 from ..methods import EDGES
 from . import common
 from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, method_flag, model_flag, observations
-
-
-@dataclass
-class Method:
-    """Options of methods."""
-
-    n_particles: int | None = flag("Persistent chains behind each moment.", shown="the method's")
-    n_sweeps: int | None = flag("Gibbs sweeps between two uses of them.", shown="the method's")
-    epsilon: float | None = flag("Step of Langevin dynamics, in posterior sds.", shown="the method's")
-    momentum: float | None = flag("Share of the momentum that is kept.", shown="the method's")
-    width: float | None = flag("Half width of langevin's jumps, in sds of a weight.", shown="the method's")
-    n_iterations: int | None = flag("Iterations in a step.", shown="the method's")
 
 
 @command
@@ -47,7 +36,7 @@ def structure(
     ),
     binarize: str | None = BINARIZE,
     *,
-    own: Method,
+    own: Annotated[dict[str, Any], EDGES],
     run: Run,
 ) -> None:
     """Find out which edges exist, and how strong they are."""

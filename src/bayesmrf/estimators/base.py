@@ -12,12 +12,12 @@ from scipy.special import chdtrc
 from .. import graphs
 from ..base import Kernel
 from ..data.states import ColumnLevels, States, levels_of
+from ..declare.rule import is_count
 from ..errors import DataError, FieldsWarning, GraphError, OptionError, argument, renamed
 from ..findings import tell
 from ..graphs import Graph
 from ..likelihood import Hidden, Likelihood
 from ..memory import check_draws
-from ..rules import is_count
 from ..runs import run
 from ..runs.run_options import RunOptions
 

@@ -11,6 +11,7 @@ from .. import convergence, results
 from ..base import Engine, Kernel, Kind
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
+from ..declare.option import check_params
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
 from ..families import AUTO, families_of
 from ..findings import BAD, recorded, tell
@@ -20,7 +21,6 @@ from ..kernels import KERNELS, Custom, Langevin, Phases, PseudoPosterior, refusa
 from ..likelihood import Hidden, Likelihood
 from ..models.linear_map import LinearMap
 from ..names import shown
-from ..options import check_params
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior, WeightsAndBiases
 from ..runs import run

@@ -17,6 +17,7 @@ from .. import convergence, results
 from ..base import SAMPLE
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
+from ..declare.option import check_params
 from ..differences import exist_in_groups
 from ..errors import OptionError
 from ..families import AUTO, families_of
@@ -27,7 +28,6 @@ from ..inference.elimination.two_states import Elimination
 from ..intervals import central
 from ..likelihood import Likelihood
 from ..methods import COMPARISONS, Custom, MethodRow, row_of
-from ..options import check_params
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
@@ -259,10 +259,11 @@ class CompareMRF(MissingValues, Tabulated, RunOptions, ChosenModel, GroupPredict
         elif self.method_ == "exact":
             kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
         else:
-            n_particles = self.object("method").n_particles
-            if n_particles is None:
-                n_particles = default_particles(_FEWER * max(s.n_samples for s in samples), model.graph.n_nodes)
-            kernel = GroupParticles(*given, 1, n_particles)
+            options = self.object("method")
+            if options.n_particles is None:
+                most = default_particles(_FEWER * max(s.n_samples for s in samples), model.graph.n_nodes)
+                options = replace(options, n_particles=most)
+            kernel = GroupParticles(*given, options=options)
         if any(s.hidden is not None for s in samples):
             likelihood.require_hidden(kernel.name, {SAMPLE})
             kernel = DrawHiddenEntries(kernel, likelihood)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..declare.option import check
 from ..errors import OptionError
 from ..evidence.methods import METHODS, MethodLike, evaluate, find_method
 from ..evidence.target import SCALES, Evidence, Target
-from ..options import check
 from .evidence_targets import hash_of, make_target, prior_name
 
 if TYPE_CHECKING:

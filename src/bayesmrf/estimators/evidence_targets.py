@@ -12,6 +12,8 @@ from .. import graphs
 from ..base import BINARY
 from ..data.dependent_rows import remark_on_rows
 from ..data.states import States, check_states
+from ..declare.option import check, check_params
+from ..declare.rule import choice
 from ..errors import OptionError, argument
 from ..evidence.ordinal_target import OrdinalTarget
 from ..evidence.pairwise_target import PairwiseTarget
@@ -24,10 +26,8 @@ from ..models.linear_map import LinearMap
 from ..models.ordinal import Ordinal
 from ..models.pairwise import PairwiseModel
 from ..models.rbm import RestrictedBoltzmann
-from ..options import check, check_params
 from ..partitions import canonical
 from ..priors import LogisticBeta, Normal, Prior, ProperPrior
-from ..rules import choice
 from .base import data_hash
 from .bayesian import BayesianMRF
 from .grouped import GroupedMRF

@@ -12,6 +12,8 @@ from .. import convergence, partitions, results
 from ..base import Engine
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
+from ..declare.option import check
+from ..declare.rule import is_integer
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import families_of
 from ..findings import recorded, tell
@@ -22,13 +24,11 @@ from ..learning.maximum_likelihood import bound
 from ..likelihood import Likelihood
 from ..methods import GROUPS, Custom, MethodRow, Particle, kind_of, row_of
 from ..models.categorical import is_categorical, states_of
-from ..options import check
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.exact import ExactMarginals
 from ..posterior.groups.gibbs import GroupedGibbs
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
-from ..rules import is_integer
 from .base import data_hash, missing_table, require_edges, run_seed, sample_posterior, warn_of_unbalanced
 from .engines import particle_sweeps, read_sample
 from .grouped_methods import KERNELS, Problem, Request, choose_method, read

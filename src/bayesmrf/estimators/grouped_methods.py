@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base import Engine, Kernel
 from ..data.sample_weight import check_listed
+from ..declare.option import check_params
 from ..errors import OptionError, argument
 from ..families import FAMILIES, Custom, FamilyRow
 from ..inference.elimination.two_states import Elimination, cost
@@ -22,7 +23,6 @@ from ..models.categorical import is_categorical, states_of
 from ..models.edge_tables import EdgeTables
 from ..models.ordinal import Ordinal
 from ..models.two_state_tables import tables_of
-from ..options import check_params
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.blocks import base_precision
 from ..posterior.groups.gibbs import GroupedGibbs

@@ -17,6 +17,7 @@ from ..base import LOG_Z, MOMENTS, Kernel
 from ..data.frames import check_index, record_columns, text_names
 from ..data.levels import names_rows
 from ..data.missing import unmasked
+from ..declare.option import check_params
 from ..errors import DataError, PriorWarning, argument
 from ..families import AUTO
 from ..findings import recorded, tell
@@ -28,7 +29,6 @@ from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
 from ..names import quoted, shown
-from ..options import check_params
 from ..posterior.parameters.adaptation import WALK_FIRST
 from ..posterior.parameters.exchange import Exchange
 from ..posterior.parameters.langevin import Langevin

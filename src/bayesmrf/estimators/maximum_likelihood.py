@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
+from ..declare.option import check_params
 from ..families import Custom, families_of
 from ..inference.auto import choose
 from ..learning.matched_moments import warn_unless_matched
@@ -16,7 +17,6 @@ from ..learning.maximum_likelihood import maximum_likelihood
 from ..models.agreement import Agreement
 from ..models.categorical import states_of
 from ..models.symmetric import Symmetric
-from ..options import check_params
 from ..rng import as_seed_sequence
 from .base import warn_of_unbalanced
 from .chosen_model import ChosenModel

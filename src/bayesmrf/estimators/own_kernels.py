@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base import Engine, Kernel, Kind
+from ..declare.registry import Registry
 from ..errors import OptionError, argument
 from ..inference.auto import choose
 from ..likelihood import Likelihood
@@ -18,7 +19,6 @@ from ..names import listed
 from ..posterior.groups.dirichlet_process import ABSENT, GROUPED_DIMS
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import DirichletProcess
-from ..registry import Registry
 from ..runs.identity import describe
 
 Draws = Mapping[str, Mapping[str, int]]  # fields of Info that an estimator needs: the sizes of their dimensions by name

@@ -10,13 +10,13 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.states import States, check_states, decode
+from ..declare.option import check
 from ..graphs import Graph
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import check_model
 from ..models import categorical, pairwise
 from ..models.categorical import is_categorical, states_of
-from ..options import check
 from ..rng import as_seed_sequence
 from ..samplers.tempered import Tempered
 from .network import Network

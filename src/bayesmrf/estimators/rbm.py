@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.frames import record_columns
 from ..data.states import States, check_states, decode
+from ..declare.option import check, check_params
 from ..errors import ConstantColumnWarning, ConvergenceWarning, OptionError, argument
 from ..findings import tell
 from ..inference import annealed
@@ -19,7 +20,6 @@ from ..inference.annealed import Annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
 from ..models.rbm import RestrictedBoltzmann
 from ..names import shown
-from ..options import check, check_params
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from .fitted import Fitted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,8 @@ from .. import convergence, metrics, results
 from ..base import Kernel
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
+from ..declare.option import check, check_params
+from ..declare.rule import is_integer
 from ..errors import OptionError, argument, in_words, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..findings import BAD, recorded
@@ -24,7 +26,6 @@ from ..methods import EDGES, EXTRAPOLATED, Custom, MethodRow, OneEdge, refusal, 
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import shown
-from ..options import check, check_params
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.one_edge import SpikeSlabOneEdge
@@ -33,7 +34,6 @@ from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.groups.two_states import default_particles as particles_in_memory
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Normal, SpikeSlab
-from ..rules import is_integer
 from ..runs import run
 from .base import data_hash, missing_table, require_edges, run_seed, sample_posterior
 from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
@@ -143,7 +143,6 @@ class SpikeSlabMRF(ParameterPosterior):
         model, hidden, n, s_bar = data.model, data.hidden, data.n_samples, data.s_bar
         inner = kernel if hidden is None else kernel.kernel
         extrapolates, is_own = row is EXTRAPOLATED, row.options is Custom
-        options = {} if is_own else asdict(self.object("method"))
         prior, seeds = self.object("prior"), run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds)
         unsure = [] if hidden is None or kernel.mirror is not None else rarely_observed(states, self._graph)
@@ -156,11 +155,10 @@ class SpikeSlabMRF(ParameterPosterior):
             "method": row.name,
             "camp": "" if is_own else shown(", ".join(inner.camp)),
         }
-        if extrapolates:  # without dynamics
-            attrs |= dict.fromkeys(options) | {"n_particles": inner.n_particles}
-        else:
-            used = {} if is_own else {f.name: getattr(inner, f.name) for f in fields(inner)}
-            attrs |= options | {name: value for name, value in used.items() if name in options}
+        if not is_own:
+            options = asdict(self.object("method"))
+            attrs |= dict.fromkeys(options) if extrapolates else options  # without dynamics
+            attrs |= {"n_particles": inner.n_particles} if "n_particles" in options else {}
         self.posterior_ = results.to_datatree(
             draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
         )
@@ -337,9 +335,9 @@ def _one_edge(options: Any, p: _Problem) -> Kernel:
         _refuse_dynamics(options)
         n_scans = max(1, round(options.n_iterations * p.model.graph.n_nodes / p.model.n_edges))
         return SpikeSlabReference(p.model, p.s_bar, p.n, p.reference, p.prior, p.start, n_scans)
-    m = default_particles(p.n) if options.n_particles is None else options.n_particles
-    more = options.epsilon, options.momentum, options.n_iterations, p.n_warmup
-    return SpikeSlabOneEdge(*p[:5], m, *more)
+    if options.n_particles is None:
+        options = replace(options, n_particles=default_particles(p.n))
+    return SpikeSlabOneEdge(p.model, p.s_bar, p.n, p.prior, p.start, options, n_adapt=p.n_warmup)
 
 
 def _refuse_dynamics(options: OneEdge) -> None:
@@ -352,15 +350,15 @@ def _refuse_dynamics(options: OneEdge) -> None:
 
 
 def _langevin(options: Any, p: _Problem) -> Kernel:
-    more = options.epsilon, options.momentum, options.width, options.n_iterations
-    return SpikeSlabLangevin(*p[:5], options.n_particles, options.n_sweeps, *more)
+    return SpikeSlabLangevin(p.model, p.s_bar, p.n, p.prior, p.start, options)
 
 
 def _particle(options: Any, p: _Problem) -> Kernel:
-    # Moves allow for the noise of moments, so that fewer particles do than for groups.
-    most = particles_in_memory(_FEWER * p.n, p.model.graph.n_nodes)
-    m = most if options.n_particles is None else options.n_particles
-    return SpikeSlabParticle(*p[:5], m, n_scans=_PER_DRAW, n_settle=p.n_warmup)
+    if options.n_particles is None:
+        # Moves allow for the noise of moments, so that fewer particles do than for groups.
+        options = replace(options, n_particles=particles_in_memory(_FEWER * p.n, p.model.graph.n_nodes))
+    given = p.model, p.s_bar, p.n, p.prior, p.start, options
+    return SpikeSlabParticle(*given, n_scans=_PER_DRAW, n_settle=p.n_warmup)
 
 
 _KERNELS = {"exact": _exact, "one-edge": _one_edge, "particle": _particle, "langevin": _langevin}

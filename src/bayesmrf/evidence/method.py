@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..options import Checked
+from ..declare.option import Checked
 from .target import Evidence, Target
 
 

@@ -11,6 +11,7 @@ from scipy.sparse import coo_array
 from scipy.special import logsumexp
 
 from ..base import LOG_Z, MOMENTS, Inference, SamplingEngine
+from ..declare.option import Checked
 from ..errors import TooWideError, argument
 from ..inference import annealed
 from ..inference.auto import choose
@@ -21,7 +22,6 @@ from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.linear_map import LinearMap
 from ..models.pairwise import PairwiseModel
-from ..options import Checked
 from ..samplers.gibbs import Gibbs
 from .target import ENTRIES, Given, Target
 

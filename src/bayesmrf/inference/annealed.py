@@ -22,12 +22,12 @@ from scipy.special import logit, logsumexp
 from ..base import Model
 from ..blas import one_thread
 from ..compiled import leaf, strict_leaf
+from ..declare.option import check
+from ..declare.rule import integer
 from ..errors import DataError, OptionError
 from ..models.categorical import NEVER, Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..models.rbm import RBMWeights, RestrictedBoltzmann
-from ..options import check
-from ..rules import integer
 from ..samplers.categorical_gibbs import categorical_sweep
 from ..samplers.gibbs import pairwise_sweep, start, to_states
 from ..samplers.rbm_gibbs import draw_units, generators

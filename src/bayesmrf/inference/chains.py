@@ -26,11 +26,11 @@ from ..base import (
     Stateless,
 )
 from ..data.states import States
+from ..declare.option import Checked
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.clamped import Clamped
 from ..models.pairwise import Pairwise
-from ..options import Checked
 from ..rng import generator_from_array, generator_to_array, spawn_generators
 from ..samplers import swendsen_wang
 from ..samplers.cftp import CouplingFromThePast

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import leaf
+from ..declare.option import Checked
 from ..models.agreement import Agreement
-from ..options import Checked
 from ..samplers import gibbs
 
 # Up to this many free parameters the chains give a full Fisher matrix; above, its diagonal.

@@ -18,10 +18,10 @@ import numpy as np
 
 from ..base import MOMENTS
 from ..compiled import leaf
+from ..declare.option import Checked
 from ..errors import OptionError
 from ..likelihood import NO_MEMORY, Evaluation, Memory
 from ..models.rbm import RestrictedBoltzmann
-from ..options import Checked
 from ..samplers.rbm_gibbs import draw_units, generators, mean_units
 
 

@@ -10,9 +10,9 @@ from scipy.special import logit
 
 from ..blas import one_thread
 from ..compiled import leaf
+from ..declare.option import Checked
 from ..errors import DivergenceError
 from ..models.rbm import RestrictedBoltzmann
-from ..options import Checked
 from ..samplers.rbm_gibbs import draw_units, generators, mean_units
 
 _DIVERGED = 1e6

@@ -28,10 +28,10 @@ from scipy.spatial.distance import squareform
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from ..data.states import States
+from ..declare.rule import choice, integer, number
 from ..errors import DataError, OptionError
 from ..graphs import Graph
 from ..models.categorical import NEVER
-from ..rules import choice, integer, number
 
 _TOLERANCE = 1e-6  # largest entry of a proximal step, over its length; gradients are means over observations
 _MAX_STEPS = 20_000

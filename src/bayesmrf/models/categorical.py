@@ -11,9 +11,9 @@ import numpy as np
 
 from ..base import BINARY, TABLES, Model
 from ..data.states import check_codes
+from ..declare.option import Checked
 from ..errors import OptionError
 from ..graphs import Graph
-from ..options import Checked
 from .edge_tables import EdgeTables
 from .pairwise import Pairwise, pairwise
 from .shapes import require_shape

@@ -18,9 +18,9 @@ from scipy.special import expit
 
 from ..base import LOG_Z, MOMENTS, Inference
 from ..data.states import check_codes
+from ..declare.option import Checked
 from ..errors import DataError, TooWideError
 from ..graphs import Graph
-from ..options import Checked
 from .boltzmann import Boltzmann
 from .categorical import draw_numbers, normalised
 from .shapes import require_shape

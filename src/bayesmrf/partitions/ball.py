@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..declare.option import check
 from ..errors import DataError
-from ..options import check
 from .distance import canonical, distances, joined
 from .point import point_partition
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from ..rules import POSITIVE, integer
+from ..declare.rule import POSITIVE, integer
 from .distance import canonical
 
 MOST_SET_PARTITION_ITEMS = 10  # 115,975 partitions

@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..declare.table import MOST_CHAINS
 from ..errors import StoreError, argument
-from ..options import MOST_CHAINS
 from ..rng import generator_from_array
 from .identity import checksum, difference
 from .lock import LEASE, hold

@@ -18,9 +18,9 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed
 from joblib.parallel import get_active_backend
 
-from .. import options
 from ..base import Kernel
 from ..blas import one_thread
+from ..declare.option import check
 from ..errors import OptionError, StoppedWarning, argument
 from ..memory import check_draws
 from ..progress import chain_bars
@@ -140,7 +140,7 @@ def sample(
     KeyboardInterrupt
         If interrupted before the first draw.
     """
-    options.check(
+    check(
         {
             "n_draws": n_draws,
             "n_warmup": n_warmup,

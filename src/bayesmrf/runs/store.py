@@ -22,8 +22,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..data.files import EVIDENCE, TASK, check_path
+from ..declare.option import Checked
 from ..errors import BayesMRFError, StoreError, argument, in_python
-from ..options import Checked
 from .identity import checksum
 from .lock import is_lock
 from .zarr_check import open_plain, read_json

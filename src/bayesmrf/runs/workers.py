@@ -26,8 +26,8 @@ from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_back
 
 from ..base import Kernel
 from ..blas import one_thread
+from ..declare.rule import is_client
 from ..errors import OptionError, WorkerError, argument
-from ..rules import is_client
 from .chain import Board, Chain, Outcome, Plan, advance, interruptible
 from .checkpoint import Position
 

@@ -25,11 +25,11 @@ from numba import float32, uint64
 from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
 from ..compiled import leaf
 from ..compiled.lanes import DOWN, UP, popcount, symmetric_uniform, tanh_ratio
+from ..declare.rule import COUNT
 from ..errors import DataError, OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..rng import lane_generators, next_uint32
-from ..rules import COUNT
 from .categorical_gibbs import categorical_counts, categorical_sweep
 
 LANES = 64  # the bits of a word in `counts`; 128 lanes are hardly faster

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import convergence
+from ..declare.option import options_of
 from ..families import FAMILIES, FamilyRow
 from ..intervals import central, intervals
 from ..names import shown
@@ -199,6 +200,15 @@ class Summary(ABC):
     def row(self) -> MethodRow | None:
         """The row of the method in the registry of its estimator; None for kernels."""
         return None
+
+    @property
+    def method_options(self) -> dict[str, Any]:
+        """Options of the method that have a label, by label, as they were stored; without those that were not used."""
+        declared = options_of(self.row.options) if self.row else {}
+        stored = {
+            option.label: plain(self.attrs.get(name, "null"))[0] for name, option in declared.items() if option.label
+        }
+        return {label: value for label, value in stored.items() if value is not None}
 
     @property
     def reason(self) -> str:

@@ -248,9 +248,8 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         a = self.attrs
         chosen = {"alpha": "concentration alpha", "base": "base distribution Beta(a, b)"}
         chosen |= {"prior_scale": "scale (or covariance) of the normal base distribution"}
-        if a.get("method") == "auxiliary-variable":
-            chosen |= {k: k for k in ("inner", "n_sweeps", "n_proposals", "n_walk", "sigma_q", "restart")}
         found = {label: ", ".join(map(str, plain(a[k]))) for k, label in chosen.items() if k in a}
+        found |= {label: f"{value}" for label, value in self.method_options.items()}
         if self.spike and "density" in a:
             found["prior of the density"] = prior_of_density(plain(a["density"]))
         return found

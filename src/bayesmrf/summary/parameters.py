@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..declare.option import options_of
 from ..errors import OptionError
 from ..graphs import edge_names
 from ..inference.registry import ROWS
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _STEPS = ("step_size", "epsilon")
-_LABELS = {
-    "step_size": "step size",
-    "epsilon": "step epsilon",
-    "momentum": "share of momentum kept",
-    "precondition": "preconditioned",
-    "adjusted": "accept step",
-    "corrected": "corrected at the mode",
-}
 _ENGINE_LABELS = {"n_sweeps": "Gibbs sweeps", "n_chains": "particles", "n_samples": "particles"}
 
 # Why draws are approximate, by a part of the attribute ``kind``; else the caveat of the engine.
@@ -158,10 +151,11 @@ class ParameterSummary(Summary):
         """The prior, and the options of the kernel and the engine."""
         a = self.attrs
         row = KERNELS.find(str(a.get("method")))
-        used = [f for f in fields(row.options) if f.name in _LABELS and f.name in a] if row else []
-        found = {_LABELS[f.name]: self._step(f.name) if f.name in _STEPS else plain(a[f.name])[0] for f in used}
+        types = {f.name: str(f.type) for f in fields(row.options)} if row else {}
+        labels = {name: o.label for name, o in options_of(row.options).items() if o.label and name in a} if row else {}
+        found = {label: self._step(k) if k in _STEPS else plain(a[k])[0] for k, label in labels.items()}
         # Booleans are stored as numbers.
-        found |= {_LABELS[f.name]: bool(found[_LABELS[f.name]]) for f in used if f.type.startswith("bool")}
+        found |= {label: bool(found[label]) for k, label in labels.items() if types[k].startswith("bool")}
         given = json.loads(str(a.get("engine_options", "{}")))
         found |= {_ENGINE_LABELS.get(k, k.replace("_", " ")): v for k, v in given.items()}
         shown = {label: "yes" if v is True else v for label, v in found.items() if v not in (None, False)}

@@ -15,15 +15,6 @@ from .inclusion import InclusionSummary, mean_and_interval
 if TYPE_CHECKING:
     import pandas as pd
 
-_LABELS = {
-    "n_particles": "particles",
-    "n_sweeps": "Gibbs sweeps",
-    "epsilon": "step epsilon",
-    "momentum": "share of momentum kept",
-    "width": "width of jumps",
-    "n_iterations": "iterations in a step",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class StructureSummary(InclusionSummary):
@@ -67,5 +58,4 @@ class StructureSummary(InclusionSummary):
     @property
     def options(self) -> dict[str, str]:
         """The prior, and the options of the method."""
-        given = {label: self.attrs[k] for k, label in _LABELS.items() if self.attrs.get(k, "null") != "null"}
-        return self.prior_options | {label: f"{v:g}" for label, v in given.items()}
+        return self.prior_options | {label: f"{v:g}" for label, v in self.method_options.items()}

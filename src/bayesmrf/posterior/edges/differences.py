@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import quad
 
+from ...declare.option import Checked
 from ...errors import DataError, argument
 from ...likelihood import Likelihood, Sample
 from ...models.linear_map import LinearMap
-from ...options import Checked
 from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
 from ..conditionals.centred import centred_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...declare.option import Checked
 from ...likelihood import Likelihood
-from ...options import Checked
 from ...priors import SpikeSlab
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
 from ..conditionals.rivals import swaps_in

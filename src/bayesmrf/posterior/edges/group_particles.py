@@ -12,7 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...declare.option import option
+from ...declare.rule import instance
 from ...errors import OptionError
+from ...methods import Particle
 from ...models.boltzmann import has_these_features
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
@@ -20,7 +23,7 @@ from ...particles.tables import TableGraph, TableModel, TableParticles, table_gr
 from .differences import DifferencesKernel
 from .particle_scan import scan, started, unpacked
 from .particle_swaps import Swaps
-from .spike_slab import SWEEPS, EdgeInfo
+from .spike_slab import SWEEPS, EdgeInfo, n_particles_of
 
 
 class GroupParticlesState(NamedTuple):
@@ -38,19 +41,25 @@ class GroupParticles(DifferencesKernel):
     ----------
     likelihood, contrast, prior, baseline, biases, n_scans
         As in `DifferencesKernel`.
-    n_particles : int
-        Of each group; rounded up to a multiple of 128.
+    options : Particle
+        The number of particles of each group must be given; it is rounded up to a multiple of 128.
     """
 
-    n_particles: int = 1024
+    options: Particle = option(Particle(n_particles=1024), instance("methods", "Particle"))
 
     name = "group_particles"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        n_particles_of(self.options)
         if not (isinstance(self._model, TableModel) or has_these_features(self._model)):
             expected = f"a TableModel, or one with the features of boltzmann, for {self.name!r}"
             raise OptionError(option="model", got=self._model.name, expected=expected)
+
+    @property
+    def n_particles(self) -> int:
+        """Number of particles of each group that was asked for."""
+        return n_particles_of(self.options)
 
     @property
     def particle_sweeps(self) -> int:

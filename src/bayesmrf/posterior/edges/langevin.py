@@ -15,8 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import copy_to, leaf
+from ...declare.option import option
+from ...declare.rule import instance
 from ...errors import ApproximatePosteriorWarning, OptionError, argument
 from ...findings import tell
+from ...methods import Langevin
 from ...models.boltzmann import has_these_features
 from ...particles.persistent_chains import (
     EdgeBlocks,
@@ -128,17 +131,8 @@ class SpikeSlabLangevin(EdgeKernel):
         With parameters of nodes.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
-    n_particles : int
-        Persistent chains n, at least 2; rounded up to a multiple of 64 unless the model is a Boltzmann machine.
-    n_sweeps : int
-        Gibbs sweeps of an iteration.
-    epsilon, momentum : float
-        Step size, and share of the momentum kept.
-    width : float
-        Delta times sqrt(N Var f): the variance of the estimated ratio grows with its square (Chen and Welling 2012
-        structure, eq. 11).
-    n_iterations : int
-        Iterations that make one step.
+    options : Langevin
+        Its width is Delta times sqrt(N Var f).
     n_adapt : int
         Steps over which the diagonal of H is averaged, beginning with that at the data's own moments.
 
@@ -148,12 +142,7 @@ class SpikeSlabLangevin(EdgeKernel):
         If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
-    n_particles: int = 100
-    n_sweeps: int = 1
-    epsilon: float = 1e-3
-    momentum: float = 0.9
-    width: float = 0.01
-    n_iterations: int = 1000
+    options: Langevin = option(Langevin(), instance("methods", "Langevin"))
     n_adapt: int = 100
 
     name = "spike_slab"
@@ -161,18 +150,23 @@ class SpikeSlabLangevin(EdgeKernel):
     @property
     def particle_sweeps(self) -> int:
         """Gibbs sweeps of single particles in a step."""
-        return self.n_sweeps * self.n_iterations * self.n_particles
+        return self.options.n_sweeps * self.options.n_iterations * self.n_particles
+
+    @property
+    def n_particles(self) -> int:
+        """Number of persistent chains that was asked for."""
+        return self.options.n_particles
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (has_lines(self.model) and len(self.model.node_features)):
             expected = f"with one parameter for each edge, and with fields, for {self.name!r}"
             raise OptionError(option="model", got=self.model.name, expected=expected)
-        noise = self.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.momentum)
-        if noise > _NOISE and self.epsilon < 2:  # longer steps diverge, which is an error
-            longest = self.epsilon * sqrt(_NOISE / noise)
+        noise = self.options.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.options.momentum)
+        if noise > _NOISE and self.options.epsilon < 2:  # longer steps diverge, which is an error
+            longest = self.options.epsilon * sqrt(_NOISE / noise)
             tell(
-                f"{argument('epsilon', self.epsilon)} is too long for {self.n_particles:,} particles and "
+                f"{argument('epsilon', self.options.epsilon)} is too long for {self.n_particles:,} particles and "
                 f"{self.n_samples:,g} observations: the "
                 f"noise of the moments makes posterior standard deviations {sqrt(1 + noise):.2g} "
                 f"times too wide; use {argument('epsilon')} <= {longest:.1g}, or more particles",
@@ -223,7 +217,7 @@ class SpikeSlabLangevin(EdgeKernel):
         r, n_nodes, (u, v), sums = model.n_edges, model.graph.n_nodes, model.graph.edges.T, lines.sums.copy()
         sums[:r] -= (lines.pull * by_node(model, sums[r:])[model.graph.edges]).sum(axis=(1, 2))
         # The precision of the prior bounds the width if the data are uninformative.
-        width = self.width / np.sqrt(np.maximum(n * self._variance[:r], prior.curvature + bend))
+        width = self.options.width / np.sqrt(np.maximum(n * self._variance[:r], prior.curvature + bend))
         if self._alone:
             end, pull = np.where(sums[r + u] <= sums[r + v], u, v), sums[:r]
         else:
@@ -235,7 +229,7 @@ class SpikeSlabLangevin(EdgeKernel):
         np.maximum.at(most, end, pull)
         reach = prior.bias_precision * np.abs(lines.pull).sum(axis=(1, 2)).max(initial=0.0)
         groups = JumpRows(np.argsort(end, kind="stable"), starts, widest, most, self._alone, reach)
-        return LangevinJump(prior, n, sums, bend, width, step, self.momentum, self.n_sweeps, groups)
+        return LangevinJump(prior, n, sums, bend, width, step, self.options.momentum, self.options.n_sweeps, groups)
 
     def step(self, rng: np.random.Generator, state: SpikeSlabState) -> tuple[SpikeSlabState, EdgeInfo]:
         """Run ``n_iterations`` iterations."""
@@ -250,9 +244,9 @@ class SpikeSlabLangevin(EdgeKernel):
         else:
             chains = table_chains(self.model, self._lines, state.chains)
             kept = TableParticles(chains.unpacked.x, chains.unpacked.lanes)
-        jumps = self._jumps(self.epsilon / np.sqrt(state.curvature))
-        density, precision = _iterate(rng, jumps, rows, chains, theta, momentum, self.n_iterations)
-        check_bounded(theta, self.epsilon, self.prior, state.precision)
+        jumps = self._jumps(self.options.epsilon / np.sqrt(state.curvature))
+        density, precision = _iterate(rng, jumps, rows, chains, theta, momentum, self.options.n_iterations)
+        check_bounded(theta, self.options.epsilon, self.prior, state.precision)
         curvature = state.curvature
         if state.age < self.n_adapt:
             now = self.n_samples * _chain_variance(jumps, rows, chains)

@@ -30,7 +30,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import leaf
+from ...declare.option import option
+from ...declare.rule import instance
 from ...errors import OptionError
+from ...methods import OneEdge
 from ...models.boltzmann import Coding
 from ...particles.chain_flips import flip_clusters, flip_correlated
 from ...particles.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
@@ -41,7 +44,7 @@ from .dynamics import drift, kick
 from .edge_jumps import jump
 from .one_edge_problem import OneEdgeProblem, curvature_of, data_moments, has_rare_state, together
 from .rival_moves import visit_rivals
-from .spike_slab import DIVERGED, EDGE_DIMS, SWEEPS, EdgeKernel, check_bounded, drawn, noise_share
+from .spike_slab import DIVERGED, EDGE_DIMS, SWEEPS, EdgeKernel, check_bounded, drawn, n_particles_of, noise_share
 from .stiffness import settle, stiffness
 
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
@@ -98,16 +101,12 @@ class SpikeSlabOneEdge(EdgeKernel):
         Binary, with node parameters.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
-    n_particles : int
-        Persistent chains, rounded up to a multiple of 128. Between half and twice the number of observations mix
-        fastest: with fewer the penalty prevents births of strong edges, with more a sweep costs more.
-    epsilon, momentum : float
-        Step size in posterior standard deviations, at most, and share of the momentum kept. A step is no longer than
-        one standard deviation in the stiffest direction (see `bayesmrf.posterior.edges.stiffness`), and such that the
-        noise of moments increases a posterior variance by at most 10 %, and by 30 % in that direction (see
-        `noise_share`).
-    n_iterations : int
-        Iterations that make one step.
+    options : OneEdge
+        The number of particles must be given; it is rounded up to a multiple of 128. Between half and twice the number
+        of observations mix fastest: with fewer the penalty prevents births of strong edges, with more a sweep costs
+        more. A Langevin step is no longer than one standard deviation in the stiffest direction (see
+        `bayesmrf.posterior.edges.stiffness`), and such that the noise of moments increases a posterior variance by at
+        most 10 %, and by 30 % in that direction (see `noise_share`).
     n_adapt : int
         Steps with half of the iterations, in which the shares of draws with each edge are found. Were they changed
         later, an edge that was just born would be visited more often than before, and would die too soon.
@@ -118,10 +117,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
-    n_particles: int = 512
-    epsilon: float = 0.2
-    momentum: float = 0.5
-    n_iterations: int = 20
+    options: OneEdge = option(OneEdge(n_particles=512), instance("methods", "OneEdge"))
     n_adapt: int = 0
 
     name = "spike_slab_one_edge"
@@ -129,15 +125,21 @@ class SpikeSlabOneEdge(EdgeKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        n_particles_of(self.options)
         model: Any = self.model
         if model.n_states > 2 or model.n_features == model.n_edges or not has_lines(model):
             expected = f"binary and with node parameters for {self.name!r}: boltzmann, ising or agreement"
             raise OptionError(option="model", got=model.name, expected=expected)
 
     @property
+    def n_particles(self) -> int:
+        """Number of persistent chains that was asked for."""
+        return n_particles_of(self.options)
+
+    @property
     def particle_sweeps(self) -> int:
         """Gibbs sweeps of single particles that a step is worth."""
-        return SWEEPS * self.n_iterations * self.n_particles
+        return SWEEPS * self.options.n_iterations * self.n_particles
 
     @property
     def _n_chains(self) -> int:
@@ -194,14 +196,14 @@ class SpikeSlabOneEdge(EdgeKernel):
         now = np.full(self.model.n_features, prior.bias_precision)
         pairs, joint, alike = self._pairs
         return OneEdgeProblem(
-            prior, lines, now, scale, scale, self.momentum, coding, moments.centre, ends, moments.sums, counted,
+            prior, lines, now, scale, scale, self.options.momentum, coding, moments.centre, ends, moments.sums, counted,
             np.full(len(u), 0.5), 1.0, 1.0, pairs, joint, alike, together(lines.edges, moments),
         )  # fmt: skip
 
     def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
         """Return the constants with the step sizes, and how often each edge is visited."""
-        noise, of = noise_share(self.n_samples, self._n_chains, self.momentum), self._constants
-        longest, epsilon = _LONGEST, self.epsilon
+        noise, of = noise_share(self.n_samples, self._n_chains, self.options.momentum), self._constants
+        longest, epsilon = _LONGEST, self.options.epsilon
         if noise > 0:
             longest, epsilon = min(longest, sqrt(_STIFF_NOISE / noise)), min(epsilon, sqrt(_NOISE / noise))
         epsilon = min(epsilon, longest / sqrt(max(1.0, stiffness)))
@@ -225,9 +227,9 @@ class SpikeSlabOneEdge(EdgeKernel):
         if state.age == 0:
             now = settle(rng, blocks, rows, weights, *of, direction)
             problem = self._problem(now, state.share)
-        n = max(1, self.n_iterations // _SHORT) if state.age < self.n_adapt else self.n_iterations
+        n = max(1, self.options.n_iterations // _SHORT) if state.age < self.n_adapt else self.options.n_iterations
         density, precision, n_jumps = _iterate(rng, problem, n, rows, blocks, theta, weights, momentum)
-        check_bounded(theta, self.epsilon, self.prior, state.precision)
+        check_bounded(theta, self.options.epsilon, self.prior, state.precision)
         found = stiffness(blocks, rows, *of, direction)
         now += 2 / (state.age + 3) * (found - now)  # averaged with increasing weight of the past
         chains, included = EdgeChains(blocks.words, blocks.lanes), rows.place >= 0

@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...declare.option import option
+from ...declare.rule import instance
 from ...errors import OptionError
+from ...methods import Particle
 from ...particles.tables import TableGraph, TableModel, TableParticles, table_graph
 from ..conditionals.centred import CentredLines, centred_lines, has_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
@@ -19,7 +22,7 @@ from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior, plain_prior, prior_scales
 from .particle_scan import scan, started, unpacked
 from .particle_swaps import Swaps, reach_of
-from .spike_slab import SWEEPS, EdgeInfo, EdgeKernel, drawn
+from .spike_slab import SWEEPS, EdgeInfo, EdgeKernel, drawn, n_particles_of
 
 _LOOKS = 20  # at pairs of rivals in a scan, for each node
 
@@ -42,8 +45,8 @@ class SpikeSlabParticle(EdgeKernel):
         Potts or ordinal, with fields.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
-    n_particles : int
-        Rounded up to a multiple of 128.
+    options : Particle
+        The number of particles must be given; it is rounded up to a multiple of 128.
     pairs : (n_pairs, 2) int array or None
         Rival edges; None to choose them by the statistics of the data.
     n_scans : int
@@ -52,7 +55,7 @@ class SpikeSlabParticle(EdgeKernel):
         Steps of a single scan at the start: warm-up needs as many steps as there are draws, but fewer scans.
     """
 
-    n_particles: int = 1024
+    options: Particle = option(Particle(n_particles=1024), instance("methods", "Particle"))
     pairs: np.ndarray | None = None
     n_scans: int = 2
     n_settle: int = 0
@@ -61,12 +64,18 @@ class SpikeSlabParticle(EdgeKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        n_particles_of(self.options)
         model: Any = self.model
         if not (model.fields and has_lines(model) and isinstance(model, TableModel)):
             expected = f"potts, ordinal or another CentredModel and TableModel with fields for {self.name!r}"
             raise OptionError(option="model", got=model.name, expected=expected)
         if self.pairs is None:
             object.__setattr__(self, "pairs", rivals_in(model, self.s_bar, self.n_samples))
+
+    @property
+    def n_particles(self) -> int:
+        """Number of particles that was asked for."""
+        return n_particles_of(self.options)
 
     @property
     def particle_sweeps(self) -> int:

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
+from ...declare.option import Checked
 from ...models.boltzmann import Coding
-from ...options import Checked
 from ...particles.reference import CHAINS, Reference, residual, residual_values
 from ...priors import SpikeSlab
 from ..conditionals.exact_scan import draw_scales

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...declare.option import Checked
+from ...declare.rule import STATES
 from ...errors import DivergenceError, OptionError
-from ...options import Checked
+from ...methods import Langevin, OneEdge, Particle
 from ...priors import Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_hyper, edge_prior
@@ -82,6 +84,19 @@ class EdgeKernel(Checked):
         """Return the start, with p0 and precision drawn given its edges."""
         theta = start_theta(self.model, self.s_bar, self.n_samples, self.start)
         return with_hyper(rng, self.prior, theta, self.model.n_edges)
+
+
+def n_particles_of(options: Particle | OneEdge | Langevin) -> int:
+    """Return the number of particles; estimators choose it by the data if it is not given.
+
+    Raises
+    ------
+    OptionError
+        If it is None.
+    """
+    STATES.check("n_particles", options.n_particles)
+    assert options.n_particles is not None
+    return options.n_particles
 
 
 def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, n_edges: int) -> EdgeState:

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.special import expit
 
 from ...base import SAMPLE
+from ...declare.option import Checked
 from ...learning.persistent import PCDState, PersistentMLE
 from ...likelihood import Likelihood
 from ...models.agreement import Agreement
-from ...options import Checked
 from ...priors import FIELD_SCALE, DirichletProcess
 from .dirichlet_process import (
     GROUPED_DIMS,

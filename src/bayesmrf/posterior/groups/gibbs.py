@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base import PairMarginals, PairWalk
-from ...options import Checked
+from ...declare.option import Checked
 from ...priors import DirichletProcess
 from .blocks import Block, edge_block, field_block
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact

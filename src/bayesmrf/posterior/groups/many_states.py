@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import copy_to, strict_leaf
-from ...options import Checked
+from ...declare.option import Checked
 from ...particles.importance import START_SWEEPS
 from ...particles.tables import (
     TableGraph,

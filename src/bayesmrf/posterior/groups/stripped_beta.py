@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...declare.option import Checked
 from ...learning.persistent import PCDState, PersistentMLE
-from ...options import Checked
 from ...priors import DirichletProcess
 from .dirichlet_process import (
     GROUPED_DIMS,

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ...declare.option import Checked
 from ...errors import GraphError
 from ...graphs import Graph
-from ...options import Checked
 from ...priors import DirichletProcess
 from .dirichlet_process import (
     GROUPED_DIMS,

@@ -37,9 +37,9 @@ from typing import Any
 import numpy as np
 
 from ...base import SAMPLE
+from ...declare.option import Checked
 from ...likelihood import Likelihood
 from ...models.agreement import Agreement
-from ...options import Checked
 from ...particles.cluster_flips import flip_clusters
 from ...particles.importance import START_SWEEPS
 from ...particles.memory import (

@@ -20,8 +20,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ...declare.option import Checked
 from ...likelihood import Likelihood
-from ...options import Checked
 from ...priors import Prior
 
 _GAMMA, _T0, _KAPPA = 0.05, 10, 0.75

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...declare.option import Checked
 from ...errors import OptionError, argument
 from ...kernels import KERNELS, WIDEST, takes_prior
 from ...likelihood import Likelihood
-from ...options import Checked
 from ...priors import Cauchy
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
 from ..conditionals.spike import plain_prior

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import LOG_Z, MOMENTS
+from ...declare.option import Checked
 from ...likelihood import Memory
-from ...options import Checked
 from ...priors import Prior
 from .adaptation import StepSize, adapt, adapted_root, dispersed, times
 from .langevin import Differentiable

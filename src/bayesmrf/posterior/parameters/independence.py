@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import LOG_Z
+from ...declare.option import Checked
 from ...likelihood import Likelihood
-from ...options import Checked
 from ...priors import Prior
 
 _DF = 5.0  # degrees of freedom of the proposals

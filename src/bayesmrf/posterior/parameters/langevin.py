@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ...base import LOG_Z, MOMENTS
+from ...declare.option import Checked
 from ...errors import DivergenceError
 from ...likelihood import Evaluation, Memory
-from ...options import Checked
 from ...priors import Prior
 from .adaptation import StepSize, adapt, dispersed, langevin_target, times
 

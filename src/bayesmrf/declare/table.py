@@ -1,14 +1,14 @@
-"""The legal values of all options of estimators, methods, kernels, engines, priors and commands, in one table."""
+"""The legal values of the options that no class declares yet, by the class that has them and by name.
+
+Options that are declared at their fields (`bayesmrf.declare.option`) have no row here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
-from functools import cache
-from typing import Any
 
-from .errors import in_python
-from .rules import (
+from ..errors import in_python
+from .rule import (
     BETA,
     CONSTANT,
     COUNT,
@@ -49,53 +49,6 @@ MOST_CHAINS = 10_000
 SCALED = "Metropolis", "Langevin", "Hamiltonian", "Exchange", "AuxiliaryVariable"  # kernels whose steps have a scale
 
 
-def check(options: Mapping[str, Any], *owners: str) -> None:
-    """Raise OptionError at the first option whose value is not legal.
-
-    Parameters
-    ----------
-    options : mapping of str to object
-        Values by name. Names without a row are ignored.
-    *owners : str
-        Classes of these options. A name with a special meaning in a class has a row "owner.name".
-    """
-    for name, value in options.items():
-        rule = row(name, *owners)
-        if rule is not None:
-            rule.check(name, value)
-
-
-def row(name: str, *owners: str) -> Rule | None:
-    """Return the rule of an option, that of the first of its owners with a special one."""
-    return next((OPTIONS[key] for key in (*(f"{o}.{name}" for o in owners), name) if key in OPTIONS), None)
-
-
-class Checked:
-    """Base of dataclasses whose fields are options, which are checked on construction."""
-
-    def __post_init__(self) -> None:
-        for name, rule in _rules_of(type(self)):  # type: ignore[arg-type]
-            rule.check(name, getattr(self, name))
-
-
-@cache
-def _rules_of(kind: Any) -> list[tuple[str, Rule]]:
-    """Return the fields of a dataclass that have rules: those of hidden entries are made again at each step."""
-    rules = ((f.name, row(f.name, *owners(kind))) for f in fields(kind))
-    return [(name, rule) for name, rule in rules if rule is not None]
-
-
-def check_params(estimator: Any) -> None:
-    """Check the parameters of an estimator, at the start of its ``fit``."""
-    check(estimator.get_params(deep=False), *owners(type(estimator)))
-
-
-def owners(kind: type) -> list[str]:
-    """Return the names under which a class and its base classes have rows: "Beta", "priors.Beta"."""
-    lineage = [(c.__module__.rpartition(".")[2], c.__name__) for c in kind.__mro__]
-    return [name for module, kind in lineage for name in (f"{module}.{kind}", kind)]
-
-
 OPTIONS: dict[str, Rule] = {
     # Runs
     "n_draws": integer(1, MOST_DRAWS),
@@ -128,10 +81,6 @@ OPTIONS: dict[str, Rule] = {
     "n_pairs": integer(1, 10**6),
     "n_proposals": integer(1, 10**4),
     "n_particles": STATES,
-    "SpikeSlabLangevin.n_particles": integer(2, 10**7),
-    "methods.Langevin.n_particles": integer(2, 10**7),
-    **{f"methods.{method}.n_particles": optional(STATES) for method in ("Particle", "OneEdge")},
-    "inner": choice("gibbs", "exact"),
     # Models
     "n_states": Rule(
         "'auto' or an integer from 2 to 127",
@@ -191,30 +140,9 @@ OPTIONS: dict[str, Rule] = {
     "SpikeSlab.biases": optional(instance("priors", "LogisticBeta")),
     # Estimators
     "engine": ENGINE,
-    "Phases.model": ENGINE,
-    "Phases.hidden": optional(ENGINE),
-    **{f"kernels.{k}.step_size": optional(STEP) for k in ("Metropolis", "Exchange", "AuxiliaryVariable")},
-    "kernels.Langevin.epsilon": optional(STEP),
-    "kernels.Langevin.precondition": choice(None, False, True),
-    **dict.fromkeys(
-        ("kernels.Custom.make", "methods.Custom.make"),
-        Rule("a callable that makes a kernel from a likelihood and a prior", callable),
-    ),
-    **dict.fromkeys(
-        ("kernels.Custom.kind", "methods.Custom.kind"),
-        Rule(
-            "'exact' or 'approximate (...)'",
-            lambda v: isinstance(v, str) and (v == "exact" or v.startswith("approximate (")),
-            ("exact", "approximate (few steps)"),
-        ),
-    ),
     "Hamiltonian.step_size": optional(STEP),
     "Hamiltonian.target": PROBABILITY,
     "Hamiltonian.max_depth": integer(1, 20),
-    **{
-        f"kernels.{k}.start": choice("mode", "zero")
-        for k in ("Metropolis", "Gibbs", "Hamiltonian", "Exchange", "AuxiliaryVariable", "Langevin", "PseudoPosterior")
-    },
     "GroupedMRF.prior": either(choice("dirichlet-process"), instance("priors", "DirichletProcess")),
     "GroupedMRF.fields": choice(False, True, "grouped"),
     "SpikeSlabMRF.prior": either(choice("spike-slab"), instance("priors", "SpikeSlab")),

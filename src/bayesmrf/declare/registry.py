@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any, Generic, Protocol, TypeVar
 
-from .errors import OptionError, argument, in_python
-from .rules import Rule, choice, either, instance
+from ..errors import OptionError, argument, in_python
+from .rule import Rule, choice, either, instance
 
 
 class Row(Protocol):

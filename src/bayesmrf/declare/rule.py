@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Number, Rational, Real
 from typing import Any
 
-from .errors import OptionError, in_python
+from ..errors import OptionError, in_python
 
 
 @dataclass(frozen=True)
@@ -237,6 +237,12 @@ ENGINE = Rule(
     "the name of an engine, or an engine",
     lambda v: v is not None and not isinstance(v, bool | Number),
     ("exact", "bethe"),
+)
+KERNEL_FACTORY = Rule("a callable that makes a kernel from a likelihood and a prior", callable)
+KIND = Rule(
+    "'exact' or 'approximate (...)'",
+    lambda v: isinstance(v, str) and (v == "exact" or v.startswith("approximate (")),
+    ("exact", "approximate (few steps)"),
 )
 FACTORY = Rule("a callable that makes a model from a graph", callable)
 COVARIANCE = Rule("a symmetric matrix whose eigenvalues are > 0", _is_covariance)

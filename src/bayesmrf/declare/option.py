@@ -1,0 +1,147 @@
+"""Options: a field of a dataclass declares what its value may be, what it is, and how reports call it.
+
+    @dataclass(frozen=True)
+    class OneEdge(Checked):
+        epsilon: float = option(0.2, STEP, "Step of Langevin dynamics, in posterior sds.", label="step epsilon")
+
+The check on construction, the section of the docstring, flags of the command line with their help texts, labels of
+reports, the pages and the ends of ranges in tests are read from there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import Any
+
+from .rule import Rule
+from .table import OPTIONS
+
+_KEY = "option"
+_SECTION = "Parameters\n----------\n"
+_WIDTH = 112  # of the lines of docstrings, without their margin
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a field declares, next to its default."""
+
+    rule: Rule
+    help: str = ""  # what it is, in a sentence or two, for help texts
+    more: str = ""  # what else there is to say of it, for pages
+    label: str = ""  # what reports call it; empty if they do not show it
+    unset: str = ""  # what the default None stands for, for help texts
+    flag: bool = True  # whether the command line has it
+
+
+def option(
+    default: Any,
+    rule: Rule,
+    help: str = "",
+    more: str = "",
+    *,
+    label: str = "",
+    unset: str = "",
+    flag: bool = True,
+) -> Any:
+    """Declare an option as the field of a dataclass; it must be given if the default is `MISSING`."""
+    return field(default=default, metadata={_KEY: Option(rule, help, more, label, unset, flag)})
+
+
+def options_of(kind: Any) -> dict[str, Option]:
+    """Return what the fields of a dataclass declare, by name."""
+    return {f.name: f.metadata[_KEY] for f in fields(kind) if _KEY in f.metadata} if is_dataclass(kind) else {}
+
+
+class Checked:
+    """Base of dataclasses whose fields are options, which are checked on construction.
+
+    The docstring of a subclass gets what its options declare.
+    """
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Add the options that the class declares to its docstring."""
+        super().__init_subclass__(**more)
+        declared = list(_described(cls))
+        if declared and cls.__doc__ is not None:
+            cls.__doc__ = _with_parameters(inspect.cleandoc(cls.__doc__), "\n".join(declared))
+
+    def __post_init__(self) -> None:
+        for name, rule in _rules_of(type(self)):  # type: ignore[arg-type]
+            rule.check(name, getattr(self, name))
+
+
+def _described(cls: type) -> Iterator[str]:
+    """Describe the options of a class, before it is a dataclass."""
+    for name, kind in inspect.get_annotations(cls).items():
+        found = cls.__dict__.get(name)
+        if isinstance(found, Field) and _KEY in found.metadata:
+            declared: Option = found.metadata[_KEY]
+            if not declared.help:
+                continue
+            text = f"{declared.help} {declared.more}".strip()
+            text = textwrap.indent(textwrap.fill(text, _WIDTH), "    ")
+            words = kind if isinstance(kind, str) else inspect.formatannotation(kind)
+            yield f"{name} : {words.replace(' | ', ' or ')}\n{text}"
+
+
+def _with_parameters(doc: str, entries: str) -> str:
+    """Return a docstring with further entries at the end of its section of parameters, which may be a new one."""
+    if _SECTION not in doc:
+        first, rest = re.match(r"(.*?)((?:\n\n\w+\n-+\n.*)?)\Z", doc, re.S).groups()  # type: ignore[union-attr]
+        return f"{first}\n\n{_SECTION}{entries}{rest}"
+    before, _, after = doc.partition(_SECTION)
+    own, gap, rest = re.match(r"(.*?)((?:\n\n)|\Z)(.*)\Z", after, re.S).groups()  # type: ignore[union-attr]
+    return f"{before}{_SECTION}{own}\n{entries}{gap}{rest}"
+
+
+@cache
+def _rules_of(kind: Any) -> list[tuple[str, Rule]]:
+    """Return the fields of a dataclass that have rules: those of hidden entries are made again at each step."""
+    rules = ((f.name, rule_of(kind, f.name)) for f in fields(kind))
+    return [(name, rule) for name, rule in rules if rule is not None]
+
+
+def rule_of(kind: Any, name: str) -> Rule | None:
+    """Return the rule of an option of a class: that of its field, else that of its row in the table."""
+    declared = options_of(kind).get(name)
+    return row(name, *owners(kind)) if declared is None else declared.rule
+
+
+def check(options: Mapping[str, Any], *owners: str) -> None:
+    """Raise OptionError at the first option whose value is not legal.
+
+    Parameters
+    ----------
+    options : mapping of str to object
+        Values by name. Names without a row are ignored.
+    *owners : str
+        Classes of these options. A name with a special meaning in a class has a row "owner.name".
+    """
+    for name, value in options.items():
+        rule = row(name, *owners)
+        if rule is not None:
+            rule.check(name, value)
+
+
+def row(name: str, *owners: str) -> Rule | None:
+    """Return the rule of an option, that of the first of its owners with a special one."""
+    return next((OPTIONS[key] for key in (*(f"{o}.{name}" for o in owners), name) if key in OPTIONS), None)
+
+
+def check_params(estimator: Any) -> None:
+    """Check the parameters of an estimator, at the start of its ``fit``."""
+    for name, value in estimator.get_params(deep=False).items():
+        rule = rule_of(type(estimator), name)
+        if rule is not None:
+            rule.check(name, value)
+
+
+def owners(kind: type) -> list[str]:
+    """Return the names under which a class and its base classes have rows: "Beta", "priors.Beta"."""
+    lineage = [(c.__module__.rpartition(".")[2], c.__name__) for c in kind.__mro__]
+    return [name for module, kind in lineage for name in (f"{module}.{kind}", kind)]
