@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from .base import (
     LOG_Z,
     MOMENTS,
     SAMPLE,
+    AskedEngine,
     ChainEngine,
     Engine,
     Inference,
@@ -139,7 +140,7 @@ class Likelihood:
         self.model = model
         self.s_bar = np.asarray(s_bar, dtype=np.float64)
         self.n_samples = float(n_samples)
-        self.engine: Any = engine
+        self.engine = cast(AskedEngine, engine)
         self.hidden = hidden
         self.curve = curve
         self.others = tuple(others)
