@@ -96,7 +96,7 @@ class Likelihood:
 
     def _describe(self) -> None:
         """Set what depends on samples and hidden entries, and is asked in every step."""
-        self._terms = [Term(self, sample) for sample in self.samples]
+        self._terms = [Term(self.model, self.engine, self.plan, sample) for sample in self.samples]
         engines = [self.engine, *(s.hidden.engine for s in self.samples if s.hidden is not None)]
         self.is_exact = all(e.kind is Kind.EXACT for e in engines)
         self.is_linear = self.hidden is None and self.curve is None and not self.others and bool((self.high == 1).all())

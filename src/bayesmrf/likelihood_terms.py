@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .base import MOMENTS, SAMPLE, Inference, RestartingEngine
+from .base import MOMENTS, SAMPLE, AskedEngine, Inference, Model, RestartingEngine
 from .inference.registry import check_model
 from .models.categorical import is_categorical
 from .models.clamped import Clamped, HiddenEntries
 from .models.clamped_categorical import HiddenStates
-
-if TYPE_CHECKING:
-    from .likelihood import Likelihood
 
 
 class Hidden(NamedTuple):
@@ -73,8 +70,8 @@ class Evaluation(NamedTuple):
 class Term:
     """The term of one sample in the likelihood: both phases, at its natural parameters."""
 
-    def __init__(self, whole: Likelihood, sample: Sample):
-        self.model, self.engine, self.plan = whole.model, whole.engine, whole.plan
+    def __init__(self, model: Model, engine: AskedEngine, plan: Any, sample: Sample):
+        self.model, self.engine, self.plan = model, engine, plan
         self.s_bar, self.n = np.asarray(sample.s_bar, dtype=np.float64), float(sample.n_samples)
         self.hidden, self.curve = sample.hidden, sample.curve
         self._restarts = None
