@@ -110,7 +110,7 @@ def _default(value: Any) -> str:
                 return f"{type(value).__name__}()"
         except TypeError:
             pass
-    return "..." if "<" in repr(value) else repr(value)
+    return "..." if re.search("[<{]", repr(value)) else repr(value)  # objects, and sets, whose order varies
 
 
 def signature(found: Any) -> str:
