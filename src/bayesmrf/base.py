@@ -148,6 +148,10 @@ class SamplingEngine(Engine, Protocol):
         ...
 
 
+class AskedEngine(InferenceEngine, SamplingEngine, Protocol):
+    """An engine as a `bayesmrf.likelihood.Likelihood` has it: `require` compares what it answers with what is asked."""
+
+
 class Moves(NamedTuple):
     """Moves theta_j + deltas_j of each coordinate, accepted if the log likelihood gains more than thresholds_j."""
 
