@@ -110,7 +110,7 @@ def _default(value: Any) -> str:
                 return f"{type(value).__name__}()"
         except TypeError:
             pass
-    return "..." if "<" in repr(value) else repr(value)
+    return "..." if re.search("[<{]", repr(value)) else repr(value)  # objects, and sets, whose order varies
 
 
 def signature(found: Any) -> str:
@@ -205,7 +205,7 @@ def api() -> str:
             module = found[f"bayesmrf.{name}"]
             lines += ["", f"### `{module.__name__}`", "", sentence(module.__doc__), ""]
             lines += [line for member, value in members(module).items() for line in entry(member, value, listed)]
-    return "\n".join(lines) + "\n"
+    return re.sub(":math:`([^`]*)`", r"$\1$", "\n".join(lines)) + "\n"
 
 
 def files() -> str:

@@ -97,7 +97,7 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
 
 
 def findings_of(tree: xr.DataTree) -> list[Finding]:
-    """Return what `fit` told about a run, but for what `of_chains` says."""
+    """Return the findings of `fit` about a run, without those of `of_chains`."""
     return loaded(str(tree.attrs.get("findings", "[]")))
 
 

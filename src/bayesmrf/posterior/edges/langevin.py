@@ -153,7 +153,7 @@ class SpikeSlabLangevin(EdgeKernel):
 
     @property
     def n_particles(self) -> int:
-        """Number of persistent chains that was asked for."""
+        """Requested number of persistent chains."""
         return self.options.n_particles
 
     def __post_init__(self) -> None:

@@ -99,7 +99,7 @@ class Items(ABC):
         return 0.0
 
     def fit(self, nu: Any, i: int) -> Any:
-        """Return what a split or a merge is proposed by, in the place of item i in the array of `nu`."""
+        """Return the constants by which a split or a merge is proposed, in the place of item i in the array of `nu`."""
         return nu
 
     @property
