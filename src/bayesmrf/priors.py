@@ -264,6 +264,6 @@ _PRIOR = Rule(
     "a density with log_density and gradient, such as priors.Normal",
     lambda v: isinstance(v, Prior) and not isinstance(v, type),
 )
-OPTIONS["BayesianMRF.prior"] = either(choice("normal"), instance("priors", "WeightsAndBiases"), _PRIOR)
+OF_PARAMETERS = either(choice("normal"), instance("priors", "WeightsAndBiases"), _PRIOR)
 OPTIONS["evidence.prior"] = optional(_PRIOR)
 OPTIONS |= {f"{kernel}.prior": _PRIOR for kernel in (*SCALED, "CoordinateGibbs", "Independence")}
