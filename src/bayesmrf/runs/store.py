@@ -12,12 +12,14 @@ import hashlib
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from ..declare.option import Checked
 from ..errors import BayesMRFError, StoreError, argument, in_python
 from .identity import checksum
 from .lock import is_lock
-from .zarr_check import open_plain, read_json
+from .zarr_check import DENSEST, FREE, open_plain, read_json
 
 # Of a checkpoint; estimators have no option of this name.
 OVERWRITE = f"{in_python('Checkpoint(path, ')}{argument('overwrite', True)}{in_python(')')}"
@@ -35,7 +37,6 @@ FORMAT = 3
 CHECKPOINT, RESULTS = "checkpoint", "results"
 RECORD = "zarr.json"
 _GROUP = {"zarr_format": 3, "node_type": "group"}
-_PREFIX = "array."
 
 
 @dataclass(frozen=True)
@@ -217,9 +218,17 @@ def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> str:
-    """Write arrays to a new .npz file; return the checksum of the file."""
-    # With a prefix, as the names of two arguments of savez are no names of arrays.
-    write_new(file, lambda f: np.savez(f, **{f"{_PREFIX}{name}": a for name, a in arrays.items()}))  # type: ignore[arg-type]
+    """Write arrays to a new .npz file, those packed that become much smaller; return the checksum of the file."""
+
+    def write(f: BinaryIO) -> None:
+        with ZipFile(f, "w", compresslevel=1) as packed:  # as numpy's savez, which packs all arrays or none
+            for name, a in arrays.items():
+                head = a.ravel("K")[: 2**13].tobytes()
+                packed.compression = ZIP_DEFLATED if 2 * len(zlib.compress(head, 1)) < len(head) else ZIP_STORED
+                with packed.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, a, allow_pickle=False)
+
+    write_new(file, write)
     with file.open("rb") as f:
         return _digest_of_file(f)
 
@@ -232,11 +241,10 @@ def read_arrays(file: Path, digest: str) -> dict[str, np.ndarray]:
                 raise damaged(file, "its contents have changed since they were written")
             f.seek(0)
             with np.load(f, allow_pickle=False) as found:
-                packed, members = os.fstat(f.fileno()).st_size, found.zip.infolist()
-                # Not packed, and none twice: arrays take no more memory than the file takes on the disk.
-                if any(m.compress_type for m in members) or sum(m.file_size for m in members) > packed:
-                    raise ValueError("its arrays are larger than the file")
-                arrays = {name.removeprefix(_PREFIX): found[name] for name in found.files}
+                size = sum(member.file_size for member in found.zip.infolist())
+                if size > max(FREE, DENSEST * os.fstat(f.fileno()).st_size):
+                    raise ValueError(f"its arrays would take {size:.3g} bytes in memory")
+                arrays = dict(found)
         if not all(isinstance(a, np.ndarray) and a.dtype.kind in "biufc" for a in arrays.values()):
             raise ValueError("an array is not of numbers")
     except StoreError:
