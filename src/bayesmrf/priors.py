@@ -209,7 +209,7 @@ class SpikeSlab(Checked):
               b_i \sim N(0, \sigma_b^2)
 
     The weight A of a present edge (the slab) is Cauchy, or normal with :math:`A_a \sim N(0, \sigma_0^2)`. The paper has
-    Beta(5, 5) and a normal slab with Gamma(5, 5); docs/edge_priors.md compares these with the defaults.
+    Beta(5, 5) and a normal slab with Gamma(5, 5); docs/notes/edge_priors.md compares these with the defaults.
 
     Parameters
     ----------

@@ -23,9 +23,10 @@ from .models.agreement import Agreement
 from .models.edge_tables import EdgeTables
 from .models.label_field import LabelField
 from .runs import netcdf
+from .runs.chain import Plan
 from .runs.checkpoint import steps_of
 from .runs.lock import hold
-from .runs.run import Draws, Plan
+from .runs.run import Draws
 from .runs.store import (
     CHECKPOINT,
     RECORD,

@@ -291,7 +291,7 @@ def _warn_of_taper(draws: np.ndarray, names: list[str]) -> None:
 
 
 def _all_moved(draws: run.Draws) -> bool:
-    """Whether every chain moved; warn where one did not, as what it drew is no sample that could be corrected."""
+    """Whether every chain moved; warn where one did not, as its draws cannot be corrected."""
     stuck = [c for c, theta in zip(draws.chains, draws.values["theta"], strict=True) if (theta == theta[0]).all()]
     if stuck and draws.n_draws > 1:
         tell(

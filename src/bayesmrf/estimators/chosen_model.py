@@ -171,7 +171,7 @@ class ChosenModel(Fitted, OptionObjects):
         return isinstance(self.model, str) and self.model == AUTO
 
     def _choose_model(self, X: Any, sample_weight: Any = None) -> None:
-        """Forget a former fit, choose the model by the data if it is "auto", and say so in the log."""
+        """Forget a former fit, choose the model by the data if it is "auto", and log the choice."""
         self._forget()
         if self._chooses:
             column = ordered_column(X)

@@ -33,9 +33,9 @@ from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import SpikeSlab
+from ..runs.run_options import RunOptions
 from .base import (
     MissingValues,
-    RunOptions,
     data_hash,
     missing_table,
     require_edges,

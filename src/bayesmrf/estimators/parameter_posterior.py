@@ -14,7 +14,8 @@ from ..inference.elimination.two_states import Elimination
 from ..intervals import central, intervals
 from ..models.categorical import is_categorical
 from ..models.ising import Ising
-from .base import MissingValues, RunOptions
+from ..runs.run_options import RunOptions
+from .base import MissingValues
 from .chosen_model import ChosenModel
 from .predictive import Predictive
 from .tabulated import Tabulated

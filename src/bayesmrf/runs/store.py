@@ -172,7 +172,7 @@ def write_record(file: Path, attributes: Mapping[str, Any], **about: Any) -> Non
 
 
 def write_new(file: Path, write: Callable[[BinaryIO], Any]) -> None:
-    """Write a file and bring it to the disk; what is there is removed, without following a link."""
+    """Write a file and flush it to disk; an existing file is removed, without following a link."""
     file.unlink(missing_ok=True)
     with file.open("xb") as f:
         write(f)

@@ -242,7 +242,7 @@ class _Trajectory:
 
 
 def _joined(one: _Tree, two: _Tree, taken: bool) -> tuple[_Tree, bool]:
-    """Join a stretch with the next, and tell whether the whole still goes on.
+    """Join a stretch with the next, and return whether the trajectory continues.
 
     Ends are compared with the sum of the momenta of the whole, and of each part with the nearest point of the other,
     without which a trajectory can step over its turn.
