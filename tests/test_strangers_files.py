@@ -25,7 +25,7 @@ from bayesmrf.runs import store
 from bayesmrf.runs.checkpoint import committed
 from bayesmrf.runs.identity import checksum
 from bayesmrf.runs.run import sample
-from bayesmrf.runs.zarr_check import check_group
+from bayesmrf.runs.zarr_results import check_group
 from tests.walks import OPTIONS, Fails, equal
 
 VALUES = [None, True, -1, 0, 1, 2.5, 10**10, 10**30, 1e308, float("nan"), "", "x", "../x", "\x1b[31m", [], [[]], {}]

@@ -2,7 +2,7 @@
 
 A record is a JSON file, replaced atomically, with its own checksum and those of its arrays. That of a folder is its
 zarr.json, as results are a zarr group, of which a missing chunk is read as zeros; arrays of a checkpoint are .npz
-files. Folders may be untrusted: nothing is unpickled, `bayesmrf.runs.zarr_check` checks a zarr group before it is
+files. Folders may be untrusted: nothing is unpickled, `bayesmrf.runs.zarr_results` checks a zarr group before it is
 opened, and no link is followed.
 """
 
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
+import stat
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,7 +30,6 @@ from ..declare.option import Checked
 from ..errors import BayesMRFError, StoreError, argument, in_python
 from .identity import checksum
 from .lock import is_lock
-from .zarr_check import DENSEST, FREE, open_plain, read_json
 
 # Of a checkpoint; estimators have no option of this name.
 OVERWRITE = f"{in_python('Checkpoint(path, ')}{argument('overwrite', True)}{in_python(')')}"
@@ -36,6 +37,9 @@ OVERWRITE = f"{in_python('Checkpoint(path, ')}{argument('overwrite', True)}{in_p
 FORMAT = 3
 CHECKPOINT, RESULTS = "checkpoint", "results"
 RECORD = "zarr.json"
+LARGEST_RECORD = 2**26  # bytes of a record
+FREE = 2**30  # bytes of arrays that may be declared without any on the disk (chunks of zeros are not stored)
+DENSEST = 1000  # bytes of further arrays for each byte on the disk
 _GROUP = {"zarr_format": 3, "node_type": "group"}
 
 
@@ -178,6 +182,36 @@ def write_new(file: Path, write: Callable[[BinaryIO], Any]) -> None:
         write(f)
         f.flush()
         os.fsync(f.fileno())
+
+
+@contextmanager
+def open_plain(path: Path, largest: float = math.inf) -> Iterator[BufferedReader]:
+    """Open a regular file of limited size that is not a link.
+
+    Raises
+    ------
+    OSError, ValueError
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > largest:
+            raise ValueError("it is not a regular file, or too large")
+        yield file
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file that is a regular file of limited size, and not a link.
+
+    Raises
+    ------
+    OSError, ValueError
+    """
+    with open_plain(path, LARGEST_RECORD) as file:
+        try:
+            return json.loads(file.read())
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
 
 
 def read_record(file: Path) -> dict[str, Any]:
