@@ -63,7 +63,7 @@ class _Prepared(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class BayesianMRF(ParameterPosterior):
-    """Posterior of the parameters of a binary pairwise Markov random field (Murray and Ghahramani 2004).
+    """Posterior of the parameters of a pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters
     ----------
