@@ -43,7 +43,7 @@ _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, fro
 
 @dataclass(eq=False, repr=False)
 class BayesianMRF(Posterior):
-    """Posterior of the parameters of a binary pairwise Markov random field (Murray and Ghahramani 2004).
+    """Posterior of the parameters of a pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters
     ----------
