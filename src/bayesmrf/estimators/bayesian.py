@@ -31,9 +31,9 @@ from .engines import (
     refuse_unused,
     suitable_engine,
 )
-from .parameter_kernels import MIRRORED, Problem, automatic_kernel, parameter_kernel
+from .parameter_kernels import Problem, automatic_kernel, parameter_kernel
 from .pipeline import Posterior, Setup
-from .rarely_observed import mirror_of, rarely_observed
+from .rarely_observed import rarely_observed
 from .starts import find_start
 from .stein_check import tell_of_draws
 from .ties import n_edge_parameters, read_ties
@@ -167,9 +167,7 @@ class BayesianMRF(Posterior):
         with instead_of_exact(f"it without {argument('corrected', True)}"):
             truth = likelihood.replaced(data.s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
-        rare, is_mirrored = rarely_observed(states, self._graph), row_of(options).name in MIRRORED
-        mirror = mirror_of(likelihood, prior, rare) if is_mirrored else None
-        kernel = parameter_kernel(options, Problem(likelihood, prior, at, self.n_warmup, mirror))
+        kernel = parameter_kernel(options, Problem(likelihood, prior, at, self.n_warmup))
         return Setup(
             parts,
             likelihood,
@@ -177,7 +175,7 @@ class BayesianMRF(Posterior):
             kernel.name if isinstance(options, Custom) else row_of(options).name,
             particle_sweeps(engine),
             _Own(truth, prior, options),
-            rare if mirror is None else [],
+            rarely_observed(states, self._graph),
             parameters=None if curve is None else list(curve.feature_names),
         )
 
