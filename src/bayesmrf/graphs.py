@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
+from inspect import unwrap
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -321,93 +322,92 @@ def min_fill(graph: Graph, max_entries: float = np.inf) -> EliminationOrder:
     max_entries : float
         Stop at the first step at which ``EliminationOrder.n_entries`` exceeds this.
     """
-    return EliminationOrder(*_min_fill(graph.n_nodes, graph.edges, float(max_entries)))
+    search = _min_fill if graph.n_nodes + len(graph.edges) > _SMALL else unwrap(_min_fill)
+    return EliminationOrder(*search(graph.n_nodes, graph.edges, float(max_entries)))
 
 
-@leaf
-def _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched):
-    """Add edge (a, b), and update ``fill``, the number of missing edges between the neighbours of each node."""
-    if degree[b] < degree[a]:
-        a, b = b, a
-    common, previous, p = 0, -1, head[a]
-    while p >= 0:
-        w = other[p]
-        if alive[w]:
-            if min(w, b) * n_nodes + max(w, b) in pairs:
-                common += 1
-                fill[w] -= 1
-                touched.append(w)
-            previous = p
-        elif previous < 0:
-            head[a] = link[p]
-        else:
-            link[previous] = link[p]
-        p = link[p]
-    for u, w in ((a, b), (b, a)):
-        fill[u] += degree[u] - common
-        degree[u] += 1
-        other.append(w)
-        link.append(head[u])
-        head[u] = len(link) - 1
-    pairs.add(min(a, b) * n_nodes + max(a, b))
+_SMALL = 50  # nodes and edges: Python finds an order in less than a millisecond, so that no code is compiled for it
 
 
 @leaf
 def _min_fill(n_nodes, edges, max_entries):
     alive = np.ones(n_nodes, np.bool_)
     degree = np.zeros(n_nodes, np.int64)
-    fill = np.zeros(n_nodes, np.int64)
+    fill = np.zeros(n_nodes, np.int64)  # the number of missing edges between the neighbours of each node
     # Neighbours are linked lists: entry p is node other[p], and link[p] is the next entry. Eliminated nodes are
     # unlinked when visited, so that a hub does not visit each of its leaves again.
     head = np.full(n_nodes, -1, np.int64)
     link = [np.int64(0) for _ in range(0)]
     other = [np.int64(0) for _ in range(0)]
-    touched = [np.int64(0) for _ in range(0)]
     pairs = {np.int64(-1)}
-    for e in range(len(edges)):
-        a, b = np.int64(edges[e, 0]), np.int64(edges[e, 1])
-        _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched)
-    touched.clear()
-    # Entries of the heap with an outdated count are skipped.
-    heap: list[Any] = [(fill[v], v) for v in range(n_nodes)]
-    heapify(heap)
+    added = [(np.int64(edges[e, 0]), np.int64(edges[e, 1])) for e in range(len(edges))]
+    touched = [np.int64(v) for v in range(n_nodes)]
+    heap = [(np.int64(0), np.int64(0)) for _ in range(0)]  # entries with an outdated count are skipped
     pushed = np.full(n_nodes, -1, np.int64)
     order = np.empty(n_nodes, np.int64)
     starts = np.zeros(n_nodes + 1, np.int64)
     bags = [np.int64(0) for _ in range(0)]
     n_entries = 0.0
     step = 0
-    while step < n_nodes:
+    while True:
+        for a, b in added:
+            if degree[b] < degree[a]:
+                a, b = b, a
+            common, previous, p = 0, -1, head[a]
+            while p >= 0:
+                w = other[p]
+                if alive[w]:
+                    if min(w, b) * n_nodes + max(w, b) in pairs:
+                        common += 1
+                        fill[w] -= 1
+                        touched.append(w)
+                    previous = p
+                elif previous < 0:
+                    head[a] = link[p]
+                else:
+                    link[previous] = link[p]
+                p = link[p]
+            for u, w in ((a, b), (b, a)):
+                fill[u] += degree[u] - common
+                degree[u] += 1
+                other.append(w)
+                link.append(head[u])
+                head[u] = len(link) - 1
+            pairs.add(min(a, b) * n_nodes + max(a, b))
+        if step > 0:
+            # The neighbours of v are a clique now: u loses the missing edges between v and u's other neighbours.
+            v, start, end = order[step - 1], starts[step - 1], starts[step]
+            alive[v] = False
+            for i in range(start, end):
+                u = bags[i]
+                fill[u] -= degree[u] - (end - start)
+                degree[u] -= 1
+                touched.append(u)
+        for u in touched:
+            if pushed[u] != step and alive[u]:
+                pushed[u] = step
+                heappush(heap, (fill[u], u))
+        added.clear()
+        touched.clear()
+        if step == n_nodes:
+            break
         missing, v = heappop(heap)
-        if not alive[v] or missing != fill[v]:
-            continue
+        while not alive[v] or missing != fill[v]:
+            missing, v = heappop(heap)
         p = head[v]
         while p >= 0:
             if alive[other[p]]:
                 bags.append(other[p])
             p = link[p]
-        start, k = starts[step], degree[v]
+        start, end = starts[step], starts[step] + degree[v]
         order[step] = v
         step += 1
-        starts[step] = start + k
-        n_entries += 2.0**k
+        starts[step] = end
+        n_entries += 2.0 ** degree[v]
         if n_entries > max_entries:
             break
-        for i in range(start, start + k):
-            for j in range(i + 1, start + k):
-                a, b = bags[i], bags[j]
-                if min(a, b) * n_nodes + max(a, b) not in pairs:
-                    _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched)
-        # The neighbours of v are a clique now: u loses the missing edges between v and u's other neighbours.
-        alive[v] = False
-        for i in range(start, start + k):
-            u = bags[i]
-            fill[u] -= degree[u] - k
-            degree[u] -= 1
-            touched.append(u)
-        for u in touched:
-            if pushed[u] != step and alive[u]:
-                pushed[u] = step
-                heappush(heap, (fill[u], u))
-        touched.clear()
-    return order[:step], starts[: step + 1], np.array(bags)
+        for i in range(start, end):
+            for j in range(i + 1, end):
+                if min(bags[i], bags[j]) * n_nodes + max(bags[i], bags[j]) not in pairs:
+                    added.append((bags[i], bags[j]))
+    return order[:step], starts[: step + 1], np.array(bags, np.int64)
