@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Moves, Stateless
+from ...elimination_order import EliminationOrder
 from ...errors import TooWideError
-from ...graphs import EliminationOrder, Graph
+from ...graphs import Graph
 from ...models.categorical import Categorical, compiled_form, states_of
 from ...models.pairwise import PairwiseModel
 from ..coordinate_walk import walk
