@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, convergence, graphs
+from bayesmrf.engines import Phases
 from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.kernels import Phases
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann

@@ -30,7 +30,7 @@ from ..errors import (
 )
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
 from ..findings import collected, dumped
-from ..methods import MethodRow
+from ..methods.rows import MethodRow
 from ..runs.run_options import RunOptions
 from . import common
 from .common import Stopped
@@ -139,11 +139,10 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         records = {name: kind(**{f.name: given[f.name] for f in fields(kind)}) for name, kind in kinds.items()}
         for name in given_to:
             records[name] = {option: value for option, value in vars(records[name]).items() if value is not None}
-        data = next(record for record in records.values() if isinstance(record, Data))
         try:
             function(**{name: records[name] if name in records else given[name] for name in own})
         except (KeyboardInterrupt, StoppedWarning):
-            raise Stopped(data.kept) from None
+            raise Stopped(next(record.kept for record in records.values() if isinstance(record, Data))) from None
 
     if Run in kinds.values():
         called.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{_CONTINUES}"
