@@ -32,9 +32,9 @@ import pandas as pd
 from joblib import parallel_config
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.engines import Elimination
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, SpikeSlab, read_slab
 from bayesmrf.runs import run
