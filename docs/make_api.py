@@ -47,7 +47,7 @@ SECTIONS = {
     "Estimators and their options": "estimators methods families kernels priors errors declare.registry",
     "Results": "results convergence findings tables summary plots report partitions metrics "
     "indicator_diagnostics rank_diagnostics",
-    "Data and graphs": "datasets graphs data.states data.dependent_rows cli.tables cli.answers",
+    "Data and graphs": "datasets graphs elimination_order data.states data.dependent_rows cli.tables cli.answers",
     "Protocols, likelihood and runs": "base likelihood runs.run runs.independent runs.workers runs.store runs.lock "
     "declare.option declare.rule memory rng progress",
     "Evidence": "evidence.methods evidence.method evidence.target evidence.rbm_target evidence.ordinal_target "

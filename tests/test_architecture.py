@@ -146,7 +146,7 @@ FOREIGN = {
     "data/ordered_levels.py": "types of columns of pandas",
     "data/states.py": "types of columns of pandas",
     "errors.py": "values in messages, which may be arrays",
-    "estimators/group_labels.py": "columns of pandas and polars",
+    "data/group_labels.py": "columns of pandas and polars",
     "estimators/ties.py": "Series of pandas",
     "evidence/methods.py": "functions of the user, which have a name, and callable objects, which have none",
     "graphs.py": "graphs of networkx, tables of pandas",

@@ -422,7 +422,7 @@ def test_networks_carry_what_was_estimated(rng):
     expected = {"index": 0, "weight": est.theta_[0], "agreement": est.agreement_[0], "group": est.groups_[0]}
     assert found.edges["a", "b"] == expected | {"inclusion": inclusion(est, "a", "b")}
     assert found.nodes["c"] == {"bias": est.theta_[5], "group": est.field_groups_[2]}
-    assert list(est.interval_().columns) == ["mean", "lower", "upper"]
+    assert list(est.interval().columns) == ["mean", "lower", "upper"]
     free = MaximumLikelihoodMRF(found, fields=False).fit(X)  # networks are graphs for other estimators
     assert free.graph_.edges["a", "b"]["weight"] == free.theta_[list(free.feature_names_).index("a-b")]
     assert free.graph_.nodes["c"] == {}

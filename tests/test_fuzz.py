@@ -337,7 +337,7 @@ def test_what_is_asked_of_a_fitted_estimator(rng):
             refuses(lambda est=est, value=value: est.sample(1, value), "random_state", value, True)
     bayesian, grouped, edges, _ = fitted
     for value in bad(rng, OPTIONS["probability"], 20):
-        refuses(lambda value=value: bayesian.interval_(value), "probability", value, True)
+        refuses(lambda value=value: bayesian.interval(value), "probability", value, True)
         refuses(lambda value=value: edges.table("edges", value), "probability", value, True)
     for value in bad(rng, OPTIONS["average"], 20):
         refuses(lambda value=value: edges.score(X, average=value), "average", value, True)

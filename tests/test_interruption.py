@@ -88,7 +88,7 @@ def test_before_the_first_draw_of_a_run_that_has_draws(bayesmrf, votes, folder, 
     assert bayesmrf(*RUN)[0] == 130
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("bayesmrf.estimators.spike_slab.sample_posterior", stop)
+    monkeypatch.setattr("bayesmrf.estimators.pipeline.sample_posterior", stop)
     assert "the draws so far are kept in votes.zarr; give" in bayesmrf(*RUN)[2]
     assert "votes.zarr" not in bayesmrf(*RUN, "--out", "new.zarr")[2]
 
@@ -96,7 +96,7 @@ def test_before_the_first_draw_of_a_run_that_has_draws(bayesmrf, votes, folder, 
 def test_before_results_are_overwritten(bayesmrf, votes, folder, monkeypatch):
     assert bayesmrf(*RUN)[0] == 0
     earlier = load("votes.zarr")
-    monkeypatch.setattr("bayesmrf.estimators.spike_slab.sample_posterior", stop)
+    monkeypatch.setattr("bayesmrf.estimators.pipeline.sample_posterior", stop)
     code, out, err = bayesmrf(*RUN, "--overwrite")
     assert (code, out) == (130, "")
     assert err == "interrupted: stopped before the first draw; votes.zarr is as it was\n"

@@ -129,7 +129,7 @@ def test_every_legal_pair(kernel, engine, points):
     assert (est.transduction_[LABELS >= 0] == LABELS[LABELS >= 0]).all()
     expected = "exact" if (kernel, engine) in {("exchange", "exact"), ("metropolis", "exact")} else "approximate"
     assert est.posterior_.attrs["kind"].startswith(expected)
-    table = est.interval_(0.5)
+    table = est.interval(0.5)
     assert list(table.index) == ["sigma_x", "sigma_y"]
     assert (table["lower"] <= table["upper"]).all()
 

@@ -269,7 +269,7 @@ def test_what_comes_after_a_fit(lattice, tmp_path, rng):
     options = {"graph": graph, "model": "ising", "ties": "all", **QUICK}
     fit = bayesian(**options).fit(table)
     assert len(fit.missing_) == np.isnan(table).sum()
-    assert fit.interval_().index.tolist() == ["edges", "nodes"]
+    assert fit.interval().index.tolist() == ["edges", "nodes"]
     assert np.isfinite(fit.score(X))
     assert fit.sample(5, random_state=1).shape == (5, 9)
     s = ParameterSummary(fit.posterior_)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .base import TABLES, OnGraph
 from .declare.option import Checked
 from .declare.registry import Registry
-from .declare.rule import FACTORY, either, instance
-from .declare.table import OPTIONS
+from .declare.rule import FACTORY, Rule, either, instance
 from .errors import OptionError, in_python
 from .names import listed, quoted
 
@@ -310,7 +309,7 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
     return Registry("model", "families", [row for row in FAMILIES if estimator in row.estimators])
 
 
-_OWN = either(FACTORY, instance("families", "Custom"))
-for _estimator in ("MaximumLikelihoodMRF", "BayesianMRF", "SpikeSlabMRF", "CompareMRF", "GroupedMRF"):
-    _named = families_of(_estimator).rule(AUTO)
-    OPTIONS[f"{_estimator}.model"] = either(_named, _OWN, expected=_named.expected + in_python(f", or {_OWN.expected}"))
+def model_rule(estimator: str) -> Rule:
+    """Return the rule of the parameter ``model`` of an estimator."""
+    named, own = families_of(estimator).rule(AUTO), either(FACTORY, instance("families", "Custom"))
+    return either(named, own, expected=named.expected + in_python(f", or {own.expected}"))

@@ -24,7 +24,6 @@ from .declare.rule import (
     integer,
     optional,
 )
-from .declare.table import OPTIONS
 from .errors import OptionError
 from .names import one_of
 
@@ -290,9 +289,6 @@ KERNELS = Registry(
 LABEL_KERNELS = Registry(
     "kernel", "kernels", [row for row in KERNELS if row.name in ("exchange", "metropolis", "langevin")]
 )
-
-OPTIONS["BayesianMRF.kernel"] = KERNELS.rule_with_own("auto")
-OPTIONS["LabelFieldMRF.kernel"] = LABEL_KERNELS.rule_with_own()
 
 
 class Setting(NamedTuple):

@@ -15,7 +15,6 @@ from .base import Kernel
 from .declare.option import Checked, option
 from .declare.registry import Registry
 from .declare.rule import COUNT, FLAG, KERNEL_FACTORY, KIND, MOMENTUM, STATES, STEP, choice, integer, number, optional
-from .declare.table import OPTIONS
 from .errors import OptionError, argument
 from .names import one_of
 
@@ -406,7 +405,3 @@ EXTRAPOLATED = MethodRow(
     reason="log Z is exact along each coordinate but quadratic between coordinates, and all chains of a run share the "
     "noise of the moments, which R-hat does not show",
 )
-
-OPTIONS["GroupedMRF.method"] = GROUPS.rule_with_own("auto")
-OPTIONS["SpikeSlabMRF.method"] = EDGES.rule_with_own("auto")
-OPTIONS["CompareMRF.method"] = COMPARISONS.rule_with_own("auto")

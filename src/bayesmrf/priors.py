@@ -203,7 +203,7 @@ class Cauchy(Checked):
 
 @dataclass(frozen=True)
 class SpikeSlab(Checked):
-    r"""Prior of a Boltzmann machine whose edges may be absent (Chen and Welling 2012 structure, eq. 2 and 3).
+    r"""Prior of a network whose edges may be absent (Chen and Welling 2012 structure, eq. 2 and 3).
 
     .. math:: \theta_a = Y_a A_a, \quad Y_a \sim \mathrm{Bern}(p_0), \quad p_0 \sim \mathrm{Beta}(a, b), \quad
               b_i \sim N(0, \sigma_b^2)
@@ -264,6 +264,6 @@ _PRIOR = Rule(
     "a density with log_density and gradient, such as priors.Normal",
     lambda v: isinstance(v, Prior) and not isinstance(v, type),
 )
-OPTIONS["BayesianMRF.prior"] = either(choice("normal"), instance("priors", "WeightsAndBiases"), _PRIOR)
+OF_PARAMETERS = either(choice("normal"), instance("priors", "WeightsAndBiases"), _PRIOR)
 OPTIONS["evidence.prior"] = optional(_PRIOR)
 OPTIONS |= {f"{kernel}.prior": _PRIOR for kernel in (*SCALED, "CoordinateGibbs", "Independence")}

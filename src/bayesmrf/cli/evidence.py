@@ -95,8 +95,8 @@ def evidence(
     Results are written as they are computed: a stopped run continues when the same command is given again, and
     models or methods can be added later.
     """
+    from ..data.chosen_model import choose_model
     from ..data.states import check_states
-    from ..estimators.chosen_model import choose_model
     from ..graphs import from_edges
     from ..runs.workers import connect
     from .answers import to_binary

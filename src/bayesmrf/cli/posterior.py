@@ -90,14 +90,15 @@ def posterior(
     run: Run,
 ) -> None:
     """Sample the posterior of the parameters."""
+    from ..data.chosen_model import choose_model
     from ..data.states import check_states
+    from ..estimators import BayesianMRF
     from ..estimators.base import read_graph
-    from ..estimators.chosen_model import choose_model
     from ..estimators.engines import refuse_unused
     from ..priors import WeightsAndBiases
     from .tables import read_labels
 
-    options = common.checked("BayesianMRF", model=model, **run.options)
+    options = common.checked(BayesianMRF, model=model, **run.options)
     scales = common.checked("", prior_scale=prior_scale, bias_scale=prior_scale if bias_scale is None else bias_scale)
     options["prior"] = WeightsAndBiases(*scales.values())
     choice("auto", *KERNELS.names).check("kernel", kernel)
@@ -139,7 +140,6 @@ def posterior(
     particular = {k: v for k, v in vars(of_engine).items() if v is not None}
     _check_used(given, particular, choices)
 
-    from ..estimators import BayesianMRF
     from ..summary import ParameterSummary
     from .compare import Job, run_all
 

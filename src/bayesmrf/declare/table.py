@@ -143,18 +143,6 @@ OPTIONS: dict[str, Rule] = {
     "Hamiltonian.step_size": optional(STEP),
     "Hamiltonian.target": PROBABILITY,
     "Hamiltonian.max_depth": integer(1, 20),
-    "GroupedMRF.prior": either(choice("dirichlet-process"), instance("priors", "DirichletProcess")),
-    "GroupedMRF.fields": choice(False, True, "grouped"),
-    "SpikeSlabMRF.prior": either(choice("spike-slab"), instance("priors", "SpikeSlab")),
-    "CompareMRF.prior": either(choice("spike-slab"), instance("priors", "SpikeSlab")),
-    "biases": choice("free", "slab", "spike-slab"),
-    "CompareMRF.baseline": either(choice("slab", "spike-slab"), SLAB, instance("priors", "SpikeSlab")),
-    "LabelFieldMRF.prior": either(choice("normal"), instance("priors", "Normal")),
-    "RBM.n_chains": STATES,
-    "RBM.prior_scale": optional(SCALE),
-    "learning_rate": STEP,
-    "batch_size": STATES,
-    "n_steps": integer(1, 10**8),
     "n_samples": number(0, 1e15, ends="[)", good=(0, 1)),  # observations of a kernel; 0 samples the prior
     # Engines
     **{f"{engine}.n_jobs": integer(1, 2**10) for engine in ("PersistentMLE", "Persistent", "Brief", "Gibbs")},

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..base import Engine, Kernel
 from ..data.sample_weight import check_listed
-from ..declare.option import check_params
 from ..errors import OptionError, argument
 from ..families import FAMILIES, Custom, FamilyRow
 from ..inference.elimination.two_states import Elimination, cost
@@ -86,12 +85,12 @@ class Request:
         """
         if not isinstance(self.model, Custom):
             return self
-        found = replace(self, family=_like(model), name=model.name)
+        found = replace(self, family=family_like(model), name=model.name)
         found.check(row_of("exact" if self.method is None else self.method, GROUPS))
         return found
 
 
-def _like(model: Any) -> FamilyRow:
+def family_like(model: Any) -> FamilyRow:
     """Return the row of the model that a user's own one is like: of weights, or else of tables.
 
     Raises
@@ -106,17 +105,16 @@ def _like(model: Any) -> FamilyRow:
     return FAMILIES.row("symmetric")
 
 
-def read(estimator: Any) -> Request:
+def read_request(estimator: Any) -> Request:
     """Read the options of a `GroupedMRF`, and check their combination.
 
     Raises
     ------
     OptionError
     """
-    check_params(estimator)
-    model = estimator.object("model")
+    model = estimator._object("model")
     family = FAMILIES.row("symmetric" if isinstance(model, Custom) else model)
-    prior = estimator.object("prior")
+    prior = estimator._object("prior")
     if estimator.candidates is not None and prior.density is None:
         if not isinstance(estimator.prior, str):
             expected = "None where the prior has no density, so that all edges exist"
@@ -135,7 +133,7 @@ def read(estimator: Any) -> Request:
             option="prior.base", got=prior.base, expected=f"{expected} for {argument('model', family.name)}"
         )
     fields = DirichletProcess(prior.alpha, Normal(FIELD_SCALE)) if estimator.fields == "grouped" else None
-    method = None if estimator.method == "auto" else estimator.object("method")
+    method = None if estimator.method == "auto" else estimator._object("method")
     own = method if isinstance(method, AuxiliaryVariable) and method.inner == "exact" else None
     if own is not None and own.n_sweeps != AuxiliaryVariable.n_sweeps:  # the default is not one given
         expected = f"omitted with {argument('inner', 'exact')}, whose particles need no sweeps"

@@ -17,7 +17,8 @@ from ..base import LOG_Z, MOMENTS, Kernel
 from ..data.frames import check_index, record_columns, text_names
 from ..data.levels import names_rows
 from ..data.missing import unmasked
-from ..declare.option import check_params
+from ..declare.option import check_params, option
+from ..declare.rule import choice, either, instance
 from ..errors import DataError, PriorWarning, argument
 from ..families import AUTO
 from ..findings import recorded, tell
@@ -38,8 +39,7 @@ from ..runs import run
 from ..runs.run_options import RunOptions
 from ..samplers.swendsen_wang import SwendsenWang
 from .base import hidden_probabilities, run_seed, sample_posterior
-from .fitted import Fitted
-from .option_objects import OptionObjects
+from .estimator import Estimator
 from .own_kernels import kind_with, own_kernel
 from .starts import uncorrected_epsilon
 from .tabulated import Tabulated
@@ -54,7 +54,7 @@ _N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are c
 
 
 @dataclass(eq=False, repr=False)
-class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator):
+class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
     """Labels of points, some observed and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
 
     The posterior is over the logarithms of the length scales, sigma_k for each coordinate; predictions are averages
@@ -94,10 +94,10 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
         Draws in ArviZ's form.
     """
 
-    read = {"kernel": LABEL_KERNELS.read, "prior": lambda _: Normal(1.0)}  # noqa: RUF012
+    _readers = {"kernel": LABEL_KERNELS.read, "prior": lambda _: Normal(1.0)}  # noqa: RUF012
 
-    prior: Any = "normal"
-    kernel: Any = "exchange"
+    prior: Any = option("normal", either(choice("normal"), instance("priors", "Normal")))
+    kernel: Any = option("exchange", LABEL_KERNELS.rule_with_own())
     engine: Any = "swendsen-wang"
 
     def __sklearn_tags__(self) -> Any:
@@ -131,7 +131,7 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
         seeds = run_seed(self)
         draws = sample_posterior(self, field, kernel, seeds)
         engine = likelihood.engine
-        options, hidden = self.object("kernel"), likelihood.hidden
+        options, hidden = self._object("kernel"), likelihood.hidden
         if isinstance(options, kernels.Custom):
             kind = kind_with(options, engine, *([] if hidden is None else [hidden.engine]))
             attrs: dict[str, Any] = {"method": kernel.name, "kind": kind}
@@ -202,7 +202,7 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
     def _warn_of_scale(self, field: LabelField) -> None:
         """Warn of coordinates that are far wider or narrower than the length scales that the prior allows."""
         spread = field.points.std(axis=0)
-        most = np.exp(_FAR * np.broadcast_to(np.asarray(self.object("prior").scale, dtype=np.float64), spread.shape))
+        most = np.exp(_FAR * np.broadcast_to(np.asarray(self._object("prior").scale, dtype=np.float64), spread.shape))
         # A prior that is tighter than the default is meant to determine the length scale.
         allowed = np.maximum(most, np.exp(_FAR))
         far = np.flatnonzero((spread > allowed) | (spread < 1 / allowed))
@@ -235,7 +235,7 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
 
     def _kernel(self, likelihood: Likelihood, field: LabelField) -> Kernel:
         """Return the kernel; chains start at draws from the prior, as the posterior may have several modes."""
-        prior, options, start = self.object("prior"), self.object("kernel"), np.zeros(field.n_features)
+        prior, options, start = self._object("prior"), self._object("kernel"), np.zeros(field.n_features)
         spread = np.broadcast_to(np.asarray(prior.scale, dtype=np.float64), field.n_features).copy()
         if isinstance(options, kernels.Custom):
             return own_kernel(LABEL_KERNELS, options, likelihood, prior, {"theta": {"feature": field.n_features}})
@@ -279,7 +279,7 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
             {"row": 0, "node": [str(i) for i in point], "probability": self.label_distributions_[point, 1]}
         )
 
-    def interval_(self, probability: float = 0.9) -> pd.DataFrame:
+    def interval(self, probability: float = 0.9) -> pd.DataFrame:
         """Return the central posterior interval of each length scale sigma: columns median, lower, upper."""
         import pandas as pd
 
