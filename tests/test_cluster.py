@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 import bayesmrf
-from bayesmrf import SpikeSlabMRF, load
+from bayesmrf import SpikeSlabMRF
 from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
+from bayesmrf.results import load
 from bayesmrf.runs import checkpoint, lock
 from bayesmrf.runs.run import sample
 from bayesmrf.runs.store import Checkpoint

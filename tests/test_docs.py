@@ -229,7 +229,7 @@ API = list(api_entries())
 def plain_signature(found):
     """Arguments and their defaults without types."""
     parameters = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(found).parameters.values()]
-    parameters = [p for p in parameters if p.name != "self"]
+    parameters = [p for p in parameters if p.name not in ("self", "cls")]
     return str(inspect.Signature(parameters))
 
 
@@ -241,6 +241,7 @@ def differs(module, entry):
             found = inspect.getattr_static(found, part) if inspect.isclass(found) else getattr(found, part)
     except AttributeError:
         return "is not there"
+    found = found.__func__ if isinstance(found, classmethod) else found
     if "(" in entry:
         signature = plain_signature(getattr(found, "py_func", found))
         # Through the parser, so that the way of writing does not matter.

@@ -34,6 +34,7 @@ from .group_predictive import GroupPredictive
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
 from .rarely_observed import rarely_observed
+from .stored import Kept
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -171,6 +172,12 @@ class CompareMRF(GroupPredictive, Posterior):
     ) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, sample_weight, groups)
+
+    @classmethod
+    def _restored(cls, tree: xr.DataTree, kept: Kept) -> CompareMRF:
+        est: CompareMRF = super()._restored(tree, kept)
+        est.groups_ = np.array(kept.labels, dtype=object)
+        return est
 
     def _parts(self, states: States, X: Any, groups: Any) -> list[States]:
         self.groups_, code = read_groups(groups, X, len(X))
