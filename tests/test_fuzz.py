@@ -297,7 +297,7 @@ def test_every_row_is_used():
     every = [(owner, f.name) for r in RECORDS.values() for owner in owners(type(r)) for f in fields(r)]
     used |= {key for owner, n in every for key in (f"{owner}.{n}", n) if key in OPTIONS}
     used |= {"evidence.prior", "evidence.prior_scale"}
-    used |= {"draw.n_samples", "probability", "level", "average", "edges", "group"}
+    used |= {"draw.n_samples", "probability", "level", "average", "edges", "nodes"}
     assert sorted(set(OPTIONS) - used) == []
 
 
@@ -343,10 +343,10 @@ def test_what_is_asked_of_a_fitted_estimator(rng):
         refuses(lambda value=value: edges.score(X, average=value), "average", value, True)
     for value in bad(rng, OPTIONS["edges"], 40):
         refuses(lambda value=value: grouped.co_clustering(value), "edges", value, True)
-        refuses(lambda value=value: edges.predict_conditional(X, value), "group", value, True)
+        refuses(lambda value=value: edges.predict_conditional(X, value), "nodes", value, True)
         if str(value) not in "012":  # nodes and edges
             refuses(lambda value=value: grouped.co_clustering([value]), "edges", value)
-            refuses(lambda value=value: edges.predict_conditional(X, [value]), "group", value)
+            refuses(lambda value=value: edges.predict_conditional(X, [value]), "nodes", value)
     for value in FOREIGN:
         refuses(lambda value=value: bayesian.score(value), "X", value)
 

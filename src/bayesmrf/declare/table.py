@@ -194,5 +194,5 @@ OPTIONS: dict[str, Rule] = {
     "level": number(0, 1, ends="(]", good=(0.95, 1)),
     "average": choice("bayes", "mean"),
     "edges": Rule("a list of edges, by name or by number", is_list, ([0],)),
-    "group": Rule("a list of nodes, by name or by number", is_list, ([0],)),
+    "nodes": Rule("a list of nodes, by name or by number", is_list, ([0],)),
 }

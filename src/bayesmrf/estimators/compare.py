@@ -120,6 +120,7 @@ class CompareMRF(GroupPredictive, Posterior):
     """
 
     _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
+    _edges_option = "candidates"
 
     candidates: Any = "complete"
     prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
@@ -127,10 +128,6 @@ class CompareMRF(GroupPredictive, Posterior):
     biases: str = option("free", choice("free", "slab", "spike-slab"))
     method: Any = option("auto", COMPARISONS.rule_with_own("auto"))
     model: Any = option("auto", model_rule("CompareMRF"))
-
-    @property
-    def _edges_option(self) -> str:
-        return "candidates"
 
     @property
     def _labels(self) -> Sequence[Any]:
