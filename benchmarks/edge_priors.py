@@ -15,7 +15,7 @@ this file: for each network, number of observations and prior
 
 ``real`` (5 minutes) writes ``edge_priors_real.csv``: edges with inclusion above 0.5, and the mean log score of the half
 of the rows that was held out, for the symptoms of ADHD and of stress after an earthquake (in the folder
-BAYESMRF_DATA). ``table`` prints the tables of docs/edge_priors.md from both files.
+BAYESMRF_DATA). ``table`` prints the tables of docs/notes/edge_priors.md from both files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The difference of the published auxiliary-variable sampler from the exact posterior: the table of docs/exactness.md.
+"""The published auxiliary-variable sampler next to the exact posterior: the table of docs/notes/published_samplers.md.
 
     python examples/restart.py [DATA_SETS] [DRAWS]
 

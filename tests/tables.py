@@ -39,7 +39,6 @@ from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.posterior.groups.two_states import TwoStateParticles
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.posterior.mirror import Mirror, Mirrored
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from bayesmrf.posterior.parameters.exchange import Exchange
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
@@ -126,10 +125,6 @@ def with_gaps(model, engine, hidden):
     return likelihood(model, engine, hidden=Hidden(Clamped(model, GAPS), hidden))
 
 
-def mirror():
-    return Mirror(with_gaps(BINARY, Elimination(), Elimination()), Normal(), (2,))
-
-
 def differences(kernel=Differences):
     contrast = contrasts([3, 9])
     samples = [Sample(s_bar(BINARY), 3.0), Sample(s_bar(BINARY)[::-1], 9.0)]
@@ -153,16 +148,6 @@ KERNELS = {
     "gibbs-hidden": lambda: DrawHiddenEntries(
         CoordinateGibbs(likelihood(BINARY, Elimination()), Normal(), start(BINARY)),
         with_gaps(BINARY, Persistent(), Elimination()),
-    ),
-    "gibbs-mirrored": lambda: DrawHiddenEntries(
-        CoordinateGibbs(likelihood(BINARY, Elimination()), Normal(), start(BINARY)),
-        with_gaps(BINARY, Elimination(), Elimination()), mirror(),
-    ),
-    "metropolis-mirrored": lambda: Mirrored(
-        Metropolis(with_gaps(BINARY, Elimination(), Elimination()), Normal(), start(BINARY)), mirror()
-    ),
-    "hamiltonian-mirrored": lambda: Mirrored(
-        Hamiltonian(with_gaps(BINARY, Elimination(), Elimination()), Normal(), start(BINARY)), mirror()
     ),
     "metropolis-bethe": lambda: Metropolis(likelihood(BINARY, Bethe()), Cauchy(2.5), start(BINARY), 0.2),
     "metropolis-tree": lambda: Metropolis(likelihood(BINARY, Tree()), Normal(), start(BINARY)),

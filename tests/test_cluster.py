@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from filelock import SoftFileLease
 
 import bayesmrf
 from bayesmrf import SpikeSlabMRF
@@ -71,8 +72,8 @@ def test_tasks_killed_at_random_lose_and_change_nothing(rng, tmp_path):
 
     def kill(chain):
         """Kill the task of a chain that it has locked, and check that nothing committed is lost."""
-        locks = folder / "checkpoint" / f"chain_{chain}"
-        while not [*locks.glob(f"bayesmrf-{running[chain].pid}-*.lock")]:
+        locked = SoftFileLease(folder / "checkpoint" / f"chain_{chain}" / lock._NAME)
+        while locked.pid != running[chain].pid:
             assert running[chain].poll() is None, running[chain].communicate()[1]
             time.sleep(0.01)
         time.sleep(rng.uniform(0, 1))

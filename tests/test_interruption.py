@@ -6,12 +6,13 @@ import sys
 
 import pytest
 
-from bayesmrf import RBM, log_evidence, results
+from bayesmrf import RBM, log_evidence
 from bayesmrf.cli import flags
 from bayesmrf.errors import StoppedWarning, StoreError
 from bayesmrf.evidence.harmonic import HarmonicMean
 from bayesmrf.evidence.posterior_draws import PosteriorSampler
 from bayesmrf.results import load
+from bayesmrf.runs import zarr_results
 from bayesmrf.runs.chain import Chain
 from bayesmrf.runs.checkpoint import steps_of
 
@@ -104,7 +105,7 @@ def test_before_results_are_overwritten(bayesmrf, votes, folder, monkeypatch):
 
 
 def test_while_it_writes_the_result(bayesmrf, votes, folder, monkeypatch):
-    monkeypatch.setattr(results, "publish", stop)
+    monkeypatch.setattr(zarr_results, "publish", stop)
     code, out, err = bayesmrf(*RUN)
     assert (code, out) == (130, "")
     again = "give the same command again to continue\n"
@@ -119,7 +120,7 @@ def test_while_it_writes_the_result(bayesmrf, votes, folder, monkeypatch):
 @pytest.mark.parametrize("where", ["finish", "show"])
 def test_when_the_result_is_written(where, bayesmrf, votes, folder, monkeypatch):
     if where == "finish":
-        monkeypatch.setattr(results, "publish", stop_after(results.publish))
+        monkeypatch.setattr(zarr_results, "publish", stop_after(zarr_results.publish))
     else:
         monkeypatch.setattr(flags.Run, "show", stop)
     code, _, err = bayesmrf(*RUN)

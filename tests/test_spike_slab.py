@@ -19,6 +19,7 @@ from bayesmrf.particles import persistent_chains as edge_chains
 from bayesmrf.particles.tables import start_particles
 from bayesmrf.posterior.conditionals.spike import edge_prior
 from bayesmrf.posterior.edges import langevin as spike_slab
+from bayesmrf.posterior.edges import langevin_jumps
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.langevin_chains import table_chains
@@ -144,8 +145,8 @@ def test_proposal_of_a_jump(pull, tau, width, rng):
     near = best + np.array([-1, 1]) * np.minimum(60 / max(abs(pull - tau * best), 1e-9), 12 * tau**-0.5)
     points = [best, *np.clip(near, -width, width)]
     expected = quad(lambda a: np.exp(a * (pull - 0.5 * a * tau) - top), -width, width, points=points, epsabs=0)[0]
-    assert spike_slab.log_jump_integral(pull, tau, width) == pytest.approx(top + np.log(expected), abs=1e-9)
-    draws = [spike_slab.draw_jump(rng, pull, tau, width) for _ in range(3000)]
+    assert langevin_jumps.log_jump_integral(pull, tau, width) == pytest.approx(top + np.log(expected), abs=1e-9)
+    draws = [langevin_jumps.draw_jump(rng, pull, tau, width) for _ in range(3000)]
     ends = (np.array([-width, width]) - pull / tau) * np.sqrt(tau)
     law = stats.truncnorm(*ends, loc=pull / tau, scale=tau**-0.5)
     assert stats.kstest(draws, law.cdf).pvalue > 1e-6
@@ -165,9 +166,9 @@ def test_the_estimated_ratio_is_unbiased(birth):
         s2 = f * (1 - f) * n_particles / (n_particles - 1)
         pull = data - n * (f if birth else f - a * s2)
         sign = 1.0 if birth else -1.0
-        log_q = spike_slab.jump_log_ratio(a, pull, precision, s2, n, n_particles, width, sign)
+        log_q = langevin_jumps.jump_log_ratio(a, pull, precision, s2, n, n_particles, width, sign)
         log_h = a * pull - 0.5 * a**2 * (precision + n * s2)
-        proposal = log_h - spike_slab.log_jump_integral(pull, precision + n * s2, width)
+        proposal = log_h - langevin_jumps.log_jump_integral(pull, precision + n * s2, width)
         log_r.append(sign * (log_q + proposal - a * data + 0.5 * precision * a**2))
         plain.append(log_r[-1] + np.log1p((n * a) ** 2 * s2 / (2 * n_particles)))
     third_order = n * a**3 + ((n * a) ** 2 * m * (1 - m) / n_particles) ** 2
@@ -190,10 +191,10 @@ def test_thinning_has_the_law_of_asking_every_edge(rng):
         f = edge_chains.count_both(blocks.words, i, j) / 100
         s2 = f * (1 - f) * 100 / 99
         pull, tau, width = jumps.sums[e] - 200 * f, precision + 200 * s2, jumps.width[e]
-        total = np.exp(spike_slab.log_jump_integral(pull, tau, width))
+        total = np.exp(langevin_jumps.log_jump_integral(pull, tau, width))
 
         def accepted(a, pull=pull, s2=s2, tau=tau, width=width, total=total):
-            ratio = slab * np.exp(spike_slab.jump_log_ratio(a, pull, precision, s2, 200.0, 100, width, 1.0))
+            ratio = slab * np.exp(langevin_jumps.jump_log_ratio(a, pull, precision, s2, 200.0, 100, width, 1.0))
             return min(1.0, ratio) * np.exp(a * (pull - 0.5 * a * tau)) / total
 
         expected.append(quad(accepted, -width, width, limit=200)[0])
@@ -229,10 +230,10 @@ def test_births_along_lines(rng):
         pull = feature(e, x.T).sum() - n * g.mean() + weight * own / 0.1**2
         normal, s2 = precision + weight * (k[e] ** 2).sum() / 0.1**2, g.var(ddof=1)
         tau = normal + n * s2
-        total = np.exp(spike_slab.log_jump_integral(pull, tau, width))
+        total = np.exp(langevin_jumps.log_jump_integral(pull, tau, width))
 
         def accepted(a):
-            ratio = slab * np.exp(spike_slab.jump_log_ratio(a, pull, normal, s2, float(n), 128, width, 1.0))
+            ratio = slab * np.exp(langevin_jumps.jump_log_ratio(a, pull, normal, s2, float(n), 128, width, 1.0))
             return min(1.0, ratio) * np.exp(a * (pull - 0.5 * a * tau)) / total
 
         return min(1.0, quad(accepted, -width, width, limit=200)[0])

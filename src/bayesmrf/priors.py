@@ -203,13 +203,13 @@ class Cauchy(Checked):
 
 @dataclass(frozen=True)
 class SpikeSlab(Checked):
-    r"""Prior of a Boltzmann machine whose edges may be absent (Chen and Welling 2012 structure, eq. 2 and 3).
+    r"""Prior of a network whose edges may be absent (Chen and Welling 2012 structure, eq. 2 and 3).
 
     .. math:: \theta_a = Y_a A_a, \quad Y_a \sim \mathrm{Bern}(p_0), \quad p_0 \sim \mathrm{Beta}(a, b), \quad
               b_i \sim N(0, \sigma_b^2)
 
     The weight A of a present edge (the slab) is Cauchy, or normal with :math:`A_a \sim N(0, \sigma_0^2)`. The paper has
-    Beta(5, 5) and a normal slab with Gamma(5, 5); docs/edge_priors.md compares these with the defaults.
+    Beta(5, 5) and a normal slab with Gamma(5, 5); docs/notes/edge_priors.md compares these with the defaults.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ def shown_log(console: Console) -> Iterator[None]:
 
 
 def check_writable(out: Path) -> None:
-    """Check that a path can be written, by writing: permissions alone do not say."""
+    """Check that a path can be written, by writing: permissions alone do not suffice."""
     check_path(out, "--out: ")
     above = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
     try:

@@ -75,7 +75,7 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
 
 
 def require_edges(graph: Graph, option: str) -> None:
-    """Refuse a single column, and a graph without edges, where edges are what is estimated."""
+    """Refuse a single column, and a graph without edges, where edges are estimated."""
     if graph.n_nodes < 2:
         raise DataError("X must have at least two columns, got 1 feature(s).")
     if graph.n_edges == 0:

@@ -31,9 +31,9 @@ from .engines import (
     refuse_unused,
     suitable_engine,
 )
-from .parameter_kernels import MIRRORED, Problem, automatic_kernel, parameter_kernel
+from .parameter_kernels import Problem, automatic_kernel, parameter_kernel
 from .pipeline import Posterior, Setup
-from .rarely_observed import mirror_of, rarely_observed
+from .rarely_observed import rarely_observed
 from .starts import find_start
 from .stein_check import tell_of_draws
 from .ties import n_edge_parameters, read_ties
@@ -43,7 +43,7 @@ _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, fro
 
 @dataclass(eq=False, repr=False)
 class BayesianMRF(Posterior):
-    """Posterior of the parameters of a binary pairwise Markov random field (Murray and Ghahramani 2004).
+    """Posterior of the parameters of a pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters
     ----------
@@ -163,9 +163,7 @@ class BayesianMRF(Posterior):
         with instead_of_exact(f"it without {argument('corrected', True)}"):
             truth = likelihood.replaced(data.s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
-        rare, is_mirrored = rarely_observed(states, self._graph), row_of(options).name in MIRRORED
-        mirror = mirror_of(likelihood, prior, rare) if is_mirrored else None
-        kernel = parameter_kernel(options, Problem(likelihood, prior, at, self.n_warmup, mirror))
+        kernel = parameter_kernel(options, Problem(likelihood, prior, at, self.n_warmup))
         return Setup(
             parts,
             likelihood,
@@ -173,7 +171,7 @@ class BayesianMRF(Posterior):
             kernel.name if isinstance(options, Custom) else row_of(options).name,
             particle_sweeps(engine),
             _Own(truth, prior, options),
-            rare if mirror is None else [],
+            rarely_observed(states, self._graph),
             parameters=None if curve is None else list(curve.feature_names),
         )
 
@@ -264,7 +262,7 @@ def _warn_of_taper(draws: np.ndarray, names: list[str]) -> None:
 
 
 def _all_moved(draws: run.Draws) -> bool:
-    """Whether every chain moved; warn where one did not, as what it drew is no sample that could be corrected."""
+    """Whether every chain moved; warn where one did not, as its draws cannot be corrected."""
     stuck = [c for c, theta in zip(draws.chains, draws.values["theta"], strict=True) if (theta == theta[0]).all()]
     if stuck and draws.n_draws > 1:
         tell(

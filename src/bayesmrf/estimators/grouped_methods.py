@@ -23,8 +23,8 @@ from ..models.edge_tables import EdgeTables
 from ..models.ordinal import Ordinal
 from ..models.two_state_tables import tables_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from ..posterior.groups.blocks import base_precision
 from ..posterior.groups.gibbs import GroupedGibbs
+from ..posterior.groups.items import base_precision
 from ..posterior.groups.kernels import exact_groups, particle_groups
 from ..posterior.groups.stripped_beta import GroupedStrippedBeta
 from ..posterior.groups.tree import GroupedTree

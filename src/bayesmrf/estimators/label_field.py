@@ -36,8 +36,9 @@ from ..posterior.parameters.langevin import Langevin
 from ..posterior.parameters.metropolis import Metropolis
 from ..priors import Normal
 from ..runs import run
+from ..runs.run_options import RunOptions
 from ..samplers.swendsen_wang import SwendsenWang
-from .base import RunOptions, hidden_probabilities, run_seed, sample_posterior
+from .base import hidden_probabilities, run_seed, sample_posterior
 from .estimator import Estimator
 from .own_kernels import kind_with, own_kernel
 from .starts import uncorrected_epsilon

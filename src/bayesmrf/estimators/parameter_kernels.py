@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,6 @@ from ..likelihood import Likelihood
 from ..posterior.conditionals.centred import has_lines
 from ..posterior.conditionals.exact_scan import MAX_STATES
 from ..posterior.hidden_entries import DrawHiddenEntries
-from ..posterior.mirror import Mirror, Mirrored
 from ..posterior.parameters.adaptation import WALK_FIRST
 from ..posterior.parameters.auxiliary_variable import AuxiliaryVariable
 from ..posterior.parameters.exchange import Exchange
@@ -24,11 +22,10 @@ from ..posterior.parameters.hamiltonian import Hamiltonian
 from ..posterior.parameters.independence import Independence
 from ..posterior.parameters.langevin import Langevin
 from ..posterior.parameters.metropolis import Metropolis
-from ..priors import CAUCHY_TAPER, Cauchy, Prior
+from ..priors import Prior
 from .own_kernels import own_kernel
 from .starts import Start, uncorrected_epsilon
 
-MIRRORED = frozenset({"gibbs", "hamiltonian", "metropolis"})  # take `Problem.mirror`
 _WIDER = 2.0  # spread of the chains' starts, in posterior standard deviations
 _FEW_STATES = 2**14  # of all nodes, which a scan reads in the time of a few calls of an engine
 _SOLVES = 64  # of elimination, each with its largest table, that take as long as a scan of a table of all states
@@ -41,7 +38,6 @@ class Problem(NamedTuple):
     prior: Prior
     at: Start
     n_warmup: int
-    mirror: Mirror | None
 
 
 def automatic_kernel(likelihood: Likelihood, prior: Prior) -> Any:
@@ -80,20 +76,6 @@ def parameter_kernel(options: Any, problem: Problem) -> Kernel:
     return _BUILD[row_of(options).name](options, problem)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tapered:
-    """A Cauchy prior as `CoordinateGibbs` has it."""
-
-    prior: Cauchy
-
-    def log_density(self, theta: np.ndarray) -> np.ndarray:
-        return self.prior.log_density(theta) - 0.5 * (theta / CAUCHY_TAPER) ** 2
-
-
-def _mirrored(kernel: Kernel, p: Problem) -> Kernel:
-    return kernel if p.mirror is None else Mirrored(kernel, p.mirror)
-
-
 def _start(options: Any, at: Start) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the centre and the spread of the starts of chains."""
     return (0 * at.theta, None) if options.start == "zero" else (at.theta, _WIDER * at.root)
@@ -109,7 +91,7 @@ def _metropolis(options: Any, p: Problem) -> Kernel:
     oblique = p.at.is_oblique and LOG_Z in p.likelihood.engine.answers
     step, scale, n_adapt = _walk(options, p, p.at.root if oblique else p.at.scale)
     theta, spread = _start(options, p.at)
-    return _mirrored(Metropolis(p.likelihood, p.prior, theta, step, scale, spread, n_adapt), p)
+    return Metropolis(p.likelihood, p.prior, theta, step, scale, spread, n_adapt)
 
 
 def _exchange(options: Any, p: Problem) -> Kernel:
@@ -128,18 +110,13 @@ def _auxiliary_variable(options: Any, p: Problem) -> Kernel:
 def _gibbs(options: Any, p: Problem) -> Kernel:
     theta, spread = _start(options, p.at)
     gibbs = CoordinateGibbs(p.likelihood.replaced(p.likelihood.s_bar), p.prior, theta, spread)
-    if p.likelihood.hidden is None:
-        return gibbs
-    mirror = p.mirror
-    if mirror is not None and isinstance(p.prior, Cauchy):
-        mirror = replace(mirror, prior=_Tapered(p.prior))
-    return DrawHiddenEntries(gibbs, p.likelihood, mirror)
+    return gibbs if p.likelihood.hidden is None else DrawHiddenEntries(gibbs, p.likelihood)
 
 
 def _hamiltonian(options: Any, p: Problem) -> Kernel:
     theta, spread = _start(options, p.at)
     options = {"target": options.target, "max_depth": options.max_depth}
-    return _mirrored(Hamiltonian(p.likelihood, p.prior, theta, p.at.root, spread, p.n_warmup, **options), p)
+    return Hamiltonian(p.likelihood, p.prior, theta, p.at.root, spread, p.n_warmup, **options)
 
 
 def _independence(options: Any, p: Problem) -> Kernel:

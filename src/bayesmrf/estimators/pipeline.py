@@ -21,10 +21,10 @@ from ..errors import StoreError
 from ..findings import recorded
 from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
-from ..posterior.mirror import Mirror
 from ..runs.run import Draws
+from ..runs.run_options import RunOptions
 from ..runs.store import as_written
-from .base import RunOptions, hash_of_samples, missing_in, missing_table, require_edges, run_seed, sample_posterior
+from .base import hash_of_samples, missing_in, missing_table, require_edges, run_seed, sample_posterior
 from .mode_check import check_modes
 from .predictive import Predictive
 from .rarely_observed import tell_of_rare
@@ -226,8 +226,8 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         """Tell of doubts that this estimator alone has."""
 
 
-def completed(kernel: Any, likelihood: Likelihood, mirror: Mirror | None = None) -> Any:
+def completed(kernel: Any, likelihood: Likelihood) -> Any:
     """Return a kernel for complete data with missing ones drawn before each step, if there are any."""
     if all(sample.hidden is None for sample in likelihood.samples):
         return kernel
-    return DrawHiddenEntries(kernel, likelihood, mirror)
+    return DrawHiddenEntries(kernel, likelihood)

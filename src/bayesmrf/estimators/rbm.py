@@ -201,7 +201,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return check_states(X, sample_weight, self._names, levels=levels)
 
     def _check_fit(self, values: np.ndarray) -> None:
-        """Warn of hidden units that tell nothing, else of a mode that the fit has lost."""
+        """Warn of uninformative hidden units, else of a mode that the fit has lost."""
         h = self.model_.hidden_probabilities(self.theta_, values)
         saturated = (h.max(axis=0) < _SATURATED) | (h.min(axis=0) > 1 - _SATURATED)
         small, large = sorted((self.model_.n_visible, self.model_.n_hidden))

@@ -29,14 +29,14 @@ from ..posterior.edges.one_edge import SpikeSlabOneEdge
 from ..posterior.edges.particle import SpikeSlabParticle
 from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.groups.two_states import default_particles as particles_in_memory
-from ..priors import Normal, SpikeSlab
+from ..priors import SpikeSlab
 from ..runs import run
 from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
-from .rarely_observed import mirror_of, rarely_observed
+from .rarely_observed import rarely_observed
 
 _TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
@@ -146,14 +146,9 @@ class SpikeSlabMRF(Posterior):
                 kernel = _KERNELS[row.name](method, problem)
             row = EXTRAPOLATED if isinstance(kernel, SpikeSlabReference) else row
             sweeps = kernel.particle_sweeps
-        rare = [] if hidden is None else rarely_observed(states, self._graph)
-        mirror = None
-        if rare and row.name == "exact" and not is_own:
-            exact = Likelihood(model, s_bar, n, Elimination(), hidden)
-            mirror = mirror_of(exact, _OfBiases(prior, model.n_edges), rare)
-        unsure = rare if mirror is None else []
+        unsure = [] if hidden is None else rarely_observed(states, self._graph)
         own = _Own(prior, method, row, kernel)
-        return Setup(parts, data, completed(kernel, data, mirror), row.name, sweeps, own, unsure)
+        return Setup(parts, data, completed(kernel, data), row.name, sweeps, own, unsure)
 
     def _describe(self, setup: Setup, draws: run.Draws) -> tuple[run.Draws, dict[str, Any]]:
         prior, method, row, kernel = setup.own
@@ -204,18 +199,6 @@ def _start(model: Any, states: States) -> np.ndarray | None:
     """Return the sparse estimate of `sparse_start` in the coding of the model; None where there is none."""
     weights = None if states.n_states > 2 else sparse_start(model.graph, states)
     return None if weights is None else Coding.of(model).theta(model, weights)
-
-
-@dataclass(frozen=True, eq=False)
-class _OfBiases:
-    """The prior density, up to that of the weights, which does not depend on their signs."""
-
-    prior: SpikeSlab
-    n_edges: int
-
-    def log_density(self, theta: np.ndarray) -> np.ndarray:
-        own = Normal(self.prior.bias_scale) if self.prior.biases is None else self.prior.biases
-        return own.log_density(theta[self.n_edges :])
 
 
 class _Own(NamedTuple):

@@ -139,7 +139,7 @@ def log_mean(log_terms: np.ndarray) -> float:
 
 def mean_ess(x: np.ndarray) -> float:
     """Return the effective sample size for the mean of ``x`` (n_chains, n_draws); NaN below four draws."""
-    from arviz_stats import ess
+    from arviz_stats import ess  # type: ignore[attr-defined]
 
     if x.shape[1] < 4:
         return np.nan

@@ -74,7 +74,7 @@ class SpikeSlabParticle(EdgeKernel):
 
     @property
     def n_particles(self) -> int:
-        """Number of particles that was asked for."""
+        """Requested number of particles."""
         return n_particles_of(self.options)
 
     @property

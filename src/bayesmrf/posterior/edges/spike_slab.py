@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import unwrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,7 +104,8 @@ def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, n_
     """Return theta with p0 and the slab's precision, drawn given its edges."""
     weights = theta[:n_edges]
     n_present = np.count_nonzero(weights)
-    return EdgeState(theta, *draw_hyper(rng, edge_prior(prior), n_present, n_edges, float(weights @ weights)))
+    draw = unwrap(draw_hyper)  # once in a chain: not compiled for it
+    return EdgeState(theta, *draw(rng, edge_prior(prior), n_present, n_edges, float(weights @ weights)))
 
 
 def drawn(theta: np.ndarray, included: np.ndarray, density: float, precision: float) -> EdgeInfo:

@@ -148,7 +148,7 @@ class GroupedAuxiliaryVariable(Checked):
         info = AuxiliaryInfo(np.concatenate([values[groups], fields]), groups, k, alpha, accepted, walked)
         return AuxiliaryState(groups, values, alpha, fields, None if self.restart else z, tied), info
 
-    def _log_ratio(self, theta, theta_new, reference, z, z_new) -> float:
+    def _log_ratio(self, theta: np.ndarray, theta_new: np.ndarray, reference: Any, z: Any, z_new: np.ndarray) -> float:
         """Return the log of the ratio of section 3.1.1, from summed statistics."""
         data = self.likelihood.n_samples * self.likelihood.s_bar
         return float((theta_new - theta) @ data + (reference - theta_new) @ z_new - (reference - theta) @ z)
@@ -174,7 +174,9 @@ class GroupedAuxiliaryVariable(Checked):
         grouping = compact(Grouping(urn.groups, urn.values[: urn.k[0]], state.alpha))
         return grouping, z, accepted / max(1, r * self.n_proposals)
 
-    def _walk(self, rng, start, groups, k, reference, y):
+    def _walk(
+        self, rng: np.random.Generator, start: np.ndarray, groups: np.ndarray, k: int, reference: Any, y: Any
+    ) -> tuple[np.ndarray, Any, float]:
         """Make S steps on (phi, Y) (section 3.1.2); return the state kept, its Y, and the share accepted."""
         keep = int(rng.integers(self.n_walk)) if self.restart else self.n_walk - 1
         position, kept, accepted = start, (start, y), 0
@@ -195,10 +197,10 @@ class GroupedAuxiliaryVariable(Checked):
         return *kept, accepted / self.n_walk
 
     @staticmethod
-    def _spread(position, groups, k):
+    def _spread(position: np.ndarray, groups: np.ndarray, k: int) -> np.ndarray:
         return np.concatenate([position[:k][groups], position[k:]])
 
-    def _log_prior(self, position, k) -> float:
+    def _log_prior(self, position: np.ndarray, k: int) -> float:
         """Return the log prior density of the agreements (on their own scale, as in the walk) and fields."""
         a, b = self.prior.base.a, self.prior.base.b
         t, h = position[:k], position[k:]

@@ -128,11 +128,6 @@ class Hamiltonian(Checked):
         value = found.log_likelihood + float(self.prior.log_density(theta).sum())
         return value, found.score + self.prior.gradient(theta)
 
-    def moved(self, state: HamiltonianState, theta: np.ndarray) -> HamiltonianState:
-        """Return the State with another draw."""
-        value, gradient = self._posterior(theta, state.memory)
-        return state._replace(theta=theta, log_posterior=value, gradient=gradient)
-
     def step(self, rng: np.random.Generator, state: HamiltonianState) -> tuple[HamiltonianState, HamiltonianInfo]:
         """Draw a momentum, follow the trajectory both ways, and draw a point of it."""
         path = _Trajectory(self, rng, state)
@@ -242,7 +237,7 @@ class _Trajectory:
 
 
 def _joined(one: _Tree, two: _Tree, taken: bool) -> tuple[_Tree, bool]:
-    """Join a stretch with the next, and tell whether the whole still goes on.
+    """Join a stretch with the next, and return whether the trajectory continues.
 
     Ends are compared with the sum of the momenta of the whole, and of each part with the nearest point of the other,
     without which a trajectory can step over its turn.

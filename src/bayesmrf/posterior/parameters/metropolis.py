@@ -93,11 +93,6 @@ class Metropolis(RandomWalk):
         moments = found.moments if self._by_moments else None
         return MetropolisState(theta, found.log_likelihood, moments, found.memory, StepSize(self.step_size))
 
-    def moved(self, state: MetropolisState, theta: np.ndarray) -> MetropolisState:
-        """Return the State with another draw, given some hidden entries: proposals are accepted by log Z."""
-        found = self.likelihood.evaluate(theta, LOG_Z, state.memory)
-        return state._replace(theta=theta, log_likelihood=found.log_likelihood, memory=found.memory)
-
     def step(self, rng: np.random.Generator, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
         """Make one sweep."""
         n_features, size = len(state.theta), state.step.size
