@@ -103,6 +103,13 @@ class Ordinal(_Family):
 
     The model is `bayesmrf.models.ordinal.Ordinal`. The categories of a column are the integers from its smallest to its
     largest value, or pandas' ordered categories.
+
+    Parameters
+    ----------
+    neutral
+        Its thresholds are not free, but :math:`a x + b (x - r)^2` (`bayesmrf.models.ordinal.Ordinal`).
+    scores
+        A column with fewer levels has the first of them. They increase from 0.
     """
 
     unused: str = option(
@@ -115,13 +122,11 @@ class Ordinal(_Family):
         None,
         _NEUTRAL,
         "Score of the neutral category (from 0, such as 2 of five) by the name of a column.",
-        "Its thresholds are not free, but :math:`a x + b (x - r)^2` (`bayesmrf.models.ordinal.Ordinal`).",
     )
     scores: Any = option(
         None,
         SCORES,
         "Scores of the categories from the lowest, such as (0, 1, 3, 7) for numbers of days, instead of 0, 1, 2, ...",
-        "A column with fewer levels has the first of them. They increase from 0.",
     )
 
     @property
@@ -152,13 +157,18 @@ class Ordinal(_Family):
 
 @dataclass(frozen=True)
 class Custom(Checked):
-    """A user-defined model."""
+    """A user-defined model.
+
+    Parameters
+    ----------
+    make
+        `SpikeSlabMRF` and `CompareMRF` also make the model of a single edge, for their default prior.
+    """
 
     make: Callable[[Graph], Any] = field(
         metadata=needs(
             FACTORY,
             "Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`.",
-            "`SpikeSlabMRF` and `CompareMRF` also make the model of a single edge, for their default prior.",
         )
     )
     n_states: int | str | None = option(

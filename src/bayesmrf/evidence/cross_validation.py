@@ -39,6 +39,8 @@ class CrossValidation(AtMode):
     ----------
     search, n_chains, temperatures
         As in `AtMode`, for each fold.
+    executor
+        See `bayesmrf.runs.independent`. The score does not depend on it.
     """
 
     n_folds: int = option(10, integer(2, 10**6), "From 2 to the number of observations.")
@@ -46,7 +48,6 @@ class CrossValidation(AtMode):
         None,
         EXECUTOR,
         "A concurrent.futures.Executor or dask.distributed.Client with workers that learn the folds.",
-        "See `bayesmrf.runs.independent`. The score does not depend on it.",
     )
 
     name = "cross-validation"

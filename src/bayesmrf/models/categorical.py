@@ -134,6 +134,8 @@ class ManyStateModel(Checked, EdgeTables, ABC):
     graph : Graph
     state_names : tuple of tuple of str, optional
         Name of each state of each node, in the names of features; by default the numbers 0 to m - 1.
+    fields
+        Without, the Potts model is symmetric under renaming the states.
     """
 
     graph: Graph
@@ -142,7 +144,6 @@ class ManyStateModel(Checked, EdgeTables, ABC):
         True,
         FLAG,
         "Whether nodes have fields h_{ik}.",
-        "Without, the Potts model is symmetric under renaming the states.",
     )
     state_names: Any = field(default=None, kw_only=True)
 

@@ -47,6 +47,9 @@ class Checkpoint(Checked):
     ----------
     command : tuple of str
         Command line of the run, for ``bayesmrf collect``.
+    chain
+        Other processes may run others in the same folder. A call without ``chain`` continues with all chains, and has
+        all draws.
     """
 
     path: str | os.PathLike[str] = field(metadata=needs(PATH, "Folder. A run that was stopped continues from it."))
@@ -55,8 +58,6 @@ class Checkpoint(Checked):
         None,
         optional(integer(0, MOST_CHAINS - 1)),
         "Run this chain alone, from 0.",
-        "Other processes may run others in the same folder. A call without ``chain`` continues with all chains, and "
-        "has all draws.",
     )
     command: tuple[str, ...] = ()
 
