@@ -42,13 +42,7 @@ class Phases(Checked):
         64 persistent chains. `BayesianMRF` refuses another where no value is missing.
     """
 
-    model: Any = option(
-        "auto",
-        ENGINE,
-        "Engine of the negative phase, the model itself.",
-    )
+    model: Any = option("auto", ENGINE, "Engine of the negative phase, the model itself.")
     hidden: Any = option(
-        None,
-        optional(ENGINE),
-        "Engine of the positive phase, the model clamped to the observed values.",
+        None, optional(ENGINE), "Engine of the positive phase, the model clamped to the observed values."
     )

@@ -119,9 +119,7 @@ class Ordinal(_Family):
         "are then lower by one.",
     )
     neutral: Any = option(
-        None,
-        _NEUTRAL,
-        "Score of the neutral category (from 0, such as 2 of five) by the name of a column.",
+        None, _NEUTRAL, "Score of the neutral category (from 0, such as 2 of five) by the name of a column."
     )
     scores: Any = option(
         None,
@@ -167,8 +165,7 @@ class Custom(Checked):
 
     make: Callable[[Graph], Any] = field(
         metadata=needs(
-            FACTORY,
-            "Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`.",
+            FACTORY, "Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`."
         )
     )
     n_states: int | str | None = option(

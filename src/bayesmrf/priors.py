@@ -238,11 +238,7 @@ class SpikeSlab(Checked):
     density: Beta | float = option(
         Beta(1.0, 1.0), either(PROBABILITY, BETA), "Prior of p_0, or its fixed value in (0, 1)."
     )
-    slab: Gamma | Normal | Cauchy = option(
-        Cauchy(1.0),
-        SLAB,
-        "Prior of the weights of edges that exist.",
-    )
+    slab: Gamma | Normal | Cauchy = option(Cauchy(1.0), SLAB, "Prior of the weights of edges that exist.")
     bias_scale: float = option(10.0, SCALE, "sigma_b; of no effect with ``biases``.")
     biases: LogisticBeta | None = option(
         None,

@@ -79,18 +79,8 @@ class AIS(Method):
         2 to 6 times as many effective chains as the linear one.
     """
 
-    n_chains: int = option(
-        100,
-        CHAINS,
-        "Chains of annealing.",
-        label="chains",
-    )
-    temperatures: int | np.ndarray = option(
-        1000,
-        TEMPERATURES,
-        "Temperatures of annealing.",
-        label="temperatures",
-    )
+    n_chains: int = option(100, CHAINS, "Chains of annealing.", label="chains")
+    temperatures: int | np.ndarray = option(1000, TEMPERATURES, "Temperatures of annealing.", label="temperatures")
     ladder: str | float = option(
         "cubic",
         _LADDER,

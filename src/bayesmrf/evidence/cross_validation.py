@@ -45,9 +45,7 @@ class CrossValidation(AtMode):
 
     n_folds: int = option(10, integer(2, 10**6), "From 2 to the number of observations.")
     executor: Any = option(
-        None,
-        EXECUTOR,
-        "A concurrent.futures.Executor or dask.distributed.Client with workers that learn the folds.",
+        None, EXECUTOR, "A concurrent.futures.Executor or dask.distributed.Client with workers that learn the folds."
     )
 
     name = "cross-validation"

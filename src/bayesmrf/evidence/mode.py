@@ -99,16 +99,8 @@ class ModeSearch(Work):
     """
 
     n_steps: int = option(20_000, integer(1, 10**8), "Updates of persistent contrastive divergence.")
-    n_states: int | None = option(
-        None,
-        optional(STATES),
-        "Number T of states for the sampled posterior.",
-    )
-    penalised: bool = option(
-        True,
-        FLAG,
-        "False maximises the likelihood, with parameters bounded by +-log(2 N - 1).",
-    )
+    n_states: int | None = option(None, optional(STATES), "Number T of states for the sampled posterior.")
+    penalised: bool = option(True, FLAG, "False maximises the likelihood, with parameters bounded by +-log(2 N - 1).")
     log_z: str = option(
         "auto",
         choice("auto", "exact", "ais"),

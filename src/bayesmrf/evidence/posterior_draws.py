@@ -101,9 +101,7 @@ class PosteriorSampler(Work):
     )
     n_chains: int = option(10, integer(1, MOST_CHAINS), "Chains of MCMC.", label="chains")
     n_sweeps: int = option(
-        1,
-        COUNT,
-        'Gibbs sweeps from the data for each gradient of "brief"; more sweeps cost more and have less bias.',
+        1, COUNT, 'Gibbs sweeps from the data for each gradient of "brief"; more sweeps cost more and have less bias.'
     )
     stiffness: float = option(
         0.2,

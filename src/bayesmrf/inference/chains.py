@@ -78,11 +78,7 @@ class Persistent(_MomentsOfChains, Stateless):
     n_sweeps: int = option(1, COUNT, "Sweeps of each chain in each call.", label="Gibbs sweeps")
     moves: str = option("gibbs", _MOVES, "Sweeps of single nodes, or of clusters.")
     n_jobs: int = option(1, _THREADS, "Threads of Gibbs sweeps.")
-    tempered: bool = option(
-        True,
-        FLAG,
-        "Whether chains that keep their mode get a ladder.",
-    )
+    tempered: bool = option(True, FLAG, "Whether chains that keep their mode get a ladder.")
 
     name = "persistent"
 
@@ -139,12 +135,7 @@ class Brief(_MomentsOfChains, Checked):
 
     states: np.ndarray | None = field(default=None, repr=False)
     n_chains: int | None = option(
-        None,
-        optional(STATES),
-        "Chains.",
-        label="particles",
-        unset="one per observation",
-        flag="n_particles",
+        None, optional(STATES), "Chains.", label="particles", unset="one per observation", flag="n_particles"
     )
     n_sweeps: int = option(1, COUNT, "Sweeps of each chain in each call.", label="Gibbs sweeps")
     moves: str = option("gibbs", _MOVES, "Sweeps of single nodes, or of clusters.")

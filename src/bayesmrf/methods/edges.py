@@ -40,16 +40,10 @@ class OneEdge(Checked):
         unset="depends on the data",
     )
     epsilon: float = option(
-        0.2,
-        STEP,
-        "Largest step of Langevin dynamics, in posterior standard deviations.",
-        label="step epsilon",
+        0.2, STEP, "Largest step of Langevin dynamics, in posterior standard deviations.", label="step epsilon"
     )
     momentum: float = option(
-        0.5,
-        MOMENTUM,
-        "Share of the momentum that is kept, in [0, 1).",
-        label="share of momentum kept",
+        0.5, MOMENTUM, "Share of the momentum that is kept, in [0, 1).", label="share of momentum kept"
     )
     n_iterations: int = option(20, COUNT, "Iterations in a step.", label="iterations in a step")
 

@@ -48,17 +48,9 @@ class Metropolis(Checked):
     """
 
     step_size: float | None = option(
-        None,
-        optional(STEP),
-        "Standard deviation of the proposals.",
-        label="step size",
-        unset="adapted during warm-up",
+        None, optional(STEP), "Standard deviation of the proposals.", label="step size", unset="adapted during warm-up"
     )
-    start: str = option(
-        "mode",
-        _START,
-        _AROUND,
-    )
+    start: str = option("mode", _START, _AROUND)
 
 
 @dataclass(frozen=True)
@@ -94,11 +86,7 @@ class Exchange(Checked):
     """
 
     step_size: float | None = option(
-        None,
-        optional(STEP),
-        "Standard deviation of the proposals.",
-        label="step size",
-        unset="adapted during warm-up",
+        None, optional(STEP), "Standard deviation of the proposals.", label="step size", unset="adapted during warm-up"
     )
     start: str = option("mode", _START, _AROUND)
 
@@ -116,17 +104,9 @@ class AuxiliaryVariable(Checked):
     """
 
     step_size: float | None = option(
-        None,
-        optional(STEP),
-        "Standard deviation of the proposals.",
-        label="step size",
-        unset="from the mode",
+        None, optional(STEP), "Standard deviation of the proposals.", label="step size", unset="from the mode"
     )
-    start: str = option(
-        "mode",
-        _START,
-        _AROUND,
-    )
+    start: str = option("mode", _START, _AROUND)
 
 
 @dataclass(frozen=True)
@@ -146,11 +126,7 @@ class Langevin(Checked):
     """
 
     epsilon: float | None = option(
-        None,
-        optional(STEP),
-        "Step size.",
-        label="step epsilon",
-        unset="adapted if adjusted, else from the mode",
+        None, optional(STEP), "Step size.", label="step epsilon", unset="adapted if adjusted, else from the mode"
     )
     momentum: float = option(0.0, MOMENTUM, _KEPT, label="share of momentum kept")
     precondition: bool | None = option(
@@ -181,11 +157,7 @@ class Hamiltonian(Checked):
         As in `Metropolis`.
     """
 
-    target: float = option(
-        0.8,
-        PROBABILITY,
-        "Mean acceptance to which the step size is adapted.",
-    )
+    target: float = option(0.8, PROBABILITY, "Mean acceptance to which the step size is adapted.")
     max_depth: int = option(10, integer(1, 20), "A trajectory has at most 2^max_depth points.")
     start: str = option("mode", _START, _AROUND)
 

@@ -140,11 +140,7 @@ class ManyStateModel(Checked, EdgeTables, ABC):
 
     graph: Graph
     n_states: int = field(metadata=needs(integer(2, 127), "Number m of states of each node."))
-    fields: bool = option(
-        True,
-        FLAG,
-        "Whether nodes have fields h_{ik}.",
-    )
+    fields: bool = option(True, FLAG, "Whether nodes have fields h_{ik}.")
     state_names: Any = field(default=None, kw_only=True)
 
     name: ClassVar[str]

@@ -54,11 +54,7 @@ class Checkpoint(Checked):
 
     path: str | os.PathLike[str] = field(metadata=needs(PATH, "Folder. A run that was stopped continues from it."))
     overwrite: bool = option(False, FLAG, "Whether to replace another run in the folder.")
-    chain: int | None = option(
-        None,
-        optional(integer(0, MOST_CHAINS - 1)),
-        "Run this chain alone, from 0.",
-    )
+    chain: int | None = option(None, optional(integer(0, MOST_CHAINS - 1)), "Run this chain alone, from 0.")
     command: tuple[str, ...] = ()
 
 

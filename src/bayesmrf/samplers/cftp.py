@@ -106,11 +106,7 @@ class CouplingFromThePast(Stateless):
         See `sample_exact`.
     """
 
-    max_sweeps: int = option(
-        2**16,
-        COUNT,
-        "Largest T (a power of two), after which `sample` raises an OptionError.",
-    )
+    max_sweeps: int = option(2**16, COUNT, "Largest T (a power of two), after which `sample` raises an OptionError.")
 
     name = "cftp"
     answers = frozenset({SAMPLE})

@@ -68,11 +68,7 @@ class Bethe(Iterative):
         are so strong that most of the probability is on states in which nodes agree.
     """
 
-    damping: float = option(
-        0.2,
-        MOMENTUM,
-        "Weight of the old message in the new one, in [0, 1).",
-    )
+    damping: float = option(0.2, MOMENTUM, "Weight of the old message in the new one, in [0, 1).")
     initial_message: float = option(
         1.0,
         number(0, 10, ends="[]", good=(0.0, 1.0)),

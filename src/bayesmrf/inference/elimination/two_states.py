@@ -91,9 +91,7 @@ class Elimination(Stateless):
     """
 
     max_bytes: float = option(
-        2 * 1024**3,
-        POSITIVE,
-        "Largest memory of the tables of one call (for each of several threads).",
+        2 * 1024**3, POSITIVE, "Largest memory of the tables of one call (for each of several threads)."
     )
 
     name = "elimination"
