@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .base import TABLES, OnGraph
 from .declare.option import Checked, needs, option
 from .declare.registry import Registry
-from .declare.rule import FACTORY, SCORES, Rule, choice, either, instance, integer, is_score, optional
+from .declare.rule import FACTORY, NONE, SCORES, Rule, choice, either, instance, integer, is_score
 from .declare.table import OPTIONS
 from .errors import OptionError, in_python
 from .names import listed, quoted
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _N_STATES = either(choice("auto"), integer(2, 127), expected="'auto' or an integer from 2 to 127")
+_OWN_STATES = either(_N_STATES, NONE, expected=_N_STATES.expected + in_python(", or None"))
 _NEUTRAL = Rule(
     "None, or a mapping of names of columns to scores >= 0",
     lambda v: v is None or (isinstance(v, Mapping) and all(map(is_score, v.values()))),
@@ -169,7 +170,7 @@ class Custom(Checked):
         )
     )
     n_states: int | str | None = option(
-        None, optional(_N_STATES), "Number of states of a node; None for two, in the coding of the data."
+        None, _OWN_STATES, "Number of states of a node; None for two, in the coding of the data."
     )
     shares_levels: ClassVar[bool] = False
 
