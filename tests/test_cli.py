@@ -14,10 +14,11 @@ import pytest
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from bayesmrf import GroupedMRF, __version__, demo, load
+from bayesmrf import GroupedMRF, __version__, demo
 from bayesmrf.cli import common
 from bayesmrf.errors import StoreError
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
+from bayesmrf.results import load
 from bayesmrf.runs.checkpoint import committed
 from tests.conftest import is_silent
 
@@ -295,7 +296,7 @@ def test_out_that_is_not_ours(bayesmrf, votes, folder):
 
 
 def test_report_of_what_is_no_result(bayesmrf, folder):
-    one_sentence(bayesmrf("report", "none.zarr"), "none.zarr contains no results; give the path")
+    one_sentence(bayesmrf("report", "none.zarr"), "none.zarr does not exist; give the path")
     (folder / "file").write_text("mine")
     one_sentence(bayesmrf("report", "file"), "file must be a folder, but is a file")
 

@@ -6,10 +6,11 @@ import arviz_stats
 import numpy as np
 import pytest
 
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, load, results, save
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, results, save
 from bayesmrf.errors import StoreError
 from bayesmrf.estimators import LabelFieldMRF
 from bayesmrf.inference.unseen_modes import ModelTails, Unseen
+from bayesmrf.results import load
 from bayesmrf.runs import netcdf
 
 from .commands import one_sentence
@@ -115,7 +116,7 @@ def test_report_of_a_file(rng, engine, bayesmrf, folder):
     save(parameter_tree(rng), "run.nc")
     assert bayesmrf("report", "run.nc")[0] == 0
     assert (folder / "report.html").stat().st_size > 10_000
-    one_sentence(bayesmrf("report", "none.nc", "--out", "other.html"), r"none\.nc contains no results")
+    one_sentence(bayesmrf("report", "none.nc", "--out", "other.html"), r"none\.nc does not exist")
     (folder / "text.nc").write_text("mine")
     one_sentence(bayesmrf("report", "text.nc", "--out", "other.html"), r"text\.nc is damaged, or has no results")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..data.files import STDIN, call, check_path
-from ..declare.option import check
+from ..declare.option import row, rule_of
 from ..errors import (
     BayesMRFError,
     BayesMRFWarning,
@@ -66,9 +66,12 @@ def stem_of(path: Path) -> str:
     return file_stem(Path(name).stem if Path(name).suffix.lower() in _TABLES else name)
 
 
-def checked(owner: str, **options: Any) -> dict[str, Any]:
-    """Check the options of the estimator ``owner`` before anything is read or written, and return them."""
-    check(options, owner)
+def checked(owner: Any, **options: Any) -> dict[str, Any]:
+    """Check options of the estimator ``owner``, if any, before anything is read or written, and return them."""
+    for name, value in options.items():
+        rule = rule_of(owner, name) if owner else row(name)
+        if rule is not None:
+            rule.check(name, value)
     return options
 
 
@@ -134,7 +137,7 @@ def shown_log(console: Console) -> Iterator[None]:
 
 
 def check_writable(out: Path) -> None:
-    """Check that a path can be written, by writing: permissions alone do not say."""
+    """Check that a path can be written, by writing: permissions alone do not suffice."""
     check_path(out, "--out: ")
     above = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
     try:
@@ -178,8 +181,6 @@ def about_file(source: Path) -> Iterator[None]:
     """Turn messages about the table X, or its weights, into messages about the file, with rows counted from 1."""
 
     def say_of_file(kind: str, name: str, value: str) -> str:
-        if kind == "row":
-            return f"row {int(name) + 1} below the first line"
         return call(source) if name == "X" else spoken(kind, name, value)
 
     try:
@@ -216,6 +217,8 @@ def spoken(kind: str, name: str, value: str) -> str:
     """Write a marked term of a message (`bayesmrf.errors.said`) as on the command line."""
     if kind == "python":
         return ""
+    if kind == "row":
+        return f"row {int(name) + 1} below the first line"
     if kind == "code":
         return f"give --missing-code {name}"
     if kind != "argument" or name == "X":
