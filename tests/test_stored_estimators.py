@@ -261,7 +261,7 @@ def test_a_tree_without_its_estimator(tmp_path):
     save(tree, tmp_path / "run")
     with pytest.raises(StoreError, match=r"contains draws without the estimator that made them; use bayesmrf\.results"):
         bayesmrf.load(tmp_path / "run")
-    with pytest.raises(StoreError, match="contains no results"):
+    with pytest.raises(StoreError, match="does not exist"):
         bayesmrf.load(tmp_path / "nothing")
 
 

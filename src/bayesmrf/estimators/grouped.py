@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, astuple, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -23,7 +23,7 @@ from ..inference.elimination.two_states import Elimination
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import bound
 from ..likelihood import Likelihood
-from ..methods import GROUPS, Custom, MethodRow, Particle, kind_of, row_of
+from ..methods import GROUPS, Custom, Particle, kind_of, row_of
 from ..models.categorical import is_categorical, states_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.exact import ExactMarginals
@@ -200,26 +200,8 @@ class GroupedMRF(Posterior):
                 kernel = KERNELS[row.name](method, Problem(request, model, data.s_bar, n, start.theta, engine))
         used = engine_used(kernel, model) if isinstance(method, Custom) else _engine(kernel)
         sweeps = 0 if used is None else particle_sweeps(used)
-        return Setup(
-            parts,
-            likelihood,
-            completed(kernel, likelihood),
-            row.name,
-            _SWEEPS * int(method.n_particles or 0) if isinstance(method, Particle) else sweeps,
-            _Own(request, method, row, used, how),
-            rarely_observed(states, self._graph),
-            seeds,
-            {} if start.mle is None else {"mle": start.mle},
-        )
-
-    def _describe(self, setup: Setup, draws: Draws) -> tuple[Draws, dict[str, Any]]:
-        (request, method, row, used, how), model = setup.own, setup.likelihood.model
-        prior, base, values = request.prior, request.prior.base, dict(draws.values)
-        for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
-            if not asked:
-                values.pop(name, None)
-        attrs = {} if isinstance(method, Custom) else asdict(method)
-        attrs |= {
+        prior, base = request.prior, request.prior.base
+        attrs = ({} if isinstance(method, Custom) else asdict(method)) | {
             "fields": self.fields,
             "alpha": _constants(prior.alpha),
             "spike": request.spike,
@@ -237,16 +219,30 @@ class GroupedMRF(Posterior):
             attrs["n_states"] = model.n_states
         if isinstance(self._coding, tuple):
             attrs["levels"] = [str(level) for level in self._coding]
-        if "mle" in setup.constant:
+        if start.mle is not None:
             attrs["mle_method"] = how
-        return replace(draws, values=values), attrs
+        return Setup(
+            parts,
+            likelihood,
+            completed(kernel, likelihood),
+            row.name,
+            attrs,
+            _SWEEPS * int(method.n_particles or 0) if isinstance(method, Particle) else sweeps,
+            rarely_observed(states, self._graph),
+            seeds,
+            {} if start.mle is None else {"mle": start.mle},
+        )
+
+    def _finish(self, setup: Setup, draws: Draws) -> Draws:
+        unasked = {"density": not setup.attrs["spike"], "field_groups": self.fields != "grouped"}
+        return replace(draws, values={name: v for name, v in draws.values.items() if not unasked.get(name)})
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         """Warn if there are too few particles: some noisy edges bias all, or fewer particles than observations."""
-        if not isinstance(method := setup.own.method, Particle):
+        if self.method_ != "particle":
             return
         noise, n_samples = draws.values["likelihood_noise"].mean(), setup.likelihood.n_samples
-        n_particles: Any = method.n_particles
+        n_particles = setup.attrs["n_particles"]
         if noise <= _NOISE and n_particles >= n_samples:
             return
         enough = int(max(n_particles * (noise / _NOISE) ** 2, n_samples)) + 1
@@ -324,16 +320,6 @@ class GroupedMRF(Posterior):
             raise OptionError(f"edges: {in_words(unknown)} is not an edge; names are like {next(iter(names))!r}")
         index = np.array([names[e] if isinstance(e, str) else e for e in edges], dtype=np.int64)
         return partitions.co_clustering(self._stacked("groups"), index)
-
-
-class _Own(NamedTuple):
-    """What describes a run, and its doubts, depend on."""
-
-    request: Request
-    method: Any  # its options
-    row: MethodRow
-    engine: Engine | None
-    how: str  # the method of the estimate where chains start
 
 
 def _constants(prior: Any) -> Any:
