@@ -28,7 +28,7 @@ from timing import Seconds, clock, duration, machine, median, peak, stages, tabl
 
 from bayesmrf import GroupedMRF, graphs
 from bayesmrf.graphs import Graph
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.particles.memory import HUB
 from bayesmrf.posterior.groups import two_states
 from bayesmrf.posterior.groups.gibbs import GroupedGibbs

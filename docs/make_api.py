@@ -44,7 +44,7 @@ The command line is documented by `bayesmrf --help`; each file of the package by
 BRIEF = ("bayesmrf.summary", "bayesmrf.errors")  # whose methods are not listed
 # What a user imports, then the parts for programs and kernels of one's own.
 SECTIONS = {
-    "Estimators and their options": "estimators methods families kernels priors errors declare.registry",
+    "Estimators and their options": "estimators methods methods.rows families priors errors declare.registry",
     "Results": "results convergence findings tables summary plots report partitions metrics "
     "indicator_diagnostics rank_diagnostics",
     "Data and graphs": "datasets graphs elimination_order data.states data.dependent_rows cli.tables cli.answers",
@@ -58,11 +58,8 @@ SECTIONS = {
     "Models": "models.agreement models.ising models.boltzmann models.potts models.ordinal models.symmetric "
     "models.categorical models.edge_tables models.two_state_tables models.label_field models.clamped "
     "models.clamped_categorical models.rbm models.linear_map models.pairwise",
-    "Engines": "inference.registry inference.enumeration inference.elimination.two_states inference.chains "
-    "inference.mean_field inference.tree inference.bethe.two_states inference.pseudo_likelihood inference.annealed "
-    "inference.auto",
-    "Samplers of states": "samplers.gibbs samplers.rbm_gibbs samplers.tempered samplers.ladder samplers.following "
-    "samplers.resampling samplers.swendsen_wang samplers.cftp",
+    "Engines": "engines inference.registry inference.annealed inference.auto",
+    "Samplers of states": "samplers.rbm_gibbs samplers.ladder samplers.following samplers.resampling",
     "Point estimates": "learning.maximum_likelihood learning.persistent learning.sparse_path learning.rbm_persistent "
     "learning.sparse",
     "Kernels": "posterior.parameters.metropolis posterior.parameters.adaptation posterior.parameters.hamiltonian "

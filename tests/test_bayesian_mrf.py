@@ -12,8 +12,8 @@ from bayesmrf.estimators import BayesianMRF
 from bayesmrf.estimators.parameter_kernels import automatic_kernel
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.kernels import KERNELS
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import KERNELS
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.parameters.pseudo_posterior import correction, posterior_mode

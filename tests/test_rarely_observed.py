@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from bayesmrf.kernels import Phases
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, convergence
 from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.kernels import Phases
 
 STAR = [("a", "d"), ("b", "d"), ("c", "d")]
 

@@ -45,7 +45,7 @@ def test_same_draws_for_any_number_of_workers(rng):
     assert not np.array_equal(x[0], x[1])
 
 
-def test_other_processes_give_the_same_draws(rng, tmp_path, eager):
+def test_chains_are_threads_whatever_joblib_runs_elsewhere(rng, tmp_path, eager):
     seed = seed_of(rng)
     here = sample(Walk(), random_state=seed, **OPTIONS)
     with joblib.parallel_config("loky", n_jobs=2):

@@ -320,7 +320,7 @@ def test_bad_options(options, message, data):
         (lambda: SpikeSlab(slab="cauchy:1"), "slab must be .*, got 'cauchy:1'"),
         (lambda: SpikeSlab(slab=Cauchy([1.0, 2.0])), "slab must be .*, got "),
         (lambda: SpikeSlab(bias_scale=-1), "bias_scale must be .*, got -1"),
-        (lambda: methods.Langevin(n_particles=1), "n_particles must be an integer from 2 .*, got 1"),
+        (lambda: methods.LangevinJumps(n_particles=1), "n_particles must be an integer from 2 .*, got 1"),
     ],
 )
 def test_bad_options_of_objects(make, message):

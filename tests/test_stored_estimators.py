@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bayesmrf
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, families, graphs, kernels, methods, priors, save
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, engines, families, graphs, methods, priors, save
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.stored import NotKept, _read, _written
 from bayesmrf.inference.bethe.two_states import Bethe
@@ -48,7 +48,7 @@ RUNS = {
         BayesianMRF(ties="edges", model="ising", prior=priors.Normal(np.array([0.5] * 5))),
         answers(2),
     ),
-    "parameters, levels": (BayesianMRF(kernel=kernels.Langevin(adjusted=True), engine="exact"), answers(3, True)),
+    "parameters, levels": (BayesianMRF(kernel=methods.Langevin(adjusted=True), engine="exact"), answers(3, True)),
     "parameters, Bethe": (BayesianMRF(kernel="metropolis", engine=Bethe(damping=0.5)), answers(2)),
     "edges": (SpikeSlabMRF(), answers(2, True)),
     "edges, words": (SpikeSlabMRF(graphs.cycle(4), priors.SpikeSlab(0.5, priors.Normal(1.0))), in_words(answers(3))),
@@ -268,7 +268,7 @@ def test_a_tree_without_its_estimator(tmp_path):
 VALUES = [
     *(None, True, 3, 0.5, "x", [1, "a"], (1, 2), {"a": (1,)}, {("a", "b"): 1}, float("inf")),
     *(priors.SpikeSlab(priors.Beta(2, 3), priors.Cauchy(0.5)), priors.DirichletProcess(priors.Gamma(2, 1))),
-    *(methods.OneEdge(n_iterations=3), kernels.Phases("brief", Bethe(damping=0.2)), families.Ordinal(scores=(0, 1, 3))),
+    *(methods.OneEdge(n_iterations=3), engines.Phases("brief", Bethe(damping=0.2)), families.Ordinal(scores=(0, 1, 3))),
 ]
 
 
@@ -277,7 +277,11 @@ def test_values_come_back(value):
     assert repr(_read(json.loads(json.dumps(_written(value))), graphs.path(2))) == repr(value)
 
 
-@pytest.mark.parametrize("value", [print, object(), methods.Custom(own), priors.Normal, {"a": print}], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [print, object(), methods.Custom(own), priors.Normal, {"a": print}],
+    ids=["function", "object", "method", "class", "mapping"],
+)
 def test_objects_of_users_do_not(value):
     found = _read(json.loads(json.dumps(_written(value))), graphs.path(2))
     assert isinstance(found["a"] if isinstance(found, dict) else found, NotKept)

@@ -30,7 +30,7 @@ from ..errors import (
 )
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
 from ..findings import collected, dumped
-from ..methods import MethodRow
+from ..methods.rows import MethodRow
 from ..runs.run_options import RunOptions
 from . import common
 from .common import Stopped

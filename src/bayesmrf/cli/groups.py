@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+from ..declare.rule import SCALE
 from ..errors import OptionError
 from ..families import AUTO, families_of
 from ..methods import GROUPS
@@ -61,7 +62,8 @@ def groups(
     p0 = common.density(density or "5,5")
     concentration = common.prior_of("--alpha", alpha, (1, 2), Gamma, "a number, or SHAPE,RATE, such as 1.0 or 2,4")
     found = common.prior_of("--base", base or "1,1", (2,), Beta, "two numbers A,B, such as 1,1")
-    scale = common.checked("", prior_scale=1.0 if prior_scale is None else prior_scale)["prior_scale"]
+    scale = 1.0 if prior_scale is None else prior_scale
+    SCALE.check("prior_scale", scale)
     options = {"method": common.own_options(GROUPS, method, own)}
     if graph is None and candidates is None:
         remedy = "--candidates complete finds which edges exist"

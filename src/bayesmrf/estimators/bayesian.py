@@ -10,13 +10,15 @@ import numpy as np
 from ..base import Engine, Kind
 from ..data.states import States
 from ..declare.option import option
+from ..engines import Phases
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
 from ..families import AUTO, families_of, model_rule
 from ..findings import BAD, tell
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
-from ..kernels import KERNELS, Custom, Langevin, Phases, PseudoPosterior, refusal, row_of
 from ..likelihood import Hidden, Likelihood
+from ..methods import KERNELS, Custom, Langevin, PseudoPosterior
+from ..methods.parameters import refusal, row_of
 from ..models.linear_map import LinearMap
 from ..names import shown
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
@@ -66,7 +68,7 @@ class BayesianMRF(Posterior):
         a gradient.
     kernel : {"auto", "gibbs", "independence", "hamiltonian", "metropolis", "langevin", "exchange", \
 "auxiliary-variable", "pseudo-posterior"} or object
-        The Markov chain on theta. The objects of `bayesmrf.kernels` have options, such as ``Langevin(adjusted=True)``.
+        The Markov chain on theta. The objects of `bayesmrf.methods` have options, such as ``Langevin(adjusted=True)``.
 
         * auto: the first of these that the engine, the prior and the data allow, which is the fastest:
 
@@ -81,8 +83,8 @@ class BayesianMRF(Posterior):
 
           ``kernel_`` says which.
 
-        ``kernels.Custom`` makes your own kernel from the likelihood and the prior.
-    engine : str, Engine or `kernels.Phases`
+        ``methods.Custom`` makes your own kernel from the likelihood and the prior.
+    engine : str, Engine or `engines.Phases`
         How log Z or moments are computed, or states are drawn: the name of an engine with its defaults, or an engine,
         such as ``Bethe(damping=0.5)`` or your own. "auto" (default) is the exact engine if that is cheap, about 10
         milliseconds a call; else persistent chains, with which the automatic kernel is langevin (with exchange and

@@ -22,7 +22,8 @@ from ..families import Custom as CustomModel
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..intervals import central
-from ..methods import COMPARISONS, Custom, row_of
+from ..methods import COMPARISONS, Custom
+from ..methods.rows import row_of
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles

@@ -23,7 +23,9 @@ from ..inference.elimination.two_states import Elimination
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import bound
 from ..likelihood import Likelihood
-from ..methods import GROUPS, Custom, Particle, kind_of, row_of
+from ..methods import GROUPS, Custom, Particle
+from ..methods.groups import kind_of
+from ..methods.rows import row_of
 from ..models.categorical import is_categorical, states_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.exact import ExactMarginals
@@ -87,7 +89,7 @@ class GroupedMRF(Posterior):
         * exact: exact, if elimination fits in memory.
         * particle: any graph; the full conditional distribution of one edge with moments from many particles, and
           splits and merges of groups: `methods.Particle`.
-        * auxiliary-variable: Metropolis-Hastings with particles: `methods.AuxiliaryVariable`.
+        * auxiliary-variable: Metropolis-Hastings with particles: `methods.AuxiliaryParticles`.
         * stripped-beta: approximate, for any graph, fast; overestimates the number of groups.
 
         ``methods.Custom`` makes your own kernel from the likelihood and the prior. It does not support grouped fields.

@@ -16,7 +16,8 @@ from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
-from ..methods import GROUPS, AuxiliaryVariable, MethodRow, Particle, refusal, row_of
+from ..methods import GROUPS, AuxiliaryParticles, Particle
+from ..methods.rows import MethodRow, refusal, row_of
 from ..models.agreement import Agreement
 from ..models.categorical import is_categorical, states_of
 from ..models.edge_tables import EdgeTables
@@ -134,8 +135,8 @@ def read_request(estimator: Any) -> Request:
         )
     fields = DirichletProcess(prior.alpha, Normal(FIELD_SCALE)) if estimator.fields == "grouped" else None
     method = None if estimator.method == "auto" else estimator._object("method")
-    own = method if isinstance(method, AuxiliaryVariable) and method.inner == "exact" else None
-    if own is not None and own.n_sweeps != AuxiliaryVariable.n_sweeps:  # the default is not one given
+    own = method if isinstance(method, AuxiliaryParticles) and method.inner == "exact" else None
+    if own is not None and own.n_sweeps != AuxiliaryParticles.n_sweeps:  # the default is not one given
         expected = f"omitted with {argument('inner', 'exact')}, whose particles need no sweeps"
         raise OptionError(option="n_sweeps", got=own.n_sweeps, expected=expected, remedy="remove it")
     found = Request(family, model, prior, fields, bool(estimator.fields), method)
@@ -201,10 +202,7 @@ def _auxiliary_variable(method: Any, p: Problem) -> Kernel:
         p.request.prior,
         p.start,
         PersistentMLE(p.model, p.s_bar, bound(p.n)),
-        n_proposals=method.n_proposals,
-        sigma_q=method.sigma_q,
-        n_walk=method.n_walk,
-        restart=method.restart,
+        method,
     )
 
 

@@ -19,7 +19,9 @@ from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
-from ..methods import EDGES, EXTRAPOLATED, Custom, OneEdge, refusal, row_of
+from ..methods import EDGES, Custom, OneEdge
+from ..methods.edges import EXTRAPOLATED
+from ..methods.rows import refusal, row_of
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import shown
@@ -68,8 +70,8 @@ class SpikeSlabMRF(Posterior):
           with moments from persistent chains.
         * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
         * particle (`methods.Particle`): the same for "potts" and "ordinal" on any graph, with moments from particles.
-        * langevin (`methods.Langevin`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of
-          weak edges. It mixes hundreds of times more slowly (see benchmarks).
+        * langevin (`methods.LangevinJumps`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps
+          of weak edges. It mixes hundreds of times more slowly (see benchmarks).
 
         ``methods.Custom`` makes your own kernel from the likelihood and the prior.
     model : {"auto", "boltzmann", "ising", "agreement", "potts", "ordinal"}, object of `bayesmrf.families` or callable

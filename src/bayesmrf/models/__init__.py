@@ -1,1 +1,39 @@
-"""Models: the distributions p(x | theta)."""
+"""Models: the distributions p(x | theta) on a graph.
+
+Names are imported when first used, as the files of this folder import each other.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .agreement import Agreement
+    from .boltzmann import Boltzmann
+    from .categorical import ManyStateModel
+    from .ising import Ising
+    from .ordinal import Ordinal
+    from .pairwise import PairwiseModel
+    from .potts import Potts
+    from .rbm import RestrictedBoltzmann
+    from .symmetric import Symmetric
+
+__all__ = [
+    "Agreement",
+    "Boltzmann",
+    "Ising",
+    "ManyStateModel",
+    "Ordinal",
+    "PairwiseModel",
+    "Potts",
+    "RestrictedBoltzmann",
+    "Symmetric",
+]
+_FILES = {"ManyStateModel": "categorical", "PairwiseModel": "pairwise", "RestrictedBoltzmann": "rbm"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_FILES.get(name, name.lower())}", __name__), name)

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..base import BINARY, TABLES, Model
 from ..data.states import check_codes
-from ..declare.option import Checked
+from ..declare.option import Checked, needs, option
+from ..declare.rule import FLAG, integer
 from ..errors import OptionError
 from ..graphs import Graph
 from .edge_tables import EdgeTables
@@ -131,17 +132,18 @@ class ManyStateModel(Checked, EdgeTables, ABC):
     Parameters
     ----------
     graph : Graph
-    n_states : int
-        Number m of states of each node.
-    fields : bool
-        Whether nodes have fields h_{ik}. Without, the Potts model is symmetric under renaming the states.
     state_names : tuple of tuple of str, optional
         Name of each state of each node, in the names of features; by default the numbers 0 to m - 1.
     """
 
     graph: Graph
-    n_states: int
-    fields: bool = True
+    n_states: int = field(metadata=needs(integer(2, 127), "Number m of states of each node."))
+    fields: bool = option(
+        True,
+        FLAG,
+        "Whether nodes have fields h_{ik}.",
+        "Without, the Potts model is symmetric under renaming the states.",
+    )
     state_names: Any = field(default=None, kw_only=True)
 
     name: ClassVar[str]

@@ -17,7 +17,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,7 +26,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 import numpy as np
 
 from ..data.files import EVIDENCE, TASK, check_path
-from ..declare.option import Checked
+from ..declare.option import Checked, needs, option
+from ..declare.rule import FLAG, MOST_CHAINS, PATH, integer, optional
 from ..errors import BayesMRFError, StoreError, argument, in_python
 from .identity import checksum
 from .lock import is_lock
@@ -49,20 +50,19 @@ class Checkpoint(Checked):
 
     Parameters
     ----------
-    path : path
-        Folder. A run that was stopped continues from it.
-    overwrite : bool
-        Whether to replace another run in the folder.
-    chain : int, optional
-        Run this chain alone, from 0. Other processes may run others in the same folder. A call without ``chain``
-        continues with all chains, and has all draws.
     command : tuple of str
         Command line of the run, for ``bayesmrf collect``.
     """
 
-    path: str | os.PathLike[str]
-    overwrite: bool = False
-    chain: int | None = None
+    path: str | os.PathLike[str] = field(metadata=needs(PATH, "Folder. A run that was stopped continues from it."))
+    overwrite: bool = option(False, FLAG, "Whether to replace another run in the folder.")
+    chain: int | None = option(
+        None,
+        optional(integer(0, MOST_CHAINS - 1)),
+        "Run this chain alone, from 0.",
+        "Other processes may run others in the same folder. A call without ``chain`` continues with all chains, and "
+        "has all draws.",
+    )
     command: tuple[str, ...] = ()
 
 

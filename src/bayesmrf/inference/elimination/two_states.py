@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Moves, Stateless
+from ...declare.option import option
+from ...declare.rule import POSITIVE
 from ...elimination_order import EliminationOrder
 from ...errors import TooWideError
 from ...graphs import Graph
@@ -81,15 +83,14 @@ class Elimination(Stateless):
     P(x_N) q_v(x_N) gives the marginals of all bags, and with them every E[x_u x_v] and E[x_v]; drawing x_v from q_v
     gives exact samples. Messages are logarithms, so that large parameters do not overflow; the backward pass uses
     probabilities. Nodes with m states are summed out with tables of m^k entries.
-
-    Parameters
-    ----------
-    max_bytes : float
-        Largest memory of the tables of one call (for each of several threads). Wider graphs are refused by `prepare`,
-        before anything is allocated.
     """
 
-    max_bytes: float = 2 * 1024**3
+    max_bytes: float = option(
+        2 * 1024**3,
+        POSITIVE,
+        "Largest memory of the tables of one call (for each of several threads).",
+        "Wider graphs are refused by `prepare`, before anything is allocated.",
+    )
 
     name = "elimination"
     answers = frozenset({LOG_Z, MOMENTS, SAMPLE})

@@ -16,10 +16,10 @@ import numpy as np
 
 from ...compiled import copy_to, leaf
 from ...declare.option import option
-from ...declare.rule import instance
+from ...declare.rule import instance, integer
 from ...errors import ApproximatePosteriorWarning, OptionError, argument
 from ...findings import tell
-from ...methods import Langevin
+from ...methods import LangevinJumps
 from ...models.boltzmann import has_these_features
 from ...particles.persistent_chains import (
     EdgeBlocks,
@@ -130,7 +130,7 @@ class SpikeSlabLangevin(EdgeKernel):
         With parameters of nodes.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
-    options : Langevin
+    options : LangevinJumps
         Its width is Delta times sqrt(N Var f).
     n_adapt : int
         Steps over which the diagonal of H is averaged, beginning with that at the data's own moments.
@@ -141,8 +141,8 @@ class SpikeSlabLangevin(EdgeKernel):
         If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
-    options: Langevin = option(Langevin(), instance("methods", "Langevin"))
-    n_adapt: int = 100
+    options: LangevinJumps = option(LangevinJumps(), instance("methods", "LangevinJumps"))
+    n_adapt: int = option(100, integer(0))
 
     name = "spike_slab"
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...declare.option import option
-from ...declare.rule import instance
+from ...declare.rule import COUNT, instance
 from ...errors import OptionError
 from ...methods import Particle
 from ...particles.tables import TableGraph, TableModel, TableParticles, table_graph
@@ -57,7 +57,7 @@ class SpikeSlabParticle(EdgeKernel):
 
     options: Particle = option(Particle(n_particles=1024), instance("methods", "Particle"))
     pairs: np.ndarray | None = None
-    n_scans: int = 2
+    n_scans: int = option(2, COUNT)
     n_settle: int = 0
 
     name = "spike_slab_particle"

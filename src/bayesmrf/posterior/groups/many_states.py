@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import copy_to, strict_leaf
-from ...declare.option import Checked
+from ...declare.option import Checked, option
+from ...declare.rule import STATES
 from ...particles.importance import START_SWEEPS
 from ...particles.table_sweeps import redraw_ends, refresh, sweep
 from ...particles.tables import (
@@ -68,7 +69,7 @@ class ManyStateParticles(Checked):
     """
 
     model: Any
-    n_particles: int = 1024
+    n_particles: int = option(1024, STATES)
     rivals: np.ndarray | None = None
 
     name = "particle"
