@@ -10,6 +10,7 @@ import numpy as np
 from ..base import Engine, Kind
 from ..data.states import States
 from ..declare.option import option
+from ..declare.rule import ENGINE
 from ..engines import Phases
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
 from ..families import AUTO, families_of, model_rule
@@ -133,7 +134,7 @@ class BayesianMRF(Posterior):
     ties: Any = None
     prior: Any = option("normal", OF_PARAMETERS)
     kernel: Any = option("auto", KERNELS.rule_with_own("auto"))
-    engine: Any = "auto"
+    engine: Any = option("auto", ENGINE)
 
     def _target(self, parts: list[States], request: None) -> Setup:
         (states,) = parts

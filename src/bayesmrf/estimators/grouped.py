@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, partitions, results
 from ..base import Engine
 from ..data.states import States
-from ..declare.option import check, option
-from ..declare.rule import choice, either, instance, is_integer
+from ..declare.option import option
+from ..declare.rule import Rule, choice, either, instance, is_integer, is_list
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import FAMILIES, families_of, model_rule
 from ..families import Custom as CustomModel
@@ -41,6 +41,7 @@ from .pipeline import Posterior, Setup, completed
 from .rarely_observed import rarely_observed
 from .stored import NotKept
 
+EDGES = Rule("a list of edges, by name or by number", is_list, ([0],))
 _SWEEPS = 10  # of all particles take less time than a scan of the edges
 _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
 
@@ -314,7 +315,7 @@ class GroupedMRF(Posterior):
         (m, m) array
         """
         check_is_fitted(self)
-        check({"edges": edges})
+        EDGES.check("edges", edges)
         names = {name: i for i, name in enumerate(self._graph.edge_names)}
         legal = [e in names if isinstance(e, str) else is_integer(e) and 0 <= e < len(names) for e in edges]
         if not all(legal):
