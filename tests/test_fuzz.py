@@ -23,11 +23,12 @@ import pytest
 import bayesmrf
 from bayesmrf import cli, families, graphs, priors
 from bayesmrf.cli.app import whole
-from bayesmrf.declare.option import Checked, options_of, row, rule_of
-from bayesmrf.declare.rule import PROBABILITY
-from bayesmrf.declare.table import OPTIONS
+from bayesmrf.declare.option import Checked, options_of, rule_of
+from bayesmrf.declare.rule import PROBABILITY, SCALE, SEED, integer, optional
 from bayesmrf.engines import Phases
 from bayesmrf.errors import BayesMRFError, BayesMRFWarning
+from bayesmrf.estimators.grouped import EDGES as EDGES_RULE
+from bayesmrf.estimators.predictive import AVERAGE
 from bayesmrf.evidence import methods
 from bayesmrf.evidence.methods import METHODS
 from bayesmrf.evidence.mode import ModeSearch
@@ -47,6 +48,7 @@ from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.groups.gibbs import GroupedGibbs
 from bayesmrf.runs import run
+from bayesmrf.runs.run_options import RunOptions
 from bayesmrf.runs.store import Checkpoint
 from tests import tables
 
@@ -250,33 +252,15 @@ def test_kernels_engines_models_and_priors(name, rng):
             accepts(lambda option=option, value=value: replace(record, **{option: value}), option, value)
 
 
-def test_every_row_is_used():
-    owned = {name: signature(getattr(bayesmrf, name)).parameters for name in ESTIMATORS}
-    used = {key for owner, names in owned.items() for n in names for key in (f"{owner}.{n}", n) if key in OPTIONS}
-    used |= {"evidence.prior", "evidence.prior_scale", "overwrite"}
-    used |= {"draw.n_samples", "average", "edges", "nodes"}
-    assert sorted(set(OPTIONS) - used) == []
-
-
 def test_functions(rng):
     kernel = tables.KERNELS["metropolis"]()
-    for option in (
-        "n_draws",
-        "n_warmup",
-        "n_chains",
-        "thin",
-        "random_state",
-        "n_jobs",
-        "executor",
-        "progress",
-        "checkpoint",
-    ):
-        for value in bad(rng, OPTIONS[option], 12):
+    for option, declared in options_of(RunOptions).items():
+        for value in bad(rng, declared.rule, 12):
             call = {"n_draws": 2, "progress": False} | {option: value}
-            refuses(lambda call=call: run.sample(kernel, **call), option, value, OPTIONS[option])
+            refuses(lambda call=call: run.sample(kernel, **call), option, value, declared.rule)
     for option in ("prior_scale", "prior", "random_state", "method", "model"):
-        rule = row(option, "evidence")
-        for value in FOREIGN if rule is None else bad(rng, rule, 12):
+        rule = {"prior_scale": SCALE, "prior": priors.PRIOR, "random_state": SEED}.get(option)
+        for value in FOREIGN if rule is None else bad(rng, optional(rule), 12):
             given = {"model": "independent", option: value}
             refuses(lambda given=given: bayesmrf.log_evidence(X=X, progress=False, **given), option, value, rule)
 
@@ -288,17 +272,17 @@ def test_what_is_asked_of_a_fitted_estimator(rng):
             ESTIMATORS[name][0]() for name in ("BayesianMRF", "GroupedMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF")
         ]
     for est in fitted:
-        for value in bad(rng, OPTIONS["draw.n_samples"], 12):
+        for value in bad(rng, integer(1, 10**9), 12):
             refuses(lambda est=est, value=value: est.sample(value), "n_samples", value, True)
-        for value in bad(rng, OPTIONS["random_state"], 12):
+        for value in bad(rng, SEED, 12):
             refuses(lambda est=est, value=value: est.sample(1, value), "random_state", value, True)
     bayesian, grouped, edges, _ = fitted
     for value in bad(rng, PROBABILITY, 20):
         refuses(lambda value=value: bayesian.interval(value), "probability", value, True)
         refuses(lambda value=value: edges.table("edges", value), "probability", value, True)
-    for value in bad(rng, OPTIONS["average"], 20):
+    for value in bad(rng, AVERAGE, 20):
         refuses(lambda value=value: edges.score(X, average=value), "average", value, True)
-    for value in bad(rng, OPTIONS["edges"], 40):
+    for value in bad(rng, EDGES_RULE, 40):
         refuses(lambda value=value: grouped.co_clustering(value), "edges", value, True)
         refuses(lambda value=value: edges.predict_conditional(X, value), "nodes", value, True)
         if str(value) not in "012":  # nodes and edges

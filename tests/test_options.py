@@ -1,4 +1,4 @@
-"""Errors about one option, and the table of options."""
+"""Errors about one option, and the rules of the parameters of estimators."""
 
 import ast
 import pickle
@@ -13,9 +13,8 @@ import pytest
 import bayesmrf
 from bayesmrf import memory
 from bayesmrf.cli.common import about_file, say
-from bayesmrf.declare.option import check, check_params, rule_of
+from bayesmrf.declare.option import check_params, options_of, rule_of
 from bayesmrf.declare.rule import integer, optional
-from bayesmrf.declare.table import OPTIONS
 from bayesmrf.errors import (
     DataError,
     FieldsWarning,
@@ -109,13 +108,19 @@ def answer(call, *arguments):
     return None
 
 
-def test_each_row_allows_its_ends_and_refuses_foreign_values():
-    refused = {name: [value for value in FOREIGN if not rule.allows(value)] for name, rule in OPTIONS.items()}
+ESTIMATORS = "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF", "CompareMRF", "RBM"
+RULES = {
+    f"{kind}.{name}": found.rule for kind in ESTIMATORS for name, found in options_of(getattr(bayesmrf, kind)).items()
+}
+
+
+def test_each_rule_allows_its_ends_and_refuses_foreign_values():
+    refused = {name: [value for value in FOREIGN if not rule.allows(value)] for name, rule in RULES.items()}
     assert not [name for name, values in refused.items() if len(values) <= 3]
-    good = [(name, value) for name, rule in OPTIONS.items() for value in rule.good]
-    assert len(good) > len(OPTIONS)
-    assert not {(name, str(value)): said for name, value in good if (said := answer(check, {name: value}))}
-    said = [(name, answer(OPTIONS[name].check, "it", v)) for name, values in refused.items() for v in values]
+    good = [(name, value) for name, rule in RULES.items() for value in rule.good]
+    assert len(good) > len(RULES)
+    assert not {(name, str(value)) for name, value in good if answer(RULES[name].check, name, value)}
+    said = [(name, answer(RULES[name].check, "it", v)) for name, values in refused.items() for v in values]
     assert not [row for row in said if row[1] is None or "must be" not in row[1] or "\n" in row[1]]
 
 
@@ -123,10 +128,8 @@ def test_each_row_allows_its_ends_and_refuses_foreign_values():
 READ = {"graph", "candidates", "ties"}
 
 
-@pytest.mark.parametrize(
-    "name", ["BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF", "CompareMRF", "RBM"]
-)
-def test_each_parameter_of_an_estimator_has_a_row(name):
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_each_parameter_of_an_estimator_has_a_rule(name):
     estimator = getattr(bayesmrf, name)
     lacking = [p for p in signature(estimator).parameters if rule_of(estimator, p) is None]
     assert set(lacking) <= READ

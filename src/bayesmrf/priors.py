@@ -27,7 +27,6 @@ from .declare.rule import (
     instance,
     optional,
 )
-from .declare.table import OPTIONS
 from .errors import OptionError
 
 __all__ = [
@@ -278,4 +277,3 @@ PRIOR = Rule(
     lambda v: isinstance(v, Prior) and not isinstance(v, type),
 )
 OF_PARAMETERS = either(choice("normal"), instance("priors", "WeightsAndBiases"), PRIOR)
-OPTIONS["evidence.prior"] = optional(PRIOR)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..data.files import STDIN, call, check_path
-from ..declare.option import row, rule_of
+from ..declare.option import rule_of
 from ..errors import (
     BayesMRFError,
     BayesMRFWarning,
@@ -67,9 +67,9 @@ def stem_of(path: Path) -> str:
 
 
 def checked(owner: Any, **options: Any) -> dict[str, Any]:
-    """Check options of the estimator ``owner``, if any, before anything is read or written, and return them."""
+    """Check options of the estimator ``owner`` before anything is read or written, and return them."""
     for name, value in options.items():
-        rule = rule_of(owner, name) if owner else row(name)
+        rule = rule_of(owner, name)
         if rule is not None:
             rule.check(name, value)
     return options

@@ -20,7 +20,6 @@ from functools import cache
 from typing import Any
 
 from .rule import Rule
-from .table import OPTIONS
 
 _KEY = "option"
 _SECTION = "Parameters\n----------\n"
@@ -115,30 +114,9 @@ def _rules_of(kind: Any) -> list[tuple[str, Rule]]:
 
 
 def rule_of(kind: Any, name: str) -> Rule | None:
-    """Return the rule of an option of a class: that of its field, or of an estimator that of its row in the table."""
+    """Return the rule of an option of a class; None if the class declares none."""
     declared = options_of(kind).get(name)
-    return row(name, *(base.__name__ for base in kind.__mro__)) if declared is None else declared.rule
-
-
-def check(options: Mapping[str, Any], *owners: str) -> None:
-    """Raise OptionError at the first option whose value is not legal.
-
-    Parameters
-    ----------
-    options : mapping of str to object
-        Values by name. Names without a row are ignored.
-    *owners : str
-        Classes of these options. A name with a special meaning in a class has a row "owner.name".
-    """
-    for name, value in options.items():
-        rule = row(name, *owners)
-        if rule is not None:
-            rule.check(name, value)
-
-
-def row(name: str, *owners: str) -> Rule | None:
-    """Return the rule of an option, that of the first of its owners with a special one."""
-    return next((OPTIONS[key] for key in (*(f"{o}.{name}" for o in owners), name) if key in OPTIONS), None)
+    return None if declared is None else declared.rule
 
 
 def check_params(estimator: Any) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..base import Engine, Kind
 from ..data.states import States
 from ..declare.option import option
+from ..declare.rule import ENGINE
 from ..engines import Phases
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
 from ..families import AUTO, families_of, model_rule
@@ -133,15 +134,12 @@ class BayesianMRF(Posterior):
     ties: Any = None
     prior: Any = option("normal", OF_PARAMETERS)
     kernel: Any = option("auto", KERNELS.rule_with_own("auto"))
-    engine: Any = "auto"
+    engine: Any = option("auto", ENGINE)
 
-    def _request(self) -> tuple[Phases, Any]:
-        """Return the engines, and the options of the kernel, if it is given."""
+    def _target(self, parts: list[States], request: None) -> Setup:
+        (states,) = parts
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
-        return phases, None if self.kernel == AUTO else self._object("kernel")
-
-    def _target(self, parts: list[States], request: tuple[Phases, Any]) -> Setup:
-        (states,), (phases, options) = parts, request
+        options = None if self.kernel == AUTO else self._object("kernel")
         if options is not None:
             if refused := refusal(row_of(options), states.n_states > 2, bool((states.values < 0).any())):
                 raise refused
@@ -166,15 +164,28 @@ class BayesianMRF(Posterior):
             truth = likelihood.replaced(data.s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
         kernel = parameter_kernel(options, Problem(likelihood, prior, at, self.n_warmup))
+        attrs = ({} if isinstance(options, Custom) else asdict(options)) | {
+            "prior": type(prior).__name__,
+            "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
+            "n_edge_parameters": n_edge_parameters(model, curve),
+            "kind": _kind(options, engine, data.hidden),
+            "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
+            "engine": engine.name,
+            "engine_options": changed_options(engine),
+            "hidden_engine": None if data.hidden is None else data.hidden.engine.name,
+        }
+        if isinstance(prior, LogisticBeta):
+            attrs["prior_beta"] = [prior.a, prior.b]
         return Setup(
             parts,
             likelihood,
             kernel,
             kernel.name if isinstance(options, Custom) else row_of(options).name,
+            attrs,
             particle_sweeps(engine),
-            _Own(truth, prior, options),
             rarely_observed(states, self._graph),
             parameters=None if curve is None else list(curve.feature_names),
+            own=(truth, prior),
         )
 
     def _prior(self, model: Any, curve: LinearMap | None) -> Prior:
@@ -183,28 +194,16 @@ class BayesianMRF(Posterior):
             return prior.of(n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
         return prior
 
-    def _describe(self, setup: Setup, draws: run.Draws) -> tuple[run.Draws, dict[str, Any]]:
-        (truth, prior, options), likelihood = setup.own, setup.likelihood
-        engine, hidden = likelihood.engine, likelihood.hidden
-        curve: Any = likelihood.curve
-        is_corrected = truth is not None and _all_moved(draws)
-        if is_corrected:
-            draws = _corrected(draws, likelihood, truth, prior)
-        if curve is not None:
-            phi = draws.values["theta"]
-            values = draws.values | {"theta": curve.natural(phi), "phi": phi}
-            draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
-        attrs = ({} if isinstance(options, Custom) else asdict(options)) | {
-            "prior": type(prior).__name__,
-            "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
-            "n_edge_parameters": n_edge_parameters(likelihood.model, curve),
-            "kind": _kind(options, engine, hidden, is_corrected),
-            "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
-            "engine": engine.name,
-            "engine_options": changed_options(engine),
-            "hidden_engine": None if hidden is None else hidden.engine.name,
-        }
-        return draws, attrs | ({"prior_beta": [prior.a, prior.b]} if isinstance(prior, LogisticBeta) else {})
+    def _finish(self, setup: Setup, draws: run.Draws) -> run.Draws:
+        (truth, prior), curve = setup.own, setup.likelihood.curve
+        if truth is not None and _all_moved(draws):
+            draws = _corrected(draws, setup.likelihood, truth, prior)
+            setup.attrs["kind"] = setup.attrs["kind"].replace(")", ", corrected at the mode)")
+        if curve is None:
+            return draws
+        phi = draws.values["theta"]
+        values = draws.values | {"theta": curve.natural(phi), "phi": phi}
+        return replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
 
     def _summarise(self) -> None:
         super()._summarise()
@@ -214,9 +213,9 @@ class BayesianMRF(Posterior):
         self.parameter_names_ = sampled[sampled.dims[-1]].values.tolist()
 
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
-        _, prior, options = setup.own
+        prior = setup.own[1]
         sampled = draws.values.get("phi", draws.values["theta"])
-        if row_of(options).name == "gibbs" and isinstance(prior, Cauchy):
+        if self.kernel_ == "gibbs" and isinstance(prior, Cauchy):
             _warn_of_taper(sampled, self.parameter_names_)
         # Chains that have not converged may be far from the posterior for this reason.
         if has_converged and self.posterior_.attrs["kind"] != "exact":
@@ -224,18 +223,10 @@ class BayesianMRF(Posterior):
             tell_of_draws(setup.likelihood, prior, sampled, self.parameter_names_, setup.seeds)
 
 
-class _Own(NamedTuple):
-    """What describes a run, and its doubts, depend on; ``truth`` is the likelihood of a correction at the end."""
-
-    truth: Likelihood | None
-    prior: Prior
-    options: Any  # of the kernel
-
-
-def _kind(options: Any, engine: Engine, hidden: Hidden | None, is_corrected: bool) -> str:
+def _kind(options: Any, engine: Engine, hidden: Hidden | None) -> str:
     """Say in words whether the stationary distribution of the chain is the posterior."""
     if isinstance(options, PseudoPosterior):
-        return "approximate (pseudo-likelihood" + (", corrected at the mode)" if is_corrected else ")")
+        return "approximate (pseudo-likelihood)"
     if isinstance(options, Custom) and options.kind != "exact":
         return options.kind
     if isinstance(options, Langevin) and not options.adjusted:

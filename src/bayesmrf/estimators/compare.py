@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
 from ..priors import SpikeSlab
 from ..runs.run import Draws
-from .edge_prior import default_prior, like, warn_of_taper
+from .edge_prior import as_attribute, default_prior, like, warn_of_taper
 from .engines import particle_sweeps, read_sample
 from .group_predictive import GroupPredictive
 from .own_kernels import engine_used, own_method_of_edges
@@ -213,18 +213,14 @@ class CompareMRF(GroupPredictive, Posterior):
                     method = replace(method, n_particles=most)
                 kernel = GroupParticles(*given, options=method)
             sweeps = kernel.particle_sweeps
-        unsure = sorted({i for part in parts for i in rarely_observed(part, self._graph)})
-        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, sweeps, (row, kernel), unsure)
-
-    def _describe(self, setup: Setup, draws: Draws) -> tuple[Draws, dict[str, Any]]:
-        (row, kernel), prior = setup.own, self._object("prior")
         attrs = {
-            "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
-            "baseline": f"{self._object('baseline')}",
+            "prior": as_attribute(prior.prior),
+            "baseline": f"{prior.baseline}",
             "biases": self.biases,
             "kind": row.kind,
-        }
-        return draws, attrs | ({"n_particles": kernel.n_particles} if row.name == "particle" else {})
+        } | ({"n_particles": kernel.n_particles} if row.name == "particle" else {})
+        unsure = sorted({i for part in parts for i in rarely_observed(part, self._graph)})
+        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps, unsure)
 
     def _summarise(self) -> None:
         super()._summarise()
@@ -235,8 +231,7 @@ class CompareMRF(GroupPredictive, Posterior):
         self.density_ = self._mean("density")
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
-        is_own = setup.own[0].options is Custom
-        given = [] if is_own else [self._object("prior"), self._object("baseline")]
+        given = [] if isinstance(self.method, Custom) else [self._object("prior"), self._object("baseline")]
         # Baselines may have the slab of differences.
         for slab in dict.fromkeys(p.slab for p in given if isinstance(p, SpikeSlab)):
             warn_of_taper(slab)

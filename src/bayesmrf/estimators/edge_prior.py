@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import log, pi, sqrt
 from typing import Any
 
@@ -37,6 +37,11 @@ def default_prior(family: Any) -> SpikeSlab:
         family = replace(family, neutral=None)
     coding, boltzmann = Coding.of(family.on(path(2), (2, 2), True)), SpikeSlab()
     return SpikeSlab(slab=Cauchy(1.0 / coding.edge), bias_scale=boltzmann.bias_scale / coding.node)
+
+
+def as_attribute(prior: SpikeSlab) -> dict[str, Any]:
+    """Return a prior as summaries and reports read it."""
+    return asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)}
 
 
 def like(model: Any) -> FamilyRow:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..declare.option import check
+from ..declare.rule import FLAG, SEED
 from ..errors import OptionError
 from ..evidence.methods import METHODS, MethodLike, evaluate, find_method
 from ..evidence.target import SCALES, Evidence, Target
@@ -85,7 +85,8 @@ def log_evidence(
         If the method needs an exact Z that is not feasible.
     """
     find_method(method)
-    check({"random_state": random_state, "progress": progress})
+    SEED.check("random_state", random_state)
+    FLAG.check("progress", progress)
     target, note = make_target(model, X, prior_scale, prior, sample_weight, coding)
     found = next(evaluate(target, [method], random_state, progress))
     return label(found, target, note)

@@ -12,8 +12,8 @@ from .. import graphs
 from ..base import BINARY
 from ..data.dependent_rows import remark_on_rows
 from ..data.states import States, check_states
-from ..declare.option import check, check_params
-from ..declare.rule import choice
+from ..declare.option import check_params
+from ..declare.rule import SCALE, choice, optional
 from ..errors import OptionError, argument
 from ..evidence.ordinal_target import OrdinalTarget
 from ..evidence.pairwise_target import PairwiseTarget
@@ -27,7 +27,7 @@ from ..models.ordinal import Ordinal
 from ..models.pairwise import PairwiseModel
 from ..models.rbm import RestrictedBoltzmann
 from ..partitions import canonical
-from ..priors import LogisticBeta, Normal, Prior, ProperPrior
+from ..priors import PRIOR, LogisticBeta, Normal, Prior, ProperPrior
 from .base import data_hash
 from .bayesian import BayesianMRF
 from .grouped import GroupedMRF
@@ -54,7 +54,8 @@ def make_target(
 ) -> tuple[Target, str]:
     """Return the target of a model and data, and a remark for the result."""
     choice(None, *CODINGS).check("coding", coding)
-    check({"prior_scale": prior_scale, "prior": prior}, "evidence")
+    optional(SCALE).check("prior_scale", prior_scale)
+    optional(PRIOR).check("prior", prior)
     if prior_scale is not None and prior is not None:
         raise OptionError(
             option="prior_scale",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, astuple, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import convergence, partitions, results
 from ..base import Engine
 from ..data.states import States
-from ..declare.option import check, option
-from ..declare.rule import choice, either, instance, is_integer
+from ..declare.option import option
+from ..declare.rule import Rule, choice, either, instance, is_integer, is_list
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
 from ..families import FAMILIES, families_of, model_rule
 from ..families import Custom as CustomModel
@@ -25,7 +25,7 @@ from ..learning.maximum_likelihood import bound
 from ..likelihood import Likelihood
 from ..methods import GROUPS, Custom, Particle
 from ..methods.groups import kind_of
-from ..methods.rows import MethodRow, row_of
+from ..methods.rows import row_of
 from ..models.categorical import is_categorical, states_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.exact import ExactMarginals
@@ -41,6 +41,7 @@ from .pipeline import Posterior, Setup, completed
 from .rarely_observed import rarely_observed
 from .stored import NotKept
 
+EDGES = Rule("a list of edges, by name or by number", is_list, ([0],))
 _SWEEPS = 10  # of all particles take less time than a scan of the edges
 _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
 
@@ -202,26 +203,8 @@ class GroupedMRF(Posterior):
                 kernel = KERNELS[row.name](method, Problem(request, model, data.s_bar, n, start.theta, engine))
         used = engine_used(kernel, model) if isinstance(method, Custom) else _engine(kernel)
         sweeps = 0 if used is None else particle_sweeps(used)
-        return Setup(
-            parts,
-            likelihood,
-            completed(kernel, likelihood),
-            row.name,
-            _SWEEPS * int(method.n_particles or 0) if isinstance(method, Particle) else sweeps,
-            _Own(request, method, row, used, how),
-            rarely_observed(states, self._graph),
-            seeds,
-            {} if start.mle is None else {"mle": start.mle},
-        )
-
-    def _describe(self, setup: Setup, draws: Draws) -> tuple[Draws, dict[str, Any]]:
-        (request, method, row, used, how), model = setup.own, setup.likelihood.model
-        prior, base, values = request.prior, request.prior.base, dict(draws.values)
-        for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
-            if not asked:
-                values.pop(name, None)
-        attrs = {} if isinstance(method, Custom) else asdict(method)
-        attrs |= {
+        prior, base = request.prior, request.prior.base
+        attrs = ({} if isinstance(method, Custom) else asdict(method)) | {
             "fields": self.fields,
             "alpha": _constants(prior.alpha),
             "spike": request.spike,
@@ -239,16 +222,30 @@ class GroupedMRF(Posterior):
             attrs["n_states"] = model.n_states
         if isinstance(self._coding, tuple):
             attrs["levels"] = [str(level) for level in self._coding]
-        if "mle" in setup.constant:
+        if start.mle is not None:
             attrs["mle_method"] = how
-        return replace(draws, values=values), attrs
+        return Setup(
+            parts,
+            likelihood,
+            completed(kernel, likelihood),
+            row.name,
+            attrs,
+            _SWEEPS * int(method.n_particles or 0) if isinstance(method, Particle) else sweeps,
+            rarely_observed(states, self._graph),
+            seeds,
+            {} if start.mle is None else {"mle": start.mle},
+        )
+
+    def _finish(self, setup: Setup, draws: Draws) -> Draws:
+        unasked = {"density": not setup.attrs["spike"], "field_groups": self.fields != "grouped"}
+        return replace(draws, values={name: v for name, v in draws.values.items() if not unasked.get(name)})
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         """Warn if there are too few particles: some noisy edges bias all, or fewer particles than observations."""
-        if not isinstance(method := setup.own.method, Particle):
+        if self.method_ != "particle":
             return
         noise, n_samples = draws.values["likelihood_noise"].mean(), setup.likelihood.n_samples
-        n_particles: Any = method.n_particles
+        n_particles = setup.attrs["n_particles"]
         if noise <= _NOISE and n_particles >= n_samples:
             return
         enough = int(max(n_particles * (noise / _NOISE) ** 2, n_samples)) + 1
@@ -318,7 +315,7 @@ class GroupedMRF(Posterior):
         (m, m) array
         """
         check_is_fitted(self)
-        check({"edges": edges})
+        EDGES.check("edges", edges)
         names = {name: i for i, name in enumerate(self._graph.edge_names)}
         legal = [e in names if isinstance(e, str) else is_integer(e) and 0 <= e < len(names) for e in edges]
         if not all(legal):
@@ -326,16 +323,6 @@ class GroupedMRF(Posterior):
             raise OptionError(f"edges: {in_words(unknown)} is not an edge; names are like {next(iter(names))!r}")
         index = np.array([names[e] if isinstance(e, str) else e for e in edges], dtype=np.int64)
         return partitions.co_clustering(self._stacked("groups"), index)
-
-
-class _Own(NamedTuple):
-    """What describes a run, and its doubts, depend on."""
-
-    request: Request
-    method: Any  # its options
-    row: MethodRow
-    engine: Engine | None
-    how: str  # the method of the estimate where chains start
 
 
 def _constants(prior: Any) -> Any:

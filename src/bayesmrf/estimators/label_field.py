@@ -18,7 +18,7 @@ from ..data.frames import check_index, record_columns, text_names
 from ..data.levels import names_rows
 from ..data.missing import unmasked
 from ..declare.option import check_params, option
-from ..declare.rule import choice, either, instance
+from ..declare.rule import ENGINE, choice, either, instance
 from ..engines import Phases
 from ..errors import DataError, PriorWarning, argument
 from ..families import AUTO
@@ -98,7 +98,7 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
 
     prior: Any = option("normal", either(choice("normal"), instance("priors", "Normal")))
     kernel: Any = option("exchange", LABEL_KERNELS.rule_with_own())
-    engine: Any = "swendsen-wang"
+    engine: Any = option("swendsen-wang", ENGINE)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,6 +10,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from ..declare.option import check_params, option
+from ..declare.rule import FLAG, SEED
 from ..families import Custom, families_of, model_rule
 from ..inference.auto import choose
 from ..learning.matched_moments import warn_unless_matched
@@ -69,8 +70,8 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
     graph: Any = "complete"
     model: Any = option("auto", model_rule("MaximumLikelihoodMRF"))
     ties: Any = None
-    fields: bool = True
-    random_state: Any = None
+    fields: bool = option(True, FLAG)
+    random_state: Any = option(None, SEED)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""

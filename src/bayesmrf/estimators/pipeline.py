@@ -42,12 +42,13 @@ class Setup(NamedTuple):
     likelihood: Likelihood
     kernel: Kernel
     method: str  # its name
+    attrs: dict[str, Any]  # of the tree: "kind", whether draws are exact, and options that summaries and reports show
     sweeps: float  # Gibbs sweeps of single particles that a step is worth; 0 where moments are exact
-    own: Any  # what the estimator needs after the draws
     unsure: Sequence[int] = ()  # nodes of which the data hardly determine the signs of edges
     seeds: np.random.SeedSequence | None = None  # of the run, if random numbers were drawn from them
     constant: Mapping[str, np.ndarray] = {}  # arrays that are stored with the draws
     parameters: Sequence[str] | None = None  # names of the parameters that are sampled, if theta is a map of them
+    own: Any = None  # what the estimator needs after the draws
 
 
 class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
@@ -101,8 +102,8 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         seeds = run_seed(self) if s.seeds is None else s.seeds
         s, model, samples = s._replace(seeds=seeds), s.likelihood.model, s.likelihood.samples
         several = {} if len(samples) == 1 else {"group": len(samples)}
-        draws, attrs = self._describe(s, sample_posterior(self, model, s.kernel, seeds, **several))
-        attrs |= {"data_hash": hash_of_samples(self._graph, samples), "model": model.name}
+        draws = self._finish(s, sample_posterior(self, model, s.kernel, seeds, **several))
+        attrs = s.attrs | {"data_hash": hash_of_samples(self._graph, samples), "model": model.name}
         attrs |= {"chosen_model": self._chooses, "method": s.method}
         observed = {
             "statistics": np.array([sample.s_bar for sample in samples]),
@@ -210,9 +211,9 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
     def _target(self, parts: list[States], request: Any) -> Setup:
         """Return likelihood and kernel for the data."""
 
-    @abstractmethod
-    def _describe(self, setup: Setup, draws: Draws) -> tuple[Draws, dict[str, Any]]:
-        """Return the draws as they are stored, and attributes of the run, among them "kind"."""
+    def _finish(self, setup: Setup, draws: Draws) -> Draws:
+        """Return the draws as they are stored."""
+        return draws
 
     def _summarise(self) -> None:
         """Set the attributes that sum up the tree, and depend on it alone."""

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
 from ..data.states import States, check_states, decode
-from ..declare.option import check
-from ..declare.rule import is_integer
+from ..declare.rule import SEED, Rule, choice, integer, is_integer, is_list
 from ..errors import OptionError, in_words
 from ..graphs import Graph
 from ..inference.auto import is_cheap
@@ -32,6 +31,8 @@ _DRAWS = 100  # over which predictions are averaged, as in Chen and Welling (201
 _ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where elimination does not reach
 _ROWS = 2**24  # entries of the features of a block of rows
 LARGEST_ERROR_OF_A_ROW = 0.25  # nats
+AVERAGE, _N_SAMPLES = choice("bayes", "mean"), integer(1, 10**9)
+_NODES = Rule("a list of nodes, by name or by number", is_list, ([0],))
 _MOST_BITS = 16  # of a joint state of nodes that are predicted together
 _DENSITIES = 2**22  # of the rows of a block under all draws
 
@@ -150,7 +151,8 @@ class Predictive(Network, DensityMixin):
     def _sample(self, n_samples: int, random_state: Any, average: str, group: int | None = None) -> np.ndarray:
         """Draw states from the mixture, in the coding of the data fitted; see `Predictive.sample`."""
         check_is_fitted(self)
-        check({"n_samples": n_samples, "random_state": random_state}, "draw")
+        _N_SAMPLES.check("n_samples", n_samples)
+        SEED.check("random_state", random_state)
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         thetas = self._components(average, group)
         states = np.empty((n_samples, len(self._names)), dtype=np.int8)
@@ -175,7 +177,7 @@ class Predictive(Network, DensityMixin):
 
     def _components(self, average: str, group: int | None = None) -> np.ndarray:
         """Return the parameters of the fields that are averaged, (n_components, n_features)."""
-        check({"average": average})
+        AVERAGE.check("average", average)
         if average == "bayes" and self._has_draws:
             draws = np.asarray(self.posterior_["posterior"].dataset["theta"])
             draws = draws if group is None else draws[:, :, group]
@@ -295,7 +297,7 @@ class Predictive(Network, DensityMixin):
     def _nodes(self, nodes: Any) -> tuple[Any, list[int]]:
         """Return the model, and the numbers of some nodes."""
         check_is_fitted(self)
-        check({"nodes": nodes})
+        _NODES.check("nodes", nodes)
         place = {name: i for i, name in enumerate(self._names)}
         numbered = all(map(is_integer, nodes)) and not all(str(g) in place for g in nodes)  # as ends of edges
         found = [g if numbered else place.get(str(g), g if is_integer(g) else -1) for g in nodes]

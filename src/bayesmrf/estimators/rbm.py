@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.frames import record_columns
 from ..data.states import States, check_states, decode
-from ..declare.option import check, check_params, option
-from ..declare.rule import SCALE, STATES, STEP, integer, optional
+from ..declare.option import check_params, option
+from ..declare.rule import COUNT, SCALE, SEED, STATES, STEP, integer, optional
 from ..errors import ConstantColumnWarning, ConvergenceWarning, OptionError, argument
 from ..findings import tell
 from ..inference import annealed
@@ -78,13 +78,13 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         has at most 16 units; else by annealed importance sampling (100 chains, 1,000 temperatures).
     """
 
-    n_hidden: int = 20
+    n_hidden: int = option(20, integer(1, 10**5, "without hidden units the model is 'independent'"))
     learning_rate: float = option(0.1, STEP)
     batch_size: int = option(100, STATES)
     n_chains: int = option(100, STATES)
     n_steps: int = option(10_000, integer(1, 10**8))
     prior_scale: float | None = option(None, optional(SCALE))
-    random_state: Any = None
+    random_state: Any = option(None, SEED)
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> RBM:
         """Maximise the likelihood, or the posterior, from small random weights.
@@ -161,7 +161,8 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         states = self._read(X).values
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
-        check({"n_sweeps": n_sweeps, "random_state": random_state})
+        COUNT.check("n_sweeps", n_sweeps)
+        SEED.check("random_state", random_state)
         drawn = rbm_gibbs.sweep(self.model_.split(self.theta_), states, n_sweeps, rbm_gibbs.generators(rng))
         return decode(drawn, self._coding)
 

@@ -21,7 +21,7 @@ from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
 from ..methods import EDGES, Custom, OneEdge
 from ..methods.edges import EXTRAPOLATED
-from ..methods.rows import MethodRow, refusal, row_of
+from ..methods.rows import refusal, row_of
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import shown
@@ -33,7 +33,7 @@ from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.groups.two_states import default_particles as particles_in_memory
 from ..priors import SpikeSlab
 from ..runs import run
-from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
+from .edge_prior import as_attribute, default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
@@ -149,14 +149,8 @@ class SpikeSlabMRF(Posterior):
             row = EXTRAPOLATED if isinstance(kernel, SpikeSlabReference) else row
             sweeps = kernel.particle_sweeps
         unsure = [] if hidden is None else rarely_observed(states, self._graph)
-        own = _Own(prior, method, row, kernel)
-        return Setup(parts, data, completed(kernel, data), row.name, sweeps, own, unsure)
-
-    def _describe(self, setup: Setup, draws: run.Draws) -> tuple[run.Draws, dict[str, Any]]:
-        prior, method, row, kernel = setup.own
-        is_own = row.options is Custom
         attrs: dict[str, Any] = {
-            "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
+            "prior": as_attribute(prior),
             "kind": row.kind,
             "camp": "" if is_own else shown(", ".join(kernel.camp)),
         }
@@ -164,7 +158,7 @@ class SpikeSlabMRF(Posterior):
             options = asdict(method)
             attrs |= dict.fromkeys(options) if row is EXTRAPOLATED else options  # without dynamics
             attrs |= {"n_particles": kernel.n_particles} if "n_particles" in options else {}
-        return draws, attrs
+        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps, unsure)
 
     def _summarise(self) -> None:
         super()._summarise()
@@ -175,8 +169,7 @@ class SpikeSlabMRF(Posterior):
         self.density_, self.slab_scale_ = self._mean("density"), self._mean("slab_scale")
 
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
-        prior, _, row, _ = setup.own
-        data, scales = setup.likelihood, draws.values["slab_scale"]
+        prior, data, scales = self._object("prior"), setup.likelihood, draws.values["slab_scale"]
         seen = data.s_bar if data.hidden is None else None
         # Langevin dynamics may start without edges, and stay there however little theta varies.
         is_sure = self.method_ != "langevin" and (
@@ -184,9 +177,10 @@ class SpikeSlabMRF(Posterior):
         )
         weights = self._stacked("theta")[:, : len(self.edges_)]
         warn_of_prior(weights, scales.ravel(), prior, data.model, seen, data.n_samples, is_sure)
-        if row.options is not Custom and self.method_ != "langevin":
+        is_own = isinstance(self.method, Custom)
+        if not is_own and self.method_ != "langevin":
             warn_of_taper(prior.slab)
-        if row.options is not Custom and self.method_ != "exact":
+        if not is_own and self.method_ != "exact":
             warn_of_wide_slab(scales, prior, data.model, data.n_samples)
 
 
@@ -201,15 +195,6 @@ def _start(model: Any, states: States) -> np.ndarray | None:
     """Return the sparse estimate of `sparse_start` in the coding of the model; None where there is none."""
     weights = None if states.n_states > 2 else sparse_start(model.graph, states)
     return None if weights is None else Coding.of(model).theta(model, weights)
-
-
-class _Own(NamedTuple):
-    """What describes a run, and its doubts, depend on."""
-
-    prior: SpikeSlab
-    method: Any  # its options
-    row: MethodRow
-    kernel: Any  # for complete data
 
 
 class _Problem(NamedTuple):

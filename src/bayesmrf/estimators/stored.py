@@ -20,7 +20,6 @@ from .. import engines, families, methods, priors
 from ..data.states import Coding, ColumnLevels
 from ..errors import OptionError, StoreError
 from ..graphs import Graph
-from ..inference.registry import ROWS
 from ..results import load
 from ..runs.store import as_written
 
@@ -32,7 +31,7 @@ _KNOWN = {
     f"{module.__name__.rpartition('.')[2]}.{name}": kind
     for module in (families, methods, priors, engines)
     for name, kind in vars(module).items()
-    if isinstance(kind, type) and is_dataclass(kind) and kind.__module__.startswith(module.__name__)
+    if isinstance(kind, type) and is_dataclass(kind) and kind.__module__.startswith("bayesmrf.")
 }
 _OF_DATA = ("states", "weights")  # of engines that depend on the data
 _NOT_KEPT = ("executor", "checkpoint")  # parameters of the process that ran
@@ -117,7 +116,7 @@ def _written(value: Any) -> Any:
         return {"graph": None}
     if isinstance(value, Mapping):
         return {"mapping": [[_written(k), _written(v)] for k, v in value.items()]}
-    home = _home(type(value))
+    home = next((name for name, kind in _KNOWN.items() if type(value) is kind), None)
     inner = {} if home is None else {f.name: vars(value)[f.name] for f in fields(value)}
     of_data = [inner.pop(name, None) for name in _OF_DATA]
     written = {name: _written(v) for name, v in inner.items()}
@@ -125,19 +124,6 @@ def _written(value: Any) -> Any:
     if home is None or own or any(v is not None for v in of_data):
         return {"own": type(value).__name__}
     return {home: written}
-
-
-def _home(kind: Any) -> str | None:
-    """Return the name under which a class of this package is kept, such as "methods.Particle"; None for others."""
-    known = next((name for name, own in _KNOWN.items() if own is kind), None)
-    rows = (row for row in ROWS if row.home.endswith(f":{kind.__name__}") and row.engine_class is kind)
-    return known or next((f"engine.{row.name}" for row in rows), None)
-
-
-def _class_at(home: str) -> Any:
-    """Return the class of a name of `_home`; None if there is none."""
-    engines = (row.engine_class for row in ROWS if home == f"engine.{row.name}")
-    return _KNOWN.get(home) or next(engines, None)
 
 
 def _read(value: Any, graph: Graph) -> Any:
@@ -157,4 +143,4 @@ def _read(value: Any, graph: Graph) -> Any:
         return {_read(k, graph): _read(v, graph) for k, v in inner}
     if kind == "own":
         return NotKept(str(inner))
-    return _class_at(kind)(**{name: _read(v, graph) for name, v in inner.items()})
+    return _KNOWN[kind](**{name: _read(v, graph) for name, v in inner.items()})

@@ -20,7 +20,8 @@ from joblib.parallel import get_active_backend
 
 from ..base import Kernel
 from ..blas import one_thread
-from ..declare.option import check
+from ..declare.option import options_of
+from ..declare.rule import FLAG
 from ..errors import OptionError, StoppedWarning, argument
 from ..memory import check_draws
 from ..progress import chain_bars
@@ -28,6 +29,7 @@ from ..rng import as_seed_sequence, generator_to_array, spawn_generators
 from .chain import Board, Chain, Plan, interruptible
 from .checkpoint import ChainStore, described_sequence, opened, seed_of
 from .identity import describe
+from .run_options import RunOptions
 from .store import CHECKPOINT, Checkpoint, as_checkpoint, is_ours, read_kind
 from .workers import ByExecutor, run_chains, workers_of
 
@@ -139,20 +141,20 @@ def sample(
     KeyboardInterrupt
         If interrupted before the first draw.
     """
-    check(
-        {
-            "n_draws": n_draws,
-            "n_warmup": n_warmup,
-            "n_chains": n_chains,
-            "thin": thin,
-            "random_state": random_state,
-            "n_jobs": n_jobs,
-            "executor": executor,
-            "progress": progress,
-            "checkpoint": checkpoint,
-            "overwrite": overwrite,
-        }
-    )
+    given = {
+        "n_draws": n_draws,
+        "n_warmup": n_warmup,
+        "n_chains": n_chains,
+        "thin": thin,
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+        "executor": executor,
+        "progress": progress,
+        "checkpoint": checkpoint,
+    }
+    for name, declared in options_of(RunOptions).items():
+        declared.rule.check(name, given[name])
+    FLAG.check("overwrite", overwrite)
     check_draws(kernel.dims, {}, n_draws, n_chains)
     plan = Plan(int(n_draws), int(n_warmup), int(thin))
     place = as_checkpoint(checkpoint)

@@ -6,20 +6,45 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+from ..declare.option import option
+from ..declare.rule import (
+    EXECUTOR,
+    FLAG,
+    MOST_CHAINS,
+    MOST_DRAWS,
+    PATH,
+    SEED,
+    Rule,
+    either,
+    instance,
+    integer,
+    is_integer,
+    optional,
+)
+from ..errors import in_python
+
+_JOBS = Rule(
+    f"an integer other than 0{in_python(', or None')}",
+    lambda v: v is None or (is_integer(v) and v != 0 and abs(v) <= 2**20),
+    (None, 1, -1),
+    "-1 is one job for each core",
+)
+_CHECKPOINT = optional(either(PATH, instance("runs.store", "Checkpoint"), expected="a path or a Checkpoint"))
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RunOptions:
     """Options of the estimators that sample a posterior; see `bayesmrf.GroupedMRF`."""
 
-    n_draws: int = 1000
-    n_warmup: int = 500
-    n_chains: int = 4
-    thin: int = 1
-    random_state: Any = None
-    n_jobs: int | None = None
-    executor: Any = None
-    progress: bool = True
-    checkpoint: Any = None
+    n_draws: int = option(1000, integer(1, MOST_DRAWS))
+    n_warmup: int = option(500, integer(0, MOST_DRAWS))
+    n_chains: int = option(4, integer(1, MOST_CHAINS))
+    thin: int = option(1, integer(1, MOST_DRAWS))
+    random_state: Any = option(None, SEED)
+    n_jobs: int | None = option(None, _JOBS)
+    executor: Any = option(None, EXECUTOR)
+    progress: bool = option(True, FLAG)
+    checkpoint: Any = option(None, _CHECKPOINT)
 
     def __sklearn_clone__(self) -> Any:
         """Clone with the same executor, which cannot be copied."""
