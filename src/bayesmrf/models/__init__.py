@@ -20,16 +20,9 @@ if TYPE_CHECKING:
     from .symmetric import Symmetric
 
 __all__ = [
-    "Agreement",
-    "Boltzmann",
-    "Ising",
-    "ManyStateModel",
-    "Ordinal",
-    "PairwiseModel",
-    "Potts",
-    "RestrictedBoltzmann",
-    "Symmetric",
-]
+    "Agreement", "Boltzmann", "Ising", "ManyStateModel", "Ordinal", "PairwiseModel", "Potts",
+    "RestrictedBoltzmann", "Symmetric",
+]  # fmt: skip
 _FILES = {"ManyStateModel": "categorical", "PairwiseModel": "pairwise", "RestrictedBoltzmann": "rbm"}
 
 

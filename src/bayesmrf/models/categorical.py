@@ -134,16 +134,13 @@ class ManyStateModel(Checked, EdgeTables, ABC):
     graph : Graph
     state_names : tuple of tuple of str, optional
         Name of each state of each node, in the names of features; by default the numbers 0 to m - 1.
+    fields
+        Without, the Potts model is symmetric under renaming the states.
     """
 
     graph: Graph
     n_states: int = field(metadata=needs(integer(2, 127), "Number m of states of each node."))
-    fields: bool = option(
-        True,
-        FLAG,
-        "Whether nodes have fields h_{ik}.",
-        "Without, the Potts model is symmetric under renaming the states.",
-    )
+    fields: bool = option(True, FLAG, "Whether nodes have fields h_{ik}.")
     state_names: Any = field(default=None, kw_only=True)
 
     name: ClassVar[str]
