@@ -33,7 +33,6 @@ from .edge_prior import as_attribute, default_prior, like, warn_of_taper
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
-from .rarely_observed import rarely_observed
 from .stored import Kept
 
 if TYPE_CHECKING:
@@ -218,8 +217,7 @@ class CompareMRF(Posterior):
             "biases": self.biases,
             "kind": row.kind,
         } | ({"n_particles": kernel.n_particles} if row.name == "particle" else {})
-        unsure = sorted({i for part in parts for i in rarely_observed(part, self._graph)})
-        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps, unsure)
+        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps)
 
     def _summarise(self) -> None:
         super()._summarise()
