@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from bayesmrf.kernels import Phases
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, convergence
+from bayesmrf.engines import Phases
 from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning
 from bayesmrf.inference.chains import Persistent
 

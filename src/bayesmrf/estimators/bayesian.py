@@ -36,7 +36,6 @@ from .engines import (
 )
 from .parameter_kernels import Problem, automatic_kernel, parameter_kernel
 from .pipeline import Posterior, Setup
-from .rarely_observed import rarely_observed
 from .starts import find_start
 from .stein_check import tell_of_draws
 from .ties import n_edge_parameters, read_ties
@@ -183,7 +182,6 @@ class BayesianMRF(Posterior):
             kernel.name if isinstance(options, Custom) else row_of(options).name,
             attrs,
             particle_sweeps(engine),
-            rarely_observed(states, self._graph),
             parameters=None if curve is None else list(curve.feature_names),
             own=(truth, prior),
         )

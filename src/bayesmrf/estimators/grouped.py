@@ -38,7 +38,6 @@ from .grouped_methods import KERNELS, Problem, Request, choose_method, family_li
 from .grouped_start import find_start
 from .own_kernels import engine_used, own_method_of_groups
 from .pipeline import Posterior, Setup, completed
-from .rarely_observed import rarely_observed
 from .stored import NotKept
 
 EDGES = Rule("a list of edges, by name or by number", is_list, ([0],))
@@ -231,7 +230,6 @@ class GroupedMRF(Posterior):
             row.name,
             attrs,
             _SWEEPS * int(method.n_particles or 0) if isinstance(method, Particle) else sweeps,
-            rarely_observed(states, self._graph),
             seeds,
             {} if start.mle is None else {"mle": start.mle},
         )

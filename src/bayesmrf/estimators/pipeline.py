@@ -44,7 +44,6 @@ class Setup(NamedTuple):
     method: str  # its name
     attrs: dict[str, Any]  # of the tree: "kind", whether draws are exact, and options that summaries and reports show
     sweeps: float  # Gibbs sweeps of single particles that a step is worth; 0 where moments are exact
-    unsure: Sequence[int] = ()  # nodes of which the data hardly determine the signs of edges
     seeds: np.random.SeedSequence | None = None  # of the run, if random numbers were drawn from them
     constant: Mapping[str, np.ndarray] = {}  # arrays that are stored with the draws
     parameters: Sequence[str] | None = None  # names of the parameters that are sampled, if theta is a map of them
@@ -105,18 +104,12 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         draws = self._finish(s, sample_posterior(self, model, s.kernel, seeds, **several))
         attrs = s.attrs | {"data_hash": hash_of_samples(self._graph, samples), "model": model.name}
         attrs |= {"chosen_model": self._chooses, "method": s.method}
-        observed = {
-            "statistics": np.array([sample.s_bar for sample in samples]),
-            "n_samples": sum(sample.n_samples for sample in samples),
-            "group_sizes": np.array([sample.n_samples for sample in samples]),
-        }
-        if not several:
-            observed["statistics"] = samples[0].s_bar
+        sizes, sums = [sample.n_samples for sample in samples], [sample.s_bar for sample in samples]
         self.posterior_ = results.to_datatree(
             draws,
             model,
             attrs=attrs,
-            observed=observed,
+            observed={"statistics": sums if several else sums[0], "n_samples": sum(sizes), "group_sizes": sizes},
             constant=s.constant,
             parameters=s.parameters,
             groups=[str(label) for label in self._labels] or None,
@@ -128,7 +121,7 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
             results.add_missing(self.posterior_, self.missing_)
         self._summarise()
         check_modes(self, s.parts, seeds, s.sweeps)
-        tell_of_rare(s.parts[0], list(s.unsure))
+        tell_of_rare(s.parts, self._graph)
         tell_of_rows(s.parts)
         self._doubt(s, draws, convergence.warn_unless_converged(self.posterior_))
         return self
@@ -218,10 +211,8 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
     def _summarise(self) -> None:
         """Set the attributes that sum up the tree, and depend on it alone."""
         self._name_choices(self.posterior_.attrs["model"], self.posterior_.attrs["method"])
-        theta = np.ascontiguousarray(
-            self.posterior_["posterior"].dataset["theta"]
-        )  # sums depend on the order in memory
-        self.theta_ = theta.mean(axis=(0, 1))
+        theta = self.posterior_["posterior"].dataset["theta"]
+        self.theta_ = np.ascontiguousarray(theta).mean(axis=(0, 1))  # a sum depends on the order in memory
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         """Tell of doubts that this estimator alone has."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..convergence import MISSING
@@ -22,10 +24,11 @@ def rarely_observed(states: States, graph: Graph) -> list[int]:
     return [int(i) for i in np.intersect1d(np.flatnonzero(few), graph.edges)]
 
 
-def tell_of_rare(states: States, nodes: list[int]) -> None:
-    """Tell of columns of which the data hardly determine the signs of edges, if there are any."""
+def tell_of_rare(parts: Sequence[States], graph: Graph) -> None:
+    """Tell of columns of which the data of a group of people hardly determine the signs of edges, if there are any."""
+    nodes = sorted({i for part in parts for i in rarely_observed(part, graph)})
     if nodes:
-        names = shown(", ".join(states.names[i] for i in nodes))
+        names = shown(", ".join(graph.names[i] for i in nodes))
         tell(
             f"{MISSING}: fewer than {FEW} rows have a value of {names}, which may be too few for the signs of edges. "
             "The posterior then has a mode for each sign, and all chains may be in one of them: drop such columns.",

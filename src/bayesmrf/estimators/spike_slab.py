@@ -38,7 +38,6 @@ from .edge_start import default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
-from .rarely_observed import rarely_observed
 
 _TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
@@ -148,7 +147,6 @@ class SpikeSlabMRF(Posterior):
                 kernel = _KERNELS[row.name](method, problem)
             row = EXTRAPOLATED if isinstance(kernel, SpikeSlabReference) else row
             sweeps = kernel.particle_sweeps
-        unsure = [] if hidden is None else rarely_observed(states, self._graph)
         attrs: dict[str, Any] = {
             "prior": as_attribute(prior),
             "kind": row.kind,
@@ -158,7 +156,7 @@ class SpikeSlabMRF(Posterior):
             options = asdict(method)
             attrs |= dict.fromkeys(options) if row is EXTRAPOLATED else options  # without dynamics
             attrs |= {"n_particles": kernel.n_particles} if "n_particles" in options else {}
-        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps, unsure)
+        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps)
 
     def _summarise(self) -> None:
         super()._summarise()
