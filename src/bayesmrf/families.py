@@ -148,15 +148,25 @@ class Custom(Checked):
     Parameters
     ----------
     make : callable
-        Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`. `SpikeSlabMRF`
-        and `CompareMRF` also make the model of a single edge, for their default prior.
+        Returns the model on a `Graph`, such as a subclass of `bayesmrf.models.two_arrays.PairwiseModel`, or a class
+        with the attributes of `bayesmrf.base.Model`. `SpikeSlabMRF` and `CompareMRF` also make the model of a single
+        edge, for their default prior.
     n_states : int, "auto" or None
-        Number of states of a node; None for two, in the coding of the data.
+        Number of states of a node; None for that of a subclass of `PairwiseModel`, else for two, in the coding of the
+        data.
     """
 
     make: Callable[[Graph], Any]
     n_states: int | str | None = None
     shares_levels: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        from .models.two_arrays import PairwiseModel
+
+        super().__post_init__()
+        if self.n_states is None and isinstance(self.make, type) and issubclass(self.make, PairwiseModel):
+            size = len(self.make.edge_features[0])
+            object.__setattr__(self, "n_states", size if size > 2 else None)
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph."""
@@ -168,8 +178,10 @@ class Custom(Checked):
                 expected="a callable that returns a model with the attributes of bayesmrf.base.Model",
                 remedy="return, for example, bayesmrf.models.boltzmann.Boltzmann(graph, fields=True)",
             )
+        from .models.agreeing_tables import require_agreement
+
         _require_symmetric(found)
-        _require_agreement(found)
+        require_agreement(found)
         return found
 
 
@@ -187,29 +199,6 @@ def _require_symmetric(model: Any) -> None:
         if not np.allclose(tables, tables.transpose(0, 2, 1)):
             expected = "one whose log potentials do not depend on the order of the ends of an edge"
             raise OptionError(option="model", got=model.name, expected=expected)
-
-
-def _require_agreement(model: Any) -> None:
-    """Check that all tables of a model have the distribution of its compiled form.
-
-    Raises
-    ------
-    OptionError
-        With the tables that disagree.
-    """
-    from .models.agreeing_tables import disagreeing
-    from .models.categorical import is_categorical
-
-    if wrong := disagreeing(model):
-        form = "categorical" if is_categorical(model) else "pairwise"
-        raise OptionError(
-            option="model",
-            got=model.name,
-            expected=f"one whose {' and '.join(wrong)} have the features of {form}(theta), the log potential of which "
-            "is theta . statistics(x) in all states x",
-            remedy="define all tables by the same features, or nothing but category of a ManyStateModel, or form of a "
-            "PairwiseModel",
-        )
 
 
 @dataclass(frozen=True)

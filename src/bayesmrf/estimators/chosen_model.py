@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..base import BINARY
 from ..data.equal_columns import warn_of_equal
 from ..data.frames import in_pandas, is_frame, record_columns
 from ..data.levels import remedy_of
@@ -22,7 +23,7 @@ from ..errors import DataError, LevelsWarning, argument
 from ..families import AUTO, Custom
 from ..findings import tell
 from ..graphs import Graph
-from ..models.categorical import ManyStateModel
+from ..models.two_arrays import TwoArrays
 from ..names import digits, quoted
 from .base import read_graph
 from .fitted import Fitted
@@ -161,8 +162,9 @@ class ChosenModel(Fitted, OptionObjects):
         """Return the model on a graph, or on that of the data."""
         levels = [levels_of(self._coding, i) for i in range(self._graph.n_nodes)]
         sizes = tuple(map(len, levels))
-        model = self._family.on(graph or self._graph, sizes, self._has_fields)
-        if not isinstance(model, ManyStateModel) or tuple(model.used.sum(axis=1)) != sizes:
+        model: Any = self._family.on(graph or self._graph, sizes, self._has_fields)
+        of_levels = isinstance(model, TwoArrays) and model.family != BINARY and tuple(model.used.sum(axis=1)) == sizes
+        if not of_levels:
             return model  # or a callable's, with states that the data do not have
         return replace(model, state_names=tuple(map(_texts, levels)))
 

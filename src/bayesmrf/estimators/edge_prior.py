@@ -47,7 +47,7 @@ def like(model: Any) -> FamilyRow:
     OptionError
     """
     if not (model.fields and has_lines(model)):
-        expected = "one with fields and the attributes of CentredModel (bayesmrf.posterior.conditionals.centred)"
+        expected = "a PairwiseModel with fields whose edges have one parameter"
         raise OptionError(option="model", got=model.name, expected=expected)
     return FAMILIES.row("potts" if is_categorical(model) else "boltzmann")
 

@@ -13,15 +13,15 @@ import numpy as np
 
 from .boltzmann import Coding
 from .ordinal import Ordinal
-from .pairwise import PairwiseModel
 from .shapes import require_shape
+from .two_arrays import is_binary
 
 
 def can_mirror(model: Any) -> bool:
     """Whether the model has parameters for reversed states of any node."""
     if isinstance(model, Ordinal):
         return model.fields and model.neutral is None and model.scores is None
-    return isinstance(model, PairwiseModel) and (model.fields or _shift(model) == 0)
+    return is_binary(model) and (model.fields or _shift(model) == 0)
 
 
 def mirrored(model: Any, theta: np.ndarray, node: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from ...base import BINARY, LOG_Z, MOMENTS, POTTS, Inference, Kind, Model, Moves
 from ...compiled import leaf
 from ...models.categorical import Categorical, compiled_form
-from ...models.pairwise import PairwiseModel
+from ...models.two_arrays import PairwiseModel
 from ..coordinate_walk import shift
 from ..iterative import Iterative
 from .many_states import categorical_beliefs, categorical_propagate, next_node
