@@ -1,6 +1,6 @@
 """A user's own model whose tables disagree is refused; one with a compiled form of its own is sampled by its engine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -9,6 +9,8 @@ import pytest
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs
 from bayesmrf.base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind
 from bayesmrf.errors import OptionError
+from bayesmrf.estimators.stein_check import gaps
+from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreeing_tables import disagreeing
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
@@ -19,6 +21,7 @@ from bayesmrf.models.pairwise import Pairwise
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.models.two_arrays import ManyStateModel, PairwiseModel
+from bayesmrf.priors import Normal
 
 GRID = graphs.grid(2, 3)
 SIZES = (2, 3, 4, 4, 2, 3)
@@ -243,11 +246,28 @@ def test_a_form_of_your_own_is_sampled_by_your_engine(kind, rng):
     named = BayesianMRF(model=Agreement, engine="enumeration", **options).fit(X)
     np.testing.assert_allclose(own.theta_, named.theta_, rtol=1e-6)
     assert own.posterior_.attrs["engine"] == "own engine"
-    sentence = "no engine of the package supports its family 'own'"
-    with pytest.raises(OptionError, match=sentence):
-        own.score(X)
-    with pytest.raises(OptionError, match=sentence):
+    assert own.score(X) == pytest.approx(named.score(X), rel=1e-6)
+    np.testing.assert_allclose(own.score_samples(X, average="mean"), named.score_samples(X, average="mean"), rtol=1e-6)
+    assert own.score_kind_ == "log predictive" + ("" if kind is Kind.EXACT else ", log Z by own engine: approximate")
+    with pytest.raises(OptionError, match="no engine of the package supports its family 'own'"):
         own.sample(3)
+    without = replace(own._engine, answers=frozenset({MOMENTS}))
+    own._engine, own._log_z = without, {}
+    with pytest.raises(OptionError, match="one that computes log_z"):
+        own.score(X)
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_an_exact_engine_of_your_own_checks_draws(rng):
+    """Those of another posterior are found to be far from it, and those of the posterior are not."""
+    X = rng.integers(0, 2, (60, 3))
+    fit = BayesianMRF(graphs.path(3), model=OwnForm, engine=OwnEngine(), **RUN | {"n_draws": 400}).fit(X)
+    model, draws = OwnForm(graphs.path(3)), np.asarray(fit.posterior_["posterior"]["theta"])
+    likelihood = Likelihood(model, model.statistics(X), len(X), OwnEngine())
+    for shift, far in ((0.0, False), (2.0, True)):
+        found = gaps(likelihood, Normal(1.0), draws + shift, np.random.SeedSequence(1))
+        assert found.is_exact
+        assert (np.abs(found.shift).max() > 1) == far
 
 
 def test_engines_that_the_package_chooses_for_a_form_of_your_own(rng):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import convergence, results
-from ..base import Engine, Kernel, Kind
+from ..base import EVERY_FAMILY, Engine, Kernel, Kind
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
 from ..declare.option import check_params
@@ -165,6 +165,7 @@ class BayesianMRF(ParameterPosterior):
         states, likelihood, truth, prior, options, kernel, unsure = self._prepare(X, sample_weight)
         model, n, s_bar = likelihood.model, states.n_samples, likelihood.s_bar
         engine, hidden = likelihood.engine, likelihood.hidden
+        self._engine = None if model.family in EVERY_FAMILY else engine
         seeds = run_seed(self)
         draws = sample_posterior(self, model, kernel, seeds)
         is_corrected = False
