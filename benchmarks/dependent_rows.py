@@ -16,7 +16,7 @@ from timing import arguments, machine, table
 from bayesmrf import datasets, graphs
 from bayesmrf.data.dependent_rows import dependent_rows
 from bayesmrf.data.states import States, check_states
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 
 _D, _ROWS = 5, 1000
 _STATES = np.arange(2**_D)[:, None] >> np.arange(_D) & 1

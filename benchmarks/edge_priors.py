@@ -15,7 +15,7 @@ this file: for each network, number of observations and prior
 
 ``real`` (5 minutes) writes ``edge_priors_real.csv``: edges with inclusion above 0.5, and the mean log score of the half
 of the rows that was held out, for the symptoms of ADHD and of stress after an earthquake (in the folder
-BAYESMRF_DATA). ``table`` prints the tables of docs/edge_priors.md from both files.
+BAYESMRF_DATA). ``table`` prints the tables of docs/notes/edge_priors.md from both files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +35,9 @@ import pandas as pd
 from joblib import parallel_config
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.engines import Elimination
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, SpikeSlab, read_slab
 from bayesmrf.runs import run
@@ -174,7 +177,9 @@ def records_of(
     part: Callable[..., list[dict[str, object]]], tasks: list[tuple[Any, ...]], jobs: int = 1, executor: Any = None
 ) -> pd.DataFrame:
     """Return the records of all tasks, in their order."""
-    with parallel_config("loky", n_jobs=jobs):
+    given = jobs == 1 or executor is not None
+    pool = nullcontext(executor) if given else ProcessPoolExecutor(jobs, get_context("spawn"))
+    with parallel_config(n_jobs=1), pool as executor:
         found = dict(run_each(lambda task: part(*task), tasks, part.__name__, executor=executor))
     return pd.DataFrame([record for i in sorted(found) for record in found[i]])
 

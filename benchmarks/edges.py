@@ -41,18 +41,15 @@ from arviz_stats.base import array_stats
 from timing import arguments, duration, machine, table
 
 from bayesmrf import datasets, graphs
+from bayesmrf.engines import Elimination, Gibbs
 from bayesmrf.estimators import GroupedMRF, SpikeSlabMRF
-from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.metrics import log_pseudo_likelihood
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Agreement, Boltzmann, Ising
 from bayesmrf.particles.chain_flips import flip_clusters
 from bayesmrf.particles.persistent_chains import start_chains, start_rows, sweep, unpack
 from bayesmrf.particles.reference import ReferenceChains
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from bayesmrf.rank_diagnostics import rank_diagnostics
-from bayesmrf.samplers.gibbs import Gibbs
 
 # The prior of the paper.
 QUIET = {"progress": False, "n_jobs": 1, "n_chains": 1, "prior": SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0))}

@@ -18,9 +18,10 @@ from timing import arguments, clock, duration, machine, table, turns
 
 from bayesmrf import graphs
 from bayesmrf.base import LOG_Z
+from bayesmrf.engines import Elimination
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.elimination.two_states import Elimination, EliminationPlan
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.inference.elimination.two_states import EliminationPlan
+from bayesmrf.models import Agreement
 
 GRAPHS = {
     "4x4 grid": graphs.grid(4, 4),

@@ -24,7 +24,7 @@ from bayesmrf.evidence.annealed import AIS
 from bayesmrf.evidence.laplace import Laplace
 from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.rbm_target import RBMTarget
-from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models import RestrictedBoltzmann
 from bayesmrf.priors import Normal
 
 N_DOCUMENTS, N_CHAINS, TEMPERATURES = 100, 100, 1000

@@ -27,17 +27,16 @@ from timing import Seconds, arguments, clock, duration, machine, median, stages,
 from bayesmrf import GroupedMRF, datasets, graphs, partitions
 from bayesmrf.base import Engine
 from bayesmrf.data.states import check_states
+from bayesmrf.engines import Elimination, Gibbs
 from bayesmrf.estimators import grouped
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning import sparse
 from bayesmrf.learning.maximum_likelihood import bound
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.methods import GROUPS
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.runs import run
-from bayesmrf.samplers.gibbs import Gibbs
 
 PLAIN_SECONDS = 4.0  # in every turn
 N_PCD, N_CHAINS = GroupedStrippedBeta.n_pcd, PersistentMLE.n_chains

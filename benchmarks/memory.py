@@ -21,7 +21,7 @@ from bayesmrf import GroupedMRF, graphs
 from bayesmrf.data.states import check_states
 from bayesmrf.estimators import grouped as grouped_module
 from bayesmrf.learning import maximum_likelihood, persistent
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.samplers import gibbs
 

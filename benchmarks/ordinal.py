@@ -23,13 +23,12 @@ import numpy as np
 from timing import arguments, duration, machine, table, turns
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, datasets, graphs
+from bayesmrf.engines import Gibbs
 from bayesmrf.methods import Particle
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.models import Boltzmann, Ordinal
 from bayesmrf.posterior.edges.particle import SpikeSlabParticle
 from bayesmrf.priors import Cauchy, SpikeSlab
 from bayesmrf.rank_diagnostics import rank_diagnostics
-from bayesmrf.samplers.gibbs import Gibbs
 
 GRAPH = graphs.complete(17)
 CATEGORIES = 2, 3, 5, 7, 10

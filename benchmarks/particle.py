@@ -28,11 +28,11 @@ from timing import Seconds, clock, duration, machine, median, peak, stages, tabl
 
 from bayesmrf import GroupedMRF, graphs
 from bayesmrf.graphs import Graph
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.particles.memory import HUB
 from bayesmrf.posterior.groups import two_states
-from bayesmrf.posterior.groups.blocks import Logits
 from bayesmrf.posterior.groups.gibbs import GroupedGibbs
+from bayesmrf.posterior.groups.items import Logits
 from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.posterior.groups.two_states import default_particles
 from bayesmrf.priors import DirichletProcess

@@ -23,15 +23,12 @@ import numpy as np
 from timing import arguments, clock, duration, machine, table, turns
 
 from bayesmrf import datasets, graphs
+from bayesmrf.engines import Bethe, Elimination, Gibbs
 from bayesmrf.estimators import BayesianMRF
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.bethe.two_states import Bethe
-from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.kernels import KERNELS, Langevin, Metropolis
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.methods import KERNELS, Langevin, Metropolis
+from bayesmrf.models import Boltzmann, Ising
 from bayesmrf.results import diagnostics
-from bayesmrf.samplers.gibbs import Gibbs
 
 ONE_CHAIN = {"n_chains": 1, "n_warmup": 0, "progress": False, "n_jobs": 1}
 

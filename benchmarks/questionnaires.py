@@ -28,7 +28,7 @@ from bayesmrf.priors import Cauchy, SpikeSlab
 from bayesmrf.rank_diagnostics import rank_diagnostics
 
 QUIET = {"progress": False, "n_jobs": 1}
-LONGER = methods.Langevin(epsilon=0.05, width=0.2, n_iterations=200)
+LONGER = methods.LangevinJumps(epsilon=0.05, width=0.2, n_iterations=200)
 NONE = np.empty((0, 2), np.int64)
 HEAD = "", "time", "R-hat", "least ESS"
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from timing import arguments, duration, machine, table, turns
 
 from bayesmrf.learning.rbm_persistent import PersistentRBM
-from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models import RestrictedBoltzmann
 
 N_VISIBLE, N_HIDDEN, N_ROWS, RATE = 100, 100, 10_000, 0.01
 

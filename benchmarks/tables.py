@@ -10,8 +10,8 @@ import warnings
 import numpy as np
 
 from bayesmrf import GroupedMRF, graphs
-from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.engines import Elimination
+from bayesmrf.models import Symmetric
 from bayesmrf.rank_diagnostics import rank_diagnostics
 
 GRID, M = graphs.grid(2, 4), 3

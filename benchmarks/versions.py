@@ -2,9 +2,10 @@
 
 Run ``python benchmarks/versions.py [NAME ...] [--turns N] --against REVISION``, from the root of a repository. Data are
 drawn once; then processes of the two versions alternate. Each compiles, then fits one chain in one thread; the least
-time of its fits counts, so that other work of the machine disturbs little. The last columns are ratios, too: effective
-draws of the indicator of an edge per second (the median of the edges in doubt), and peak memory. Versions before 0.2.0
-took the options of methods and priors as arguments of estimators.
+time of its fits counts, so that other work of the machine disturbs little; the ratio is the median over turns, with its
+standard error. The last columns are ratios, too: effective draws of the indicator of an edge per second (the median of
+the edges in doubt), and peak memory. Versions before 0.2.0 took the options of methods and priors as arguments of
+estimators.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from timing import arguments, machine, peak, table
 
 import bayesmrf
 from bayesmrf import graphs
-from bayesmrf.estimators import BayesianMRF, GroupedMRF, SpikeSlabMRF
+from bayesmrf.estimators import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF
 
 OLD = bayesmrf.__version__.startswith("0.1")
 QUIET: dict[str, Any] = {"progress": False, "n_jobs": 1, "n_chains": 1, "random_state": 0}
@@ -55,8 +56,19 @@ def parameters(graph: Any, kernel: str, **options: Any) -> Callable[[], Any]:
     return lambda: BayesianMRF(graph, kernel=kernel, **options, **QUIET)
 
 
-# Data (nodes and edges from which they are drawn), and what is fitted.
-BLOCK, GRID, TREE = graphs.complete(12), graphs.grid(4, 4), graphs.binary_tree(12)
+def comparison(method: str, **numbers: int) -> Callable[[], Any]:
+    """Compare the networks of two groups of people, which differ in nothing."""
+    return lambda: CompareMRF(method=method, **numbers, **QUIET)
+
+
+def ordered(method: str, **numbers: int) -> Callable[[], Any]:
+    """Learn which edges exist between ordered answers, with the default prior."""
+    return lambda: SpikeSlabMRF(model="ordinal", method=method, **numbers, **QUIET)
+
+
+# Data (nodes and edges from which they are drawn), and what is fitted. Ordered answers are sums of two columns,
+# with three levels.
+BLOCK, GRID, TREE, WIDE = graphs.complete(12), graphs.grid(4, 4), graphs.binary_tree(12), graphs.grid(4, 5)
 WORKLOADS = {
     "edges-exact": (BLOCK, edges("exact", 4000)),
     "edges-one-edge": (BLOCK, edges("one-edge", 500, 100, n_iterations=20)),
@@ -66,6 +78,10 @@ WORKLOADS = {
     "groups-exact-fields": (GRID, groups(GRID, "exact", fields=True, n_draws=500, n_warmup=0)),
     "groups-particle": (GRID, groups(GRID, "particle", n_draws=200, n_warmup=0)),
     "groups-stripped-beta": (GRID, groups(GRID, "stripped-beta", n_draws=100, n_warmup=0)),
+    "ordered-exact": (BLOCK, ordered("exact", n_draws=1000, n_warmup=0)),
+    "ordered-particle": (WIDE, ordered("particle", n_draws=100, n_warmup=20)),
+    "compare-exact": (BLOCK, comparison("exact", n_draws=100, n_warmup=0)),
+    "compare-particle": (BLOCK, comparison("particle", n_draws=40, n_warmup=10)),
     "metropolis": (GRID, parameters(GRID, "metropolis", n_draws=500, n_warmup=100)),
 }
 
@@ -79,7 +95,9 @@ def data(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
     sparse = rng.random(graph.n_edges) < (0.33 if graph is BLOCK else 1)
     theta = np.concatenate([rng.normal(0, 0.5, graph.n_edges) * sparse, rng.normal(0, 0.1, graph.n_nodes)])
     model, engine = Ising(graph), Elimination()
-    return engine.sample(model, theta, engine.prepare(model), n, rng)
+    states = engine.sample(model, theta, engine.prepare(model), n, rng)
+    half = graph.n_nodes // 2
+    return states[:, :half] + states[:, half:] if name.startswith("ordered") else states
 
 
 def one(name: str, path: Path) -> None:
@@ -87,14 +105,19 @@ def one(name: str, path: Path) -> None:
     warnings.simplefilter("ignore")
     states = np.load(path)
     make = WORKLOADS[name][1]
+    given = (np.arange(len(states)) % 2,) if name.startswith("compare") else ()
     spent = []
     for _ in range(1 + FITS):
         estimator = make()
         begin = time.process_time()
-        estimator.fit(states)
+        estimator.fit(states, *given)
         spent.append(time.process_time() - begin)
     found = estimator.posterior_["posterior"]
-    effective = doubt(found["included"].values.astype(float)) if name.startswith("edges") else float("nan")
+    effective = (
+        doubt(found["included"].values.astype(float))
+        if not name.startswith("groups") and "included" in found
+        else float("nan")
+    )
     print(json.dumps({"seconds": min(spent[1:]), "peak": peak(), "rate": effective / min(spent[1:])}))
 
 
@@ -118,7 +141,7 @@ def main() -> None:
         return one(args.one, Path(args.states))
     print(machine())
     here = Path(__file__).parents[1]
-    rows = [("workload", "before, s", "now, s", "now / before", "effective draws per second", "peak")]
+    rows = [("workload", "before, s", "now, s", "now / before (error)", "effective draws per second", "peak")]
     with tempfile.TemporaryDirectory() as folder:
         other = Path(folder)
         archive = subprocess.run(["git", "archive", args.against, "src"], cwd=here, check=True, capture_output=True)
@@ -127,8 +150,12 @@ def main() -> None:
             np.save(path := other / "states.npy", data(name, 1000, np.random.default_rng(args.seed)))
             found = [[child(root, name, path) for root in (other, here)] for _ in range(args.turns)]
             before, now = (min(turn[i]["seconds"] for turn in found) for i in (0, 1))
-            rate, memory = (np.median([turn[1][key] / turn[0][key] for turn in found]) for key in ("rate", "peak"))
-            rows.append((name, f"{before:.2f}", f"{now:.2f}", f"{now / before:.2f}", f"{rate:.2f}", f"{memory:.2f}"))
+            ratios = {key: [turn[1][key] / turn[0][key] for turn in found] for key in ("seconds", "rate", "peak")}
+            ratio, rate, memory = (float(np.median(values)) for values in ratios.values())
+            # The error of a median is 1.25 times that of a mean, for ratios that are about normal.
+            error = 1.25 * float(np.std(ratios["seconds"], ddof=1)) / len(found) ** 0.5 if len(found) > 1 else np.nan
+            told = f"{ratio:.3f} ({error:.3f})"
+            rows.append((name, f"{before:.2f}", f"{now:.2f}", told, f"{rate:.2f}", f"{memory:.2f}"))
             print(*rows[-1], flush=True)
     print(table(*rows))
 

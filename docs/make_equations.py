@@ -1,4 +1,4 @@
-"""Make docs/equations.md: which equation of the four papers is in which file, from the docstrings of the package.
+"""Make docs/equations.md: which equation of the four papers is in which file, from docstrings and options.
 
     python docs/make_equations.py
 
@@ -119,9 +119,13 @@ def citations() -> list[Citation]:
 
 
 def _docstrings(node: ast.AST, name: str = "") -> Iterator[tuple[str, str]]:
-    """Names and docstrings of a module, its classes and functions, by line."""
+    """Names and docstrings of a module, its classes and functions, by line, and what classes say of their options."""
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
         yield name, ast.get_docstring(node) or ""
+    if isinstance(node, ast.ClassDef):
+        options = (n.value for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.value, ast.Call))
+        constants = (c for option in options for c in ast.walk(option) if isinstance(c, ast.Constant))
+        yield from ((name, c.value) for c in constants if isinstance(c.value, str))
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef | ast.FunctionDef):
             yield from _docstrings(child, f"{name}.{child.name}".lstrip("."))

@@ -11,8 +11,8 @@ import sys
 import numpy as np
 
 from bayesmrf import GroupedMRF, MaximumLikelihoodMRF, graphs, metrics, plots
-from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.engines import Elimination
+from bayesmrf.models import Agreement
 
 LEVELS = np.array([0.75, 0.55, 0.3])
 

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from bayesmrf import GroupedMRF, graphs, partitions
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import BayesMRFWarning
-from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Potts, Symmetric
 from bayesmrf.priors import DirichletProcess, Normal
 
 ENGINE, SIZES, N_GROUPS, SCALE = Elimination(), (100, 300, 1000), 3, 0.5

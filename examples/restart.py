@@ -1,4 +1,4 @@
-"""The difference of the published auxiliary-variable sampler from the exact posterior: the table of docs/exactness.md.
+"""The published auxiliary-variable sampler next to the exact posterior: the table of docs/notes/published_samplers.md.
 
     python examples/restart.py [DATA_SETS] [DRAWS]
 
@@ -12,18 +12,18 @@ import warnings
 import numpy as np
 
 from bayesmrf import Graph, GroupedMRF, graphs
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning
-from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.methods import AuxiliaryVariable
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.methods import AuxiliaryParticles
+from bayesmrf.models import Agreement
 
 SAMPLERS = {
     "exact": "exact",
-    "auxiliary-variable, exact particles, continued": AuxiliaryVariable(
+    "auxiliary-variable, exact particles, continued": AuxiliaryParticles(
         inner="exact", restart=False, sigma_q=0.05, n_walk=20
     ),
-    "auxiliary-variable, exact particles, restarted": AuxiliaryVariable(inner="exact"),
-    "auxiliary-variable, as published (Gibbs particles, restarted)": AuxiliaryVariable(),
+    "auxiliary-variable, exact particles, restarted": AuxiliaryParticles(inner="exact"),
+    "auxiliary-variable, as published (Gibbs particles, restarted)": AuxiliaryParticles(),
     "stripped-beta": "stripped-beta",
 }
 ACCEPTED = ("groups", "values")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -119,7 +122,9 @@ def run(
 ) -> None:
     """Run the cells in ``jobs`` processes, or by an executor; records are written as they are computed."""
     call = partial(run_cell, plan, settings, folder=folder.absolute())
-    with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+    given = jobs == 1 or executor is not None
+    pool = nullcontext(executor) if given else ProcessPoolExecutor(jobs, get_context("spawn"))
+    with parallel_config(n_jobs=1), pool as executor:
         for _, (record, checkpoint) in run_each(call, cells, settings.experiment, executor=executor):
             store.append(record)
             forget(checkpoint)

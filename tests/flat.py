@@ -3,9 +3,10 @@
 from dataclasses import fields
 
 from bayesmrf import BayesianMRF, LabelFieldMRF
+from bayesmrf.engines import Phases
 from bayesmrf.families import Custom, families_of
 from bayesmrf.inference.registry import engine_of
-from bayesmrf.kernels import KERNELS, Phases
+from bayesmrf.methods import KERNELS
 from bayesmrf.priors import Normal, WeightsAndBiases
 
 

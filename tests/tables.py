@@ -15,6 +15,7 @@ from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.inference.tree import Tree
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Hidden, Likelihood, Sample
+from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
@@ -39,14 +40,13 @@ from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.posterior.groups.two_states import TwoStateParticles
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.posterior.mirror import Mirror, Mirrored
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
+from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
-from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
-from bayesmrf.posterior.parameters.independence import Independence
-from bayesmrf.posterior.parameters.langevin import Langevin
-from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
+from bayesmrf.posterior.parameters.independence import IndependenceKernel
+from bayesmrf.posterior.parameters.langevin import LangevinKernel
+from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import (
     Beta,
     Cauchy,
@@ -126,10 +126,6 @@ def with_gaps(model, engine, hidden):
     return likelihood(model, engine, hidden=Hidden(Clamped(model, GAPS), hidden))
 
 
-def mirror():
-    return Mirror(with_gaps(BINARY, Elimination(), Elimination()), Normal(), (2,))
-
-
 def differences(kernel=Differences):
     contrast = contrasts([3, 9])
     samples = [Sample(s_bar(BINARY), 3.0), Sample(s_bar(BINARY)[::-1], 9.0)]
@@ -140,13 +136,20 @@ def label_field():
     field = LabelField(np.array([[0.0, 1.0], [2.0, 0.5], [1.0, 3.0]]), ("x", "y"))
     labels = np.array([[0, 1, -1]], np.int8)
     hidden = Hidden(Clamped(field.base, labels), Persistent(64, 2, "swendsen-wang"))
-    return Langevin(Likelihood(field.base, np.zeros(3), 1, Persistent(64), hidden, field), Normal(1.0), np.zeros(2))
+    return LangevinKernel(
+        Likelihood(field.base, np.zeros(3), 1, Persistent(64), hidden, field), Normal(1.0), np.zeros(2)
+    )
+
+
+def of(kernel, likelihood, prior=None, *given, **more):
+    """A kernel of parameters that starts at a fixed point."""
+    return kernel(likelihood, prior or Normal(), start(BINARY), *given, **more)
 
 
 KERNELS = {
-    "metropolis": lambda: Metropolis(likelihood(BINARY, Elimination()), LogisticBeta(1, 1), start(BINARY)),
-    "metropolis-hidden": lambda: Metropolis(
-        with_gaps(BINARY, Enumeration(), Elimination()), Normal([1.0] * 8), start(BINARY)
+    "metropolis": lambda: of(MetropolisKernel, likelihood(BINARY, Elimination()), LogisticBeta(1, 1), Metropolis(0.1)),
+    "metropolis-hidden": lambda: of(
+        MetropolisKernel, with_gaps(BINARY, Enumeration(), Elimination()), Normal([1.0] * 8), Metropolis(0.1)
     ),
     "gibbs": lambda: CoordinateGibbs(likelihood(BINARY, Elimination()), Normal(), start(BINARY)),
     "gibbs-cauchy": lambda: CoordinateGibbs(likelihood(BINARY, Enumeration()), Cauchy(2.5), start(BINARY)),
@@ -154,35 +157,26 @@ KERNELS = {
         CoordinateGibbs(likelihood(BINARY, Elimination()), Normal(), start(BINARY)),
         with_gaps(BINARY, Persistent(), Elimination()),
     ),
-    "gibbs-mirrored": lambda: DrawHiddenEntries(
-        CoordinateGibbs(likelihood(BINARY, Elimination()), Normal(), start(BINARY)),
-        with_gaps(BINARY, Elimination(), Elimination()), mirror(),
+    "metropolis-bethe": lambda: of(MetropolisKernel, likelihood(BINARY, Bethe()), Cauchy(2.5), Metropolis(0.2)),
+    "metropolis-tree": lambda: of(MetropolisKernel, likelihood(BINARY, Tree()), Normal(), Metropolis(0.1)),
+    "metropolis-mean-field": lambda: of(MetropolisKernel, likelihood(BINARY, MeanField()), Normal(), Metropolis(0.1)),
+    "hamiltonian": lambda: of(HamiltonianKernel, likelihood(BINARY, Elimination()), scale=0.1 * np.eye(8), n_adapt=60),
+    "hamiltonian-diagonal": lambda: of(HamiltonianKernel, likelihood(BINARY, Bethe()), Cauchy(2.5), n_adapt=60),
+    "independence": lambda: of(IndependenceKernel, likelihood(BINARY, Elimination()), Normal(), 0.1 * np.eye(8)),
+    "langevin": lambda: of(
+        LangevinKernel, likelihood(BINARY, Persistent(64)), Normal(), Langevin(0.02, momentum=0.5), np.ones(8)
     ),
-    "metropolis-mirrored": lambda: Mirrored(
-        Metropolis(with_gaps(BINARY, Elimination(), Elimination()), Normal(), start(BINARY)), mirror()
-    ),
-    "hamiltonian-mirrored": lambda: Mirrored(
-        Hamiltonian(with_gaps(BINARY, Elimination(), Elimination()), Normal(), start(BINARY)), mirror()
-    ),
-    "metropolis-bethe": lambda: Metropolis(likelihood(BINARY, Bethe()), Cauchy(2.5), start(BINARY), 0.2),
-    "metropolis-tree": lambda: Metropolis(likelihood(BINARY, Tree()), Normal(), start(BINARY)),
-    "metropolis-mean-field": lambda: Metropolis(likelihood(BINARY, MeanField()), Normal(), start(BINARY)),
-    "hamiltonian": lambda: Hamiltonian(
-        likelihood(BINARY, Elimination()), Normal(), start(BINARY), 0.1 * np.eye(8), n_adapt=60
-    ),
-    "hamiltonian-diagonal": lambda: Hamiltonian(likelihood(BINARY, Bethe()), Cauchy(2.5), start(BINARY), n_adapt=60),
-    "independence": lambda: Independence(likelihood(BINARY, Elimination()), Normal(), start(BINARY), 0.1 * np.eye(8)),
-    "langevin": lambda: Langevin(likelihood(BINARY, Persistent(64)), Normal(), start(BINARY), 0.02, 0.5, np.ones(8)),
-    "langevin-brief": lambda: Langevin(
-        with_gaps(BINARY, Brief(ROWS, 64), Persistent(64)), Normal(), start(BINARY)
-    ),
-    "langevin-from-exact": lambda: Langevin(likelihood(BINARY, FromExact(Elimination(), 9)), Normal(), start(BINARY)),
-    "pseudo-posterior": lambda: Langevin(
-        likelihood(BINARY, PseudoLikelihood(ROWS, np.array([1.0, 2.0, 3.0]))), Normal(), start(BINARY), adjusted=True
+    "langevin-brief": lambda: of(LangevinKernel, with_gaps(BINARY, Brief(ROWS, 64), Persistent(64))),
+    "langevin-from-exact": lambda: of(LangevinKernel, likelihood(BINARY, FromExact(Elimination(), 9))),
+    "pseudo-posterior": lambda: of(
+        LangevinKernel,
+        likelihood(BINARY, PseudoLikelihood(ROWS, np.array([1.0, 2.0, 3.0]))), Normal(), Langevin(0.01, adjusted=True),
     ),
     "label-field": label_field,
-    "exchange": lambda: Exchange(likelihood(BINARY, CouplingFromThePast()), Normal(), start(BINARY)),
-    "auxiliary-variable": lambda: AuxiliaryVariable(likelihood(BINARY, SwendsenWang()), Normal(), start(BINARY)),
+    "exchange": lambda: of(ExchangeKernel, likelihood(BINARY, CouplingFromThePast()), Normal(), Exchange(0.1)),
+    "auxiliary-variable": lambda: of(
+        AuxiliaryVariableKernel, likelihood(BINARY, SwendsenWang()), Normal(), AuxiliaryVariable(0.1)
+    ),
     "grouped-tree": lambda: GroupedTree(graphs.path(4), np.array([3.0, 4.0, 5.0]), 9.0, PROCESS),
     "grouped-exact": lambda: exact_groups(
         likelihood(AGREEMENT, Elimination()), PROCESS, start(AGREEMENT), FIELDS
@@ -213,7 +207,7 @@ KERNELS = {
     "spike-slab-langevin": lambda: SpikeSlabLangevin(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
     "spike-slab-langevin-ordinal": lambda: SpikeSlabLangevin(
         ORDINAL, s_bar(ORDINAL), N, EDGES, start(ORDINAL),
-        options=methods.Langevin(epsilon=0.1, width=0.3, n_iterations=50),
+        options=methods.LangevinJumps(epsilon=0.1, width=0.3, n_iterations=50),
     ),
     "differences": differences,
     "group-particles": lambda: differences(GroupParticles),

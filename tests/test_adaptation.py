@@ -22,15 +22,16 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.inference.registry import engine_of
 from bayesmrf.likelihood import Evaluation, Hidden, Likelihood
+from bayesmrf.methods import AuxiliaryVariable, Exchange, Hamiltonian, Langevin, Metropolis
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.parameters.adaptation import StepSize, adapt, adapted_root, dispersed, langevin_target
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.parameters.exchange import Exchange
-from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
-from bayesmrf.posterior.parameters.langevin import Langevin, is_stable, stable_epsilon
-from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
+from bayesmrf.posterior.parameters.exchange import ExchangeKernel
+from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
+from bayesmrf.posterior.parameters.langevin import LangevinKernel, is_stable, stable_epsilon
+from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
 from bayesmrf.results import diagnostics
@@ -77,17 +78,17 @@ def test_steps_stay_finite_where_everything_or_nothing_is_accepted():
 def adapting(name, lik, prior, start, first, n_adapt, spread=None):
     options = {"spread": spread, "n_adapt": n_adapt}
     if name == "metropolis":
-        return Metropolis(lik(Elimination()), prior, start, first, **options)
+        return MetropolisKernel(lik(Elimination()), prior, start, Metropolis(first), **options)
     if name == "metropolis, by log z":
-        return Metropolis(lik(Bethe()), prior, start, first, **options)  # exact on a path
+        return MetropolisKernel(lik(Bethe()), prior, start, Metropolis(first), **options)  # exact on a path
     if name == "exchange":
-        return Exchange(lik(Elimination()), prior, start, first, **options)
+        return ExchangeKernel(lik(Elimination()), prior, start, Exchange(first), **options)
     if name == "hamiltonian":
-        return Hamiltonian(
-            lik(Elimination()), prior, start, np.eye(len(start)), step_size=first, max_depth=2, **options
+        return HamiltonianKernel(
+            lik(Elimination()), prior, start, Hamiltonian(max_depth=2), np.eye(len(start)), step_size=first, **options
         )
     alpha = 0.7 if "momentum" in name else 0.0
-    return Langevin(lik(Elimination()), prior, start, first, alpha, adjusted=True, **options)
+    return LangevinKernel(lik(Elimination()), prior, start, Langevin(first, momentum=alpha, adjusted=True), **options)
 
 
 ADAPTING = ["metropolis", "metropolis, by log z", "exchange", "adjusted Langevin", "adjusted Langevin with momentum"]
@@ -126,11 +127,15 @@ def test_the_posterior_is_stationary_after_adaptation(name, rng):
 
 
 OBLIQUE = {
-    "metropolis": lambda lik, start, root: Metropolis(lik(Elimination()), Normal(1.0), start, 2.0, root),
-    "exchange": lambda lik, start, root: Exchange(lik(Elimination()), Normal(1.0), start, 1.5, root),
-    "auxiliary variable": lambda lik, start, root: AuxiliaryVariable(lik(Elimination()), Normal(1.0), start, 1.5, root),
-    "adjusted Langevin": lambda lik, start, root: Langevin(
-        lik(Elimination()), Normal(1.0), start, 1.2, 0.3, root, adjusted=True
+    "metropolis": lambda lik, start, root: MetropolisKernel(
+        lik(Elimination()), Normal(1.0), start, Metropolis(2.0), root
+    ),
+    "exchange": lambda lik, start, root: ExchangeKernel(lik(Elimination()), Normal(1.0), start, Exchange(1.5), root),
+    "auxiliary variable": lambda lik, start, root: AuxiliaryVariableKernel(
+        lik(Elimination()), Normal(1.0), start, AuxiliaryVariable(1.5), root
+    ),
+    "adjusted Langevin": lambda lik, start, root: LangevinKernel(
+        lik(Elimination()), Normal(1.0), start, Langevin(1.2, momentum=0.3, adjusted=True), root
     ),
 }
 
@@ -148,7 +153,7 @@ def test_a_walk_along_columns_needs_log_z_and_another_posterior_is_noticed(rng):
     model = MODELS["boltzmann"]
     s_bar, lik = problem(model, rng)
     with pytest.raises(OptionError, match="'metropolis' needs log_z"):
-        Metropolis(lik(Persistent()), Normal(), np.zeros(3), 1.0, np.eye(3))
+        MetropolisKernel(lik(Persistent()), Normal(), np.zeros(3), Metropolis(1.0), np.eye(3))
     exact = grid_posterior(model, s_bar, Normal(0.5))
     assert_other_mean(moments(OBLIQUE["metropolis"](lik, exact[:3], np.eye(3)), rng, n_chains=64), exact)
 
@@ -195,11 +200,11 @@ def test_metrics_find_the_covariance_and_leave_noise(rng):
 
 def test_trajectories_that_diverge_are_counted(rng):
     _, lik = problem(MODELS["ising"], rng)
-    kernel = Hamiltonian(lik(Elimination()), Normal(1e-3), np.zeros(3), step_size=1.0)
+    kernel = HamiltonianKernel(lik(Elimination()), Normal(1e-3), np.zeros(3), step_size=1.0)
     state, info = kernel.step(rng, kernel.init(rng))
     assert info.diverging
     assert (state.theta == 0).all()
-    kernel = Hamiltonian(lik(Elimination()), Normal(1.0), np.zeros(3), step_size=0.5)
+    kernel = HamiltonianKernel(lik(Elimination()), Normal(1.0), np.zeros(3), step_size=0.5)
     assert not kernel.step(rng, kernel.init(rng))[1].diverging
 
 
@@ -346,7 +351,10 @@ def test_steps_and_starts_of_the_paper_make_the_draws_of_the_plain_kernel(kernel
     est = bayesian(kernel=kernel, step_size=0.1, start="zero", **options).fit(X)
     model = Boltzmann(graphs.complete(3))
     likelihood = Likelihood(model, model.statistics(X), 20, Elimination())
-    plain = (Metropolis if kernel == "metropolis" else Exchange)(likelihood, Normal(np.ones(6)), np.zeros(6), 0.1)
+    given = likelihood, Normal(np.ones(6)), np.zeros(6)
+    plain = (
+        MetropolisKernel(*given, Metropolis(0.1)) if kernel == "metropolis" else ExchangeKernel(*given, Exchange(0.1))
+    )
     draws = run.sample(plain, **options).values
     np.testing.assert_array_equal(est.posterior_["posterior"]["theta"], draws["theta"])
     assert set(est.posterior_["sample_stats"]["step_size"].values.ravel()) == {0.1}
@@ -400,7 +408,7 @@ def test_variance_of_langevin_without_an_accept_step(alpha, rng):
     n, stiffness = 4000, 9.0
     for epsilon in (stable_epsilon(stiffness), 0.6):
         assert is_stable(epsilon, stiffness)
-        kernel = Langevin(Quadratic(stiffness), Flat(), np.zeros(n), epsilon, alpha)
+        kernel = LangevinKernel(Quadratic(stiffness), Flat(), np.zeros(n), Langevin(epsilon, momentum=alpha))
         state = kernel.init(rng)
         for _ in range(400):
             state, _info = kernel.step(rng, state)
@@ -408,7 +416,7 @@ def test_variance_of_langevin_without_an_accept_step(alpha, rng):
         assert_mean(state.theta[:, None] ** 2, expected)
     assert_other_mean(state.theta[:, None] ** 2, 1 / stiffness)
     assert not is_stable(0.68, stiffness)
-    kernel = Langevin(Quadratic(stiffness), Flat(), np.zeros(n), 0.68, alpha)
+    kernel = LangevinKernel(Quadratic(stiffness), Flat(), np.zeros(n), Langevin(0.68, momentum=alpha))
     state = kernel.init(rng)
     for _ in range(400):
         state, _info = kernel.step(rng, state)

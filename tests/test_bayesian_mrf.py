@@ -12,8 +12,8 @@ from bayesmrf.estimators import BayesianMRF
 from bayesmrf.estimators.parameter_kernels import automatic_kernel
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.kernels import KERNELS
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import KERNELS
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.parameters.pseudo_posterior import correction, posterior_mode
@@ -206,7 +206,7 @@ def test_correction_carries_one_covariance_to_the_other(rng):
 
 def test_summaries(data):
     est = BayesianMRF(graph=[(0, 1), (1, 2)], **QUICK).fit(data)
-    interval = est.interval_(0.8)
+    interval = est.interval(0.8)
     assert list(interval.index) == ["0-1", "1-2", "0", "1", "2", "3"]
     assert (interval["lower"] < interval["upper"]).all()
     theta = est.posterior_["posterior"]["theta"].values
@@ -219,7 +219,7 @@ def test_summaries(data):
     with pytest.raises(OptionError, match=r"of must be .*, got 'edges'"):
         est.statistic(len, of="edges")
     with pytest.raises(OptionError, match=r"probability must be .*, got 2"):
-        est.interval_(2)
+        est.interval(2)
 
 
 def test_correlation_against_the_formula(data):
@@ -259,7 +259,7 @@ def test_a_posterior_that_gibbs_shortens_is_told(rng, recwarn):
         pytest.warns(ApproximatePosteriorWarning, match=r"shortens the posterior of theta\[2\] \(\d+ % of its draws"),
     ):
         est = BayesianMRF(**options).fit(X)
-    assert est.interval_()["upper"].iloc[-1] < 60
+    assert est.interval()["upper"].iloc[-1] < 60
 
 
 # Many states

@@ -12,14 +12,15 @@ from bayesmrf import graphs
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
+from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.ising import Ising
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.parameters.exchange import Exchange
-from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
-from bayesmrf.posterior.parameters.independence import Independence
-from bayesmrf.posterior.parameters.langevin import Langevin
-from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
+from bayesmrf.posterior.parameters.exchange import ExchangeKernel
+from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
+from bayesmrf.posterior.parameters.independence import IndependenceKernel
+from bayesmrf.posterior.parameters.langevin import LangevinKernel
+from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
 from bayesmrf.samplers.cftp import CouplingFromThePast
@@ -39,23 +40,35 @@ def reference(likelihood, prior):
 
 # Kernel, steps between draws, and the engine of its likelihood.
 CASES = {
-    "metropolis": (lambda lik, prior: Metropolis(lik, prior, np.zeros(8), 0.8), 25, EXACT),
+    "metropolis": (lambda lik, prior: MetropolisKernel(lik, prior, np.zeros(8), Metropolis(0.8)), 25, EXACT),
     "adjusted Langevin": (
-        lambda lik, prior: Langevin(lik, prior, np.zeros(8), 0.8, scale=np.full(8, 0.3), adjusted=True),
+        lambda lik, prior: LangevinKernel(lik, prior, np.zeros(8), Langevin(0.8, adjusted=True), np.full(8, 0.3)),
         40,
         EXACT,
     ),
-    "hamiltonian": (lambda lik, prior: Hamiltonian(lik, prior, np.zeros(8), np.full(8, 0.4)), 2, EXACT),
-    "independence": (lambda lik, prior: Independence(lik, prior, reference(lik, prior), 0.5 * np.eye(8)), 12, EXACT),
-    "exchange": (lambda lik, prior: Exchange(lik, prior, np.zeros(8), 0.8), 12, EXACT),
+    "hamiltonian": (lambda lik, prior: HamiltonianKernel(lik, prior, np.zeros(8), scale=np.full(8, 0.4)), 2, EXACT),
+    "independence": (
+        lambda lik, prior: IndependenceKernel(lik, prior, reference(lik, prior), 0.5 * np.eye(8)),
+        12,
+        EXACT,
+    ),
+    "exchange": (lambda lik, prior: ExchangeKernel(lik, prior, np.zeros(8), Exchange(0.8)), 12, EXACT),
     "exchange, coupling from the past": (
-        lambda lik, prior: Exchange(lik, prior, np.zeros(8), 0.8),
+        lambda lik, prior: ExchangeKernel(lik, prior, np.zeros(8), Exchange(0.8)),
         12,
         CouplingFromThePast(),
     ),
-    "auxiliary variable": (lambda lik, prior: AuxiliaryVariable(lik, prior, reference(lik, prior), 0.5), 25, EXACT),
-    "metropolis, missing values": (lambda lik, prior: Metropolis(lik, prior, np.zeros(8), 0.8), 15, EXACT),
-    "exchange, missing values": (lambda lik, prior: Exchange(lik, prior, np.zeros(8), 0.8), 15, EXACT),
+    "auxiliary variable": (
+        lambda lik, prior: AuxiliaryVariableKernel(lik, prior, reference(lik, prior), AuxiliaryVariable(0.5)),
+        25,
+        EXACT,
+    ),
+    "metropolis, missing values": (
+        lambda lik, prior: MetropolisKernel(lik, prior, np.zeros(8), Metropolis(0.8)),
+        15,
+        EXACT,
+    ),
+    "exchange, missing values": (lambda lik, prior: ExchangeKernel(lik, prior, np.zeros(8), Exchange(0.8)), 15, EXACT),
 }
 
 

@@ -10,10 +10,11 @@ import pytest
 from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.posterior.groups.blocks import Potentials, edge_block
+from bayesmrf.posterior.groups.blocks import edge_block
 from bayesmrf.posterior.groups.dirichlet_process import Grouping
 from bayesmrf.posterior.groups.exact import ExactMarginals
 from bayesmrf.posterior.groups.many_states import ManyStateParticles
+from bayesmrf.posterior.groups.potentials import Potentials
 from bayesmrf.priors import DirichletProcess, MultivariateNormal
 from tests.bounds import Comparison
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families
+from bayesmrf.data.chosen_model import choose_model, ordered_column
 from bayesmrf.errors import DataError, LevelsWarning, OptionError
-from bayesmrf.estimators.chosen_model import choose_model, ordered_column
 from bayesmrf.models.potts import Potts
 
 QUICK = {"n_draws": 5, "n_warmup": 5, "n_chains": 1, "progress": False, "random_state": 1}

@@ -295,7 +295,7 @@ def test_out_that_is_not_ours(bayesmrf, votes, folder):
 
 
 def test_report_of_what_is_no_result(bayesmrf, folder):
-    one_sentence(bayesmrf("report", "none.zarr"), "none.zarr contains no results; give the path")
+    one_sentence(bayesmrf("report", "none.zarr"), "none.zarr does not exist; give the path")
     (folder / "file").write_text("mine")
     one_sentence(bayesmrf("report", "file"), "file must be a folder, but is a file")
 

@@ -116,7 +116,7 @@ def test_langevin_dynamics(bayesmrf, answers, folder):
     chosen = ["--method", "langevin", "--epsilon", "0.05", "--width", "0.3", "--n-iterations", "20"]
     code, _, err = bayesmrf("structure", "answers.csv", "--drop", "sex", *chosen, *SMALL)
     assert (code, err) == (0, "")
-    method = methods.Langevin(epsilon=0.05, width=0.3, n_iterations=20)
+    method = methods.LangevinJumps(epsilon=0.05, width=0.3, n_iterations=20)
     est = SpikeSlabMRF(method=method, **QUICK).fit(answers[ITEMS])
     found = load("answers.zarr")["posterior"]["theta"]
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])

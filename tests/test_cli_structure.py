@@ -80,7 +80,7 @@ def test_defaults_are_those_of_the_estimator():
     here = {name: p.default.default for name, p in declared if p.default is not p.empty}
     assert here["method"] == there["method"].default
     density = Beta(*map(float, here["density"].split(",")))
-    assert repr(density) == repr(SpikeSlabMRF().object("prior").density)
+    assert repr(density) == repr(SpikeSlabMRF()._object("prior").density)
     assert (here["slab"], here["bias_scale"], here["model"]) == (None, None, there["model"].default)
 
 
@@ -97,7 +97,7 @@ def test_models(model, bayesmrf, levels, votes, folder):
     name, table = ("answers", levels) if model == "potts" else ("votes", votes)
     code, out, err = bayesmrf("structure", f"{name}.csv", "--model", model, "--seed", 3, *SMALL)
     assert (code, err) == (0, "")
-    scale = SpikeSlabMRF(model=model).object("prior").slab.scale
+    scale = SpikeSlabMRF(model=model)._object("prior").slab.scale
     for wanted in (f"model {model}", f"slab Cauchy(0, {scale:g})"):
         assert wanted in " ".join(out.split())
     same(f"{name}.zarr", SpikeSlabMRF(model=model, random_state=3, **QUICK).fit(table))

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from filelock import SoftFileLease
 
 import bayesmrf
 from bayesmrf import SpikeSlabMRF, load
@@ -27,7 +28,7 @@ from tests.walks import OPTIONS, Walk, equal, like, seed_of
 
 TASK = """
 import sys
-from bayesmrf.runs import checkpoint
+from bayesmrf.runs import checkpoint, lock
 from bayesmrf.runs.run import sample
 from bayesmrf.runs.store import Checkpoint
 from tests.walks import slow
@@ -36,14 +37,20 @@ folder, seed, chain, n_draws, seconds = sys.argv[1:]
 sample(slow(float(seconds)), n_draws=int(n_draws), n_warmup=50, thin=2, n_chains=3, progress=False,
        random_state=int(seed), checkpoint=Checkpoint(folder, chain=int(chain)))
 """
+LEASES = {"LEASE": 1.0, "_BEAT": 0.1, "_OBSERVED": 3.0}
 LONGER = {"n_warmup": 50, "thin": 2, "n_chains": 3, "progress": False}
 
 
-def task(folder, seed, chain, n_draws, seconds):
+def task(folder, seed, chain, n_draws, seconds, before=""):
     """A process that runs one chain, with a pause before each step."""
     paths = [str(ROOT), str(Path(bayesmrf.__file__).parent.parent)]
     return subprocess.Popen(
-        [sys.executable, "-c", TASK, *map(str, (folder, seed, chain, n_draws, seconds))],
+        [
+            sys.executable,
+            "-c",
+            TASK.replace("folder, seed", f"{before}\nfolder, seed", 1),
+            *map(str, (folder, seed, chain, n_draws, seconds)),
+        ],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         stderr=subprocess.PIPE,
@@ -70,8 +77,8 @@ def test_tasks_killed_at_random_lose_and_change_nothing(rng, tmp_path):
 
     def kill(chain):
         """Kill the task of a chain that it has locked, and check that nothing committed is lost."""
-        locks = folder / "checkpoint" / f"chain_{chain}"
-        while not [*locks.glob(f"bayesmrf-{running[chain].pid}-*.lock")]:
+        locked = SoftFileLease(folder / "checkpoint" / f"chain_{chain}" / lock._NAME)
+        while locked.pid != running[chain].pid:
             assert running[chain].poll() is None, running[chain].communicate()[1]
             time.sleep(0.01)
         time.sleep(rng.uniform(0, 1))
@@ -170,6 +177,27 @@ def test_a_holder_that_slept_while_its_chain_was_taken_over(rng, tmp_path, monke
     assert "chain_1 was taken over by another process" in errors[0]
     assert checkpoint.steps_of(folder)[0] == n_steps
     assert equal(whole, sample(Walk(), checkpoint=folder, **OPTIONS))
+
+
+def test_a_stopped_process_wakes_up_after_its_lease_was_taken_over(rng, tmp_path, monkeypatch):
+    """Its machine was suspended, say."""
+    for name, value in LEASES.items():
+        monkeypatch.setattr(lock, name, value)
+    seed, folder = seed_of(rng), tmp_path / "run"
+    sleeper = task(folder, seed, 0, 300, 0.02, f"vars(lock).update({LEASES})")
+    while not any((folder / "checkpoint" / "chain_0").glob("*.json")):
+        assert sleeper.poll() is None, sleeper.communicate()[1]
+        time.sleep(0.01)
+    sleeper.send_signal(signal.SIGSTOP)
+    options = {"random_state": seed, **LONGER, "n_draws": 300}
+    assert sample(Walk(), checkpoint=Checkpoint(folder, chain=0), **options).n_draws == 300
+    n_steps = checkpoint.steps_of(folder)[0]
+    sleeper.send_signal(signal.SIGCONT)
+    _, err = sleeper.communicate(timeout=60)
+    assert sleeper.returncode == 1
+    assert "chain_0 was taken over by another process" in err
+    assert checkpoint.steps_of(folder)[0] == n_steps
+    assert equal(sample(Walk(), checkpoint=folder, **options), sample(Walk(), **options))
 
 
 @pytest.mark.parametrize(

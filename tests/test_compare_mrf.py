@@ -11,8 +11,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from bayesmrf import Cauchy, CompareMRF, SpikeSlab, families, graphs, load, methods, plots, write_report
+from bayesmrf.data.group_labels import read_groups
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning, LevelsWarning, OptionError
-from bayesmrf.estimators.group_labels import read_groups
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.priors import LogisticBeta

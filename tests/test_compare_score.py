@@ -11,9 +11,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from bayesmrf import CompareMRF
+from bayesmrf.data.group_labels import codes_of
 from bayesmrf.errors import ApproximateScoreWarning, BayesMRFError, DataError, OptionError
 from bayesmrf.estimators import normaliser
-from bayesmrf.estimators.group_labels import codes_of
 from bayesmrf.estimators.predictive import error_of_mean
 from bayesmrf.inference.elimination.two_states import cost
 from tests.bounds import assert_mean, assert_other_mean

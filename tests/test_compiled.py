@@ -1,5 +1,6 @@
 """Compiled code on disk: in files that several processes write, found again, and never that of something else."""
 
+import ast
 import importlib
 import importlib.util
 import os
@@ -531,3 +532,37 @@ def test_a_generator_that_a_leaf_does_not_know_is_numbas():
 
     ours, numpys = Derived(np.random.PCG64(1)), np.random.default_rng(1)
     assert leaf(variates)(ours) == pytest.approx(variates(numpys))
+
+
+def _untyped(tree: ast.AST) -> list[ast.FunctionDef]:
+    """Return functions with an argument or a result without type, other than those within such a function."""
+    found = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef):
+            arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+            bare = [a for a in arguments if a.annotation is None and a.arg not in ("self", "cls")]
+            if bare or (node.returns is None and (node.name != "__init__" or not arguments[1:])):
+                found.append(node)
+                continue
+        found += _untyped(node)
+    return found
+
+
+def _is_compiled(function: ast.FunctionDef) -> bool:
+    names = {ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list}
+    return bool(names & {"leaf", "strict_leaf", "by_class"})
+
+
+def test_only_compiled_leaves_have_no_types():
+    source = Path(bayesmrf.__file__).parent
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in source.rglob("*.py")}
+    untyped = [(path, f) for path, tree in trees.items() for f in _untyped(tree)]
+    assert [f"{path.relative_to(source)}:{f.lineno} {f.name}" for path, f in untyped if not _is_compiled(f)] == []
+    assert len(untyped) > 300  # the lint finds functions without types
+
+
+@pytest.mark.parametrize(
+    "code", ["def f(x): ...", "def f(x: int): ...", "class A:\n    def f(self): ...", "def f(): ..."]
+)
+def test_functions_without_types_are_found(code):
+    assert [f.name for f in _untyped(ast.parse(code))] == ["f"]

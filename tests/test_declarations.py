@@ -7,7 +7,16 @@ from typing import Annotated, Any
 import pytest
 from typer.testing import CliRunner
 
-from bayesmrf import kernels, methods
+from bayesmrf import (
+    RBM,
+    BayesianMRF,
+    CompareMRF,
+    GroupedMRF,
+    LabelFieldMRF,
+    MaximumLikelihoodMRF,
+    SpikeSlabMRF,
+    methods,
+)
 from bayesmrf.cli.common import own_options
 from bayesmrf.cli.flags import command
 from bayesmrf.declare.option import option, options_of
@@ -16,11 +25,13 @@ from bayesmrf.declare.rule import number
 from bayesmrf.declare.table import OPTIONS
 from bayesmrf.errors import OptionError
 from bayesmrf.methods import COMPARISONS, EDGES, GROUPS
+from bayesmrf.runs.run_options import RunOptions
 from bayesmrf.summary import StructureSummary
 from tests import tables
 from tests.posterior_tree import structure_tree
 
-CLASSES = {row.options for rows in (GROUPS, EDGES, COMPARISONS, kernels.KERNELS) for row in rows}
+ESTIMATORS = (GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF, LabelFieldMRF, MaximumLikelihoodMRF, RBM)
+CLASSES = {row.options for rows in (GROUPS, EDGES, COMPARISONS, methods.KERNELS) for row in rows}
 
 
 @pytest.mark.parametrize("kind", sorted(CLASSES, key=str), ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
@@ -34,8 +45,18 @@ def test_every_option_is_declared_at_its_field(kind):
         assert found.label or not found.flag
         assert f"\n{name} : " in kind.__doc__
         assert " ".join(found.help.split()) in " ".join(kind.__doc__.split())
-        module = kind.__module__.rpartition(".")[2]
-        assert f"{module}.{kind.__name__}.{name}" not in OPTIONS
+
+
+# Of each run, which `run.sample` checks, too; and what is checked where it is read.
+OF_RUNS = {f.name for f in fields(RunOptions)} | {"graph", "candidates", "ties", "engine", "fields", "n_hidden"}
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_parameters_of_estimators_are_declared_at_their_fields(kind):
+    names, declared = {f.name for f in fields(kind)}, options_of(kind)
+    assert names - OF_RUNS <= {*declared}
+    assert not {name for name in OPTIONS if name.startswith(f"{kind.__name__}.")}
+    assert all(found.rule.allows(getattr(kind, name)) for name, found in declared.items())
 
 
 @pytest.mark.parametrize("name", tables.KERNELS)
@@ -43,7 +64,8 @@ def test_kernels_have_the_object_and_no_copy_of_its_fields(name):
     kernel = tables.KERNELS[name]()
     own = {f.name for f in fields(kernel)}
     if "options" in own:
-        assert not own & {f.name for f in fields(kernel.options)}
+        # The point at which a kernel starts follows from the curvature at the mode, and from where it is to start.
+        assert own & {f.name for f in fields(kernel.options)} <= {"start"}
         assert type(kernel.options) in CLASSES
 
 

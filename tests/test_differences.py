@@ -15,6 +15,7 @@ from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Hidden, Sample
+from bayesmrf.methods import Particle
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import is_categorical
 from bayesmrf.models.clamped_categorical import clamp
@@ -60,7 +61,7 @@ def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None, biases="free", n_
     contrast = scale * contrasts([len(x) for x in data])
     likelihood = group_likelihood(model, samples, contrast, Persistent(), biases)
     given = likelihood, contrast, prior, prior.slab if baseline is None else baseline, biases
-    found = Differences(*given, 10) if n_particles is None else GroupParticles(*given, 5, n_particles)
+    found = Differences(*given, 10) if n_particles is None else GroupParticles(*given, 5, Particle(n_particles))
     return found if all(s.hidden is None for s in samples) else DrawHiddenEntries(found, likelihood)
 
 
@@ -138,14 +139,14 @@ def test_baselines_with_a_spike_have_the_slab_of_the_prior_and_a_density_of_thei
     """Under Cauchy baselines of scale 1, the control, the weight is several times as large."""
     model, prior = Boltzmann(graphs.path(2)), SpikeSlab(0.5, Normal(0.2), 1.5)
     data = [Enumeration().sample(model, np.array([2.5, -1.0, -1.0]), None, n, rng) for n in (60, 25)]
-    given = np.vstack(data), np.repeat([0, 1], [60, 25])
+    given = np.vstack(data), None, np.repeat([0, 1], [60, 25])
     truth = exact(model, data, rng, prior, always=False, spike=SpikeSlab(Beta(1.0, 1.0)))
     est = CompareMRF(prior=prior, baseline="spike-slab", model="boltzmann", progress=False)
-    found = compare(est._prepare(*given, None)[2], truth, rng)
+    found = compare(est._prepare(*given)[2], truth, rng)
     assert found.holds, found
-    assert not compare(est.set_params(baseline=SpikeSlab())._prepare(*given, None)[2], truth, rng).holds
+    assert not compare(est.set_params(baseline=SpikeSlab())._prepare(*given)[2], truth, rng).holds
     for name, slab in (("slab", prior.slab), ("spike-slab", replace(prior, density=Beta(1.0, 1.0)))):
-        assert str(est.set_params(baseline=name).object("baseline")) == str(slab)
+        assert str(est.set_params(baseline=name)._object("baseline")) == str(slab)
 
 
 @pytest.mark.parametrize("sizes", [(25, 60), (20, 30, 60)], ids=len)
@@ -211,7 +212,7 @@ def test_other_features(right, wrong, biases, prior, rng):
     contrast, options = contrasts([25, 60]), {"biases": biases, "n_samples": 4000}
     truth = oracle.posterior(model.graph.edges, 2, groups, prior, rng, features=features, **options)
     given = group_likelihood(model, samples, contrast, Persistent(), biases), contrast, prior, prior.slab, biases
-    by_particles = [GroupParticles(*given, 5, 512)] if is_categorical(model) else []
+    by_particles = [GroupParticles(*given, 5, Particle(512))] if is_categorical(model) else []
     for of in (Differences(*given, 10), *by_particles):
         draws = draws_of(of, rng)
         found = compared(draws, truth)

@@ -15,22 +15,24 @@ import sys
 import tomllib
 import types
 import warnings
-from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from packaging.requirements import Requirement
+from sklearn.base import BaseEstimator
 
-import bayesmrf
-from bayesmrf import cli
+from bayesmrf import cli, estimators
+from bayesmrf.base import InferenceEngine, Kind
 from bayesmrf.errors import ConvergenceWarning
-from tests.test_architecture import FILES, LAYERS, ROOT, SOURCE, offenders
+from bayesmrf.inference.elimination.two_states import Elimination
+from docs import make_api
+from tests.test_architecture import ROOT, offenders
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(
-    r"^(?P<note><!-- (?:not run: \S.*|output) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S
+    r"^(?P<note><!-- (?:not run: \S[^\n]*|output) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S
 )
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
 SHELL = ("console", "sh", "bash", "shell")
@@ -162,6 +164,7 @@ def test_a_page_whose_chains_do_not_converge_is_caught(page_module):
 def test_blocks_are_found_and_left_out_for_a_reason(page_module):
     text = "```python\nx = 1\n```\n\n<!-- not run: takes an hour -->\n```python\nx = 2\n```\n```text\nx = 3\n```\n"
     assert [(b.language, b.is_run) for b in blocks(text)] == [("python", True), ("python", False), ("text", True)]
+    assert len(blocks(text + text)) == 6
     run_page("```python\nprint('a 0.99')\n```\n\n<!-- output -->\n```text\na  1.0\n```\n", "page", page_module)
     run_page(text, "page", page_module)
     assert page_module.x == 1
@@ -172,17 +175,30 @@ def test_blocks_are_found_and_left_out_for_a_reason(page_module):
     ]
 
 
-def lost_links(text, folder):
-    """Targets of links that are not there."""
+def anchors(page):
+    """Names of the headings of a page in links, as GitHub makes them."""
+    titles = re.findall(r"^#+ +(.*)$", FENCE.sub("", page.read_text()), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def lost_links(text, page):
+    """Targets of the links on a page that are not there."""
     prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
-    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose)
-    return [t for t in targets if not re.match(r"[a-z]+:", t) and not (folder / t).exists()]
+    for target in re.findall(r"\]\(([^)\s]+)[^)]*\)", prose):
+        file, _, anchor = target.partition("#")
+        found = page.parent / file if file else page
+        if not re.match(r"[a-z]+:", target) and not (found.exists() and (not anchor or anchor in anchors(found))):
+            yield target
 
 
 def test_links_lead_somewhere():
-    assert not offenders(PAGES, lambda page: lost_links(page.read_text(), page.parent))
-    control = "[a](README.md) [b](nowhere.md#part) [c](https://example.org/x) `[d](code.md)`\n"
-    assert lost_links(control, ROOT) == ["nowhere.md"]
+    others = [ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *sorted((ROOT / "papers").glob("*/README.md"))]
+    assert not offenders([*PAGES, *others], lambda page: list(lost_links(page.read_text(), page)))
+    control = (
+        "[a](README.md) [b](nowhere.md#part) [c](https://example.org/x) `[d](code.md)` [e](CONTRIBUTING.md#set-up) "
+        "[f](CONTRIBUTING.md#nothing) [g](#what-to-use) [h](#nothing)\n"
+    )
+    assert list(lost_links(control, ROOT / "README.md")) == ["nowhere.md#part", "CONTRIBUTING.md#nothing", "#nothing"]
 
 
 def test_readme_is_short():
@@ -208,71 +224,53 @@ def test_oldest_versions_are_those_of_the_project():
 
 
 def test_every_page_is_in_the_index():
-    linked = set(re.findall(r"\]\((\w+\.md)", (ROOT / "docs" / "README.md").read_text()))
-    assert linked == {p.name for p in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    def listed(page, folder):
+        return set(re.findall(rf"\]\({folder}(\w+\.md)", (ROOT / "docs" / page).read_text()))
+
+    assert listed("README.md", "") == {p.name for p in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    notes = {p.name for p in (ROOT / "docs" / "notes").glob("*.md")}
+    assert listed("architecture.md", "notes/") == notes
 
 
-# ---- docs/api.md
+def test_architecture_is_short():
+    assert len((ROOT / "docs" / "architecture.md").read_text().splitlines()) <= 250
 
 
-def api_entries():
-    """(module, code span) of each item ``* `name(arguments)`: what it is`` below a heading with a module's name."""
-    for section in re.split(r"^(?=#)", (ROOT / "docs" / "api.md").read_text(), flags=re.M):
-        if module := re.match(r"#+ .*`(bayesmrf[\w.]*)`", section):
-            for entry in re.findall(r"^\* `([^`]+)`", section, flags=re.M):
-                yield module[1], " ".join(entry.split())
+# ---- docs/api.md and docs/files.md
 
 
-API = list(api_entries())
+def test_pages_are_made_from_the_docstrings():
+    assert make_api.API.read_text() == make_api.api(), "run: python docs/make_api.py"
+    assert make_api.FILES.read_text() == make_api.files(), "run: python docs/make_api.py"
 
 
-def plain_signature(found):
-    """Arguments and their defaults without types."""
-    parameters = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(found).parameters.values()]
-    parameters = [p for p in parameters if p.name != "self"]
-    return str(inspect.Signature(parameters))
+def test_estimators_describe_their_parameters():
+    kinds = [kind for kind in vars(estimators).values() if isinstance(kind, type) and issubclass(kind, BaseEstimator)]
+    assert len(kinds) == 7
+    for kind in kinds:
+        described = make_api.described(kind.__doc__, "Parameters")
+        assert list(described) == list(inspect.signature(kind).parameters), kind
 
 
-def differs(module, entry):
-    """What is wrong with an entry, such as other arguments; None if it is as the code says."""
-    found, path = import_module(module), entry.split("(")[0]
-    try:
-        for part in path.split("."):
-            found = inspect.getattr_static(found, part) if inspect.isclass(found) else getattr(found, part)
-    except AttributeError:
-        return "is not there"
-    if "(" in entry:
-        signature = plain_signature(getattr(found, "py_func", found))
-        # Through the parser, so that the way of writing does not matter.
-        wanted = ast.parse(f"def f{signature}: pass".replace("<", "'").replace(">", "'"))
-        if ast.dump(ast.parse(f"def f{entry[entry.index('(') :]}: pass")) != ast.dump(wanted):
-            return f"is {path}{signature}"
-    return None
-
-
-def test_api_names_exist():
-    assert len(API) > 100
-    assert not {f"{m}.{e}": wrong for m, e in API if (wrong := differs(m, e))}
-
-
-def test_entries_that_are_wrong_are_found():
-    assert differs("bayesmrf.graphs", "path( n_nodes )") is None
-    assert differs("bayesmrf.graphs", "path(n_nodes=3)") == "is path(n_nodes)"
-    assert differs("bayesmrf.graphs", "Graph.nothing") == differs("bayesmrf.graphs", "nothing()") == "is not there"
-
-
-def test_api_mentions_all_public_names():
-    assert set(bayesmrf.__all__) == {entry for module, entry in API if module == "bayesmrf"}
+def test_entries_have_arguments_options_and_methods():
+    lines = list(make_api.entry("Elimination", Elimination, set()))
+    assert lines[0].startswith("* `Elimination(max_bytes=2147483648)`: ")
+    assert lines[1].startswith("  * `max_bytes = 2147483648`, a finite number > 0: ")
+    assert any(line.startswith("  * `.infer(model, theta, plan, ") for line in lines)
+    listed = {Elimination, InferenceEngine}  # the protocol says what ``infer`` is
+    assert not any("`.infer(" in line for line in make_api.entry("Elimination", Elimination, listed))
+    assert make_api.signature(Kind) == make_api.signature(InferenceEngine) == ""
 
 
 def undocumented(text):
     """Names that a file imports from bayesmrf and docs/api.md does not have."""
-    known = {(module, entry.split("(")[0].split(".")[0]) for module, entry in API}
+    modules = make_api.modules()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "bayesmrf":
+            home = modules.get(node.module)
+            known = {} if home is None else {*make_api.members(home), *getattr(home, "__all__", ())}
             for name in (alias.name for alias in node.names):
-                is_section = any(module == f"{node.module}.{name}" for module, _ in API)
-                if (node.module, name) not in known and not is_section:
+                if name not in known and f"{node.module}.{name}" not in modules:
                     yield f"{node.module}.{name}"
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "bayesmrf")
@@ -289,33 +287,6 @@ def test_names_that_are_not_documented_are_found():
     ]
     assert list(undocumented("from bayesmrf import blas, graphs")) == ["bayesmrf.blas"]
     assert list(undocumented("import bayesmrf.compiled")) == ["bayesmrf.compiled"]
-
-
-# ---- docs/architecture.md
-
-ARCHITECTURE = ROOT / "docs" / "architecture.md"
-
-
-def test_layout_names_every_file():
-    """A file that is there is in the layout, or among the parts planned; the layout names no other."""
-    page = ARCHITECTURE.read_text()
-    layout = next(b.text for b in blocks(page) if b.text.startswith("src/bayesmrf/"))
-    named, folder = set(), ""
-    for line in layout.splitlines()[1:]:
-        indent, name = len(line) - len(line.lstrip()), line.split()[0]
-        if indent == 2:
-            folder = name if name.endswith("/") else ""
-        if name.endswith(".py"):
-            named.add(folder + name)
-    planned = set(re.findall(r"`(\w+/\w+\.py)`", page.partition("## Where later parts go")[2]))
-    there = {str(p.relative_to(SOURCE)) for p in FILES if p.name != "__init__.py" or p.parent == SOURCE}
-    assert not named - there, "the layout in docs/architecture.md names files that are not there"
-    assert not there - named - planned, "files without a line in the layout in docs/architecture.md"
-
-
-def test_layers_are_those_that_are_enforced():
-    text = next(b.text for b in blocks(ARCHITECTURE.read_text()) if b.text.startswith("layer"))
-    assert [set(line.split()[1:]) for line in text.splitlines()[1:]] == LAYERS
 
 
 # ---- examples

@@ -11,7 +11,7 @@ import pytest
 
 from bayesmrf import SpikeSlabMRF, families, graphs, support
 from bayesmrf.errors import OptionError
-from bayesmrf.methods import Langevin, OneEdge, Particle
+from bayesmrf.methods import LangevinJumps, OneEdge, Particle
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Coding
 from bayesmrf.models.potts import Potts
@@ -31,7 +31,7 @@ METHODS = {
     "exact": "exact",
     "one-edge": OneEdge(n_particles=512, epsilon=0.1, n_iterations=10),
     "particle": Particle(256),
-    "langevin": Langevin(n_particles=256, epsilon=0.1, width=0.3, n_iterations=50),
+    "langevin": LangevinJumps(n_particles=256, epsilon=0.1, width=0.3, n_iterations=50),
 }
 TABLE = support().loc["SpikeSlabMRF"]
 CELLS = [

@@ -22,7 +22,7 @@ from bayesmrf.estimators import (
 )
 from bayesmrf.estimators.base import data_hash
 from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.methods import AuxiliaryVariable
+from bayesmrf.methods import AuxiliaryParticles
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle
@@ -153,7 +153,7 @@ def grid_data(rng):
 
 
 def test_sweeps_of_exact_particles_are_refused():
-    est = GroupedMRF(method=AuxiliaryVariable(inner="exact", n_sweeps=7), progress=False)
+    est = GroupedMRF(method=AuxiliaryParticles(inner="exact", n_sweeps=7), progress=False)
     with pytest.raises(OptionError, match=r"n_sweeps must be omitted with inner='exact', .*, got 7; remove it"):
         est.fit(np.tile([[0, 1, 0], [1, 0, 0], [0, 0, 1]], (10, 1)))
 
@@ -163,7 +163,7 @@ def test_attributes(method, grid_data):
     graph, _groups, theta, X = grid_data
     slow = method == "auxiliary-variable"
     options = QUICK | ({"n_draws": 4, "n_warmup": 1} if slow else {})
-    est = GroupedMRF(graph=graph.edges, method=AuxiliaryVariable(n_walk=5) if slow else method, **options).fit(X)
+    est = GroupedMRF(graph=graph.edges, method=AuxiliaryParticles(n_walk=5) if slow else method, **options).fit(X)
     truth = 1 / (1 + np.exp(-theta))
     assert est.agreement_.shape == est.groups_.shape == est.mle_.shape == (24,)
     assert np.abs(est.agreement_ - truth).mean() < 0.1
@@ -422,7 +422,7 @@ def test_networks_carry_what_was_estimated(rng):
     expected = {"index": 0, "weight": est.theta_[0], "agreement": est.agreement_[0], "group": est.groups_[0]}
     assert found.edges["a", "b"] == expected | {"inclusion": inclusion(est, "a", "b")}
     assert found.nodes["c"] == {"bias": est.theta_[5], "group": est.field_groups_[2]}
-    assert list(est.interval_().columns) == ["mean", "lower", "upper"]
+    assert list(est.interval().columns) == ["mean", "lower", "upper"]
     free = MaximumLikelihoodMRF(found, fields=False).fit(X)  # networks are graphs for other estimators
     assert free.graph_.edges["a", "b"]["weight"] == free.theta_[list(free.feature_names_).index("a-b")]
     assert free.graph_.nodes["c"] == {}

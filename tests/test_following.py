@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from bayesmrf import BayesianMRF, convergence, graphs
 from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.kernels import Langevin
+from bayesmrf.methods import Langevin
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
 from bayesmrf.samplers import ladder

@@ -15,10 +15,11 @@ from bayesmrf.inference.chains import FromExact, Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import Langevin
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
-from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.priors import Normal
 from bayesmrf.runs import run
 from bayesmrf.samplers.cftp import CouplingFromThePast
@@ -99,7 +100,9 @@ def test_equal_memories_give_equal_moments(rng):
 
 
 def kernel(model, s_bar, engine, epsilon=0.35):
-    return Langevin(Likelihood(model, s_bar, 30, engine), Normal(1.0), np.zeros(model.n_features), epsilon)
+    return LangevinKernel(
+        Likelihood(model, s_bar, 30, engine), Normal(1.0), np.zeros(model.n_features), Langevin(epsilon)
+    )
 
 
 def test_a_resumed_run_makes_the_draws_of_an_uninterrupted_one(rng, tmp_path):

@@ -1,6 +1,9 @@
 """Bad values of every option: one sentence each, at once, before anything is written; legal ends of ranges run."""
 
 import contextlib
+import importlib
+import inspect
+import pkgutil
 import re
 import shutil
 import signal
@@ -9,7 +12,7 @@ import sys
 import time
 import warnings
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from inspect import signature
 
 import networkx as nx
@@ -21,8 +24,10 @@ import typer
 import bayesmrf
 from bayesmrf import cli, families, graphs, priors
 from bayesmrf.cli.app import app
-from bayesmrf.declare.option import owners, row, rule_of
+from bayesmrf.declare.option import Checked, options_of, row, rule_of
+from bayesmrf.declare.rule import PROBABILITY
 from bayesmrf.declare.table import OPTIONS
+from bayesmrf.engines import Phases
 from bayesmrf.errors import BayesMRFError, BayesMRFWarning
 from bayesmrf.evidence import methods
 from bayesmrf.evidence.methods import METHODS
@@ -30,45 +35,21 @@ from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
 from bayesmrf.evidence.posterior_draws import PosteriorSampler
 from bayesmrf.families import FAMILIES
-from bayesmrf.inference.bethe.two_states import Bethe
-from bayesmrf.inference.chains import Brief, FromExact, Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.inference.mean_field import MeanField
-from bayesmrf.inference.tree import Tree
-from bayesmrf.kernels import KERNELS, Custom, Phases
+from bayesmrf.inference.registry import ROWS
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.learning.rbm_persistent import PersistentRBM
-from bayesmrf.likelihood import Likelihood
-from bayesmrf.methods import COMPARISONS, EDGES, GROUPS
-from bayesmrf.methods import Custom as CustomMethod
+from bayesmrf.methods import COMPARISONS, EDGES, GROUPS, KERNELS, Custom
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.posterior.edges.exact import SpikeSlabExact
-from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
-from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
-from bayesmrf.posterior.edges.particle import SpikeSlabParticle
-from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
-from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
-from bayesmrf.posterior.groups.tree import GroupedTree
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.parameters.exchange import Exchange
-from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
-from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
-from bayesmrf.posterior.parameters.independence import Independence
-from bayesmrf.posterior.parameters.langevin import Langevin
-from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.groups.gibbs import GroupedGibbs
 from bayesmrf.runs import run
 from bayesmrf.runs.store import Checkpoint
-from bayesmrf.samplers.cftp import CouplingFromThePast
-from bayesmrf.samplers.gibbs import Gibbs
-from bayesmrf.samplers.swendsen_wang import SwendsenWang
+from tests import tables
 
 SECONDS = 2.0  # of processor time for a refusal
 SMALL = {"n_draws": 3, "n_warmup": 1, "n_chains": 1, "progress": False, "random_state": 0}
@@ -217,92 +198,69 @@ def test_values_at_the_ends_of_ranges_are_accepted(name):
                 accepts(lambda option=option, value=value, more=more: fit(**{option: value} | more), option, value)
 
 
-PATH, PAIRS = graphs.path(3), graphs.complete(3)
-FREE = priors.DirichletProcess()
-TABLES = priors.DirichletProcess(base=priors.Normal())
-
-
-def kernels():
-    def of(model, engine):
-        return Likelihood(model, model.statistics(X), len(X), engine)
-
-    boltzmann, agreement, potts = Boltzmann(PAIRS), Agreement(PAIRS), Potts(PAIRS, 2)
-    symmetric, machine = Symmetric(PAIRS, 2), RestrictedBoltzmann(3, 2)
-    exact, start, normal = of(boltzmann, Elimination()), np.zeros(6), priors.Normal()
-    samples = of(boltzmann, Gibbs())
-    yield Metropolis(exact, normal, start)
-    yield CoordinateGibbs(exact, normal, start)
-    yield Independence(exact, normal, start, np.eye(6))
-    yield Langevin(exact, normal, start)
-    yield Hamiltonian(exact, normal, start)
-    yield Exchange(samples, normal, start)
-    yield AuxiliaryVariable(samples, normal, start)
-    n, s_bar, zero = len(X), agreement.statistics(X), np.zeros(3)
-    persistent = PersistentMLE(agreement, s_bar, 3.0)
-    yield persistent
-    yield exact_groups(of(agreement, Elimination()), FREE, zero)
-    yield GroupedTree(PATH, np.array([2, 3]), n, FREE)
-    yield particle_groups(agreement, s_bar, n, FREE, zero)
-    yield GroupedAuxiliaryVariable(of(agreement, Gibbs()), FREE, zero, persistent)
-    yield GroupedStrippedBeta(zero, persistent, n, FREE)
-    yield particle_groups(potts, potts.statistics(X), n, FREE, np.zeros(potts.n_features))
-    tables = symmetric.statistics(X)
-    yield exact_groups(of(symmetric, Elimination()), TABLES, np.zeros(symmetric.n_features))
-    yield particle_groups(symmetric, tables, n, TABLES, np.zeros(symmetric.n_features))
-    yield SpikeSlabExact(exact)
-    yield SpikeSlabOneEdge(boltzmann, boltzmann.statistics(X), n)
-    yield SpikeSlabParticle(potts, potts.statistics(X), n)
-    yield SpikeSlabLangevin(boltzmann, boltzmann.statistics(X), n)
-    yield PersistentRBM(machine)
-    yield BriefRBM(machine, X)
-    yield from (potts, Ordinal(PAIRS, 2, True, (2, 2, 2)), symmetric, machine)
-    yield PairwiseTarget(boltzmann, X, np.ones(n), normal)
-    yield from (
-        registry_row.options()
-        for registry in (GROUPS, EDGES, COMPARISONS, FAMILIES, KERNELS)
-        for registry_row in registry
-    )
+def records():
+    """An object of every class that declares options."""
+    for build in tables.KERNELS.values():
+        kernel = build()
+        yield kernel
+        yield from [kernel.marginals] if isinstance(kernel, GroupedGibbs) else []
+    agreement, machine = Agreement(graphs.complete(3)), RestrictedBoltzmann(3, 2)
+    yield from (PersistentMLE(agreement, agreement.statistics(X), 3.0), PersistentRBM(machine), BriefRBM(machine, X))
+    pairs = graphs.complete(3)
+    yield from (Potts(pairs, 2), Ordinal(pairs, 2, True, (2, 2, 2)), Symmetric(pairs, 2), machine)
+    yield PairwiseTarget(Boltzmann(pairs), X, np.ones(len(X)), priors.Normal())
+    for registry in (GROUPS, EDGES, COMPARISONS, FAMILIES, KERNELS):
+        yield from (each.options() for each in registry)
+    for kind in (each.engine_class for each in ROWS):
+        yield kind(X) if "states" in signature(kind).parameters else kind()
+    yield from (priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy())
+    yield from (priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), priors.WeightsAndBiases())
+    yield from (priors.DirichletProcess(), Checkpoint("run.zarr"), ModeSearch(), PosteriorSampler(), Phases())
+    yield from (each.method for each in METHODS.values())
+    yield from (Custom(print), families.Custom(Boltzmann))
 
 
 RECORDS = {
-    owners(type(record))[0]: record
-    for record in [
-        *kernels(),
-        *(Enumeration(), Elimination(), MeanField(), Tree(), Bethe(), Persistent(), Brief(X), FromExact(Enumeration())),
-        *(Gibbs(), SwendsenWang(), CouplingFromThePast()),
-        *(priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), FREE),
-        *(priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), Checkpoint("run.zarr")),
-        *(ModeSearch(), PosteriorSampler(), *(row.method for row in METHODS.values())),
-        *(Phases(), Custom(print), CustomMethod(print), families.Custom(Boltzmann), priors.WeightsAndBiases()),
-    ]
+    f"{type(record).__module__}.{type(record).__name__}".removeprefix("bayesmrf."): record for record in records()
 }
+
+
+def test_every_class_that_declares_options_is_here():
+    for module in pkgutil.walk_packages(bayesmrf.__path__, "bayesmrf."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+    def below(kind):
+        return {kind}.union(*map(below, kind.__subclasses__()))
+
+    declaring = {kind for kind in below(Checked) if options_of(kind).keys() & inspect.get_annotations(kind).keys()}
+    declaring = {kind for kind in declaring if kind.__module__.startswith("bayesmrf.")}
+    known = {base for record in RECORDS.values() for base in type(record).__mro__}
+    assert {kind.__name__ for kind in declaring - known} == set()
+    assert len(declaring) > 50
 
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_kernels_engines_models_and_priors(name, rng):
     record = RECORDS[name]
     assert is_dataclass(record)
-    rules = {f.name: rule_of(type(record), f.name) for f in fields(record)}
-    for option, rule in rules.items():
-        if rule is not None:
-            for value in bad(rng, rule, 12):
-                refuses(lambda option=option, value=value: replace(record, **{option: value}), option, value, rule)
-            for value in rule.good:
-                accepts(lambda option=option, value=value: replace(record, **{option: value}), option, value)
+    for option, declared in options_of(record).items():
+        for value in bad(rng, declared.rule, 12):
+            refuses(lambda option=option, value=value: replace(record, **{option: value}), option, value, declared.rule)
+        for value in declared.rule.good:
+            accepts(lambda option=option, value=value: replace(record, **{option: value}), option, value)
 
 
 def test_every_row_is_used():
-    owned = {**{name: signature(getattr(bayesmrf, name)).parameters for name in ESTIMATORS}}
+    owned = {name: signature(getattr(bayesmrf, name)).parameters for name in ESTIMATORS}
     used = {key for owner, names in owned.items() for n in names for key in (f"{owner}.{n}", n) if key in OPTIONS}
-    every = [(owner, f.name) for r in RECORDS.values() for owner in owners(type(r)) for f in fields(r)]
-    used |= {key for owner, n in every for key in (f"{owner}.{n}", n) if key in OPTIONS}
-    used |= {"evidence.prior", "evidence.prior_scale"}
-    used |= {"draw.n_samples", "probability", "level", "average", "edges", "group"}
+    used |= {"evidence.prior", "evidence.prior_scale", "prior_scale", "bias_scale", "overwrite", "n_sweeps"}
+    used |= {"draw.n_samples", "average", "edges", "group"}
     assert sorted(set(OPTIONS) - used) == []
 
 
 def test_functions(rng):
-    kernel = RECORDS["metropolis.Metropolis"]
+    kernel = tables.KERNELS["metropolis"]()
     for option in (
         "n_draws",
         "n_warmup",
@@ -336,8 +294,8 @@ def test_what_is_asked_of_a_fitted_estimator(rng):
         for value in bad(rng, OPTIONS["random_state"], 12):
             refuses(lambda est=est, value=value: est.sample(1, value), "random_state", value, True)
     bayesian, grouped, edges, _ = fitted
-    for value in bad(rng, OPTIONS["probability"], 20):
-        refuses(lambda value=value: bayesian.interval_(value), "probability", value, True)
+    for value in bad(rng, PROBABILITY, 20):
+        refuses(lambda value=value: bayesian.interval(value), "probability", value, True)
         refuses(lambda value=value: edges.table("edges", value), "probability", value, True)
     for value in bad(rng, OPTIONS["average"], 20):
         refuses(lambda value=value: edges.score(X, average=value), "average", value, True)

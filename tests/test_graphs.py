@@ -1,13 +1,16 @@
 """Graphs: construction, the arrays compiled code walks over, elimination orders, and every error message."""
 
+from inspect import unwrap
+
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import graphs
+from bayesmrf import elimination_order, graphs
+from bayesmrf.elimination_order import min_fill
 from bayesmrf.errors import GraphError
-from bayesmrf.graphs import Graph, from_edges, min_fill
+from bayesmrf.graphs import Graph, from_edges
 from bayesmrf.inference.elimination.two_states import Elimination, cost, width
 from bayesmrf.models.agreement import Agreement
 from tests.tables_of_others import NotOfPandas
@@ -190,7 +193,7 @@ def replay(graph, order):
 def test_min_fill_eliminates_a_node_with_the_fewest_missing_edges(density, rng):
     pairs = np.stack(np.triu_indices(24, 1), axis=1)
     graph = Graph(24, rng.permutation(pairs[rng.random(len(pairs)) < density]))
-    found = min_fill(graph)
+    found = graph.elimination_order()
     np.testing.assert_array_equal(np.sort(found.order), np.arange(24))
     bags, chosen, fewest = replay(graph, found.order.tolist())
     assert [set(b.tolist()) for b in np.split(found.bags, found.starts[1:-1])] == bags
@@ -211,7 +214,7 @@ def test_min_fill_eliminates_a_node_with_the_fewest_missing_edges(density, rng):
     ],
 )
 def test_width_of_known_graphs(graph, width):
-    assert min_fill(graph).width == width
+    assert graph.elimination_order().width == width
 
 
 @pytest.mark.parametrize("graph", ["star", "path", "tree", "wheel"])
@@ -226,29 +229,39 @@ def test_orders_of_large_narrow_graphs(graph):
         "tree": graphs.binary_tree(16),
         "wheel": Graph(n, np.concatenate([spokes, rim])),
     }[graph]
-    assert min_fill(made).width == (3 if graph == "wheel" else 1)
+    assert made.elimination_order().width == (3 if graph == "wheel" else 1)
+
+
+def test_small_graphs_have_the_same_order_without_compiled_code(rng):
+    for n_nodes in (1, 2, 7, 12):
+        edges = rng.permutation(np.argwhere(np.triu(rng.random((n_nodes, n_nodes)) < 0.4, 1)))
+        for limit in (np.inf, 20.0):
+            given = n_nodes, Graph(n_nodes, edges).edges, limit
+            for plain, compiled in zip(
+                unwrap(elimination_order._min_fill)(*given), elimination_order._min_fill(*given), strict=True
+            ):
+                np.testing.assert_array_equal(plain, compiled, strict=True)
 
 
 def test_an_order_is_broken_off_at_its_limit():
-    full = min_fill(graphs.grid(12, 12))
-    cut = min_fill(graphs.grid(12, 12), max_entries=1000)
+    full = graphs.grid(12, 12).elimination_order()
+    cut = graphs.grid(12, 12).elimination_order(1000)
     assert len(cut.order) < len(full.order)
     np.testing.assert_array_equal(cut.order, full.order[: len(cut.order)])
     assert cut.n_entries > 1000
     assert cut.n_entries - 2.0 ** (cut.starts[-1] - cut.starts[-2]) <= 1000
-    assert len(min_fill(graphs.grid(12, 12), full.n_entries).order) == 144
+    assert len(graphs.grid(12, 12).elimination_order(full.n_entries).order) == 144
 
 
 def test_a_graph_searches_for_its_order_once(monkeypatch):
     """Any limit up to the one searched with is answered from memory, and equals a search of its own."""
     calls = []
-    monkeypatch.setattr(graphs, "_min_fill", lambda *given, f=graphs._min_fill: (calls.append(given[2]), f(*given))[1])
+    monkeypatch.setattr(graphs, "min_fill", lambda *given: (calls.append(given[2]), min_fill(*given))[1])
     graph, other = graphs.grid(12, 12), graphs.grid(12, 12)
     for limit in (1000, 50, 700, 2000, np.inf, 1000, 10.0**9):
         found = graph.elimination_order(limit)
-        for mine, wanted in zip(found, min_fill(other, limit), strict=True):
+        for mine, wanted in zip(found, min_fill(other.n_nodes, other.edges, limit), strict=True):
             np.testing.assert_array_equal(mine, wanted)
-        calls.pop()  # that of ``other``
     assert calls == [1000, 2000, np.inf]
     engine = Elimination()
     engine.prepare(Agreement(graph))

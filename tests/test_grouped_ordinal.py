@@ -13,8 +13,8 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.posterior.groups.blocks import Products
 from bayesmrf.posterior.groups.exact import ExactMarginals
+from bayesmrf.posterior.groups.items import Products
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
 from bayesmrf.runs import run

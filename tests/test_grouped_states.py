@@ -12,7 +12,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.posterior.groups.blocks import base_precision
+from bayesmrf.posterior.groups.items import base_precision
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal
 from bayesmrf.runs import run

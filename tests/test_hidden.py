@@ -13,6 +13,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.tree import Tree
 from bayesmrf.likelihood import Hidden, Likelihood
+from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped, HiddenEntries
@@ -21,11 +22,11 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
+from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
-from bayesmrf.posterior.parameters.langevin import Langevin
-from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.langevin import LangevinKernel
+from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
 from bayesmrf.runs import run
 from tests import oracle, potts_oracle
@@ -216,15 +217,15 @@ def draws_of(kernel, rng):
 def kernels(lik, start):
     prior = Normal(1.0)
     return {
-        "metropolis": lambda: Metropolis(lik, prior, start, 0.9),
-        "langevin": lambda: Langevin(lik, prior, start, 0.5, adjusted=True),
-        "exchange": lambda: Exchange(lik, prior, start, 0.7),
-        "auxiliary-variable": lambda: AuxiliaryVariable(lik, prior, start, 0.5),
+        "metropolis": lambda: MetropolisKernel(lik, prior, start, Metropolis(0.9)),
+        "langevin": lambda: LangevinKernel(lik, prior, start, Langevin(0.5, adjusted=True)),
+        "exchange": lambda: ExchangeKernel(lik, prior, start, Exchange(0.7)),
+        "auxiliary-variable": lambda: AuxiliaryVariableKernel(lik, prior, start, AuxiliaryVariable(0.5)),
         "gibbs": lambda: DrawHiddenEntries(
             CoordinateGibbs(Likelihood(PATH, np.zeros(3), N, Elimination()), prior, start), lik
         ),
         "drawn before each step": lambda: DrawHiddenEntries(
-            Metropolis(Likelihood(PATH, np.zeros(3), N, Elimination()), prior, start, 0.7), lik
+            MetropolisKernel(Likelihood(PATH, np.zeros(3), N, Elimination()), prior, start, Metropolis(0.7)), lik
         ),
     }
 

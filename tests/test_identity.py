@@ -19,8 +19,9 @@ from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.inference.chains import FromExact
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.posterior.parameters.langevin import Langevin
-from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.methods import Metropolis
+from bayesmrf.posterior.parameters.langevin import LangevinKernel
+from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import (
     Cauchy,
     LogisticBeta,
@@ -125,11 +126,23 @@ def test_each_field_changed_in_turn_is_refused(form, idle, tmp_path):
 def test_another_class_is_refused_too(idle, tmp_path):
     """Priors, engines and models of the same fields."""
     options = {"n_draws": 2, "n_chains": 1, "progress": False, "checkpoint": tmp_path / "run"}
-    run.sample(idle(Metropolis(likelihood(BINARY, Elimination()), Normal(1.0), start(BINARY))), **options)
+    run.sample(
+        idle(MetropolisKernel(likelihood(BINARY, Elimination()), Normal(1.0), start(BINARY), Metropolis(0.1))),
+        **options,
+    )
     for other_kernel, named in [
-        (Metropolis(likelihood(BINARY, Elimination()), Cauchy(1.0), start(BINARY)), r"prior is 'bayesmrf\.priors\.C"),
-        (Metropolis(likelihood(BINARY, Enumeration()), Normal(1.0), start(BINARY)), r"likelihood\.engine is"),
-        (Metropolis(likelihood(AGREEMENT, Elimination()), Normal(1.0), start(BINARY)), r"likelihood\.model is"),
+        (
+            MetropolisKernel(likelihood(BINARY, Elimination()), Cauchy(1.0), start(BINARY), Metropolis(0.1)),
+            r"prior is 'bayesmrf\.priors\.C",
+        ),
+        (
+            MetropolisKernel(likelihood(BINARY, Enumeration()), Normal(1.0), start(BINARY), Metropolis(0.1)),
+            r"likelihood\.engine is",
+        ),
+        (
+            MetropolisKernel(likelihood(AGREEMENT, Elimination()), Normal(1.0), start(BINARY), Metropolis(0.1)),
+            r"likelihood\.model is",
+        ),
     ]:
         with pytest.raises(StoreError, match=named):
             run.sample(other_kernel, **options)
@@ -145,7 +158,7 @@ def test_other_data_are_called_so(rng, tmp_path):
 
 def test_options_of_engines_are_no_data():
     one, two = (FromExact(Elimination(), n) for n in (9, 8))
-    kernels = [Langevin(likelihood(BINARY, engine), Normal(), start(BINARY)) for engine in (one, two)]
+    kernels = [LangevinKernel(likelihood(BINARY, engine), Normal(), start(BINARY)) for engine in (one, two)]
     assert difference(*map(record_of, kernels)) == "likelihood.engine.n_samples is 9, was 8 in the stored run"
 
 
@@ -163,7 +176,7 @@ def test_the_prior_of_the_issue(rng, tmp_path):
 def test_a_start_counts_to_nine_decimals():
     """It comes out of an optimiser, whose last bits depend on threads and machine."""
     one, near, far = (
-        record_of(Metropolis(likelihood(BINARY, Elimination()), Normal(), start(BINARY) + shift))
+        record_of(MetropolisKernel(likelihood(BINARY, Elimination()), Normal(), start(BINARY) + shift, Metropolis(0.1)))
         for shift in (0.0, 1e-14, 1e-7)
     )
     assert one == near

@@ -18,7 +18,7 @@ from papers.cells import CellSettings
 from papers.runner import Paper
 from papers.store import read
 from tests.test_run import ROOT
-from tests.test_workers import by_joblib, dask, processes, threads
+from tests.test_workers import dask, processes, threads
 
 
 def square(n):
@@ -67,7 +67,7 @@ def priors():
     return partial(module.records_of, module.simulated, [(8, "empty", 0), (8, "dense, weak", 0)])
 
 
-@pytest.mark.parametrize("kind", [threads, by_joblib], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("kind", [threads, processes], ids=lambda k: k.__name__)
 def test_same_results_wherever_they_are_run(kind):
     assert list(run_each(lambda n: n**2, range(10), "")) == [(n, n**2) for n in range(10)]
     with kind(2) as executor:

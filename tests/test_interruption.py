@@ -6,11 +6,12 @@ import sys
 
 import pytest
 
-from bayesmrf import RBM, load, log_evidence, results
+from bayesmrf import RBM, load, log_evidence
 from bayesmrf.cli import flags
 from bayesmrf.errors import StoppedWarning, StoreError
 from bayesmrf.evidence.harmonic import HarmonicMean
 from bayesmrf.evidence.posterior_draws import PosteriorSampler
+from bayesmrf.runs import zarr_results
 from bayesmrf.runs.chain import Chain
 from bayesmrf.runs.checkpoint import steps_of
 
@@ -87,7 +88,7 @@ def test_before_the_first_draw_of_a_run_that_has_draws(bayesmrf, votes, folder, 
     assert bayesmrf(*RUN)[0] == 130
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("bayesmrf.estimators.spike_slab.sample_posterior", stop)
+    monkeypatch.setattr("bayesmrf.estimators.pipeline.sample_posterior", stop)
     assert "the draws so far are kept in votes.zarr; give" in bayesmrf(*RUN)[2]
     assert "votes.zarr" not in bayesmrf(*RUN, "--out", "new.zarr")[2]
 
@@ -95,7 +96,7 @@ def test_before_the_first_draw_of_a_run_that_has_draws(bayesmrf, votes, folder, 
 def test_before_results_are_overwritten(bayesmrf, votes, folder, monkeypatch):
     assert bayesmrf(*RUN)[0] == 0
     earlier = load("votes.zarr")
-    monkeypatch.setattr("bayesmrf.estimators.spike_slab.sample_posterior", stop)
+    monkeypatch.setattr("bayesmrf.estimators.pipeline.sample_posterior", stop)
     code, out, err = bayesmrf(*RUN, "--overwrite")
     assert (code, out) == (130, "")
     assert err == "interrupted: stopped before the first draw; votes.zarr is as it was\n"
@@ -103,7 +104,7 @@ def test_before_results_are_overwritten(bayesmrf, votes, folder, monkeypatch):
 
 
 def test_while_it_writes_the_result(bayesmrf, votes, folder, monkeypatch):
-    monkeypatch.setattr(results, "publish", stop)
+    monkeypatch.setattr(zarr_results, "publish", stop)
     code, out, err = bayesmrf(*RUN)
     assert (code, out) == (130, "")
     again = "give the same command again to continue\n"
@@ -118,7 +119,7 @@ def test_while_it_writes_the_result(bayesmrf, votes, folder, monkeypatch):
 @pytest.mark.parametrize("where", ["finish", "show"])
 def test_when_the_result_is_written(where, bayesmrf, votes, folder, monkeypatch):
     if where == "finish":
-        monkeypatch.setattr(results, "publish", stop_after(results.publish))
+        monkeypatch.setattr(zarr_results, "publish", stop_after(zarr_results.publish))
     else:
         monkeypatch.setattr(flags.Run, "show", stop)
     code, _, err = bayesmrf(*RUN)

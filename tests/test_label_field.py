@@ -8,11 +8,12 @@ from bayesmrf.errors import DataError, OptionError, PriorWarning
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
+from bayesmrf.methods import Exchange, Langevin, Metropolis
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
-from bayesmrf.posterior.parameters.exchange import Exchange
-from bayesmrf.posterior.parameters.langevin import Langevin
-from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.exchange import ExchangeKernel
+from bayesmrf.posterior.parameters.langevin import LangevinKernel
+from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
 from bayesmrf.runs import run
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
@@ -74,16 +75,18 @@ def test_likelihood_and_gradient(points, rng):
 
 
 CASES = {
-    "metropolis": lambda lik: Metropolis(lik(Elimination(), Elimination()), Normal(), np.zeros(2), 1.2),
-    "adjusted Langevin": lambda lik: Langevin(
-        lik(Elimination(), Elimination()), Normal(), np.zeros(2), 1.2, adjusted=True
+    "metropolis": lambda lik: MetropolisKernel(
+        lik(Elimination(), Elimination()), Normal(), np.zeros(2), Metropolis(1.2)
     ),
-    "exchange": lambda lik: Exchange(lik(Elimination(), Elimination()), Normal(), np.zeros(2), 1.2),
-    "exchange, chains of labels": lambda lik: Exchange(
-        lik(Elimination(), Persistent(1, 1, "swendsen-wang")), Normal(), np.zeros(2), 1.2
+    "adjusted Langevin": lambda lik: LangevinKernel(
+        lik(Elimination(), Elimination()), Normal(), np.zeros(2), Langevin(1.2, adjusted=True)
     ),
-    "exchange, 20 sweeps": lambda lik: Exchange(
-        lik(SwendsenWang(20), Persistent(1, 1, "swendsen-wang")), Normal(), np.zeros(2), 1.2
+    "exchange": lambda lik: ExchangeKernel(lik(Elimination(), Elimination()), Normal(), np.zeros(2), Exchange(1.2)),
+    "exchange, chains of labels": lambda lik: ExchangeKernel(
+        lik(Elimination(), Persistent(1, 1, "swendsen-wang")), Normal(), np.zeros(2), Exchange(1.2)
+    ),
+    "exchange, 20 sweeps": lambda lik: ExchangeKernel(
+        lik(SwendsenWang(20), Persistent(1, 1, "swendsen-wang")), Normal(), np.zeros(2), Exchange(1.2)
     ),
 }
 
@@ -129,7 +132,7 @@ def test_every_legal_pair(kernel, engine, points):
     assert (est.transduction_[LABELS >= 0] == LABELS[LABELS >= 0]).all()
     expected = "exact" if (kernel, engine) in {("exchange", "exact"), ("metropolis", "exact")} else "approximate"
     assert est.posterior_.attrs["kind"].startswith(expected)
-    table = est.interval_(0.5)
+    table = est.interval(0.5)
     assert list(table.index) == ["sigma_x", "sigma_y"]
     assert (table["lower"] <= table["upper"]).all()
 

@@ -8,10 +8,10 @@ from bayesmrf import CompareMRF, SpikeSlabMRF
 from bayesmrf.cli.answers import to_binary
 from bayesmrf.cli.tables import read_by_group, read_votes
 from bayesmrf.data.frames import in_pandas
+from bayesmrf.data.group_labels import code_of, codes_of, read_groups
 from bayesmrf.data.missing import widened
 from bayesmrf.data.states import check_states
 from bayesmrf.errors import DataError, in_words
-from bayesmrf.estimators.group_labels import code_of, codes_of, read_groups
 from tests.tables_of_others import NotOfPandas
 
 LEVELS = np.array([0.5, 0.7, 0.9, 0.7] * 20)

@@ -115,7 +115,7 @@ def test_report_of_a_file(rng, engine, bayesmrf, folder):
     save(parameter_tree(rng), "run.nc")
     assert bayesmrf("report", "run.nc")[0] == 0
     assert (folder / "report.html").stat().st_size > 10_000
-    one_sentence(bayesmrf("report", "none.nc", "--out", "other.html"), r"none\.nc contains no results")
+    one_sentence(bayesmrf("report", "none.nc", "--out", "other.html"), r"none\.nc does not exist")
     (folder / "text.nc").write_text("mine")
     one_sentence(bayesmrf("report", "text.nc", "--out", "other.html"), r"text\.nc is damaged, or has no results")
 

@@ -12,7 +12,6 @@ from bayesmrf import (
     LabelFieldMRF,
     SpikeSlabMRF,
     graphs,
-    kernels,
     log_evidence,
     methods,
     write_report,
@@ -399,8 +398,7 @@ def test_what_missing_values_need_is_not_needed_without(x):
     [(GroupedMRF, "method"), (SpikeSlabMRF, "method"), (CompareMRF, "method"), (LabelFieldMRF, "kernel")],
 )
 def test_messages_name_what_is_taken(estimator, option, x):
-    module = f"{option}s"
-    expected = f"or an object of one of these in bayesmrf.{module}, or a {module}.Custom, got 'magic'"
+    expected = "or an object of one of these in bayesmrf.methods, or a methods.Custom, got 'magic'"
     with pytest.raises(OptionError, match=expected):
         estimator(**{option: "magic"}).fit(x, [0, 1] * 20)
 
@@ -414,7 +412,7 @@ def test_a_kernel_of_your_own_for_labels(points, rng, tmp_path):  # noqa: F811
     exact, _ = grid_posterior(points, LABELS)
     options = {"n_draws": 150, "n_warmup": 50, "n_chains": 24, "random_state": rng, "progress": False}
     for make, is_right in ((wide, True), (narrow, False)):
-        est = LabelFieldMRF(kernel=kernels.Custom(make, "exact"), engine="exact", **options).fit(points, LABELS)
+        est = LabelFieldMRF(kernel=methods.Custom(make, "exact"), engine="exact", **options).fit(points, LABELS)
         theta = est.posterior_["posterior"]["theta"].values
         assert Comparison().means(np.concatenate([theta, theta**2], axis=2), exact).holds == is_right
         assert (est.posterior_.attrs["method"], est.posterior_.attrs["kind"]) == ("walk", "exact")
@@ -422,15 +420,15 @@ def test_a_kernel_of_your_own_for_labels(points, rng, tmp_path):  # noqa: F811
 
     def fit(make, n_draws=20, checkpoint=tmp_path / "run.zarr", **more):
         given = QUICK | {"n_draws": n_draws, "checkpoint": checkpoint} | {"engine": "exact"} | more
-        return LabelFieldMRF(kernel=kernels.Custom(make), **given).fit(points, LABELS)
+        return LabelFieldMRF(kernel=methods.Custom(make), **given).fit(points, LABELS)
 
     whole = fit(wide, checkpoint=None)
-    assert whole.posterior_.attrs["kind"] == "approximate (user-defined kernel)"
+    assert whole.posterior_.attrs["kind"] == "approximate (user-defined method)"
     fit(wide, n_draws=10)
     np.testing.assert_array_equal(fit(wide).theta_, whole.theta_)
     with pytest.raises(StoreError, match=r"scale is 0\.5, was 1\.0"):
         fit(Walk)
-    bethe = LabelFieldMRF(kernel=kernels.Custom(Walk, "exact"), engine="bethe", **QUICK).fit(points, LABELS)
+    bethe = LabelFieldMRF(kernel=methods.Custom(Walk, "exact"), engine="bethe", **QUICK).fit(points, LABELS)
     assert bethe.posterior_.attrs["kind"] == "approximate (bethe: approximate)"
     with pytest.raises(OptionError, match="engine must be one that computes log_z, got 'swendsen-wang'; 'walk' needs"):
         fit(Walk, engine="swendsen-wang")

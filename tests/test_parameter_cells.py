@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_t
 
 from bayesmrf import BayesianMRF, families, graphs, support
-from bayesmrf.kernels import AuxiliaryVariable, Exchange, Langevin, Metropolis
+from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.priors import Normal
 from tests.bounds import Comparison
 

@@ -11,7 +11,8 @@ from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.particles.memory import pack, unpack
 from bayesmrf.particles.refresh import edge_moment, move_to
-from bayesmrf.particles.tables import edge_categories, edge_cells, redraw_ends
+from bayesmrf.particles.table_sweeps import redraw_ends
+from bayesmrf.particles.tables import edge_categories, edge_cells
 from bayesmrf.particles.weights import KEPT, even_out, follow_states, forget, n_effective, set_weights
 from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.priors import DirichletProcess, Normal

@@ -12,19 +12,20 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.metrics import log_pseudo_likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.conditionals import exact_scan
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariable
-from bayesmrf.posterior.parameters.exchange import Exchange
+from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
+from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
-from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
-from bayesmrf.posterior.parameters.independence import Independence
-from bayesmrf.posterior.parameters.langevin import Langevin
-from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
+from bayesmrf.posterior.parameters.independence import IndependenceKernel
+from bayesmrf.posterior.parameters.langevin import LangevinKernel
+from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
 from bayesmrf.runs import run
 from bayesmrf.samplers.gibbs import Gibbs
@@ -76,20 +77,32 @@ FEW = {"n_chains": 48, "n_draws": 30, "n_warmup": 20}
 SIZES = {"hamiltonian": FEW, "exchange": FEW, "auxiliary variable": {"n_draws": 50}}
 MODELS = {"agreement": Agreement(PAIR), "ising": Ising(PAIR), "boltzmann": Boltzmann(PAIR)}
 KERNELS = {
-    "metropolis, by moments": lambda lik, prior, start: Metropolis(lik(Elimination()), prior, start, 0.8),
-    "metropolis, enumeration": lambda lik, prior, start: Metropolis(lik(Enumeration()), prior, start, 0.8),
-    "metropolis, by moments one by one": lambda lik, prior, start: Metropolis(lik(OneByOne()), prior, start, 0.8),
-    "metropolis, by log_z": lambda lik, prior, start: Metropolis(lik(ByLogZ()), prior, start, 0.8),
-    "gibbs": lambda lik, prior, start: CoordinateGibbs(lik(Elimination()), prior, start),
-    "independence": lambda lik, prior, start: Independence(lik(Elimination()), prior, start, 0.4 * np.eye(len(start))),
-    "exchange": lambda lik, prior, start: Exchange(lik(Elimination()), prior, start, 0.8),
-    "auxiliary variable": lambda lik, prior, start: AuxiliaryVariable(lik(Elimination()), prior, start, 0.5),
-    "hamiltonian": lambda lik, prior, start: Hamiltonian(
-        lik(Elimination()), prior, start, np.triu(np.full((len(start),) * 2, 0.4)), step_size=0.9
+    "metropolis, by moments": lambda lik, prior, start: MetropolisKernel(
+        lik(Elimination()), prior, start, Metropolis(0.8)
     ),
-    "adjusted Langevin": lambda lik, prior, start: Langevin(lik(Elimination()), prior, start, 0.6, adjusted=True),
-    "adjusted Langevin with momentum and scale": lambda lik, prior, start: Langevin(
-        lik(Elimination()), prior, start, 0.9, momentum=0.7, scale=np.linspace(0.5, 0.8, len(start)), adjusted=True
+    "metropolis, enumeration": lambda lik, prior, start: MetropolisKernel(
+        lik(Enumeration()), prior, start, Metropolis(0.8)
+    ),
+    "metropolis, by moments one by one": lambda lik, prior, start: MetropolisKernel(
+        lik(OneByOne()), prior, start, Metropolis(0.8)
+    ),
+    "metropolis, by log_z": lambda lik, prior, start: MetropolisKernel(lik(ByLogZ()), prior, start, Metropolis(0.8)),
+    "gibbs": lambda lik, prior, start: CoordinateGibbs(lik(Elimination()), prior, start),
+    "independence": lambda lik, prior, start: IndependenceKernel(
+        lik(Elimination()), prior, start, 0.4 * np.eye(len(start))
+    ),
+    "exchange": lambda lik, prior, start: ExchangeKernel(lik(Elimination()), prior, start, Exchange(0.8)),
+    "auxiliary variable": lambda lik, prior, start: AuxiliaryVariableKernel(
+        lik(Elimination()), prior, start, AuxiliaryVariable(0.5)
+    ),
+    "hamiltonian": lambda lik, prior, start: HamiltonianKernel(
+        lik(Elimination()), prior, start, scale=np.triu(np.full((len(start),) * 2, 0.4)), step_size=0.9
+    ),
+    "adjusted Langevin": lambda lik, prior, start: LangevinKernel(
+        lik(Elimination()), prior, start, Langevin(0.6, adjusted=True)
+    ),
+    "adjusted Langevin with momentum and scale": lambda lik, prior, start: LangevinKernel(
+        lik(Elimination()), prior, start, Langevin(0.9, momentum=0.7, adjusted=True), np.linspace(0.5, 0.8, len(start))
     ),
 }
 
@@ -126,7 +139,7 @@ def test_compiled_sweeps_make_the_same_moves(family, compiled, plain, rng):
     s_bar = model.statistics(rng.integers(0, 2, size=(30, 5)))
     seed, draws = int(rng.integers(2**32)), []
     for engine in (compiled, plain):
-        kernel = Metropolis(Likelihood(model, s_bar, 30, engine), Normal(), np.zeros(10), 0.6)
+        kernel = MetropolisKernel(Likelihood(model, s_bar, 30, engine), Normal(), np.zeros(10), Metropolis(0.6))
         draws.append(run.sample(kernel, n_draws=40, n_chains=1, random_state=seed, progress=False).values)
     np.testing.assert_allclose(draws[0]["theta"], draws[1]["theta"], atol=1e-9)
     assert 0.1 < draws[0]["acceptance"].mean() < 0.95
@@ -136,10 +149,12 @@ def test_another_prior(rng):
     model = MODELS["agreement"]
     s_bar, lik = problem(model, rng)
     exact = grid_posterior(model, s_bar, Cauchy(0.5), width=20, points=4001)
-    assert_mean(moments(Metropolis(lik(Elimination()), Cauchy(0.5), np.zeros(1), 0.8), rng), exact)
-    kernel = Langevin(lik(Elimination()), Cauchy(0.5), np.zeros(1), 0.6, adjusted=True)
+    assert_mean(moments(MetropolisKernel(lik(Elimination()), Cauchy(0.5), np.zeros(1), Metropolis(0.8)), rng), exact)
+    kernel = LangevinKernel(lik(Elimination()), Cauchy(0.5), np.zeros(1), Langevin(0.6, adjusted=True))
     assert_mean(moments(kernel, rng), exact)
-    assert_other_mean(moments(Metropolis(lik(Elimination()), Normal(0.2), np.zeros(1), 0.8), rng), exact)
+    assert_other_mean(
+        moments(MetropolisKernel(lik(Elimination()), Normal(0.2), np.zeros(1), Metropolis(0.8)), rng), exact
+    )
 
 
 class AtZero(Elimination):
@@ -163,13 +178,13 @@ def test_an_engine_that_is_wrong_is_caught(name, rng, monkeypatch):
     s_bar, lik = problem(model, rng)
     prior, start = Normal(1.0), np.zeros(3)
     kernel = {
-        "metropolis": lambda: Metropolis(lik(AtZero()), prior, start, 0.8),
+        "metropolis": lambda: MetropolisKernel(lik(AtZero()), prior, start, Metropolis(0.8)),
         "gibbs": lambda: CoordinateGibbs(lik(AtZero()), prior, start),
-        "independence": lambda: Independence(lik(AtZero()), prior, start, 0.4 * np.eye(3)),
-        "exchange": lambda: Exchange(lik(AtZero()), prior, start, 0.8),
-        "auxiliary variable": lambda: AuxiliaryVariable(lik(AtZero()), prior, start, 0.5),
-        "langevin": lambda: Langevin(lik(AtZero()), prior, start, 0.6, adjusted=True),
-        "hamiltonian": lambda: Hamiltonian(lik(AtZero()), prior, start),
+        "independence": lambda: IndependenceKernel(lik(AtZero()), prior, start, 0.4 * np.eye(3)),
+        "exchange": lambda: ExchangeKernel(lik(AtZero()), prior, start, Exchange(0.8)),
+        "auxiliary variable": lambda: AuxiliaryVariableKernel(lik(AtZero()), prior, start, AuxiliaryVariable(0.5)),
+        "langevin": lambda: LangevinKernel(lik(AtZero()), prior, start, Langevin(0.6, adjusted=True)),
+        "hamiltonian": lambda: HamiltonianKernel(lik(AtZero()), prior, start),
     }[name]()
     size = FEW if name == "gibbs" else SIZES.get(name, {})
     assert_other_mean(moments(kernel, rng, **size), grid_posterior(model, s_bar, prior))
@@ -231,8 +246,8 @@ def test_uncorrected_langevin_is_biased_for_a_large_epsilon_only(rng):
     s_bar, lik = problem(model, rng)
     prior = Normal(1.0)
     exact = grid_posterior(model, s_bar, prior, points=2001)
-    assert_other_mean(moments(Langevin(lik(Elimination()), prior, np.zeros(1), 1.0), rng), exact)
-    scaled = Langevin(lik(Elimination()), prior, np.zeros(1), 0.15, momentum=0.9)
+    assert_other_mean(moments(LangevinKernel(lik(Elimination()), prior, np.zeros(1), Langevin(1.0)), rng), exact)
+    scaled = LangevinKernel(lik(Elimination()), prior, np.zeros(1), Langevin(0.15, momentum=0.9))
     assert_mean(moments(scaled, rng, n_draws=200, n_warmup=150), exact)
 
 
@@ -260,7 +275,7 @@ def test_langevin_with_chains_comes_near(engine, rng):
     exact = grid_posterior(model, s_bar, prior)
     if engine == "brief":
         engine = Brief(states, n_chains=640, n_sweeps=5)
-    kernel = Langevin(Likelihood(model, s_bar, N, engine), prior, np.zeros(3), 0.3)
+    kernel = LangevinKernel(Likelihood(model, s_bar, N, engine), prior, np.zeros(3), Langevin(0.3))
     draws = run.sample(kernel, n_draws=800, n_warmup=50, n_chains=8, random_state=rng, progress=False).values["theta"]
     sd = np.sqrt(exact[3:] - exact[:3] ** 2)
     assert (np.abs(draws.mean(axis=(0, 1)) - exact[:3]) / sd).max() < 0.3
@@ -270,13 +285,13 @@ def test_langevin_with_chains_comes_near(engine, rng):
     ("kernel", "engine", "message"),
     [
         (
-            Metropolis,
+            MetropolisKernel,
             Gibbs(),
             "got 'gibbs'; 'metropolis' needs moments, use one of enumeration",
         ),
-        (Langevin, Gibbs(), "'langevin' needs moments"),
-        (Exchange, Persistent(), "got 'persistent'; 'exchange' needs sample"),
-        (AuxiliaryVariable, Persistent(), "'auxiliary-variable' needs sample"),
+        (LangevinKernel, Gibbs(), "'langevin' needs moments"),
+        (ExchangeKernel, Persistent(), "got 'persistent'; 'exchange' needs sample"),
+        (AuxiliaryVariableKernel, Persistent(), "'auxiliary-variable' needs sample"),
     ],
 )
 def test_illegal_pairs_name_the_engines_that_would_do(kernel, engine, message, rng):
@@ -288,12 +303,12 @@ def test_illegal_pairs_name_the_engines_that_would_do(kernel, engine, message, r
 def test_adjusted_langevin_needs_log_z(rng):
     _, lik = problem(MODELS["ising"], rng)
     with pytest.raises(OptionError, match="needs log_z"):
-        Langevin(lik(Persistent()), Normal(), np.zeros(3), adjusted=True)
+        LangevinKernel(lik(Persistent()), Normal(), np.zeros(3), Langevin(0.01, adjusted=True))
 
 
 def test_divergence_keeps_the_draws_and_names_the_remedy(rng):
     _, lik = problem(MODELS["ising"], rng)
-    kernel = Langevin(lik(Elimination()), Normal(1e-3), np.zeros(3), epsilon=1.0)
+    kernel = LangevinKernel(lik(Elimination()), Normal(1e-3), np.zeros(3), Langevin(1.0))
     with pytest.raises(DivergenceError, match=r"epsilon must be smaller, .*, got 1") as caught:
         run.sample(kernel, n_draws=5000, n_chains=1, random_state=rng, progress=False)
     assert caught.value.draws.n_draws > 0
@@ -303,7 +318,7 @@ def test_divergence_keeps_the_draws_and_names_the_remedy(rng):
 def test_bad_langevin_options(options, message, rng):
     _, lik = problem(MODELS["ising"], rng)
     with pytest.raises(OptionError, match=message):
-        Langevin(lik(Elimination()), Normal(), np.zeros(3), **options)
+        LangevinKernel(lik(Elimination()), Normal(), np.zeros(3), Langevin(**options))
 
 
 def test_pseudo_likelihood_engine(rng):

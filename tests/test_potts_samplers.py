@@ -16,15 +16,16 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import Exchange, Langevin, Metropolis
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import binary_form
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.clamped_categorical import HiddenStates, clamp
 from bayesmrf.models.potts import Potts
-from bayesmrf.posterior.parameters.exchange import Exchange
-from bayesmrf.posterior.parameters.langevin import Langevin
-from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.exchange import ExchangeKernel
+from bayesmrf.posterior.parameters.langevin import LangevinKernel
+from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
 from bayesmrf.runs import run
 from bayesmrf.samplers import categorical_gibbs, gibbs, swendsen_wang
@@ -278,13 +279,13 @@ def test_exact_kernels_match_the_grid(rng):
     exact, prior = grid_posterior(model, s_bar), Normal(1.0)
     likelihood, start = Likelihood(model, s_bar, N, Elimination()), exact[:5]
     for kernel in (
-        Metropolis(likelihood, prior, start, 0.9),
-        Langevin(likelihood, prior, start, 0.6, adjusted=True),
-        Exchange(likelihood, prior, start, 0.9),
+        MetropolisKernel(likelihood, prior, start, Metropolis(0.9)),
+        LangevinKernel(likelihood, prior, start, Langevin(0.6, adjusted=True)),
+        ExchangeKernel(likelihood, prior, start, Exchange(0.9)),
     ):
         assert_mean(draws_of(kernel, rng), exact)
     wrong = Likelihood(model, s_bar[[0, 2, 1, 4, 3]] + np.array([0, 0.2, 0, 0, 0]), N, Elimination())
-    assert_other_mean(draws_of(Metropolis(wrong, prior, start, 0.9), rng), exact)
+    assert_other_mean(draws_of(MetropolisKernel(wrong, prior, start, Metropolis(0.9)), rng), exact)
 
 
 # Hidden entries

@@ -14,9 +14,9 @@ from bayesmrf import (
     LabelFieldMRF,
     MaximumLikelihoodMRF,
     SpikeSlabMRF,
+    engines,
     families,
     graphs,
-    kernels,
     methods,
     report,
     summary,
@@ -190,7 +190,7 @@ def test_a_kernel_of_your_own(rng):
     exact = theta @ p / p.sum()
     options = {"n_draws": 300, "n_warmup": 100, "n_chains": 40, "random_state": rng, "progress": False}
     for kernel, check in ((Walk, assert_mean), (lambda likelihood, _: Walk(likelihood, Flat()), assert_other_mean)):
-        given = kernels.Custom(kernel, kind="exact")
+        given = methods.Custom(kernel, kind="exact")
         fitted = BayesianMRF([(0, 1)], model=lambda graph: Agreement(graph), kernel=given, **options).fit(X)
         check(fitted.posterior_["posterior"]["theta"].values, exact)
     assert fitted.kernel_ == fitted.posterior_.attrs["method"] == "walk"
@@ -203,18 +203,18 @@ def test_what_a_kernel_of_your_own_works_with(X):
     """Ties, missing values, your own engine, and the check of draws that do not claim to be exact."""
     table = X.astype(float)
     table[::7, 1] = np.nan
-    own = kernels.Custom(Walk)
+    own = methods.Custom(Walk)
     tied = BayesianMRF(CHAIN, ties="all", kernel=own, **QUICK).fit(table)
     assert (tied.phi_.shape, tied.theta_.shape) == ((2,), (7,))
-    assert tied.posterior_.attrs["kind"] == "approximate (user-defined kernel)"
+    assert tied.posterior_.attrs["kind"] == "approximate (user-defined method)"
     assert summary.ParameterSummary(tied.posterior_).options["prior"].startswith("normal")
-    engine = BayesianMRF(CHAIN, kernel=kernels.Custom(Walk, "exact"), engine=IndependentNodes(), **QUICK).fit(X)
+    engine = BayesianMRF(CHAIN, kernel=methods.Custom(Walk, "exact"), engine=IndependentNodes(), **QUICK).fit(X)
     assert engine.posterior_.attrs["kind"] == "approximate (independent-nodes: approximate)"
     with pytest.raises(OptionError, match="engine must be one that computes log_z, got 'gibbs'; 'walk' needs log_z"):
         BayesianMRF(CHAIN, kernel=own, engine="gibbs", **QUICK).fit(X)
     for wrong in (lambda *_: None, lambda *_: Ising(graphs.path(2))):
         with pytest.raises(OptionError, match=r"kernel.make must be a callable that returns a kernel .*base\.Kernel"):
-            BayesianMRF(CHAIN, kernel=kernels.Custom(wrong), **QUICK).fit(X)
+            BayesianMRF(CHAIN, kernel=methods.Custom(wrong), **QUICK).fit(X)
 
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
@@ -223,7 +223,7 @@ def test_checkpoints_of_a_kernel_of_your_own(X, tmp_path):
 
     def fit(make, n_draws=20, checkpoint=tmp_path / "run.zarr"):
         options = QUICK | {"n_draws": n_draws, "checkpoint": checkpoint}
-        return BayesianMRF(CHAIN, kernel=kernels.Custom(make), **options).fit(X)
+        return BayesianMRF(CHAIN, kernel=methods.Custom(make), **options).fit(X)
 
     whole = fit(Walk, checkpoint=None)
     fit(Walk, n_draws=10)
@@ -267,10 +267,10 @@ def test_engines_that_look_at_the_data(X):
         (GroupedMRF, "model", families.Boltzmann()),
         (GroupedMRF, "method", methods.OneEdge()),
         (CompareMRF, "model", families.Potts()),
-        (CompareMRF, "method", methods.Langevin()),
+        (CompareMRF, "method", methods.LangevinJumps()),
         (BayesianMRF, "model", families.Symmetric()),
-        (BayesianMRF, "kernel", kernels.Phases()),
-        (LabelFieldMRF, "kernel", kernels.Gibbs()),
+        (BayesianMRF, "kernel", engines.Phases()),
+        (LabelFieldMRF, "kernel", methods.Gibbs()),
     ],
     ids=lambda v: getattr(v, "__name__", str(v)),
 )
@@ -278,7 +278,7 @@ def test_refusals_name_what_is_taken(estimator, option, other, X):
     """Not every object of a module is taken, only those of the names before."""
     with pytest.raises(OptionError) as caught:
         estimator(**{option: other}).fit(X, X[:, 0])
-    module = type(other).__module__
+    module = "bayesmrf." + ("families" if option == "model" else "methods")
     assert str(caught.value).startswith(f"{option} must be one of '")
     assert f", or an object of one of these in {module}" in str(caught.value)
     assert f", got {type(other).__name__}" in str(caught.value)
@@ -324,7 +324,7 @@ def test_edges_of_your_own_model(own, same, method, rng):
     """They are those of the model that it equals, draw by draw."""
     X = rng.integers(0, 2 if same == "boltzmann" else 3, size=(60, 4))
     X[:30, 1] = X[:30, 0]
-    options = QUICK | {"method": methods.Langevin(n_iterations=20) if method == "langevin" else method}
+    options = QUICK | {"method": methods.LangevinJumps(n_iterations=20) if method == "langevin" else method}
     found, expected = (SpikeSlabMRF(model=m, **options).fit(X) for m in (own, same))
     assert (found.model_, found.method_) == ("product" if same == "boltzmann" else "alike", expected.method_)
     np.testing.assert_array_equal(found.inclusion_, expected.inclusion_)

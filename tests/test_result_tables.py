@@ -92,7 +92,7 @@ def test_nodes_and_edges_are_those_of_the_estimator(fitted):
     est = fitted["parameters"]
     pd.testing.assert_frame_equal(
         est.table("parameters", 0.8).set_index("parameter")[["mean", "lower", "upper"]].rename_axis("feature"),
-        est.interval_(0.8).loc[est.table("parameters")["parameter"]],
+        est.interval(0.8).loc[est.table("parameters")["parameter"]],
         check_index_type=False,
     )
 

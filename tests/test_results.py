@@ -329,8 +329,11 @@ def test_foreign_places_are_left_alone(tree, tmp_path, overwrite):
 
 
 def test_missing_results(tmp_path):
-    with pytest.raises(StoreError, match="contains no results"):
+    with pytest.raises(StoreError, match=r"nothing does not exist; give the path that a run was written to"):
         results.load(tmp_path / "nothing")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(StoreError, match="empty contains no results; give the path that a run was written to"):
+        results.load(tmp_path / "empty")
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "remove"])

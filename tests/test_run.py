@@ -45,7 +45,7 @@ def test_same_draws_for_any_number_of_workers(rng):
     assert not np.array_equal(x[0], x[1])
 
 
-def test_other_processes_give_the_same_draws(rng, tmp_path, eager):
+def test_chains_are_threads_whatever_joblib_runs_elsewhere(rng, tmp_path, eager):
     seed = seed_of(rng)
     here = sample(Walk(), random_state=seed, **OPTIONS)
     with joblib.parallel_config("loky", n_jobs=2):
@@ -270,15 +270,27 @@ def test_a_finished_checkpoint_is_not_sampled_again_but_extended(rng, tmp_path):
         sample(Walk(), checkpoint=folder, **OPTIONS)
 
 
+def test_arrays_that_become_small_are_packed(rng, tmp_path):
+    dense = rng.normal(size=(500, 40))
+    arrays = {"dense": dense, "sparse": np.where(rng.random((500, 40)) < 0.05, dense, 0), "order": dense.T, "self": 3.0}
+    sizes = {}
+    for name, a in arrays.items():
+        digest = store.write_arrays(tmp_path / name, {name: np.asarray(a), "file": np.zeros((0, 2))})
+        found, sizes[name] = store.read_arrays(tmp_path / name, digest), (tmp_path / name).stat().st_size
+        assert np.array_equal(found[name], a)
+        assert found[name].flags.f_contiguous == np.asarray(a).flags.f_contiguous
+        assert found["file"].shape == (0, 2)
+    assert sizes["sparse"] < dense.nbytes / 5
+    assert dense.nbytes < sizes["dense"] < dense.nbytes + 1000
+
+
 def test_the_store_is_plain_arrays_and_json(rng, tmp_path):
     stopped(tmp_path / "run", rng)
     found = {}
     for path in (tmp_path / "run" / "checkpoint" / "chain_0").glob("*.npz"):
         with np.load(path, allow_pickle=False) as arrays:
             found |= {f"{path.stem[11:]} {name}": arrays[name].dtype.kind for name in arrays.files}
-    assert {"draws-0 array.groups", "draws-5 array.x", "state-0 array.generator", "state-1 array.state.table"} <= set(
-        found
-    )
+    assert {"draws-0 groups", "draws-5 x", "state-0 generator", "state-1 state.table"} <= set(found)
     assert set("".join(found.values())) <= set("biuf")
     suffixes = {p.suffix for p in (tmp_path / "run").rglob("*") if p.is_file()}
     assert suffixes == {".json", ".npz", ".claim"}

@@ -10,7 +10,6 @@ from bayesmrf.models.boltzmann import Boltzmann, Coding
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.models.mirror import mirrored
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.rbm import RestrictedBoltzmann
@@ -64,7 +63,6 @@ WRONG = {
     "field_table of scores": lambda: Ordinal(PATH, 3).field_table(np.zeros(1)),
     "from_field_table": lambda: Potts(PATH, 3).from_field_table(np.zeros((3, 4))),
     "from_field_table of scores": lambda: Ordinal(PATH, 3).from_field_table(np.zeros((4, 3))),
-    "mirrored": lambda: mirrored(Boltzmann(PATH), np.zeros(6), 1),
     "weights": lambda: Coding.of(Ising(PATH)).weights(Ising(PATH), np.zeros(3)),
     "theta": lambda: Coding.of(Ising(PATH)).theta(Ising(PATH), np.zeros(3)),
     "natural": lambda: FIELD.natural(np.zeros((2, 3))),

@@ -12,13 +12,14 @@ from bayesmrf import graphs
 from bayesmrf.errors import ApproximatePosteriorWarning, DivergenceError, OptionError
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.methods import Langevin
+from bayesmrf.methods import LangevinJumps
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.particles import persistent_chains as edge_chains
 from bayesmrf.particles.tables import start_particles
 from bayesmrf.posterior.conditionals.spike import edge_prior
 from bayesmrf.posterior.edges import langevin as spike_slab
+from bayesmrf.posterior.edges import langevin_jumps
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.langevin_chains import table_chains
@@ -144,8 +145,8 @@ def test_proposal_of_a_jump(pull, tau, width, rng):
     near = best + np.array([-1, 1]) * np.minimum(60 / max(abs(pull - tau * best), 1e-9), 12 * tau**-0.5)
     points = [best, *np.clip(near, -width, width)]
     expected = quad(lambda a: np.exp(a * (pull - 0.5 * a * tau) - top), -width, width, points=points, epsabs=0)[0]
-    assert spike_slab.log_jump_integral(pull, tau, width) == pytest.approx(top + np.log(expected), abs=1e-9)
-    draws = [spike_slab.draw_jump(rng, pull, tau, width) for _ in range(3000)]
+    assert langevin_jumps.log_jump_integral(pull, tau, width) == pytest.approx(top + np.log(expected), abs=1e-9)
+    draws = [langevin_jumps.draw_jump(rng, pull, tau, width) for _ in range(3000)]
     ends = (np.array([-width, width]) - pull / tau) * np.sqrt(tau)
     law = stats.truncnorm(*ends, loc=pull / tau, scale=tau**-0.5)
     assert stats.kstest(draws, law.cdf).pvalue > 1e-6
@@ -165,9 +166,9 @@ def test_the_estimated_ratio_is_unbiased(birth):
         s2 = f * (1 - f) * n_particles / (n_particles - 1)
         pull = data - n * (f if birth else f - a * s2)
         sign = 1.0 if birth else -1.0
-        log_q = spike_slab.jump_log_ratio(a, pull, precision, s2, n, n_particles, width, sign)
+        log_q = langevin_jumps.jump_log_ratio(a, pull, precision, s2, n, n_particles, width, sign)
         log_h = a * pull - 0.5 * a**2 * (precision + n * s2)
-        proposal = log_h - spike_slab.log_jump_integral(pull, precision + n * s2, width)
+        proposal = log_h - langevin_jumps.log_jump_integral(pull, precision + n * s2, width)
         log_r.append(sign * (log_q + proposal - a * data + 0.5 * precision * a**2))
         plain.append(log_r[-1] + np.log1p((n * a) ** 2 * s2 / (2 * n_particles)))
     third_order = n * a**3 + ((n * a) ** 2 * m * (1 - m) / n_particles) ** 2
@@ -179,7 +180,7 @@ def test_thinning_has_the_law_of_asking_every_edge(rng):
     """How often each of ten edges is born, against its acceptance integrated over the proposal."""
     model = Boltzmann(graphs.complete(5))
     s_bar = model.statistics(rng.integers(0, 2, size=(200, 5)))
-    kernel = SpikeSlabLangevin(model, s_bar, 200, PRIOR, options=Langevin(width=0.3))
+    kernel = SpikeSlabLangevin(model, s_bar, 200, PRIOR, options=LangevinJumps(width=0.3))
     jumps = kernel._jumps(np.ones(15))
     blocks = edge_chains.unpack(edge_chains.start_chains(100, 5, rng), 100)
     blocks.ones[:] = [edge_chains.count_both(blocks.words & np.uint64(2**50 - 1), i, i) for i in range(5)]
@@ -190,10 +191,10 @@ def test_thinning_has_the_law_of_asking_every_edge(rng):
         f = edge_chains.count_both(blocks.words, i, j) / 100
         s2 = f * (1 - f) * 100 / 99
         pull, tau, width = jumps.sums[e] - 200 * f, precision + 200 * s2, jumps.width[e]
-        total = np.exp(spike_slab.log_jump_integral(pull, tau, width))
+        total = np.exp(langevin_jumps.log_jump_integral(pull, tau, width))
 
         def accepted(a, pull=pull, s2=s2, tau=tau, width=width, total=total):
-            ratio = slab * np.exp(spike_slab.jump_log_ratio(a, pull, precision, s2, 200.0, 100, width, 1.0))
+            ratio = slab * np.exp(langevin_jumps.jump_log_ratio(a, pull, precision, s2, 200.0, 100, width, 1.0))
             return min(1.0, ratio) * np.exp(a * (pull - 0.5 * a * tau)) / total
 
         expected.append(quad(accepted, -width, width, limit=200)[0])
@@ -214,7 +215,7 @@ def test_births_along_lines(rng):
     model, n, prior, n_calls = Ordinal(graphs.complete(3), 3), 60, SpikeSlab(0.4, Gamma(3.0, 2.0), 0.1), 10_000
     x = rng.integers(0, 3, size=(n, 3))
     x[:30, 1] = x[:30, 0]
-    kernel = SpikeSlabLangevin(model, model.statistics(x), n, prior, options=Langevin(width=0.3))
+    kernel = SpikeSlabLangevin(model, model.statistics(x), n, prior, options=LangevinJumps(width=0.3))
     jumps, k = kernel._jumps(np.ones(9)), kernel._lines.pull
     chains = table_chains(model, kernel._lines, start_particles(128, 3, 3, rng))
     start, slab, precision = np.append(np.zeros(3), np.full(6, 0.3)), 5.0, 0.7
@@ -229,10 +230,10 @@ def test_births_along_lines(rng):
         pull = feature(e, x.T).sum() - n * g.mean() + weight * own / 0.1**2
         normal, s2 = precision + weight * (k[e] ** 2).sum() / 0.1**2, g.var(ddof=1)
         tau = normal + n * s2
-        total = np.exp(spike_slab.log_jump_integral(pull, tau, width))
+        total = np.exp(langevin_jumps.log_jump_integral(pull, tau, width))
 
         def accepted(a):
-            ratio = slab * np.exp(spike_slab.jump_log_ratio(a, pull, normal, s2, float(n), 128, width, 1.0))
+            ratio = slab * np.exp(langevin_jumps.jump_log_ratio(a, pull, normal, s2, float(n), 128, width, 1.0))
             return min(1.0, ratio) * np.exp(a * (pull - 0.5 * a * tau)) / total
 
         return min(1.0, quad(accepted, -width, width, limit=200)[0])
@@ -258,7 +259,7 @@ def test_without_data_the_prior_comes_back(rng):
     prior = SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0), 1.5)
     model = Boltzmann(graphs.complete(3))
     kernel = SpikeSlabLangevin(
-        model, np.zeros(6), 0.0, prior, options=Langevin(epsilon=0.2, width=0.5, n_iterations=400)
+        model, np.zeros(6), 0.0, prior, options=LangevinJumps(epsilon=0.2, width=0.5, n_iterations=400)
     )
     values = draw(kernel, rng, 150)
     columns = [
@@ -276,7 +277,7 @@ def test_every_structure_of_three_nodes(rng):
     exact = oracle.posterior(model.graph, s_bar, N, PRIOR, rng)
 
     def compare(prior):
-        kernel = SpikeSlabLangevin(model, s_bar, N, prior, options=Langevin(epsilon=0.03, width=0.1))
+        kernel = SpikeSlabLangevin(model, s_bar, N, prior, options=LangevinJumps(epsilon=0.03, width=0.1))
         values = draw(kernel, rng, 100)
         values["density"] = np.full_like(values["density"], PRIOR.density)  # the wrong one shows by itself
         return oracle.compared(values, *exact)
@@ -292,7 +293,9 @@ def test_every_structure_under_a_cauchy_slab(rng):
     exact = oracle.posterior(model.graph, s_bar, N, prior, rng)
 
     def compare(prior):
-        kernel = SpikeSlabLangevin(model, s_bar, N, prior, options=Langevin(epsilon=0.05, width=0.3, n_iterations=500))
+        kernel = SpikeSlabLangevin(
+            model, s_bar, N, prior, options=LangevinJumps(epsilon=0.05, width=0.3, n_iterations=500)
+        )
         values = draw(kernel, rng, 100)
         values["density"][:], values["slab_scale"][:] = 0.4, 0.5  # the wrong one shows by itself
         return oracle.compared(values, *exact)
@@ -328,7 +331,7 @@ def compare(model, s_bar, prior, exact, rng, n_chains, n_draws, **options):
     """Chains of Algorithm 1 that start at exact draws."""
     chains = [
         draw(
-            SpikeSlabLangevin(model, s_bar, 100, prior, start=exact_start(exact, c), options=Langevin(**options)),
+            SpikeSlabLangevin(model, s_bar, 100, prior, start=exact_start(exact, c), options=LangevinJumps(**options)),
             rng,
             n_draws,
             2,
@@ -377,7 +380,9 @@ def test_the_same_seed_and_a_resumed_run_give_the_same_draws(ordered, rng, tmp_p
     if ordered:
         model = Ordinal(model.graph, 3)
         s_bar = model.statistics(rng.integers(0, 3, size=(N, 4)))
-    kernel = SpikeSlabLangevin(model, s_bar, N, n_adapt=3, options=Langevin(n_iterations=200, epsilon=0.1, width=0.5))
+    kernel = SpikeSlabLangevin(
+        model, s_bar, N, n_adapt=3, options=LangevinJumps(n_iterations=200, epsilon=0.1, width=0.5)
+    )
     seed = int(rng.integers(2**32))
     options = {"n_chains": 2, "random_state": seed, "progress": False}
     whole = run.sample(kernel, n_draws=8, **options).values
@@ -395,7 +400,7 @@ def test_the_same_seed_and_a_resumed_run_give_the_same_draws(ordered, rng, tmp_p
 
 def test_a_thousand_nodes(rng):
     model = Boltzmann(graphs.complete(1000))
-    kernel = SpikeSlabLangevin(model, np.full(model.n_features, 0.25), 500, options=Langevin(n_iterations=5))
+    kernel = SpikeSlabLangevin(model, np.full(model.n_features, 0.25), 500, options=LangevinJumps(n_iterations=5))
     _, info = kernel.step(rng, kernel.init(rng))
     assert info.theta.shape == (499_500 + 1000,)
     assert info.n_edges == info.included.sum()
@@ -407,9 +412,9 @@ def test_steps_too_long_for_the_particles_are_warned_of(rng):
     with pytest.warns(
         ApproximatePosteriorWarning, match=r"epsilon=0\.1 is too long .* 6\.2 times too wide; .* <= 0\.0"
     ):
-        SpikeSlabLangevin(model, s_bar, 8e4, options=Langevin(epsilon=0.1))
+        SpikeSlabLangevin(model, s_bar, 8e4, options=LangevinJumps(epsilon=0.1))
     SpikeSlabLangevin(model, s_bar, 8e4)  # no warning, which would be an error
-    SpikeSlabLangevin(model, s_bar, 100, options=Langevin(epsilon=0.1))
+    SpikeSlabLangevin(model, s_bar, 100, options=LangevinJumps(epsilon=0.1))
 
 
 def test_bad_input(rng):
@@ -421,10 +426,13 @@ def test_bad_input(rng):
         ({"n_particles": 1}, "n_particles must be .*, got 1"),
     ]:
         with pytest.raises(OptionError, match=match):
-            SpikeSlabLangevin(model, s_bar, N, options=Langevin(**option))
+            SpikeSlabLangevin(model, s_bar, N, options=LangevinJumps(**option))
     with pytest.raises(DivergenceError, match=r"^epsilon must be smaller, as a weight exceeded 1000, got") as caught:
         run.sample(
-            SpikeSlabLangevin(model, s_bar, N, options=Langevin(epsilon=50.0)), n_draws=5, n_chains=1, progress=False
+            SpikeSlabLangevin(model, s_bar, N, options=LangevinJumps(epsilon=50.0)),
+            n_draws=5,
+            n_chains=1,
+            progress=False,
         )
     assert caught.value.draws.n_draws == 0
     assert edge_prior(SpikeSlab(0.2)).fixed == 0.2

@@ -176,7 +176,7 @@ def test_use_of_every_model(name, data, rng):
     [("boltzmann", 1.0, 10.0), ("ising", 0.25, 5.0), ("agreement", 0.5, 5.0), ("potts", 0.5, 10.0)],
 )
 def test_the_default_prior_is_the_same_in_all_codings(name, scale, bias_scale, rng):
-    prior = SpikeSlabMRF(model=name).object("prior")
+    prior = SpikeSlabMRF(model=name)._object("prior")
     assert repr(prior) == repr(SpikeSlab(slab=Cauchy(scale), bias_scale=bias_scale))
     if name == "potts":
         return
@@ -320,7 +320,7 @@ def test_bad_options(options, message, data):
         (lambda: SpikeSlab(slab="cauchy:1"), "slab must be .*, got 'cauchy:1'"),
         (lambda: SpikeSlab(slab=Cauchy([1.0, 2.0])), "slab must be .*, got "),
         (lambda: SpikeSlab(bias_scale=-1), "bias_scale must be .*, got -1"),
-        (lambda: methods.Langevin(n_particles=1), "n_particles must be an integer from 2 .*, got 1"),
+        (lambda: methods.LangevinJumps(n_particles=1), "n_particles must be an integer from 2 .*, got 1"),
     ],
 )
 def test_bad_options_of_objects(make, message):

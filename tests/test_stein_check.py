@@ -49,7 +49,8 @@ def test_exact_draws_are_left_alone_and_others_told(case, cheap, rng, monkeypatc
     x = x.mask(rng.random(x.shape) < gaps)
     est = BayesianMRF(cycle(x.columns), **options, **SHORT).fit(x)
     draws, names = est.posterior_["posterior"]["phi" if "ties" in options else "theta"].values, est.parameter_names_
-    _, likelihood, _, prior, *_ = est._prepare(x, None)
+    setup = est._prepare(x)
+    likelihood, prior = setup.likelihood, setup.own.prior
 
     def told(draws: np.ndarray) -> str:
         return remark_on_draws(likelihood, prior, draws, names, SEEDS)

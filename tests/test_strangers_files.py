@@ -25,7 +25,7 @@ from bayesmrf.runs import store
 from bayesmrf.runs.checkpoint import committed
 from bayesmrf.runs.identity import checksum
 from bayesmrf.runs.run import sample
-from bayesmrf.runs.zarr_check import check_group
+from bayesmrf.runs.zarr_results import check_group
 from tests.walks import OPTIONS, Fails, equal
 
 VALUES = [None, True, -1, 0, 1, 2.5, 10**10, 10**30, 1e308, float("nan"), "", "x", "../x", "\x1b[31m", [], [[]], {}]
@@ -285,19 +285,20 @@ HUGE = array(np.zeros(3)).replace(b"(3,), }           ", b"(300000000000,), }")
 @pytest.mark.parametrize(
     "write",
     [
-        lambda path, ran: zipped(path, {"array.generator.npy": array(np.array([Code(ran)], dtype=object))}),
+        lambda path, ran: zipped(path, {"generator.npy": array(np.array([Code(ran)], dtype=object))}),
         lambda path, ran: path.write_bytes(pickle.dumps(Code(ran))),
         lambda path, ran: path.write_bytes(array(np.zeros(3))),
-        lambda path, ran: zipped(path, {"array.generator.npy": b"no array"}),
-        lambda path, ran: zipped(path, {"array.generator.npy": array(np.zeros(10**8))}, zipfile.ZIP_DEFLATED),
-        lambda path, ran: zipped(path, {"array.generator.npy": HUGE}),
-        lambda path, ran: zipped(path, {"array.generator.npy": array(np.array(["text"]))}),
+        lambda path, ran: zipped(path, {"generator.npy": b"no array"}),
+        lambda path, ran: zipped(path, {"generator.npy": array(np.zeros(10**8))}, zipfile.ZIP_DEFLATED),
+        lambda path, ran: zipped(path, {"generator.npy": HUGE}),
+        lambda path, ran: zipped(path, {"generator.npy": array(np.array(["text"]))}),
         lambda path, ran: path.symlink_to("/dev/zero"),
     ],
     ids=["object", "pickle", "npy", "bytes", "bomb", "huge", "text", "link"],
 )
-def test_arrays_of_strangers_run_no_code_and_fill_no_memory(checkpoint, tmp_path, write):
+def test_arrays_of_strangers_run_no_code_and_fill_no_memory(checkpoint, tmp_path, write, monkeypatch):
     """Also where the checksum is right."""
+    monkeypatch.setattr(store, "FREE", 2**26)
     record = committed(checkpoint / "checkpoint" / "chain_0")
     name = store.read_record(record)["state"][0]
     path = record.with_name(name)

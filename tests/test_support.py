@@ -10,8 +10,7 @@ import bayesmrf
 from bayesmrf import BayesianMRF, GroupedMRF, SpikeSlabMRF, priors
 from bayesmrf.errors import OptionError
 from bayesmrf.estimators import grouped_methods, parameter_kernels, spike_slab
-from bayesmrf.kernels import KERNELS
-from bayesmrf.methods import COMPARISONS, EDGES, GROUPS
+from bayesmrf.methods import COMPARISONS, EDGES, GROUPS, KERNELS
 from tests.test_architecture import ROOT
 
 ESTIMATORS = ["RBM", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF", "CompareMRF"]

@@ -11,21 +11,17 @@ from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.particles.table_features import state_share
+from bayesmrf.particles.table_sweeps import redraw_ends, redraw_node, refresh, sweep, weigh_node
 from bayesmrf.particles.table_triples import grown_jointly, rival_cells
 from bayesmrf.particles.tables import (
     edge_categories,
     edge_cells,
     follow_weights,
     grown_weights,
-    redraw_ends,
-    redraw_node,
-    refresh,
     resample,
     start_particles,
-    sweep,
     table_graph,
     unpack,
-    weigh_node,
 )
 from tests.bounds import Comparison, assert_estimate
 

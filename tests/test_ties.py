@@ -12,17 +12,18 @@ from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.ties import read_ties
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood, Sample
+from bayesmrf.methods import Exchange, Langevin, Metropolis
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.posterior.parameters.exchange import Exchange
-from bayesmrf.posterior.parameters.hamiltonian import Hamiltonian
-from bayesmrf.posterior.parameters.independence import Independence
-from bayesmrf.posterior.parameters.langevin import Langevin
-from bayesmrf.posterior.parameters.metropolis import Metropolis
+from bayesmrf.posterior.parameters.exchange import ExchangeKernel
+from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
+from bayesmrf.posterior.parameters.independence import IndependenceKernel
+from bayesmrf.posterior.parameters.langevin import LangevinKernel
+from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
 from bayesmrf.runs import run
 from bayesmrf.summary import ParameterSummary
@@ -156,11 +157,11 @@ def test_posterior_of_a_difference_between_two_samples(kernel, rng):
     truth, wrong = (grid_mean(lambda phi, m=m: log_p(phi, m), grid, grid) for m in (maps, maps[::-1]))
     lik, start = of_two(model, samples, maps), np.zeros(2)
     made = {
-        "metropolis": lambda: Metropolis(lik, Normal(), start, 0.7),
-        "independence": lambda: Independence(lik, Normal(), start, np.diag([0.2, 0.4])),
-        "langevin": lambda: Langevin(lik, Normal(), start, 0.25, adjusted=True),
-        "hamiltonian": lambda: Hamiltonian(lik, Normal(), start, np.full(2, 0.2)),
-        "exchange": lambda: Exchange(lik, Normal(), start, 0.7),
+        "metropolis": lambda: MetropolisKernel(lik, Normal(), start, Metropolis(0.7)),
+        "independence": lambda: IndependenceKernel(lik, Normal(), start, np.diag([0.2, 0.4])),
+        "langevin": lambda: LangevinKernel(lik, Normal(), start, Langevin(0.25, adjusted=True)),
+        "hamiltonian": lambda: HamiltonianKernel(lik, Normal(), start, scale=np.full(2, 0.2)),
+        "exchange": lambda: ExchangeKernel(lik, Normal(), start, Exchange(0.7)),
     }[kernel]()
     n_draws, thin = {"exchange": (60, 2), "hamiltonian": (25, 1)}.get(kernel, (100, 2))
     found = run.sample(made, n_draws=n_draws, n_warmup=50, n_chains=24, thin=thin, random_state=rng, progress=False)
@@ -172,7 +173,7 @@ def test_memory_of_several_samples_is_kept(two_groups, rng, tmp_path):
     from bayesmrf.inference.chains import Persistent
 
     model, samples, maps, phi, _ = two_groups
-    kernel = Langevin(of_two(model, samples, maps, Persistent(64)), Normal(), 0 * phi, 0.05)
+    kernel = LangevinKernel(of_two(model, samples, maps, Persistent(64)), Normal(), 0 * phi, Langevin(0.05))
     options = {"n_chains": 2, "random_state": 5, "progress": False}
     whole = run.sample(kernel, n_draws=8, **options)
     run.sample(kernel, n_draws=3, checkpoint=tmp_path / "run", **options)
@@ -269,7 +270,7 @@ def test_what_comes_after_a_fit(lattice, tmp_path, rng):
     options = {"graph": graph, "model": "ising", "ties": "all", **QUICK}
     fit = bayesian(**options).fit(table)
     assert len(fit.missing_) == np.isnan(table).sum()
-    assert fit.interval_().index.tolist() == ["edges", "nodes"]
+    assert fit.interval().index.tolist() == ["edges", "nodes"]
     assert np.isfinite(fit.score(X))
     assert fit.sample(5, random_state=1).shape == (5, 9)
     s = ParameterSummary(fit.posterior_)

@@ -5,14 +5,14 @@ import pickle
 import signal
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import get_context
 
-import joblib
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 
 from bayesmrf import SpikeSlabMRF
@@ -46,10 +46,16 @@ def threads(n):
         yield pool
 
 
+class Loky(Executor):
+    """As in docs/cluster.md: processes of loky, and new ones after one was killed."""
+
+    def submit(self, function, *args):
+        return get_reusable_executor(2).submit(function, *args)
+
+
 @contextmanager
-def by_joblib(n):
-    with joblib.parallel_config("loky", n_jobs=n):
-        yield None
+def loky(n):
+    yield Loky()
 
 
 @contextmanager
@@ -82,7 +88,7 @@ def processes_of(folder):
     return {p.name for p in folder.glob("process-*")}
 
 
-@pytest.mark.parametrize(("kind", "n"), [(threads, 2), (processes, 1), (processes, 4), (by_joblib, 2), (by_joblib, 4)])
+@pytest.mark.parametrize(("kind", "n"), [(threads, 2), (processes, 1), (processes, 4), (loky, 2)])
 def test_same_draws_wherever_chains_run(rng, tmp_path, kind, n):
     seed = seed_of(rng)
     there = draws_by(kind, n, Traced(tmp_path, 1e-3), seed, checkpoint=tmp_path / "run")
@@ -123,12 +129,17 @@ def test_arrays_that_cannot_be_written_to(rng, monkeypatch):
 
 @pytest.mark.filterwarnings("default")  # of ray
 def test_same_draws_on_ray(rng, tmp_path):
-    ray, seed = pytest.importorskip("ray", reason="needs the extra bayesmrf[ray]"), seed_of(rng)
-    import_module("ray.util.joblib").register_ray()
+    ray, seed = pytest.importorskip("ray"), seed_of(rng)
+
+    class Ray(Executor):
+        """As in docs/cluster.md."""
+
+        def submit(self, function, *args):
+            return ray.remote(function).remote(*args).future()
+
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
-        with joblib.parallel_config("ray", n_jobs=2):
-            there = sample(Traced(tmp_path, 1e-3), random_state=seed, **OPTIONS)
+        there = sample(Traced(tmp_path, 1e-3), random_state=seed, executor=Ray(), **OPTIONS)
     finally:
         ray.shutdown()
     assert equal(there, sample(Walk(), random_state=seed, **OPTIONS))
@@ -142,7 +153,7 @@ def dask_once(n):
         yield client
 
 
-@pytest.mark.parametrize(("kind", "times"), [(by_joblib, 1), (dask, 2)])
+@pytest.mark.parametrize(("kind", "times"), [(loky, 1), (dask, 2)])
 def test_a_killed_worker_loses_nothing(rng, tmp_path, kind, times):
     seed = seed_of(rng)
     there = draws_by(kind, 1 + times, Traced(tmp_path, 1e-3, times), seed)
@@ -186,7 +197,7 @@ def test_workers_of_a_cluster_killed_at_random_lose_and_change_nothing(rng, tmp_
 
 @pytest.mark.parametrize(
     ("kind", "tries"),
-    [pytest.param(by_joblib, workers.TRIES, marks=[LONG]), (dask_once, 1), pytest.param(dask, 3, marks=[LONG])],
+    [(dask_once, 1), pytest.param(dask, 3, marks=[LONG])],
 )
 def test_a_chain_that_kills_its_workers_is_named_and_the_others_finish(rng, tmp_path, kind, tries):
     seed = seed_of(rng)
@@ -257,7 +268,7 @@ def test_errors_that_cannot_be_pickled_are_told():
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(by_joblib, marks=[LONG]), processes, pytest.param(dask, marks=[LONG])],
+    [pytest.param(loky, marks=[LONG]), processes, pytest.param(dask, marks=[LONG])],
     ids=lambda k: k.__name__,
 )
 def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind, monkeypatch):

@@ -19,7 +19,7 @@ from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.posterior_draws import PosteriorSampler
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.target import Evidence
-from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models import RestrictedBoltzmann
 from bayesmrf.priors import Normal
 from papers.cells import CellSettings
 

@@ -16,7 +16,7 @@ from bayesmrf.evidence.laplace import Laplace
 from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.target import Evidence
-from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models import RestrictedBoltzmann
 from papers.cells import Cell
 from papers.store import Record
 

@@ -14,7 +14,8 @@ import numpy as np
 from bayesmrf.evidence.mode import Mode, ModeSearch
 from bayesmrf.evidence.overlap import trapezoid
 from bayesmrf.evidence.rbm_target import RBMTarget
-from bayesmrf.posterior.parameters.langevin import Langevin
+from bayesmrf.methods import Langevin
+from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.runs import run
 from papers.store import Record
 
@@ -60,7 +61,7 @@ def compare(
     epsilon = size / np.sqrt(stiffest)
     draws, acceptance = hamiltonian(target, mode.theta, scale, epsilon, n_chains, n_draws, n_warmup, n_leapfrog, rng)
     brief = run.sample(
-        Langevin(target.brief(1), target.prior, mode.theta, epsilon=epsilon, scale=scale),
+        LangevinKernel(target.brief(1), target.prior, mode.theta, Langevin(epsilon), scale),
         n_draws=n_draws, n_warmup=n_warmup * n_leapfrog, thin=n_leapfrog, n_chains=n_chains, random_state=rng,
         progress=False,
     ).values["theta"]  # fmt: skip

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from bayesmrf.data.states import States
 from bayesmrf.learning.sparse_path import cross_validated, pseudo_likelihood_path
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 
 N_PENALTIES, SMALLEST = 30, 1e-3  # from the penalty at which the first edge enters, down to a thousandth of it
 GAMMA = 0.25  # of the extended BIC, as in IsingFit (van Borkulo et al. 2014)

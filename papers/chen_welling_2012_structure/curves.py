@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from bayesmrf import SpikeSlabMRF, graphs
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.samplers.gibbs import Gibbs
+from bayesmrf.engines import Gibbs
+from bayesmrf.models import Boltzmann
 from papers.cells import Cell
 from papers.store import Record
 

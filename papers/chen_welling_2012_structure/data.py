@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesmrf import Graph, SpikeSlabMRF, datasets, graphs, metrics
-from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.engines import Elimination
+from bayesmrf.models import Boltzmann
 
 N_GROUPS = 3  # of the block model
 WITHIN, ACROSS = 0.8, 0.1  # probabilities of an edge

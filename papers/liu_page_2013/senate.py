@@ -10,10 +10,10 @@ from typing import Any
 
 from bayesmrf import Graph, GroupedMRF, MaximumLikelihoodMRF, datasets, metrics
 from bayesmrf.data.states import check_states
+from bayesmrf.engines import Elimination
 from bayesmrf.inference.auto import is_cheap
-from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.sparse import learn_graph
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from papers.cells import Cell
 from papers.store import Record
 

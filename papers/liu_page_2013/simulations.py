@@ -14,11 +14,10 @@ import pandas as pd
 from scipy.special import expit
 
 from bayesmrf import Graph, GroupedMRF, MaximumLikelihoodMRF, graphs, metrics
-from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.engines import Elimination, Persistent
 from bayesmrf.learning.maximum_likelihood import maximum_likelihood
 from bayesmrf.methods import GROUPS
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.samplers import gibbs
 from papers.cells import Cell

@@ -19,10 +19,9 @@ from scipy.special import expit, logit
 from bayesmrf import Graph, GroupedMRF, SpikeSlabMRF, datasets, graphs, metrics
 from bayesmrf.base import Model
 from bayesmrf.data.states import States, check_states
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.engines import Elimination
 from bayesmrf.learning.sparse_path import cross_validated, pseudo_likelihood_path
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Agreement, Boltzmann
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from papers.cells import Cell
 from papers.store import Record

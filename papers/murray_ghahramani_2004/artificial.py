@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from bayesmrf import Graph
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.elimination.two_states import Elimination, cost
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.inference.elimination.two_states import cost
+from bayesmrf.models import Boltzmann
 from bayesmrf.models.pairwise import Pairwise, log_potential
 from bayesmrf.samplers import cftp, gibbs
 from papers.cells import Cell

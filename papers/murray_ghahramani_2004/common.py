@@ -13,7 +13,7 @@ import xarray as xr
 from bayesmrf import BayesianMRF
 from bayesmrf.errors import ApproximatePosteriorWarning
 from bayesmrf.inference.registry import engine_of
-from bayesmrf.kernels import KERNELS
+from bayesmrf.methods import KERNELS
 from bayesmrf.priors import WeightsAndBiases
 from papers.cells import CellSettings
 from papers.options import method_of

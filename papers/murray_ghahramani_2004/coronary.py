@@ -11,8 +11,7 @@ import pandas as pd
 
 from bayesmrf import datasets
 from bayesmrf.base import Inference
-from bayesmrf.inference.bethe.two_states import Bethe
-from bayesmrf.inference.chains import FromExact
+from bayesmrf.engines import Bethe, FromExact
 from papers.cells import Cell
 from papers.store import Record
 

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from bayesmrf import Graph
-from bayesmrf.inference.elimination.two_states import Elimination
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.engines import Elimination
+from bayesmrf.models import Boltzmann
 from papers.cells import Cell
 from papers.store import Record
 

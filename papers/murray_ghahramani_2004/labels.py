@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from bayesmrf import LabelFieldMRF
+from bayesmrf.engines import Phases
 from bayesmrf.inference.registry import engine_of
-from bayesmrf.kernels import LABEL_KERNELS, Phases
+from bayesmrf.methods.parameters import LABEL_KERNELS
 from bayesmrf.priors import Normal
 from papers.cells import Cell
 from papers.options import method_of

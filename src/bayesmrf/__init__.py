@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, families, graphs, kernels, methods, metrics, partitions, plots, results
+    from . import datasets, engines, families, graphs, methods, metrics, models, partitions, plots, priors, results
     from .estimators import (
         RBM,
         BayesianMRF,
@@ -75,15 +75,17 @@ __all__ = [
     "SpikeSlabMRF",
     "compare_evidence",
     "datasets",
+    "engines",
     "families",
     "graphs",
-    "kernels",
     "load",
     "log_evidence",
     "methods",
     "metrics",
+    "models",
     "partitions",
     "plots",
+    "priors",
     "results",
     "save",
     "support",

@@ -148,6 +148,10 @@ class SamplingEngine(Engine, Protocol):
         ...
 
 
+class AskedEngine(InferenceEngine, SamplingEngine, Protocol):
+    """An engine as a `bayesmrf.likelihood.Likelihood` has it: `require` compares what it answers with what is asked."""
+
+
 class Moves(NamedTuple):
     """Moves theta_j + deltas_j of each coordinate, accepted if the log likelihood gains more than thresholds_j."""
 
@@ -221,9 +225,10 @@ class Kernel(Protocol):
 class PairMarginals(Protocol):
     """Pair marginals at theta, from which samplers of groups and edges compute full conditionals.
 
-    The marginal of the two ends of an edge at one theta determines Z along the edge's coordinate (docs/exactness.md),
-    so a sampler only needs this marginal, updated with each move of theta. Between steps the caller keeps their
-    ``memory``, a NamedTuple of arrays: `start` makes one, and `thaw` converts it to a mutable `PairWalk`.
+    The marginal of the two ends of an edge at one theta determines Z along the edge's coordinate
+    (docs/notes/derivations.md), so a sampler only needs this marginal, updated with each move of theta. Between steps
+    the caller keeps their ``memory``, a NamedTuple of arrays: `start` makes one, and `thaw` converts it to a mutable
+    `PairWalk`.
     """
 
     @property

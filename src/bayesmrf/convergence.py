@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .differences import differ, exist_in_groups
 from .errors import ApproximatePosteriorWarning, ConvergenceWarning
 from .findings import BAD, FAIR, GOOD, GRADES, NOTE, Finding, loaded, warn
 from .indicator_diagnostics import shares_that_differ, weights_that_differ
+from .judged_series import Series, indicators, judged_series, rare_weights
 from .names import LONGEST, listed, shown
 from .rank_diagnostics import RankDiagnostics, rank_diagnostics
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-IN_DOUBT = (0.1, 0.9)  # inclusion of the edges whose indicators are judged
-SCALARS = ("n_groups", "alpha", "density", "slab_scale")
 
 # Vehtari et al. (2021): R-hat at most 1.01, and 100 effective draws a chain. Means need fewer: with 25 a chain and four
 # chains, their error is a tenth of a posterior standard deviation.
@@ -45,14 +41,6 @@ class Verdict(NamedTuple):
     def sentence(self) -> str:
         """All sentences as one text."""
         return " ".join(sentence for _, sentence in self.sentences)
-
-
-class _Series(NamedTuple):
-    """Scalars of one kind: names (n,), draws (n_chains, n_draws, n), and whether they vary continuously."""
-
-    names: list[str]
-    draws: np.ndarray
-    is_continuous: bool = True
 
 
 def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
@@ -81,7 +69,7 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
     """
     import pandas as pd
 
-    scalars, others = _judged(tree)
+    scalars, others = judged_series(tree)
     table = _table(others)
     wanted = GOOD_ESS * tree["posterior"].sizes["chain"]
     order = np.argsort(-_shortfall(table, GOOD_R_HAT, wanted, ["ess_bulk", "ess_tail"]), kind="stable")
@@ -109,7 +97,7 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
 
 
 def findings_of(tree: xr.DataTree) -> list[Finding]:
-    """Return what `fit` told about a run, but for what `of_chains` says."""
+    """Return the findings of `fit` about a run, without those of `of_chains`."""
     return loaded(str(tree.attrs.get("findings", "[]")))
 
 
@@ -210,75 +198,14 @@ def _kept_modes(tree: xr.DataTree) -> str:
     return ""
 
 
-def _judged(tree: xr.DataTree) -> tuple[list[_Series], list[_Series]]:
-    """Divide scalars into those that are always shown, and all others."""
-    posterior: Any = tree["posterior"].to_dataset()
-    scalars = [_Series([name], posterior[name].values[..., None], False) for name in SCALARS if name in posterior]
-    if "field_groups" in posterior:
-        number = posterior["field_groups"].values.max(axis=2, keepdims=True) + 1
-        scalars.append(_Series(["n_field_groups"], number, False))
-    included = posterior["included"].values != 0 if "included" in posterior else np.empty((0, 0, 0), dtype=bool)
-    others = []
-    if included.size:
-        scalars.append(_Series(["n_edges"], included.sum(axis=2, keepdims=True), False))
-    others += [_in_doubt(series) for series in _indicators(tree)]
-    seen: set[str] = set()
-    names_of = {"theta": "feature"}
-    if "phi" in posterior:
-        names_of = {"phi": "parameter"}  # theta is a function of it
-    elif "groups" in posterior.coords and "agreement" in posterior:
-        names_of = {"agreement": "edge", "theta": "feature"}
-    for name, dim in names_of.items():
-        if name not in posterior:
-            continue
-        labels = [str(label) for label in posterior[dim].values]
-        if "group" in posterior[name].dims:  # of observations
-            values = posterior[name].values
-            # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
-            exist = (values != 0).any(axis=2).mean(axis=1).max(axis=0) >= IN_DOUBT[0]
-            labels = [label for label, there in zip(labels, exist, strict=True) if there]
-            of_groups = [f"{name}[{label} in {g}]" for g in posterior["group"].values for label in labels]
-            others.append(_Series(of_groups, values[..., exist].reshape(*included.shape[:2], -1)))
-            continue
-        own = [i for i, label in enumerate(labels) if label not in seen]  # theta is the logit of the agreement there
-        values, kept = posterior[name].values, [f"{name}[{labels[i]}]" for i in own]
-        present = np.repeat(included, _of_an_edge(tree), axis=2) if name == "theta" else included
-        r = sum(i < present.shape[2] for i in own)
-        if r:
-            others += _given_inclusion(kept[:r], values[:, :, own[:r]], present)
-        if len(own) > r:
-            others.append(_Series(kept[r:], values[:, :, own[r:]]))
-        seen |= set(labels)
-    return scalars, [s for s in others if s.names]
-
-
-def _indicators(tree: xr.DataTree) -> Iterable[_Series]:
-    """Return what exists in some draws: edges, differences between groups of people, edges in any of these groups."""
-    posterior: Any = tree["posterior"].to_dataset()
-    if "included" in posterior and posterior["included"].size:
-        included = posterior["included"].values != 0
-        yield _Series([f"included[{name}]" for name in posterior["edge"].values], included, False)
-        if "group" in posterior["theta"].dims:
-            theta, labels, r = posterior["theta"].values, posterior["feature"].values, included.shape[2]
-            yield _Series([f"included[{name}]" for name in labels[r:]], differ(theta[..., r:]), False)
-            yield _Series([f"exists[{name}]" for name in labels[:r]], exist_in_groups(theta[..., :r]), False)
-
-
-def _in_doubt(series: _Series) -> _Series:
-    """Return those of the indicators that are uncertain in a chain, or differ between chains."""
-    share = series.draws.mean(axis=1)
-    doubt = np.flatnonzero((share.max(axis=0) >= IN_DOUBT[0]) & (share.min(axis=0) <= IN_DOUBT[1]))
-    return _Series([series.names[i] for i in doubt], series.draws[:, :, doubt], False)
-
-
 def _disagree(tree: xr.DataTree) -> str:
     """Describe what a chain has more often, or less often, than the others, or with other weights; empty if nothing."""
     said = []
-    for names, draws, _ in _indicators(tree):
+    for names, draws, _ in indicators(tree):
         for found in shares_that_differ(draws):
             shares = [f"{share:.3g}" for share in draws[:, :, found.item].mean(axis=1)]
             said.append((found.chance, names[found.item], f"shares of draws of {listed(shares, 8)}"))
-    for names, draws in _rare_weights(tree):
+    for names, draws in rare_weights(tree):
         for found in weights_that_differ(draws, range(len(names))):
             there = draws[:, :, found.item]
             mean = [f"{chain[chain != 0].mean():.3g}" if chain.any() else "none" for chain in there]
@@ -290,43 +217,7 @@ def _disagree(tree: xr.DataTree) -> str:
     return f"Not converged: the chains disagree about {_name(name)}, with {how}{others}; {_remedy(tree, 1)}."
 
 
-def _rare_weights(tree: xr.DataTree) -> Iterable[tuple[list[str], np.ndarray]]:
-    """Return the weights of edges, and their differences between groups, that exist in too few draws for R-hat."""
-    posterior: Any = tree["posterior"].to_dataset()
-    if "included" not in posterior or "theta" not in posterior:
-        return
-    theta, labels = posterior["theta"].values, posterior["feature"].values
-    groups = [theta] if theta.ndim == 3 else [theta[:, :, g] - theta[:, :, 0] for g in range(1, theta.shape[2])]
-    for values in groups:
-        there = (values != 0).mean(axis=(0, 1))
-        rare = np.flatnonzero((there > 0) & (there < IN_DOUBT[0]))
-        yield [f"theta[{labels[i]}]" for i in rare], values[:, :, rare]
-
-
-def _of_an_edge(tree: xr.DataTree) -> int:
-    """Return the number of entries of theta of each edge; only groups have several."""
-    return int(tree["constant_data"].sizes.get("edge_parameter", 1))
-
-
-def _given_inclusion(names: list[str], values: np.ndarray, included: np.ndarray) -> Iterable[_Series]:
-    """Return the parameters of edges over the draws in which they are present, grouped by similar numbers of draws."""
-    counts = included.sum(axis=1)
-    fewest = counts.min(axis=0)
-    judged = np.flatnonzero((included.mean(axis=(0, 1)) >= IN_DOUBT[0]) & (fewest >= 4))
-    # Lengths in steps of 3 %, so that `rank_diagnostics` processes many edges at once.
-    steps = np.unique(np.floor(4 * 1.03 ** np.arange(500)).astype(int))
-    length = steps[np.searchsorted(steps, fewest[judged], side="right") - 1]
-    length[fewest[judged] == included.shape[1]] = included.shape[1]
-    for n in np.unique(length):
-        edges = judged[length == n]
-        draws = np.empty((len(values), n, len(edges)))
-        for i, e in enumerate(edges):
-            for c in range(len(values)):
-                draws[c, :, i] = values[c, np.flatnonzero(included[c, :, e])[:n], e]
-        yield _Series([names[e] for e in edges], draws)
-
-
-def _table(series: list[_Series]) -> pd.DataFrame:
+def _table(series: list[Series]) -> pd.DataFrame:
     import pandas as pd
 
     columns = ["mean", "sd", *RankDiagnostics._fields]
@@ -349,7 +240,7 @@ def _stuck(tree: xr.DataTree) -> str:
     chains, acceptance = tree["posterior"].to_dataset()["chain"].values, _acceptance(tree)
     what, how = "", "acceptance 0"
     still: Any = np.zeros(len(chains), dtype=bool) if acceptance is None else np.asarray(acceptance == 0)
-    series = [s for s in _judged(tree)[1] if s.is_continuous and s.draws.shape[1] >= _FEWEST]
+    series = [s for s in judged_series(tree)[1] if s.is_continuous and s.draws.shape[1] >= _FEWEST]
     if series and not still.any():
         # Corrected draws are linear maps of others, with rounding errors.
         parts = [np.ptp(s.draws, axis=1) <= 1e-10 * np.abs(s.draws).max(axis=1) for s in series]

@@ -200,7 +200,7 @@ class DependentRowsWarning(BayesMRFWarning):
 
 
 class EmptyRowsWarning(BayesMRFWarning):
-    """Rows in which every value is missing were left out, as they say nothing."""
+    """Rows in which every value is missing were left out, as they are uninformative."""
 
     severity = "note"
 

@@ -5,16 +5,15 @@ GroupedMRF(model=families.Potts(n_states=3))
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .base import TABLES, OnGraph
-from .declare.option import Checked
+from .declare.option import Checked, needs, option
 from .declare.registry import Registry
-from .declare.rule import FACTORY, either, instance
-from .declare.table import OPTIONS
+from .declare.rule import FACTORY, SCORES, Rule, choice, either, instance, integer, is_score, optional
 from .errors import OptionError, in_python
 from .names import listed, quoted
 
@@ -22,6 +21,12 @@ if TYPE_CHECKING:
     from .graphs import Graph
 
 
+_N_STATES = either(choice("auto"), integer(2, 127), expected="'auto' or an integer from 2 to 127")
+_NEUTRAL = Rule(
+    "None, or a mapping of names of columns to scores >= 0",
+    lambda v: v is None or (isinstance(v, Mapping) and all(map(is_score, v.values()))),
+    (None,),
+)
 AUTO = "auto"  # the model that fits the levels of the data
 
 
@@ -46,7 +51,7 @@ class _Family(Checked):
 
 @dataclass(frozen=True)
 class _ManyStates(_Family):
-    n_states: int | str = "auto"  # type: ignore[misc]
+    n_states: int | str = option("auto", _N_STATES)  # type: ignore[misc]
     shares_levels: ClassVar[bool] = True
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
@@ -97,23 +102,26 @@ class Ordinal(_Family):
 
     The model is `bayesmrf.models.ordinal.Ordinal`. The categories of a column are the integers from its smallest to its
     largest value, or pandas' ordered categories.
-
-    Parameters
-    ----------
-    unused : {"keep", "merge"}
-        Categories in this range that never occur are kept, with a warning, or left out: the scores of those above are
-        then lower by one.
-    neutral : mapping or None
-        Score of the neutral category (from 0, such as 2 of five) by the name of a column. Its thresholds are not free,
-        but :math:`a x + b (x - r)^2` (`bayesmrf.models.ordinal.Ordinal`).
-    scores : tuple or None
-        Scores of the categories from the lowest, such as (0, 1, 3, 7) for numbers of days, instead of 0, 1, 2, ...; a
-        column with fewer levels has the first of them. They increase from 0.
     """
 
-    unused: str = "keep"
-    neutral: Any = None
-    scores: Any = None
+    unused: str = option(
+        "keep",
+        choice("keep", "merge"),
+        "Categories in this range that never occur are kept, with a warning, or left out: the scores of those above "
+        "are then lower by one.",
+    )
+    neutral: Any = option(
+        None,
+        _NEUTRAL,
+        "Score of the neutral category (from 0, such as 2 of five) by the name of a column.",
+        "Its thresholds are not free, but :math:`a x + b (x - r)^2` (`bayesmrf.models.ordinal.Ordinal`).",
+    )
+    scores: Any = option(
+        None,
+        SCORES,
+        "Scores of the categories from the lowest, such as (0, 1, 3, 7) for numbers of days, instead of 0, 1, 2, ...",
+        "A column with fewer levels has the first of them. They increase from 0.",
+    )
 
     @property
     def n_states(self) -> str:
@@ -143,21 +151,22 @@ class Ordinal(_Family):
 
 @dataclass(frozen=True)
 class Custom(Checked):
-    """A user-defined model.
+    """A user-defined model."""
 
-    Parameters
-    ----------
-    make : callable
-        Returns the model on a `Graph`, such as a subclass of `bayesmrf.models.two_arrays.PairwiseModel`, or a class
-        with the attributes of `bayesmrf.base.Model`. `SpikeSlabMRF` and `CompareMRF` also make the model of a single
-        edge, for their default prior.
-    n_states : int, "auto" or None
-        Number of states of a node; None for that of a subclass of `PairwiseModel`, else for two, in the coding of the
-        data.
-    """
-
-    make: Callable[[Graph], Any]
-    n_states: int | str | None = None
+    make: Callable[[Graph], Any] = field(
+        metadata=needs(
+            FACTORY,
+            "Returns the model on a `Graph`, such as a subclass of `bayesmrf.models.PairwiseModel`.",
+            "It may be any class with the attributes of `bayesmrf.base.Model`. `SpikeSlabMRF` and `CompareMRF` also make "
+            "the model of a single edge, for their default prior.",
+        )
+    )
+    n_states: int | str | None = option(
+        None,
+        optional(_N_STATES),
+        "Number of states of a node.",
+        "None for that of a subclass of `PairwiseModel`, else for two, in the coding of the data.",
+    )
     shares_levels: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -299,7 +308,7 @@ def families_of(estimator: str) -> Registry[FamilyRow]:
     return Registry("model", "families", [row for row in FAMILIES if estimator in row.estimators])
 
 
-_OWN = either(FACTORY, instance("families", "Custom"))
-for _estimator in ("MaximumLikelihoodMRF", "BayesianMRF", "SpikeSlabMRF", "CompareMRF", "GroupedMRF"):
-    _named = families_of(_estimator).rule(AUTO)
-    OPTIONS[f"{_estimator}.model"] = either(_named, _OWN, expected=_named.expected + in_python(f", or {_OWN.expected}"))
+def model_rule(estimator: str) -> Rule:
+    """Return the rule of the parameter ``model`` of an estimator."""
+    named, own = families_of(estimator).rule(AUTO), either(FACTORY, instance("families", "Custom"))
+    return either(named, own, expected=named.expected + in_python(f", or {own.expected}"))

@@ -1,4 +1,4 @@
-"""Doubts about a result: `tell` warns of one and keeps it, so that a stored run and its report list what `fit` said."""
+"""Findings about a result: `tell` warns of one and keeps it, for the stored run, its report and its verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PACKAGE = str(Path(__file__).parent)
 
 
 class Finding(NamedTuple):
-    """A doubt about a result."""
+    """A reason to doubt a result."""
 
     severity: str  # "note", "fair" or "bad": the grade that a run with it has at best
     kind: str  # name of the class of the warning
@@ -32,7 +32,7 @@ _kept: ContextVar[list[Finding] | None] = ContextVar("kept", default=None)
 
 
 def tell(text: str, category: type[BayesMRFWarning], severity: str | None = None) -> None:
-    """Warn of a doubt about a result, and keep it with the run that `collected` or `recorded` surrounds, if any.
+    """Warn of a finding about a result, and keep it with the run that `collected` or `recorded` surrounds, if any.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def warn(text: str, category: type[BayesMRFWarning]) -> None:
 
 @contextmanager
 def collected() -> Iterator[list[Finding]]:
-    """Collect what is told in a block, also in threads that run in a copy of its context."""
+    """Collect the findings of a block, also of threads that run in a copy of its context."""
     outer, own = _kept.get(), list[Finding]()
     token = _kept.set(own)
     try:
@@ -68,7 +68,7 @@ def collected() -> Iterator[list[Finding]]:
 
 
 def recorded(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Let the method ``fit`` of an estimator store what it tells with its ``posterior_``."""
+    """Let the method ``fit`` of an estimator store its findings with its ``posterior_``."""
 
     @wraps(fit)
     def fit_and_record(self: Any, *args: Any, **kwargs: Any) -> Any:

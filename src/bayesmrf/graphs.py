@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .compiled import leaf
 from .data.frames import in_pandas
+from .elimination_order import EliminationOrder, min_fill
 from .errors import GraphError, argument
 from .memory import check_pairs
 from .names import listed
@@ -117,7 +117,7 @@ class Graph:
         """Return the `min_fill` order of this graph, computed once: a shorter search begins a longer one."""
         limit, known = self._longest_order
         if known is None or (len(known.order) < self.n_nodes and max_entries > limit):
-            known = min_fill(self, max_entries)
+            known = min_fill(self.n_nodes, self.edges, max_entries)
             self._longest_order[:] = max_entries, known
         return known.up_to(max_entries)
 
@@ -276,138 +276,3 @@ def _refuse_others(edges: Any, n_nodes: int) -> None:
         remedy = "of an adjacency matrix A, as a NumPy array, give numpy.argwhere(numpy.triu(A, 1))"
     if remedy:
         raise GraphError(option="graph", got=edges, expected=expected, remedy=remedy)
-
-
-class EliminationOrder(NamedTuple):
-    """An order in which nodes are eliminated, and the neighbours of each at its elimination.
-
-    Step i eliminates ``order[i]``, whose neighbours at that step, all eliminated later, are its bag,
-    ``bags[starts[i]:starts[i + 1]]``. An incomplete order ends with the step that exceeded the limit.
-    """
-
-    order: np.ndarray  # (n_steps,) int64
-    starts: np.ndarray  # (n_steps + 1,) int64
-    bags: np.ndarray  # (starts[-1],) int64
-
-    @property
-    def width(self) -> int:
-        """Size of the largest bag, an upper bound of the treewidth: 0 without edges, 1 for trees."""
-        return int(np.diff(self.starts).max(initial=0))
-
-    @property
-    def n_entries(self) -> float:
-        """Entries of the tables over all bags of binary nodes: the sum of 2^(size of the bag)."""
-        return float(np.exp2(np.diff(self.starts)).sum())
-
-    def up_to(self, max_entries: float) -> EliminationOrder:
-        """Return the order up to the first step at which `n_entries` exceeds ``max_entries``."""
-        over = np.flatnonzero(np.cumsum(np.exp2(np.diff(self.starts))) > max_entries)
-        if not over.size:
-            return self
-        n = int(over[0]) + 1
-        return EliminationOrder(self.order[:n], self.starts[: n + 1], self.bags[: self.starts[n]])
-
-
-def min_fill(graph: Graph, max_entries: float = np.inf) -> EliminationOrder:
-    """Find a greedy elimination order: always the node that needs the fewest new edges between its neighbours.
-
-    (Koller and Friedman 2009, section 9.4.3.) Ties go to the node with the smaller index. The counts of missing edges
-    are updated edge by edge, so that trees take O(n log n) and graphs of small treewidth little more.
-
-    Parameters
-    ----------
-    graph : Graph
-        Graph.
-    max_entries : float
-        Stop at the first step at which ``EliminationOrder.n_entries`` exceeds this.
-    """
-    return EliminationOrder(*_min_fill(graph.n_nodes, graph.edges, float(max_entries)))
-
-
-@leaf
-def _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched):
-    """Add edge (a, b), and update ``fill``, the number of missing edges between the neighbours of each node."""
-    if degree[b] < degree[a]:
-        a, b = b, a
-    common, previous, p = 0, -1, head[a]
-    while p >= 0:
-        w = other[p]
-        if alive[w]:
-            if min(w, b) * n_nodes + max(w, b) in pairs:
-                common += 1
-                fill[w] -= 1
-                touched.append(w)
-            previous = p
-        elif previous < 0:
-            head[a] = link[p]
-        else:
-            link[previous] = link[p]
-        p = link[p]
-    for u, w in ((a, b), (b, a)):
-        fill[u] += degree[u] - common
-        degree[u] += 1
-        other.append(w)
-        link.append(head[u])
-        head[u] = len(link) - 1
-    pairs.add(min(a, b) * n_nodes + max(a, b))
-
-
-@leaf
-def _min_fill(n_nodes, edges, max_entries):
-    alive = np.ones(n_nodes, np.bool_)
-    degree = np.zeros(n_nodes, np.int64)
-    fill = np.zeros(n_nodes, np.int64)
-    # Neighbours are linked lists: entry p is node other[p], and link[p] is the next entry. Eliminated nodes are
-    # unlinked when visited, so that a hub does not visit each of its leaves again.
-    head = np.full(n_nodes, -1, np.int64)
-    link = [np.int64(0) for _ in range(0)]
-    other = [np.int64(0) for _ in range(0)]
-    touched = [np.int64(0) for _ in range(0)]
-    pairs = {np.int64(-1)}
-    for e in range(len(edges)):
-        a, b = np.int64(edges[e, 0]), np.int64(edges[e, 1])
-        _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched)
-    touched.clear()
-    # Entries of the heap with an outdated count are skipped.
-    heap: list[Any] = [(fill[v], v) for v in range(n_nodes)]
-    heapify(heap)
-    pushed = np.full(n_nodes, -1, np.int64)
-    order = np.empty(n_nodes, np.int64)
-    starts = np.zeros(n_nodes + 1, np.int64)
-    bags = [np.int64(0) for _ in range(0)]
-    n_entries = 0.0
-    step = 0
-    while step < n_nodes:
-        missing, v = heappop(heap)
-        if not alive[v] or missing != fill[v]:
-            continue
-        p = head[v]
-        while p >= 0:
-            if alive[other[p]]:
-                bags.append(other[p])
-            p = link[p]
-        start, k = starts[step], degree[v]
-        order[step] = v
-        step += 1
-        starts[step] = start + k
-        n_entries += 2.0**k
-        if n_entries > max_entries:
-            break
-        for i in range(start, start + k):
-            for j in range(i + 1, start + k):
-                a, b = bags[i], bags[j]
-                if min(a, b) * n_nodes + max(a, b) not in pairs:
-                    _connect(a, b, n_nodes, alive, degree, fill, head, link, other, pairs, touched)
-        # The neighbours of v are a clique now: u loses the missing edges between v and u's other neighbours.
-        alive[v] = False
-        for i in range(start, start + k):
-            u = bags[i]
-            fill[u] -= degree[u] - k
-            degree[u] -= 1
-            touched.append(u)
-        for u in touched:
-            if pushed[u] != step and alive[u]:
-                pushed[u] = step
-                heappush(heap, (fill[u], u))
-        touched.clear()
-    return order[:step], starts[: step + 1], np.array(bags)

@@ -37,7 +37,7 @@ class Disagreement(NamedTuple):
 
 
 def shares_that_differ(indicators: np.ndarray) -> list[Disagreement]:
-    """Find the indicators of which a chain has another share than the other chains, the least probable first.
+    """Find the indicators of which one chain has a different share from the others, the least probable first.
 
     Parameters
     ----------

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .declare.option import check
+from .declare.rule import PROBABILITY
 
 _BLOCK = 512  # columns that are sorted together
 
 
 def central(probability: float) -> tuple[float, float]:
     """Return the quantile levels of a central interval."""
-    check({"probability": probability})
+    PROBABILITY.check("probability", probability)
     return (1 - probability) / 2, (1 + probability) / 2
 
 

@@ -15,11 +15,10 @@ the model clamped to the observed entries, with a second engine (Murray and Ghah
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,74 +26,21 @@ from .base import (
     LOG_Z,
     MOMENTS,
     SAMPLE,
+    AskedEngine,
     ChainEngine,
     Engine,
     Inference,
     Kind,
     Model,
     Moves,
-    RestartingEngine,
     WalkingEngine,
 )
 from .inference.registry import check_model, require_answers
-from .models.categorical import is_categorical
-from .models.clamped import Clamped, HiddenEntries
-from .models.clamped_categorical import HiddenStates
+from .likelihood_terms import NO_MEMORY, Curve, Evaluation, Hidden, Memory, Sample, Term, linked, rows
 from .models.linear_map import LinearMap
 from .models.two_arrays import TwoArrays, is_binary
 
 __all__ = ["NO_MEMORY", "Curve", "Evaluation", "Hidden", "Likelihood", "Memory", "Sample", "require_answers"]
-
-
-class Hidden(NamedTuple):
-    """The model clamped to the data, and the engine of the positive phase."""
-
-    model: Clamped
-    engine: Any
-
-
-class Curve(Protocol):
-    """A map phi -> natural(phi) to the natural parameters of a model, and the map of gradients back to phi."""
-
-    @property
-    def n_features(self) -> int: ...  # noqa: D102
-    def natural(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
-    def pull_back(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray: ...  # noqa: D102
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """One of several samples that share parameters."""
-
-    s_bar: np.ndarray  # (n_features,), mean sufficient statistics
-    n_samples: float  # number of observations N
-    hidden: Hidden | None = None  # if some entries are hidden
-    # Natural parameters of this sample as a function of phi, such as a `bayesmrf.models.linear_map.LinearMap`
-    curve: Curve | None = None
-
-
-class Memory(NamedTuple):
-    """Memory of the engines of the negative and the positive phase between calls (persistent chains), or None.
-
-    ``rest`` is the memory of the samples after the first.
-    """
-
-    negative: Any = None
-    positive: Any = None
-    rest: Memory | None = None
-
-
-NO_MEMORY = Memory()
-
-
-class Evaluation(NamedTuple):
-    """Log likelihood and its gradient, as far as requested; moments, memory and statistics of the engine."""
-
-    log_likelihood: float | Any
-    score: np.ndarray | Any
-    moments: np.ndarray | Any
-    memory: Memory
-    stats: Mapping[str, float] = MappingProxyType({})
 
 
 class Likelihood:
@@ -139,7 +85,7 @@ class Likelihood:
         self.model = model
         self.s_bar = np.asarray(s_bar, dtype=np.float64)
         self.n_samples = float(n_samples)
-        self.engine: Any = engine
+        self.engine = cast(AskedEngine, engine)
         self.hidden = hidden
         self.curve = curve
         self.others = tuple(others)
@@ -150,7 +96,7 @@ class Likelihood:
 
     def _describe(self) -> None:
         """Set what depends on samples and hidden entries, and is asked in every step."""
-        self._terms = [_Term(self, sample) for sample in self.samples]
+        self._terms = [Term(self.model, self.engine, self.plan, sample) for sample in self.samples]
         engines = [self.engine, *(s.hidden.engine for s in self.samples if s.hidden is not None)]
         self.is_exact = all(e.kind is Kind.EXACT for e in engines)
         two = self.model.two_valued if isinstance(self.model, TwoArrays) else bool((self.high == 1).all())
@@ -204,7 +150,7 @@ class Likelihood:
 
     def start(self, rng: np.random.Generator) -> Memory:
         """Return the memory of engines that have one (persistent chains)."""
-        return _linked([term.start(rng) for term in self._terms])
+        return linked([term.start(rng) for term in self._terms])
 
     def evaluate(self, theta: np.ndarray, want: str = MOMENTS, memory: Memory = NO_MEMORY) -> Evaluation:
         """Compute the log likelihood (``want`` "log_z"), or its gradient sum N (s_bar - E[s]) and, if known, its value.
@@ -219,7 +165,7 @@ class Likelihood:
             None if None in values else math.fsum(values),
             None if any(s is None for s in scores) else np.sum(scores, axis=0),
             None,
-            _linked([f.memory for f in found]),
+            linked([f.memory for f in found]),
         )
 
     def _memories(self, memory: Memory) -> list[Memory]:
@@ -319,7 +265,7 @@ class Likelihood:
 
     def auxiliary(self, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Sum the statistics of new data drawn at theta (Moeller et al. 2006); a row for each of several samples."""
-        return _rows([term.auxiliary(theta, rng) for term in self._terms])
+        return rows([term.auxiliary(theta, rng) for term in self._terms])
 
     def complete(self, theta: np.ndarray, rng: np.random.Generator, memory: Memory) -> tuple[np.ndarray, Memory]:
         """Sum the statistics of the data, with hidden entries drawn given theta and the observed ones.
@@ -328,7 +274,7 @@ class Likelihood:
         invariant, which suffices for a chain on (theta, hidden entries). There is a row for each of several samples.
         """
         found = [t.complete(theta, rng, m) for t, m in zip(self._terms, self._memories(memory), strict=True)]
-        return _rows([sums for sums, _ in found]), _linked([m for _, m in found])
+        return rows([sums for sums, _ in found]), linked([m for _, m in found])
 
     def gain(self, theta: np.ndarray, theta_new: np.ndarray, statistics: np.ndarray) -> float:
         """Return (theta' - theta) . S, the change of the unnormalised log probability of data with ``statistics`` S."""
@@ -343,87 +289,3 @@ class Likelihood:
         With many states: the probability of each, (n_hidden, n_states). ``sample`` is the index of the sample.
         """
         return self._terms[sample].hidden_probabilities(thetas, rng)
-
-
-class _Term:
-    """The term of one sample in the likelihood: both phases, at its natural parameters."""
-
-    def __init__(self, whole: Likelihood, sample: Sample):
-        self.model, self.engine, self.plan = whole.model, whole.engine, whole.plan
-        self.s_bar, self.n = np.asarray(sample.s_bar, dtype=np.float64), float(sample.n_samples)
-        self.hidden, self.curve = sample.hidden, sample.curve
-        self._restarts = None
-        if self.hidden is not None:
-            check_model(self.hidden.engine, self.hidden.model, "hidden_engine")
-            self._hidden_plan = self.hidden.engine.prepare(self.hidden.model)
-            if isinstance(self.engine, RestartingEngine):
-                self._restarts = self.engine.restarts(self.plan, self.hidden.model, self.hidden.engine.n_chains)
-
-    def natural(self, theta: np.ndarray) -> np.ndarray:
-        return theta if self.curve is None else self.curve.natural(theta)
-
-    def start(self, rng: np.random.Generator) -> Memory:
-        hidden = self.hidden
-        positive = None if hidden is None else hidden.engine.start(hidden.model, rng)
-        return Memory(self.engine.start(self.model, rng), positive)
-
-    def evaluate(self, theta: np.ndarray, want: str, memory: Memory) -> Evaluation:
-        natural = self.natural(theta)
-        positive = self._positive(natural, want, memory.positive)
-        plan = self.plan
-        if positive.state is not None and self._restarts is not None:
-            plan = self._restarts(plan, positive.state)
-        found = self.engine.infer(self.model, natural, plan, want, memory.negative)
-        value = score = None
-        if found.log_z is not None and positive.log_z is not None:
-            value = float(positive.log_z - self.n * found.log_z)
-        if found.moments is not None and positive.moments is not None:
-            score = positive.moments - self.n * found.moments
-            if self.curve is not None:
-                score = self.curve.pull_back(theta, score)
-        return Evaluation(value, score, found.moments, Memory(found.state, positive.state), found.stats)
-
-    def _positive(self, natural: np.ndarray, want: str, state: Any) -> Inference:
-        """Sum log Z_n and the expected statistics given the observed entries over rows."""
-        if self.hidden is None:
-            return Inference(log_z=self.n * float(natural @ self.s_bar), moments=self.n * self.s_bar)
-        return self.hidden.engine.infer(self.hidden.model, natural, self._hidden_plan, want, state)
-
-    def auxiliary(self, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        states = self.engine.sample(self.model, self.natural(theta), self.plan, round(self.n), rng)
-        return self.n * self.model.statistics(states)
-
-    def complete(self, theta: np.ndarray, rng: np.random.Generator, memory: Memory) -> tuple[np.ndarray, Memory]:
-        if self.hidden is None:
-            return self.n * self.s_bar, memory
-        model, engine = self.hidden
-        if SAMPLE in engine.answers:
-            states = engine.sample(model, self.natural(theta), self._hidden_plan, 1, rng)
-        else:
-            found = engine.infer(model, self.natural(theta), self._hidden_plan, MOMENTS, memory.positive)
-            memory = memory._replace(positive=found.state)
-            states = engine.states(model, found.state, 1)
-        return model.statistics(states), memory
-
-    def hidden_probabilities(self, thetas: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        assert self.hidden is not None
-        clamped, engine = self.hidden
-        ask = HiddenStates if is_categorical(clamped) else HiddenEntries
-        entries = ask(clamped.model, clamped.states)
-        state, found = engine.start(entries, rng), []
-        for theta in thetas:
-            answer = engine.infer(entries, self.natural(theta), self._hidden_plan, MOMENTS, state)
-            state = answer.state
-            found.append(answer.moments)
-        return np.mean(np.array(found), axis=0)
-
-
-def _linked(memories: Sequence[Memory]) -> Memory:
-    found: Any = None
-    for memory in reversed(memories):
-        found = memory._replace(rest=found)
-    return found
-
-
-def _rows(sums: Sequence[np.ndarray]) -> np.ndarray:
-    return sums[0] if len(sums) == 1 else np.array(sums)

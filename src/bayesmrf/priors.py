@@ -5,31 +5,61 @@ scipy is imported at first use: `bayesmrf --help` reads this module.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .declare.option import Checked
-from .declare.rule import Rule, choice, either, instance, optional
-from .declare.table import OPTIONS, SCALED
+from .declare.option import Checked, needs, option
+from .declare.rule import (
+    BETA,
+    CONSTANT,
+    COVARIANCE,
+    GAMMA,
+    PROBABILITY,
+    SCALE,
+    SCALES,
+    SLAB,
+    Rule,
+    choice,
+    constant_of,
+    either,
+    instance,
+    optional,
+)
+from .declare.table import OPTIONS
 from .errors import OptionError
+
+__all__ = [
+    "Beta",
+    "Cauchy",
+    "DirichletProcess",
+    "Gamma",
+    "LogisticBeta",
+    "MultivariateNormal",
+    "Normal",
+    "Prior",
+    "ProperPrior",
+    "SpikeSlab",
+    "WeightsAndBiases",
+]
+_A, _B = "First constant.", "Second constant."
 
 
 @dataclass(frozen=True)
 class Beta(Checked):
     """Beta(a, b) on (0, 1); Beta(1, 1) is uniform."""
 
-    a: float = 1.0
-    b: float = 1.0
+    a: float = option(1.0, constant_of("Beta(a, b)"), _A)
+    b: float = option(1.0, constant_of("Beta(a, b)"), _B)
 
 
 @dataclass(frozen=True)
 class Gamma(Checked):
     """Gamma with density proportional to x^(shape - 1) exp(-rate x)."""
 
-    shape: float = 1.0
-    rate: float = 1.0
+    shape: float = option(1.0, constant_of("Gamma(shape, rate)"), "Shape; shape / rate is the mean.")
+    rate: float = option(1.0, constant_of("Gamma(shape, rate)"), "Rate.")
 
 
 @dataclass(frozen=True)
@@ -38,20 +68,19 @@ class DirichletProcess(Checked):
 
     With a ``density`` p0, an edge is absent (theta_c = 0) with probability 1 - p0, and the process is that of the
     present edges.
-
-    Parameters
-    ----------
-    alpha : float or Gamma
-        Concentration; fixed, or with a Gamma prior.
-    base : Beta or Normal
-        Base distribution G0 of an agreement in (0, 1), or (Normal) of a node field.
-    density : Beta, float or None
-        Prior of p0, or its fixed value in (0, 1); None if every edge is present.
     """
 
-    alpha: float | Gamma = 1.0
-    base: Any = Beta()
-    density: Beta | float | None = None
+    alpha: float | Gamma = option(1.0, either(CONSTANT, GAMMA), "Concentration; fixed, or with a Gamma prior.")
+    base: Any = option(
+        Beta(),
+        instance("priors", "Beta", "Normal", "MultivariateNormal"),
+        "Base distribution G0 of an agreement in (0, 1), or (normal) of a weight, a table of an edge or a node field.",
+    )
+    density: Beta | float | None = option(
+        None,
+        optional(either(PROBABILITY, BETA)),
+        "Prior of p0, or its fixed value in (0, 1); None if every edge is present.",
+    )
 
     @property
     def alpha_start(self) -> float:
@@ -86,9 +115,9 @@ class ProperPrior(Prior, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Normal(Checked):
-    """Normal with mean 0; ``scale`` is one standard deviation, or one for each feature."""
+    """Normal with mean 0."""
 
-    scale: Any = 1.0
+    scale: Any = option(1.0, SCALES, "One standard deviation, or one for each feature.")
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """Return -theta^2 / (2 scale^2)."""
@@ -114,18 +143,10 @@ class Normal(Checked):
 
 @dataclass(frozen=True)
 class WeightsAndBiases(Checked):
-    """Normal prior with one standard deviation for the parameters of edges, and one for those of nodes.
+    """Normal prior with one standard deviation for the parameters of edges, and one for those of nodes."""
 
-    Parameters
-    ----------
-    scale : float
-        Of the parameters of edges.
-    bias_scale : float
-        Of the parameters of nodes.
-    """
-
-    scale: float = 1.0
-    bias_scale: float = 1.0
+    scale: float = option(1.0, SCALE, "Of the parameters of edges.")
+    bias_scale: float = option(1.0, SCALE, "Of the parameters of nodes.")
 
     def of(self, n_edge_parameters: int, n_parameters: int) -> Normal:
         """Return the prior of all parameters, those of edges first."""
@@ -134,9 +155,9 @@ class WeightsAndBiases(Checked):
 
 @dataclass(frozen=True, eq=False)
 class MultivariateNormal(Checked):
-    """Normal distribution of p parameters, with mean 0 and a ``covariance`` (p, p)."""
+    """Normal distribution of p parameters, with mean 0."""
 
-    covariance: np.ndarray
+    covariance: np.ndarray = field(metadata=needs(COVARIANCE, "Covariance (p, p)."))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -147,8 +168,8 @@ class MultivariateNormal(Checked):
 class LogisticBeta(Checked):
     """Distribution of the logit of a Beta(a, b) variable, such as theta if an agreement has the prior Beta(a, b)."""
 
-    a: float = 1.0
-    b: float = 1.0
+    a: float = option(1.0, constant_of("LogisticBeta(a, b)"), _A)
+    b: float = option(1.0, constant_of("LogisticBeta(a, b)"), _B)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """Return -a log(1 + exp(-theta)) - b log(1 + exp(theta)), Jacobian included."""
@@ -188,9 +209,9 @@ def _log_gamma(a: float, shape: tuple[int, int], rng: np.random.Generator) -> np
 
 @dataclass(frozen=True, eq=False)
 class Cauchy(Checked):
-    """Cauchy with centre 0; ``scale`` is one half width, or one for each feature."""
+    """Cauchy with centre 0."""
 
-    scale: Any = 2.5
+    scale: Any = option(2.5, SCALES, "One half width, or one for each feature.")
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """Return -log(1 + (theta / scale)^2)."""
@@ -203,35 +224,35 @@ class Cauchy(Checked):
 
 @dataclass(frozen=True)
 class SpikeSlab(Checked):
-    r"""Prior of a Boltzmann machine whose edges may be absent (Chen and Welling 2012 structure, eq. 2 and 3).
+    r"""Prior of a network whose edges may be absent (Chen and Welling 2012 structure, eq. 2 and 3).
 
     .. math:: \theta_a = Y_a A_a, \quad Y_a \sim \mathrm{Bern}(p_0), \quad p_0 \sim \mathrm{Beta}(a, b), \quad
               b_i \sim N(0, \sigma_b^2)
 
     The weight A of a present edge (the slab) is Cauchy, or normal with :math:`A_a \sim N(0, \sigma_0^2)`. The paper has
     Beta(5, 5) and a normal slab with Gamma(5, 5); docs/edge_priors.md compares these with the defaults.
-
-    Parameters
-    ----------
-    density : Beta or float
-        Prior of p_0, or its fixed value in (0, 1).
-    slab : Gamma, Normal or Cauchy
-        Gamma: the weights are normal, and this is the prior of their precision :math:`\sigma_0^{-2}`, as in the paper.
-        Normal: the weights are normal with a fixed standard deviation. Cauchy: the weights are Cauchy with a fixed
-        scale s; the density is proportional to :math:`e^{-a^2 / 2 \tau^2} / (1 + a^2 / s^2)` with tau = 50
-        (`CAUCHY_TAPER`), which differs from the Cauchy density only at weights that no data can distinguish, and by its
-        constant: Bayes factors for edges are larger by 2 % at scale 1, and by 16 % at 10. `fit` warns above 20 %.
-    bias_scale : float
-        sigma_b; of no effect with ``biases``.
-    biases : LogisticBeta or None
-        Another prior of the biases (thresholds of ordered categories): that of the logit of a Beta variable. None for
-        the normal one.
     """
 
-    density: Beta | float = Beta(1.0, 1.0)
-    slab: Gamma | Normal | Cauchy = Cauchy(1.0)
-    bias_scale: float = 10.0
-    biases: LogisticBeta | None = None
+    density: Beta | float = option(
+        Beta(1.0, 1.0), either(PROBABILITY, BETA), "Prior of p_0, or its fixed value in (0, 1)."
+    )
+    slab: Gamma | Normal | Cauchy = option(
+        Cauchy(1.0),
+        SLAB,
+        "Prior of the weights of edges that exist.",
+        r"Gamma: the weights are normal, and this is the prior of their precision :math:`\sigma_0^{-2}`, as in the "
+        "paper. Normal: the weights are normal with a fixed standard deviation. Cauchy: the weights are Cauchy with a "
+        r"fixed scale s; the density is proportional to :math:`e^{-a^2 / 2 \tau^2} / (1 + a^2 / s^2)` with tau = 50 "
+        "(`CAUCHY_TAPER`), which differs from the Cauchy density only at weights that no data can distinguish, and by "
+        "its constant: Bayes factors for edges are 2 % larger at scale 1, and 16 % at 10. `fit` warns above 20 %.",
+    )
+    bias_scale: float = option(10.0, SCALE, "sigma_b; of no effect with ``biases``.")
+    biases: LogisticBeta | None = option(
+        None,
+        optional(instance("priors", "LogisticBeta")),
+        "Another prior of the biases (thresholds of ordered categories): that of the logit of a Beta variable.",
+        "None for the normal one.",
+    )
 
 
 def read_slab(text: str) -> Gamma | Normal | Cauchy:
@@ -260,10 +281,9 @@ def read_slab(text: str) -> Gamma | Normal | Cauchy:
 CAUCHY_TAPER = 50.0  # weights beyond some tens give the same probabilities, but exp(weight) overflows
 FIELD_SCALE = 10.0  # standard deviation of the normal prior of a node field h_u
 
-_PRIOR = Rule(
+PRIOR = Rule(
     "a density with log_density and gradient, such as priors.Normal",
     lambda v: isinstance(v, Prior) and not isinstance(v, type),
 )
-OPTIONS["BayesianMRF.prior"] = either(choice("normal"), instance("priors", "WeightsAndBiases"), _PRIOR)
-OPTIONS["evidence.prior"] = optional(_PRIOR)
-OPTIONS |= {f"{kernel}.prior": _PRIOR for kernel in (*SCALED, "CoordinateGibbs", "Independence")}
+OF_PARAMETERS = either(choice("normal"), instance("priors", "WeightsAndBiases"), PRIOR)
+OPTIONS["evidence.prior"] = optional(PRIOR)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from enum import Enum
 from importlib.metadata import version
@@ -17,38 +16,20 @@ import numpy as np
 
 from .base import Model
 from .convergence import diagnostics
-from .errors import OptionError, StoreError, argument, in_python
+from .errors import OptionError, StoreError
 from .findings import GRADES, loaded
 from .models.agreement import Agreement
 from .models.label_field import LabelField
 from .models.two_arrays import TwoArrays
-from .runs import netcdf
-from .runs.checkpoint import steps_of
-from .runs.lock import hold
-from .runs.run import Draws, Plan
-from .runs.store import (
-    CHECKPOINT,
-    RECORD,
-    as_written,
-    check_single,
-    damaged,
-    digest_of,
-    is_ours,
-    publish,
-    read_kind,
-    read_record,
-    remove,
-    unreadable,
-)
-from .runs.zarr_check import check_group
+from .runs import netcdf, zarr_results
+from .runs.run import Draws
+from .runs.store import CHECKPOINT, as_written, check_single, damaged, digest_of, is_ours, read_kind
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
     from .inference.unseen_modes import ModelTails, Unseen
-
-_OVERWRITE = argument("overwrite", True)
 
 __all__ = ["add_missing", "add_mode_check", "add_partition", "diagnostics", "finish", "load", "save", "to_datatree"]
 
@@ -294,13 +275,8 @@ def save(tree: xr.DataTree | WithPosterior, path: str | PathLike[str], overwrite
         If the folder contains something already, or cannot be written; or no package for netCDF is installed.
     """
     tree, path = posterior_of(tree), Path(path)
-    if path.suffix == netcdf.SUFFIX:
-        netcdf.write(tree, path, {"digests": _digests(tree)}, overwrite)
-        return
-    if is_ours(path) and not overwrite:
-        holds = "a checkpoint" if read_kind(path) == CHECKPOINT else "results"
-        raise StoreError(f"{path} contains {holds} already; give another path or set {_OVERWRITE}")
-    _write(tree, path)
+    form = netcdf if path.suffix == netcdf.SUFFIX else zarr_results
+    form.write(tree, path, {"digests": _digests(tree)}, overwrite)
 
 
 def finish(tree: xr.DataTree | WithPosterior, path: str | PathLike[str]) -> None:
@@ -329,7 +305,7 @@ def finish(tree: xr.DataTree | WithPosterior, path: str | PathLike[str]) -> None
         raise StoreError(
             f"{path} contains an unfinished run, and these are not all of its draws; save them to another path"
         )
-    _write(tree, path)
+    zarr_results.write(tree, path, {"digests": _digests(tree)}, overwrite=True)
 
 
 def load(path: str | PathLike[str]) -> xr.DataTree:
@@ -340,60 +316,17 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
     StoreError
         If there are none, if the run is not finished (the message states its progress), or if something is damaged.
     """
-    import xarray as xr
-
     path = Path(path)
     check_single(path)
-    if path.suffix == netcdf.SUFFIX and path.is_file():
-        tree, known = netcdf.read(path)
-        return _checked(tree, known, path)
-    if not is_ours(path):
-        raise StoreError(f"{path} contains no results; give the path that a run was written to")
-    if read_kind(path) == CHECKPOINT:
-        with as_written(path):
-            steps, s = steps_of(path)
-            kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(min(steps))
-        if kept >= s["n_draws"]:
-            then = in_python(", which draws nothing, and then results.finish(estimator.posterior_, path)")
-            raise StoreError(f"{path} contains the draws of a run, but not its results; call again with the same "
-                             f"data, options and checkpoint{then}")  # fmt: skip
-        raise StoreError(f"{path} contains an unfinished run ({kept} of {s['n_draws']} draws of each of "
-                         f"{s['n_chains']} chains); call again with the same data, options and "
-                         "checkpoint to finish it")  # fmt: skip
-    with as_written(path):
-        attrs = read_record(path / RECORD)
-        digests, groups = dict(attrs["bayesmrf"]["digests"]), [str(group) for group in attrs["bayesmrf"]["groups"]]
-        if not all(isinstance(value, str | int | float) for name, value in attrs.items() if name != "bayesmrf"):
-            raise TypeError
-    found = {f"{group}/{name}" for group in groups for name in check_group(path / group)}
-    if found != set(digests):
-        raise damaged(path, f"missing or additional arrays: {', '.join(sorted(found ^ set(digests))):.80}")
-    try:
-        # Group by group: the folder may also contain the rest of a checkpoint.
-        how: Any = {"engine": "zarr", "consolidated": False, "zarr_format": 3}
-        how |= {"decode_times": False, "decode_timedelta": False}
-        data = {group: xr.open_dataset(path, group=group, **how).load() for group in groups}
-        tree = xr.DataTree.from_dict(data)
-    except Exception as e:  # zarr, its codecs and xarray raise any exception on a damaged file
-        raise unreadable(path, e, "zarr") from e
-    tree.attrs = {k: netcdf.plain(v) for k, v in attrs.items() if k != "bayesmrf"}
-    return _checked(tree, digests, path)
-
-
-def _checked(tree: xr.DataTree, digests: Mapping[str, str] | None, path: Path) -> xr.DataTree:
-    """Return results that were read, if they are as they were written."""
+    is_file = path.suffix == netcdf.SUFFIX and path.is_file()
+    tree, digests = netcdf.read(path) if is_file else zarr_results.read(path)
     if digests is not None and (found := _digests(tree)) != digests:
         wrong = [name for name in sorted({*found, *digests}) if found.get(name) != digests.get(name)]
         raise damaged(path / wrong[0], "its contents have changed since they were written")
     with as_written(path):
-        _check_form(tree)
+        if not all(_facts(tree)):  # wrong dimensions, types, or numbers
+            raise ValueError
     return tree
-
-
-def _check_form(tree: xr.DataTree) -> None:
-    """Refuse results with wrong dimensions, types, or numbers."""
-    if not all(_facts(tree)):
-        raise ValueError
 
 
 def _facts(tree: xr.DataTree) -> Iterator[bool]:
@@ -417,21 +350,6 @@ def _facts(tree: xr.DataTree) -> Iterator[bool]:
         yield all(isinstance(found[name], int | float) for name in _UNSEEN) and isinstance(found["level"], str)
     for v in tree["posterior"].dataset.data_vars.values():
         yield v.dims[:2] == ("chain", "draw") and v.dtype.kind in "biuf" and 0 not in v.shape[:2]
-
-
-def _write(tree: xr.DataTree, path: Path) -> None:
-    """Replace the content of a folder; what it contains stays valid until the new results are complete."""
-    partial = path / "results.partial"
-    with hold(path):
-        try:
-            remove(partial)
-            tree.to_zarr(partial, mode="w", consolidated=False, zarr_format=3)
-            publish(path, partial, {"groups": list(tree.children), "digests": _digests(tree)})
-        except OSError as e:
-            with suppress(OSError):
-                remove(partial)
-            reason = e.strerror or str(e)
-            raise StoreError(f"{path} cannot be written ({reason}); make room, or give another path") from e
 
 
 def _digests(tree: xr.DataTree) -> dict[str, str]:

@@ -12,10 +12,11 @@ from numba import uint32
 
 from .compiled import leaf
 
+RandomState = int | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
 OTHER = 2**31  # first key that is not of a chain: the search for modes, the Stein check, the demonstration
 
 
-def as_seed_sequence(random_state: int | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None):
+def as_seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     """Turn scikit-learn's ``random_state`` into a SeedSequence."""
     if isinstance(random_state, np.random.SeedSequence):
         return random_state
@@ -25,7 +26,7 @@ def as_seed_sequence(random_state: int | np.random.SeedSequence | np.random.Gene
     return np.random.SeedSequence(random_state)
 
 
-def spawn_generators(random_state, n: int) -> list[np.random.Generator]:
+def spawn_generators(random_state: RandomState, n: int) -> list[np.random.Generator]:
     """Make ``n`` independent PCG64 generators."""
     return [np.random.Generator(np.random.PCG64(s)) for s in as_seed_sequence(random_state).spawn(n)]
 

@@ -18,7 +18,7 @@ def collect(
     context: typer.Context,
     run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="The folder given to --out.")],
 ) -> None:
-    """Check the chains of a run, and write its result, or say what is missing.
+    """Check the chains of a run, and write its result, or list what is missing.
 
     Give it in the folder in which the tasks ran, as it reads the table again.
     """

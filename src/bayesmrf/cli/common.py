@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..data.files import STDIN, call, check_path
-from ..declare.option import check
+from ..declare.option import row, rule_of
 from ..errors import (
     BayesMRFError,
     BayesMRFWarning,
@@ -66,9 +66,12 @@ def stem_of(path: Path) -> str:
     return file_stem(Path(name).stem if Path(name).suffix.lower() in _TABLES else name)
 
 
-def checked(owner: str, **options: Any) -> dict[str, Any]:
-    """Check the options of the estimator ``owner`` before anything is read or written, and return them."""
-    check(options, owner)
+def checked(owner: Any, **options: Any) -> dict[str, Any]:
+    """Check options of the estimator ``owner``, if any, before anything is read or written, and return them."""
+    for name, value in options.items():
+        rule = rule_of(owner, name) if owner else row(name)
+        if rule is not None:
+            rule.check(name, value)
     return options
 
 
@@ -134,7 +137,7 @@ def shown_log(console: Console) -> Iterator[None]:
 
 
 def check_writable(out: Path) -> None:
-    """Check that a path can be written, by writing: permissions alone do not say."""
+    """Check that a path can be written, by writing: permissions alone do not suffice."""
     check_path(out, "--out: ")
     above = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
     try:

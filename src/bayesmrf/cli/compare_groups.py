@@ -49,19 +49,18 @@ def compare(
     run: Run,
 ) -> None:
     """Find out in which edges the networks of two or more groups of people differ, and by how much."""
+    from ..estimators import CompareMRF
     from ..priors import SpikeSlab, read_slab
+    from ..summary import DifferenceSummary
 
     out = run.path(run.out, ".zarr")
     options = {"model": model, "baseline": baseline, "biases": biases}
-    common.checked("CompareMRF", **options, **run.options)
+    common.checked(CompareMRF, **options, **run.options)
     prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
     options["method"] = common.own_options(COMPARISONS, method, own)
     common.check_out(out, run.overwrite)
     data, _ = run.read_coded(model, binarize, by)
     edges = run.edges(data[0], candidates, "--candidates")
-
-    from ..estimators import CompareMRF
-    from ..summary import DifferenceSummary
 
     asked = {"candidates": candidates, "by": by} | ({"binarize": binarize.strip()} if binarize else {})
     estimator = run.estimator(CompareMRF, out, candidates=edges, prior=prior, **options)

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.files import TASK, check_path
-from ..declare.option import check
-from ..declare.rule import is_count
-from ..declare.table import OPTIONS
+from ..declare.option import rule_of
+from ..declare.rule import SCALE, SEED, is_count
 from ..errors import OptionError, StoppedWarning, argument
 from ..families import FAMILIES
 from . import common
@@ -95,8 +94,8 @@ def evidence(
     Results are written as they are computed: a stopped run continues when the same command is given again, and
     models or methods can be added later.
     """
+    from ..data.chosen_model import choose_model
     from ..data.states import check_states
-    from ..estimators.chosen_model import choose_model
     from ..graphs import from_edges
     from ..runs.workers import connect
     from .answers import to_binary
@@ -108,7 +107,8 @@ def evidence(
     options = {k: v for k, v in (vars(own) | {"ladder": _ladder(own.ladder)}).items() if v is not None}
     methods = _with_options(_methods(method), options)
 
-    check({"prior_scale": prior_scale, "random_state": given.seed})
+    SCALE.check("prior_scale", prior_scale)
+    SEED.check("random_state", given.seed)
     executor = None if cluster is None else connect(cluster)
     data, weights, _ = given.read()
     if binarize is not None:
@@ -204,6 +204,8 @@ def _models(hidden: str | None, compare: str | None, others: Mapping[str, Any]) 
     for option, value in others.items():
         if value is not None:
             raise OptionError(f"--hidden does not support {option}; remove it, or use --compare instead of --hidden.")
+    from ..estimators import RBM
+
     assert hidden is not None
     expected = "numbers of hidden units, such as 1:9 or 1,2,5"
     parts = [part.strip() for part in re.split("[:,]", hidden)]
@@ -212,7 +214,9 @@ def _models(hidden: str | None, compare: str | None, others: Mapping[str, Any]) 
         raise OptionError(option="--hidden", got=hidden, expected=expected)
     given = [int(part) for part in parts]
     remedy = "--compare independent is the model without hidden units, with the same prior of its biases"
-    rule = replace(OPTIONS["n_hidden"], remedy=remedy)
+    rule = rule_of(RBM, "n_hidden")
+    assert rule is not None
+    rule = replace(rule, remedy=remedy)
     for k in given:
         rule.check("--hidden", k)
     numbers = list(range(given[0], given[1] + 1)) if is_span else given

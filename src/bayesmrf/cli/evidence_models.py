@@ -27,7 +27,7 @@ class Job(NamedTuple):
 def machines(numbers: Sequence[int], table: Any, weights: Any, prior_scale: float) -> list[Job]:
     """Return jobs for restricted Boltzmann machines with these numbers of hidden units."""
     from ..estimators import RBM
-    from ..estimators.evidence import make_target
+    from ..estimators.evidence_targets import make_target
 
     return [
         Job(k, lambda k=k: make_target(RBM(n_hidden=k), table, prior_scale, None, weights))  # type: ignore[misc]
@@ -53,7 +53,7 @@ def fields(
     import numpy as np
 
     from ..estimators import BayesianMRF, GroupedMRF, SpikeSlabMRF
-    from ..estimators.evidence import make_target
+    from ..estimators.evidence_targets import make_target
 
     n_nodes = table.shape[1]
     counts = np.ones(len(table), dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)

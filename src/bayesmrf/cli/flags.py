@@ -30,7 +30,7 @@ from ..errors import (
 )
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
 from ..findings import collected, dumped
-from ..methods import MethodRow
+from ..methods.rows import MethodRow
 from ..runs.run_options import RunOptions
 from . import common
 from .common import Stopped
@@ -108,6 +108,7 @@ GRAPH_HELP = (
 )
 CANDIDATES = "all pairs, or two columns, the ends of each (column names, or numbers from 0)."
 SLAB = "cauchy:SCALE|normal:SCALE|SHAPE,RATE"
+_NOTHING = "nothing was written"
 _CONTINUES = "A run that was stopped, even killed, continues when the same command is given again."
 BINARIZE: Any = flag('Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.', '">=4"')
 
@@ -139,11 +140,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         records = {name: kind(**{f.name: given[f.name] for f in fields(kind)}) for name, kind in kinds.items()}
         for name in given_to:
             records[name] = {option: value for option, value in vars(records[name]).items() if value is not None}
-        data = next(record for record in records.values() if isinstance(record, Data))
         try:
             function(**{name: records[name] if name in records else given[name] for name in own})
         except (KeyboardInterrupt, StoppedWarning):
-            raise Stopped(data.kept) from None
+            kept = next((record.kept for record in records.values() if isinstance(record, Data)), _NOTHING)
+            raise Stopped(kept) from None
 
     if Run in kinds.values():
         called.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{_CONTINUES}"
@@ -175,7 +176,7 @@ class Data:
 
     def __post_init__(self) -> None:
         self.n_levels = 0  # of a table whose values are all valid, once it is read
-        self.kept = "nothing was written"  # what an interruption leaves
+        self.kept = _NOTHING  # what an interruption leaves
 
     @cached_property
     def console(self) -> Console:
@@ -200,7 +201,7 @@ class Data:
 
     def read_coded(self, model: str, binarize: str | None, by: str | None = None) -> tuple[list[Any], FamilyRow]:
         """Return what `read` does, with yes/no columns where the model has these, and the row of the model."""
-        from ..estimators.chosen_model import choose_model
+        from ..data.chosen_model import choose_model
         from .answers import to_binary
 
         table, *about = self.read(by)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+from ..declare.rule import SCALE
 from ..errors import OptionError
 from ..families import AUTO, families_of
 from ..methods import GROUPS
@@ -50,16 +51,19 @@ def groups(
     run: Run,
 ) -> None:
     """Find the groups of edges that share a parameter; with --candidates, also which edges exist."""
-    from ..estimators.chosen_model import choose_model
+    from ..data.chosen_model import choose_model
+    from ..estimators import GroupedMRF
     from ..priors import Beta, DirichletProcess, Gamma, Normal
+    from ..summary import GroupedSummary
 
     out = run.path(run.out, ".zarr")
-    common.checked("GroupedMRF", model=model, **run.options)
+    common.checked(GroupedMRF, model=model, **run.options)
     spike = candidates is not None or density is not None
     p0 = common.density(density or "5,5")
     concentration = common.prior_of("--alpha", alpha, (1, 2), Gamma, "a number, or SHAPE,RATE, such as 1.0 or 2,4")
     found = common.prior_of("--base", base or "1,1", (2,), Beta, "two numbers A,B, such as 1,1")
-    scale = common.checked("", prior_scale=1.0 if prior_scale is None else prior_scale)["prior_scale"]
+    scale = 1.0 if prior_scale is None else prior_scale
+    SCALE.check("prior_scale", scale)
     options = {"method": common.own_options(GROUPS, method, own)}
     if graph is None and candidates is None:
         remedy = "--candidates complete finds which edges exist"
@@ -82,10 +86,6 @@ def groups(
     options["prior"] = DirichletProcess(concentration, found, p0 if spike else None)
     name, asked = ("candidates", candidates) if graph is None else ("graph", graph)
     options[name] = run.edges(data[0], str(asked), f"--{name}")
-
-    from ..estimators import GroupedMRF
-    from ..summary import GroupedSummary
-
     options |= {"model": model, "fields": "grouped" if field_groups else fields is not False}
     estimator = run.estimator(GroupedMRF, out, **options)
     tree = run.sample(estimator, out, data, **{"candidates" if spike else "graph": asked})

@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from ..declare.rule import choice
+from ..declare.rule import SCALE, choice
 from ..errors import BayesMRFWarning, OptionError
 from ..families import AUTO, FAMILIES, families_of
 from ..inference.registry import NAMES, engine_of, row_of
-from ..kernels import KERNELS, Phases
+from ..methods import KERNELS
 from . import common
 from .flags import GRAPH_HELP, Run, command, flag, model_flag, observations
 
@@ -90,15 +90,19 @@ def posterior(
     run: Run,
 ) -> None:
     """Sample the posterior of the parameters."""
+    from ..data.chosen_model import choose_model
     from ..data.states import check_states
+    from ..engines import Phases
+    from ..estimators import BayesianMRF
     from ..estimators.base import read_graph
-    from ..estimators.chosen_model import choose_model
     from ..estimators.engines import refuse_unused
     from ..priors import WeightsAndBiases
     from .tables import read_labels
 
-    options = common.checked("BayesianMRF", model=model, **run.options)
-    scales = common.checked("", prior_scale=prior_scale, bias_scale=prior_scale if bias_scale is None else bias_scale)
+    options = common.checked(BayesianMRF, model=model, **run.options)
+    scales = {"prior_scale": prior_scale, "bias_scale": prior_scale if bias_scale is None else bias_scale}
+    for which, scale in scales.items():
+        SCALE.check(which, scale)
     options["prior"] = WeightsAndBiases(*scales.values())
     choice("auto", *KERNELS.names).check("kernel", kernel)
     for option, name in (("--engine", engine), ("--hidden-engine", hidden_engine)):
@@ -119,7 +123,7 @@ def posterior(
         twice = next((c.name for i, c in enumerate(choices) if c in choices[:i]), None)
         if twice is not None:
             raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"remove one {twice}")
-    given = common.checked("", **of_kernel)
+    KERNELS.check(of_kernel)
     data, weights, _ = run.read()
     labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
     chosen = "ordinal" if run.neutral else choose_model(data, "boltzmann") if model == AUTO else model
@@ -135,18 +139,17 @@ def posterior(
     for c in choices:
         if c.kernel == "pseudo-posterior":
             refuse_unused(c.engine, "--engine" if compare is None else "--compare")
-    choices = [c._replace(engine=_engine_for(c, built, given.get("adjusted", False))) for c in choices]
+    choices = [c._replace(engine=_engine_for(c, built, of_kernel.get("adjusted", False))) for c in choices]
     particular = {k: v for k, v in vars(of_engine).items() if v is not None}
-    _check_used(given, particular, choices)
+    _check_used(of_kernel, particular, choices)
 
-    from ..estimators import BayesianMRF
     from ..summary import ParameterSummary
     from .compare import Job, run_all
 
     def estimator(choice: Choice, path: Path) -> BayesianMRF:
         kernel, found = choice.kernel, _engine_with(choice.engine, particular)
         if kernel != "auto":
-            kernel = KERNELS.build(kernel, _kernel_options(kernel, given))
+            kernel = KERNELS.build(kernel, _kernel_options(kernel, of_kernel))
         return run.estimator(
             BayesianMRF,
             path,

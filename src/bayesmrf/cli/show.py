@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def show(summary: Summary, console: Console) -> None:
-    """Print what was run, the tables, and what is to be said of the run."""
+    """Print what was run, the tables, and the findings of the run."""
     options = "".join(f"; {label} {value}" for label, value in summary.printed_options.items())
     console.print(f"\n{summary.data_sentence}")
     console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
@@ -27,7 +27,7 @@ def show(summary: Summary, console: Console) -> None:
 
 
 def _show(table: Table, listing: Listing | None, console: Console) -> None:
-    """Print a table, or what is said in its place, between its sentences."""
+    """Print a table, or the sentence in its place, between its sentences."""
     assert listing is not None
     if table.lead:
         console.print(f"{table.lead}\n" if len(listing.rows) else table.lead)

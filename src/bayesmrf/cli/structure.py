@@ -40,11 +40,13 @@ def structure(
     run: Run,
 ) -> None:
     """Find out which edges exist, and how strong they are."""
+    from ..estimators import SpikeSlabMRF
     from ..estimators.edge_prior import default_prior
     from ..priors import read_slab
+    from ..summary import StructureSummary
 
     out = run.path(run.out, ".zarr")
-    common.checked("SpikeSlabMRF", model=model, **run.options)
+    common.checked(SpikeSlabMRF, model=model, **run.options)
     changed = {"density": common.density(density)} | ({} if slab is None else {"slab": read_slab(slab)})
     changed |= {} if bias_scale is None else {"bias_scale": bias_scale}
     chosen = common.own_options(EDGES, method, own)
@@ -52,9 +54,6 @@ def structure(
     data, family = run.read_coded(model, binarize)
     options = {"model": model, "prior": replace(default_prior(family.options()), **changed), "method": chosen}
     edges = run.edges(data[0], candidates, "--candidates")
-
-    from ..estimators import SpikeSlabMRF
-    from ..summary import StructureSummary
 
     asked = {"candidates": candidates} | ({"binarize": binarize.strip()} if binarize else {})
     tree = run.sample(run.estimator(SpikeSlabMRF, out, candidates=edges, **options), out, data, **asked)

@@ -123,7 +123,7 @@ def _excess(means: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _ordered(states: States) -> np.ndarray | None:
-    """Return the first rows as deviations from their means; None if their order says nothing."""
+    """Return the first rows as deviations from their means; None if their order is not informative."""
     values, weights = states.values, states.weights
     if weights is not None:
         if (weights > 1).any():

@@ -82,7 +82,7 @@ def require_shared_levels(X: Any, states: States, model: str, n_states: Any) -> 
 
 
 def warn_of_meanings(states: States, edges: np.ndarray, category: np.ndarray, model: str) -> None:
-    r"""Warn of edges that the data tell little of by equal levels, although ends are associated or share no level.
+    r"""Warn of edges about which equal levels carry little information, although ends are associated or share no level.
 
     The table n of an edge's ends is fitted by :math:`\mu_{kl} = \exp(a_k + b_l + w_{c(k, l)})`, with the categories
     c(k, l) of the model, by iterative proportional fitting. An edge is named if the likelihood ratio

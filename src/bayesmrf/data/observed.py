@@ -30,7 +30,7 @@ def check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None
 
 
 def rows_that_say_something(gone: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-    """Return the numbers of rows that are read, None if they are all: others would be drawn and say nothing.
+    """Return the numbers of rows that are read, None if they are all: others are uninformative, and would be drawn.
 
     Parameters
     ----------

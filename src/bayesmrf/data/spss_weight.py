@@ -1,4 +1,4 @@
-"""The column by which SPSS weights the rows of a file (``WEIGHT BY``), which pyreadstat does not tell."""
+"""The column by which SPSS weights the rows of a file (``WEIGHT BY``), which pyreadstat does not report."""
 
 from __future__ import annotations
 

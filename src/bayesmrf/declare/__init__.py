@@ -1,1 +1,1 @@
-"""Declarations: what an option is stands once, at the field of the class that users give."""
+"""Declarations of options: each is declared once, at the field of the class that users give."""

@@ -48,8 +48,13 @@ def option(
     unset: str = "",
     flag: bool = True,
 ) -> Any:
-    """Declare an option as the field of a dataclass; it must be given if the default is `MISSING`."""
+    """Declare an option as the field of a dataclass."""
     return field(default=default, metadata={_KEY: Option(rule, help, more, label, unset, flag)})
+
+
+def needs(rule: Rule, help: str = "", more: str = "") -> Mapping[str, Option]:
+    """Return the metadata of a `dataclasses.field` without a default, an option that must be given."""
+    return {_KEY: Option(rule, help, more, flag=False)}
 
 
 def options_of(kind: Any) -> dict[str, Option]:
@@ -102,14 +107,13 @@ def _with_parameters(doc: str, entries: str) -> str:
 @cache
 def _rules_of(kind: Any) -> list[tuple[str, Rule]]:
     """Return the fields of a dataclass that have rules: those of hidden entries are made again at each step."""
-    rules = ((f.name, rule_of(kind, f.name)) for f in fields(kind))
-    return [(name, rule) for name, rule in rules if rule is not None]
+    return [(name, declared.rule) for name, declared in options_of(kind).items()]
 
 
 def rule_of(kind: Any, name: str) -> Rule | None:
-    """Return the rule of an option of a class: that of its field, else that of its row in the table."""
+    """Return the rule of an option of a class: that of its field, or of an estimator that of its row in the table."""
     declared = options_of(kind).get(name)
-    return row(name, *owners(kind)) if declared is None else declared.rule
+    return row(name, *(base.__name__ for base in kind.__mro__)) if declared is None else declared.rule
 
 
 def check(options: Mapping[str, Any], *owners: str) -> None:
@@ -139,9 +143,3 @@ def check_params(estimator: Any) -> None:
         rule = rule_of(type(estimator), name)
         if rule is not None:
             rule.check(name, value)
-
-
-def owners(kind: type) -> list[str]:
-    """Return the names under which a class and its base classes have rows: "Beta", "priors.Beta"."""
-    lineage = [(c.__module__.rpartition(".")[2], c.__name__) for c in kind.__mro__]
-    return [name for module, kind in lineage for name in (f"{module}.{kind}", kind)]

@@ -112,7 +112,9 @@ def instance(module: str, *names: str) -> Rule:
     """Make the rule of an instance of classes of this package, which are not imported for it."""
 
     def allows(value: Any) -> bool:
-        return any(c.__module__ == f"bayesmrf.{module}" and c.__name__ in names for c in type(value).__mro__)
+        return any(
+            c.__name__ in names and f"{c.__module__}.".startswith(f"bayesmrf.{module}.") for c in type(value).__mro__
+        )
 
     return Rule(" or ".join(f"a {module}.{name}" for name in names), allows)
 
@@ -215,11 +217,18 @@ def _numbers(value: Any) -> Any:
     return numbers if numbers.ndim == 1 and numbers.dtype.kind in "if" else np.empty(0)
 
 
+def is_score(value: Any) -> bool:
+    """Return whether this may be the score of an ordered category."""
+    return is_number(value) and 0 <= value <= 127
+
+
 def constant_of(prior: str) -> Rule:
     """Make the rule of a constant of a Beta or Gamma prior, which is named in the message."""
     return replace(CONSTANT, expected=f"{CONSTANT.expected} in {prior}")
 
 
+MOST_DRAWS = 10**12  # beyond the memory of any machine, which `run.sample` checks
+MOST_CHAINS = 10_000
 COUNT = integer(1, 10**9)  # sweeps, iterations, ...: time, and no memory
 STATES = integer(1, 10**7)  # chains or particles in memory
 STEP = number(0, 1e100, good=(1e-3, 1))  # so that sums of its squares are finite
@@ -228,6 +237,8 @@ CONSTANT = number(
     1e-6, 1e6, ends="[]", good=(1e-6, 1.0, 1e6)
 )  # of Beta and Gamma priors, so that their draws and integrals are accurate
 MOMENTUM = number(0, 1, ends="[)", good=(0, 0.9))
+OBSERVATIONS = number(0, 1e15, ends="[)", good=(0, 1))  # of a kernel; 0 samples the prior
+SCORES = Rule("increasing numbers from 0, or None", lambda v: v is None or increases_from_0(v), (None, (0, 1, 3)))
 BETA = instance("priors", "Beta")
 GAMMA = instance("priors", "Gamma")
 NORMAL_OR_CAUCHY = instance("priors", "Normal", "Cauchy")

@@ -1,8 +1,9 @@
-"""Base classes of the estimators."""
+"""What several estimators do: seeds, runs, graphs, checksums, missing values."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ..declare.rule import is_count
 from ..errors import DataError, FieldsWarning, GraphError, OptionError, argument, renamed
 from ..findings import tell
 from ..graphs import Graph
-from ..likelihood import Hidden, Likelihood
+from ..likelihood import Hidden, Likelihood, Sample
 from ..memory import check_draws
 from ..runs import run
 from ..runs.run_options import RunOptions
@@ -28,15 +29,6 @@ _PREDICTED = 1000  # draws over which the probabilities of missing values are av
 _UNBALANCED = 1e-6  # p-value of a column that is not balanced
 _NAMED = 5  # columns that are named
 _PARTS = 1024  # of 1, to which sums are rounded in a checksum
-
-
-class MissingValues:
-    """Estimators whose X may have missing values (NaN), if the method supports them."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def run_seed(estimator: RunOptions) -> np.random.SeedSequence:
@@ -82,7 +74,7 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
 
 
 def require_edges(graph: Graph, option: str) -> None:
-    """Refuse a single column, and a graph without edges, where edges are what is estimated."""
+    """Refuse a single column, and a graph without edges, where edges are estimated."""
     if graph.n_nodes < 2:
         raise DataError("X must have at least two columns, got 1 feature(s).")
     if graph.n_edges == 0:
@@ -127,6 +119,12 @@ def data_hash(graph: Graph, s_bar: np.ndarray, n: float, hidden: Hidden | None =
     return digest.hexdigest()
 
 
+def hash_of_samples(graph: Graph, samples: Sequence[Sample]) -> str:
+    """Return `data_hash` of the data, of several samples a checksum of theirs."""
+    hashes = [data_hash(graph, s.s_bar, s.n_samples, s.hidden) for s in samples]
+    return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
+
+
 def hidden_probabilities(likelihood: Likelihood, theta: np.ndarray, seeds: np.random.SeedSequence) -> np.ndarray:
     """`Likelihood.hidden_probabilities` over evenly spaced draws of theta (n_chains, n_draws, n_features).
 
@@ -138,13 +136,33 @@ def hidden_probabilities(likelihood: Likelihood, theta: np.ndarray, seeds: np.ra
 
 
 def missing_table(
-    likelihood: Likelihood, theta: np.ndarray, states: States, seeds: np.random.SeedSequence
+    likelihood: Likelihood, theta: np.ndarray, parts: Sequence[States], seeds: np.random.SeedSequence
 ) -> pd.DataFrame:
-    """Return row, node and probability of 1 (of each state, if many) of missing values, averaged over draws."""
+    """Return row, node and probability of 1 (of each state, if many) of missing values, averaged over draws.
+
+    ``parts`` are the data of each sample of the likelihood; theta has a dimension of samples if they are several.
+    """
     import pandas as pd
 
-    if likelihood.hidden is None:
+    found, samples = [], likelihood.samples
+    for t, (sample, states) in enumerate(zip(samples, parts, strict=True)):
+        alone, own = likelihood, theta
+        if len(samples) > 1:
+            alone = Likelihood(likelihood.model, sample.s_bar, sample.n_samples, likelihood.engine, sample.hidden)
+            own = theta[:, :, t]
+        if sample.hidden is not None:
+            found.append(_missing_of_sample(alone, own, states, seeds))
+    if not found:
         return pd.DataFrame({"row": [], "node": [], "probability": []})
+    return found[0] if len(samples) == 1 else pd.concat(found).sort_values("row", kind="stable", ignore_index=True)
+
+
+def _missing_of_sample(
+    likelihood: Likelihood, theta: np.ndarray, states: States, seeds: np.random.SeedSequence
+) -> pd.DataFrame:
+    import pandas as pd
+
+    assert likelihood.hidden is not None
     probability = hidden_probabilities(likelihood, theta, seeds)
     # A row that was observed several times occurs several times.
     row, node = likelihood.hidden.model.cells.T

@@ -7,24 +7,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import convergence, results
-from ..base import EVERY_FAMILY, Engine, Kernel, Kind
-from ..data.dependent_rows import tell_of_rows
+from ..base import EVERY_FAMILY, Engine, Kind
 from ..data.states import States
-from ..declare.option import check_params
+from ..declare.option import option
+from ..engines import Phases
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
-from ..families import AUTO, families_of
-from ..findings import BAD, recorded, tell
+from ..families import AUTO, families_of, model_rule
+from ..findings import BAD, tell
 from ..inference.elimination.two_states import Elimination
 from ..inference.registry import engine_of
-from ..kernels import KERNELS, Custom, Langevin, Phases, PseudoPosterior, refusal, row_of
 from ..likelihood import Hidden, Likelihood
+from ..methods import KERNELS, Custom, Langevin, PseudoPosterior
+from ..methods.parameters import refusal, row_of
 from ..models.linear_map import LinearMap
 from ..names import shown
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
-from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior, WeightsAndBiases
+from ..priors import CAUCHY_TAPER, OF_PARAMETERS, Cauchy, LogisticBeta, Normal, Prior, WeightsAndBiases
 from ..runs import run
-from .base import data_hash, missing_table, run_seed, sample_posterior
 from .engines import (
     changed_options,
     instead_of,
@@ -34,10 +33,9 @@ from .engines import (
     refuse_unused,
     suitable_engine,
 )
-from .mode_check import check_modes
-from .parameter_kernels import MIRRORED, Problem, automatic_kernel, parameter_kernel
-from .parameter_posterior import ParameterPosterior
-from .rarely_observed import mirror_of, rarely_observed, tell_of_rare
+from .parameter_kernels import Problem, automatic_kernel, parameter_kernel
+from .pipeline import Posterior, Setup
+from .rarely_observed import rarely_observed
 from .starts import find_start
 from .stein_check import tell_of_draws
 from .ties import n_edge_parameters, read_ties
@@ -45,25 +43,9 @@ from .ties import n_edge_parameters, read_ties
 _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, from which on it is said
 
 
-class _Prepared(NamedTuple):
-    """All that comes before the first draw.
-
-    ``truth`` is the true likelihood, for a correction at the end; ``options`` are those of the kernel; ``unsure`` are
-    the nodes of which the data hardly determine the signs of edges, and the kernel makes no moves between them.
-    """
-
-    states: States
-    likelihood: Likelihood
-    truth: Likelihood | None
-    prior: Prior
-    options: Any
-    kernel: Kernel
-    unsure: list[int]
-
-
 @dataclass(eq=False, repr=False)
-class BayesianMRF(ParameterPosterior):
-    """Posterior of the parameters of a binary pairwise Markov random field (Murray and Ghahramani 2004).
+class BayesianMRF(Posterior):
+    """Posterior of the parameters of a pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters
     ----------
@@ -86,7 +68,7 @@ class BayesianMRF(ParameterPosterior):
         a gradient.
     kernel : {"auto", "gibbs", "independence", "hamiltonian", "metropolis", "langevin", "exchange", \
 "auxiliary-variable", "pseudo-posterior"} or object
-        The Markov chain on theta. The objects of `bayesmrf.kernels` have options, such as ``Langevin(adjusted=True)``.
+        The Markov chain on theta. The objects of `bayesmrf.methods` have options, such as ``Langevin(adjusted=True)``.
 
         * auto: the first of these that the engine, the prior and the data allow, which is the fastest:
 
@@ -101,8 +83,8 @@ class BayesianMRF(ParameterPosterior):
 
           ``kernel_`` says which.
 
-        ``kernels.Custom`` makes your own kernel from the likelihood and the prior.
-    engine : str, Engine or `kernels.Phases`
+        ``methods.Custom`` makes your own kernel from the likelihood and the prior.
+    engine : str, Engine or `engines.Phases`
         How log Z or moments are computed, or states are drawn: the name of an engine with its defaults, or an engine,
         such as ``Bethe(damping=0.5)`` or your own. "auto" (default) is the exact engine if that is cheap, about 10
         milliseconds a call; else persistent chains, with which the automatic kernel is langevin (with exchange and
@@ -137,94 +119,33 @@ class BayesianMRF(ParameterPosterior):
         Edges carry ``weight``, nodes ``bias``.
     """
 
-    read = {  # noqa: RUF012
+    _readers = {  # noqa: RUF012
         "model": families_of("BayesianMRF").read,
         "prior": lambda _: Normal(1.0),
         "kernel": KERNELS.read,
         "engine": engine_of,
     }
+    _needs_edges = False
+    _method_option = "kernel"
 
     graph: Any = "complete"
-    model: Any = "auto"
+    model: Any = option("auto", model_rule("BayesianMRF"))
     ties: Any = None
-    prior: Any = "normal"
-    kernel: Any = "auto"
+    prior: Any = option("normal", OF_PARAMETERS)
+    kernel: Any = option("auto", KERNELS.rule_with_own("auto"))
     engine: Any = "auto"
 
-    @recorded
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> BayesianMRF:
-        """Sample the posterior; see `GroupedMRF.fit` for the arguments.
+    @property
+    def _tied(self) -> bool:
+        return self.ties is not None
 
-        Missing values of X (NaN) are hidden variables: the posterior of theta is given the observed values.
-
-        Warns
-        -----
-        ApproximatePosteriorWarning
-            If draws by an approximate engine or kernel are surely far from the posterior, with the distance.
-        """
-        states, likelihood, truth, prior, options, kernel, unsure = self._prepare(X, sample_weight)
-        model, n, s_bar = likelihood.model, states.n_samples, likelihood.s_bar
-        engine, hidden = likelihood.engine, likelihood.hidden
-        self._engine = None if model.family in EVERY_FAMILY else engine
-        seeds = run_seed(self)
-        draws = sample_posterior(self, model, kernel, seeds)
-        is_corrected = False
-        if truth is not None and _all_moved(draws):
-            is_corrected = True
-            draws = _corrected(draws, likelihood, truth, prior)
-        phi, kind = draws.values["theta"], _kind(options, engine, hidden, is_corrected)
-        curve: Any = likelihood.curve
-        parameters = None if curve is None else list(curve.feature_names)
-        named = parameters or list(model.feature_names)
-        if curve is not None:
-            values = draws.values | {"theta": curve.natural(phi), "phi": phi}
-            draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
-        is_own = isinstance(options, Custom)
-        self.kernel_, self.model_ = kernel.name if is_own else row_of(options).name, model.name
-        attrs = ({} if is_own else asdict(options)) | {
-            "data_hash": data_hash(self._graph, s_bar, n, hidden),
-            "prior": type(prior).__name__,
-            "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
-            "n_edge_parameters": n_edge_parameters(model, curve),
-            "kind": kind,
-            "model": model.name,
-            "chosen_model": self._chooses,
-            "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
-            "engine": engine.name,
-            "engine_options": changed_options(engine),
-            "hidden_engine": None if hidden is None else hidden.engine.name,
-            "method": self.kernel_,
-        }
-        if isinstance(prior, LogisticBeta):
-            attrs["prior_beta"] = [prior.a, prior.b]
-        self.posterior_ = results.to_datatree(
-            draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, parameters=parameters
-        )
-        self.theta_, self.phi_ = draws.values["theta"].mean(axis=(0, 1)), phi.mean(axis=(0, 1))
-        self.parameter_names_ = named
-        self.missing_ = missing_table(likelihood, phi, states, seeds)
-        if hidden is not None:
-            results.add_missing(self.posterior_, self.missing_)
-        if row_of(options).name == "gibbs" and isinstance(prior, Cauchy):
-            _warn_of_taper(phi, self.parameter_names_)
-        check_modes(self, [states], seeds, particle_sweeps(engine))
-        tell_of_rare(states, unsure)
-        tell_of_rows([states])
-        # Chains that have not converged may be far from the posterior for this reason.
-        if convergence.warn_unless_converged(self.posterior_) and kind != "exact":
-            tell_of_draws(likelihood, prior, phi, named, seeds)
-        return self
-
-    def check(self, X: Any, sample_weight: Any = None) -> None:
-        """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, sample_weight)
-
-    def _prepare(self, X: Any, sample_weight: Any) -> _Prepared:
-        check_params(self)
+    def _request(self) -> tuple[Phases, Any]:
+        """Return the engines, and the options of the kernel, if it is given."""
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
-        options = None if self.kernel == AUTO else self.object("kernel")
-        self._choose_model(X, sample_weight)
-        states = self._read(X, sample_weight, self.progress, missing=True, tied=self.ties is not None)
+        return phases, None if self.kernel == AUTO else self._object("kernel")
+
+    def _target(self, parts: list[States], request: tuple[Phases, Any]) -> Setup:
+        (states,), (phases, options) = parts, request
         if options is not None:
             if refused := refusal(row_of(options), states.n_states > 2, bool((states.values < 0).any())):
                 raise refused
@@ -248,16 +169,72 @@ class BayesianMRF(ParameterPosterior):
         with instead_of_exact(f"it without {argument('corrected', True)}"):
             truth = likelihood.replaced(data.s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
-        rare, is_mirrored = rarely_observed(states, self._graph), row_of(options).name in MIRRORED
-        mirror = mirror_of(likelihood, prior, rare) if is_mirrored else None
-        kernel = parameter_kernel(options, Problem(likelihood, prior, at, self.n_warmup, mirror))
-        return _Prepared(states, likelihood, truth, prior, options, kernel, [] if mirror is not None else rare)
+        kernel = parameter_kernel(options, Problem(likelihood, prior, at, self.n_warmup))
+        return Setup(
+            parts,
+            likelihood,
+            kernel,
+            kernel.name if isinstance(options, Custom) else row_of(options).name,
+            particle_sweeps(engine),
+            _Own(truth, prior, options),
+            rarely_observed(states, self._graph),
+            parameters=None if curve is None else list(curve.feature_names),
+        )
 
     def _prior(self, model: Any, curve: LinearMap | None) -> Prior:
-        prior = self.object("prior")
+        prior = self._object("prior")
         if isinstance(prior, WeightsAndBiases):
             return prior.of(n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
         return prior
+
+    def _describe(self, setup: Setup, draws: run.Draws) -> tuple[run.Draws, dict[str, Any]]:
+        (truth, prior, options), likelihood = setup.own, setup.likelihood
+        engine, hidden = likelihood.engine, likelihood.hidden
+        self._engine = None if likelihood.model.family in EVERY_FAMILY else engine
+        curve: Any = likelihood.curve
+        is_corrected = truth is not None and _all_moved(draws)
+        if is_corrected:
+            draws = _corrected(draws, likelihood, truth, prior)
+        if curve is not None:
+            phi = draws.values["theta"]
+            values = draws.values | {"theta": curve.natural(phi), "phi": phi}
+            draws = replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
+        attrs = ({} if isinstance(options, Custom) else asdict(options)) | {
+            "prior": type(prior).__name__,
+            "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
+            "n_edge_parameters": n_edge_parameters(likelihood.model, curve),
+            "kind": _kind(options, engine, hidden, is_corrected),
+            "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
+            "engine": engine.name,
+            "engine_options": changed_options(engine),
+            "hidden_engine": None if hidden is None else hidden.engine.name,
+        }
+        return draws, attrs | ({"prior_beta": [prior.a, prior.b]} if isinstance(prior, LogisticBeta) else {})
+
+    def _summarise(self) -> None:
+        super()._summarise()
+        posterior = self.posterior_["posterior"].dataset
+        sampled = posterior["phi" if "phi" in posterior else "theta"]
+        self.phi_ = np.asarray(sampled).mean(axis=(0, 1))
+        self.parameter_names_ = sampled[sampled.dims[-1]].values.tolist()
+
+    def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
+        _, prior, options = setup.own
+        sampled = draws.values.get("phi", draws.values["theta"])
+        if row_of(options).name == "gibbs" and isinstance(prior, Cauchy):
+            _warn_of_taper(sampled, self.parameter_names_)
+        # Chains that have not converged may be far from the posterior for this reason.
+        if has_converged and self.posterior_.attrs["kind"] != "exact":
+            assert setup.seeds is not None
+            tell_of_draws(setup.likelihood, prior, sampled, self.parameter_names_, setup.seeds)
+
+
+class _Own(NamedTuple):
+    """What describes a run, and its doubts, depend on; ``truth`` is the likelihood of a correction at the end."""
+
+    truth: Likelihood | None
+    prior: Prior
+    options: Any  # of the kernel
 
 
 def _kind(options: Any, engine: Engine, hidden: Hidden | None, is_corrected: bool) -> str:
@@ -292,7 +269,7 @@ def _warn_of_taper(draws: np.ndarray, names: list[str]) -> None:
 
 
 def _all_moved(draws: run.Draws) -> bool:
-    """Whether every chain moved; warn where one did not, as what it drew is no sample that could be corrected."""
+    """Whether every chain moved; warn where one did not, as its draws cannot be corrected."""
     stuck = [c for c, theta in zip(draws.chains, draws.values["theta"], strict=True) if (theta == theta[0]).all()]
     if stuck and draws.n_draws > 1:
         tell(

@@ -2,56 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .. import convergence, results
-from ..base import SAMPLE
-from ..data.dependent_rows import tell_of_rows
+from ..data.group_labels import check_group, levels_in, read_groups
 from ..data.states import States
-from ..declare.option import check_params
+from ..declare.option import option
+from ..declare.rule import SLAB, choice, either, instance
 from ..differences import exist_in_groups
 from ..errors import OptionError
-from ..families import AUTO, families_of
+from ..families import AUTO, families_of, model_rule
 from ..families import Custom as CustomModel
-from ..findings import recorded
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..intervals import central
-from ..likelihood import Likelihood
-from ..methods import COMPARISONS, Custom, MethodRow, row_of
+from ..methods import COMPARISONS, Custom
+from ..methods.rows import row_of
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
-from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import SpikeSlab
-from .base import (
-    MissingValues,
-    RunOptions,
-    data_hash,
-    missing_table,
-    require_edges,
-    run_seed,
-    sample_posterior,
-)
-from .chosen_model import ChosenModel
+from ..runs.run import Draws
 from .edge_prior import default_prior, like, warn_of_taper
 from .engines import particle_sweeps, read_sample
-from .group_labels import check_group, levels_in, read_groups
 from .group_predictive import GroupPredictive
-from .mode_check import check_modes
 from .own_kernels import engine_used, own_method_of_edges
-from .parameter_posterior import of_draws, strength_of_draws
-from .rarely_observed import rarely_observed, tell_of_rare
-from .tabulated import Tabulated
+from .pipeline import Posterior, Setup, completed
+from .rarely_observed import rarely_observed
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -64,7 +47,7 @@ _FEWER = 0.4  # four particles for each observation of a group
 
 
 @dataclass(eq=False, repr=False)
-class CompareMRF(MissingValues, Tabulated, RunOptions, ChosenModel, GroupPredictive, BaseEstimator):
+class CompareMRF(GroupPredictive, Posterior):
     r"""Posterior of the differences between the networks of two or more groups of people.
 
     The weight of edge uv in group g is
@@ -136,31 +119,37 @@ class CompareMRF(MissingValues, Tabulated, RunOptions, ChosenModel, GroupPredict
         As in `SpikeSlabMRF`.
     """
 
-    read = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
+    _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
 
     candidates: Any = "complete"
-    prior: Any = "spike-slab"
-    baseline: Any = "slab"
-    biases: str = "free"
-    method: Any = "auto"
-    model: Any = "auto"
+    prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
+    baseline: Any = option("slab", either(choice("slab", "spike-slab"), SLAB, instance("priors", "SpikeSlab")))
+    biases: str = option("free", choice("free", "slab", "spike-slab"))
+    method: Any = option("auto", COMPARISONS.rule_with_own("auto"))
+    model: Any = option("auto", model_rule("CompareMRF"))
 
-    def object(self, name: str) -> Any:
+    @property
+    def _edges_option(self) -> str:
+        return "candidates"
+
+    @property
+    def _labels(self) -> Sequence[Any]:
+        labels: Sequence[Any] = self.groups_.tolist()
+        return labels
+
+    def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
-        if name == "prior" and self.prior == "spike-slab":
-            return replace(default_prior(self.object("model")), density=0.5)
+        if name == "prior" and isinstance(self.prior, str):
+            return replace(default_prior(self._object("model")), density=0.5)
         if name == "baseline":
-            prior, given = self.object("prior"), self.baseline
+            prior, given = self._object("prior"), self.baseline
             if isinstance(given, str):
                 given = prior.slab if given == "slab" else SpikeSlab(slab=prior.slab)
             # The biases have one prior.
             is_spiked = isinstance(given, SpikeSlab)
             return replace(given, bias_scale=prior.bias_scale, biases=prior.biases) if is_spiked else given
-        if name == "method" and isinstance(self.method, str) and self.method == AUTO:
-            return COMPARISONS.read(self._of_fit.get("method_", "exact"))
-        return super().object(name)
+        return super()._object(name)
 
-    @recorded
     def fit(self, X: Any, groups: Any = None, sample_weight: Any = None) -> CompareMRF:
         """Sample the posterior.
 
@@ -175,111 +164,78 @@ class CompareMRF(MissingValues, Tabulated, RunOptions, ChosenModel, GroupPredict
         sample_weight : (n_samples,) array, optional
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
         """
-        parts, likelihood, kernel, method = self._prepare(X, groups, sample_weight)
-        inner = kernel.kernel if isinstance(kernel, DrawHiddenEntries) else kernel
-        model, prior, seeds = likelihood.model, self.object("prior"), run_seed(self)
-        draws = sample_posterior(self, model, kernel, seeds, group=len(parts))
-        samples, names = likelihood.samples, [str(label) for label in self.groups_]
-        hashes = [data_hash(self._graph, s.s_bar, s.n_samples, s.hidden) for s in samples]
-        self.posterior_ = results.to_datatree(
-            draws,
-            model,
-            attrs={
-                "data_hash": hashlib.sha256(" ".join(hashes).encode()).hexdigest(),
-                "model": model.name,
-                "chosen_model": self._chooses,
-                "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
-                "baseline": f"{self.object('baseline')}",
-                "biases": self.biases,
-                "kind": method.kind,
-                "method": method.name,
-            }
-            | ({"n_particles": inner.n_particles} if self.method_ == "particle" else {}),
-            observed={
-                "statistics": np.array([s.s_bar for s in samples]),
-                "n_samples": sum(s.n_samples for s in samples),
-                "group_sizes": np.array([s.n_samples for s in samples]),
-            },
-            groups=names,
-        )
-        theta, share = draws.values["theta"], draws.values["included"].mean(axis=(0, 1))
-        self.theta_ = theta.mean(axis=(0, 1))
-        self.difference_inclusion_ = self._symmetric(share)
-        self.edge_inclusion_ = self._symmetric(exist_in_groups(theta[..., : model.n_edges]).mean(axis=(0, 1)))
-        self.weights_ = np.array([self._symmetric(t[: model.n_edges]) for t in self.theta_])
-        self.density_ = float(draws.values["density"].mean())
-        is_own = method.options is Custom
-        spiked = [] if is_own else [p for p in (prior, self.object("baseline")) if isinstance(p, SpikeSlab)]
-        for slab in dict.fromkeys(given.slab for given in spiked):  # baselines may have the slab of differences
-            warn_of_taper(slab)
-        self.missing_ = self._missing(likelihood, theta, parts, seeds)
-        if len(self.missing_):
-            results.add_missing(self.posterior_, self.missing_)
-        check_modes(self, parts, seeds, particle_sweeps(engine_used(inner, model)) if is_own else inner.particle_sweeps)
-        tell_of_rare(parts[0], self._unsure)
-        tell_of_rows(parts)
-        convergence.warn_unless_converged(self.posterior_)
-        return self
+        found: CompareMRF = self._fit(X, sample_weight, groups)
+        return found
 
-    def check(self, X: Any, groups: Any = None, sample_weight: Any = None) -> None:
+    def check(  # type: ignore[override]
+        self, X: Any, groups: Any = None, sample_weight: Any = None
+    ) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, groups, sample_weight)
+        self._prepare(X, sample_weight, groups)
 
-    def _prepare(self, X: Any, groups: Any, sample_weight: Any) -> tuple[list[States], Likelihood, Any, MethodRow]:
-        """All that comes before the first draw: states of each group, likelihood, kernel, its row."""
-        check_params(self)
-        self._choose_model(X, sample_weight)
-        states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
-        require_edges(self._graph, "candidates")
+    def _parts(self, states: States, X: Any, groups: Any) -> list[States]:
         self.groups_, code = read_groups(groups, X, len(X))
+        code = code[states.given_rows]
+        parts = [states.at(np.flatnonzero(code == g)) for g in range(len(self.groups_))]
+        for label, part in zip(self.groups_, parts, strict=True):
+            check_group(label, part, levels_in(states))
+        return parts
+
+    def _target(self, parts: list[States], request: None) -> Setup:
         model = self._model()
-        self.model_ = model.name
         if isinstance(self._family, CustomModel):
             like(model)
         n_states = prod([model.n_states] * model.graph.n_nodes)
         chosen = "exact" if n_states <= _EXACT else "particle"
         row = row_of(chosen if self.method == AUTO else self.method, COMPARISONS)
-        self.method_ = row.name
-        if self.method_ == "exact":
+        method = row.options() if isinstance(self.method, str) else self.method
+        if row.name == "exact":
             check_size(model)
-        code = code[states.given_rows]
-        parts = [states.at(np.flatnonzero(code == g)) for g in range(len(self.groups_))]
-        for label, part in zip(self.groups_, parts, strict=True):
-            check_group(label, part, levels_in(states))
-        self._unsure = sorted({i for part in parts for i in rarely_observed(part, self._graph)})
         samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
         likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
-        prior = DifferencePrior(contrast, self.object("prior"), self.object("baseline"), self.biases)
+        prior = DifferencePrior(contrast, self._object("prior"), self._object("baseline"), self.biases)
         given = likelihood, *prior
         kernel: Any
         if row.options is Custom:
-            kernel, row = own_method_of_edges(COMPARISONS, self.method, likelihood, prior)
-            self.method_ = row.name
-        elif self.method_ == "exact":
-            kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
+            kernel, row = own_method_of_edges(COMPARISONS, method, likelihood, prior)
+            sweeps = particle_sweeps(engine_used(kernel, model))
         else:
-            options = self.object("method")
-            if options.n_particles is None:
-                most = default_particles(_FEWER * max(s.n_samples for s in samples), model.graph.n_nodes)
-                options = replace(options, n_particles=most)
-            kernel = GroupParticles(*given, options=options)
-        if any(s.hidden is not None for s in samples):
-            likelihood.require_hidden(kernel.name, {SAMPLE})
-            kernel = DrawHiddenEntries(kernel, likelihood)
-        return parts, likelihood, kernel, row
+            if row.name == "exact":
+                kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
+            else:
+                if method.n_particles is None:
+                    most = default_particles(_FEWER * max(s.n_samples for s in samples), model.graph.n_nodes)
+                    method = replace(method, n_particles=most)
+                kernel = GroupParticles(*given, options=method)
+            sweeps = kernel.particle_sweeps
+        unsure = sorted({i for part in parts for i in rarely_observed(part, self._graph)})
+        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, sweeps, (row, kernel), unsure)
 
-    def _missing(self, likelihood: Likelihood, theta: np.ndarray, parts: list[States], seeds: Any) -> pd.DataFrame:
-        """Missing values of all groups, by the rows of X."""
-        import pandas as pd
+    def _describe(self, setup: Setup, draws: Draws) -> tuple[Draws, dict[str, Any]]:
+        (row, kernel), prior = setup.own, self._object("prior")
+        attrs = {
+            "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
+            "baseline": f"{self._object('baseline')}",
+            "biases": self.biases,
+            "kind": row.kind,
+        }
+        return draws, attrs | ({"n_particles": kernel.n_particles} if row.name == "particle" else {})
 
-        found = []
-        for t, (sample, part) in enumerate(zip(likelihood.samples, parts, strict=True)):
-            alone = Likelihood(likelihood.model, sample.s_bar, sample.n_samples, likelihood.engine, sample.hidden)
-            table = missing_table(alone, theta[:, :, t], part, seeds)
-            if len(table):
-                found.append(table)
-        return pd.concat(found).sort_values("row", kind="stable", ignore_index=True) if found else table
+    def _summarise(self) -> None:
+        super()._summarise()
+        r = len(self.edges_)
+        self.difference_inclusion_ = self._symmetric(self._stacked("included").mean(axis=0))
+        self.edge_inclusion_ = self._symmetric(exist_in_groups(self._stacked("theta")[..., :r]).mean(axis=0))
+        self.weights_ = np.array([self._symmetric(t[:r]) for t in self.theta_])
+        self.density_ = self._mean("density")
+
+    def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
+        is_own = setup.own[0].options is Custom
+        given = [] if is_own else [self._object("prior"), self._object("baseline")]
+        # Baselines may have the slab of differences.
+        for slab in dict.fromkeys(p.slab for p in given if isinstance(p, SpikeSlab)):
+            warn_of_taper(slab)
 
     @property
     def graphs_(self) -> dict[Any, nx.Graph]:
@@ -302,35 +258,6 @@ class CompareMRF(MissingValues, Tabulated, RunOptions, ChosenModel, GroupPredict
             )
         network.remove_edges_from([(u, v) for u, v, p in network.edges(data="inclusion") if p <= 0.5])
         return network
-
-    def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
-        """Compute any function of the network of each group for each draw, in ArviZ's form; see `compare`.
-
-        Parameters
-        ----------
-        function : callable
-            Of theta (n_features,), or of a networkx graph with edge attribute ``weight`` and node attribute ``bias``,
-            without edges that are absent in the group (``baseline="spike-slab"``).
-        of : {"theta", "graph"}
-        name : str
-
-        Returns
-        -------
-        xarray.DataArray
-            Dimensions chain, draw, group, and those of the value.
-        """
-        return of_draws(self, function, of, name)
-
-    def strength(self) -> xr.DataArray:
-        """Compute the posterior of the strength of each node in each group, the sum of absolute weights of its edges.
-
-        Returns
-        -------
-        xarray.DataArray
-            Dimensions chain, draw, group, node.
-        """
-        check_is_fitted(self)
-        return strength_of_draws(self)
 
     def compare(self, draws: xr.DataArray, probability: float = 0.9) -> pd.DataFrame:
         """Compare a quantity of the groups, such as `strength`: its posterior in each, and the pairwise differences.

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .group_labels import code_of, codes_of
+from ..data.group_labels import code_of, codes_of
 from .normaliser import LARGEST_ERROR, warn_if_few
-from .predictive import LARGEST_ERROR_OF_A_ROW, Mixture, error_of_mean
+from .predictive import LARGEST_ERROR_OF_A_ROW, Predictive, error_of_mean
 
 
-class GroupPredictive(Mixture, DensityMixin):
+class GroupPredictive(Predictive):
     r"""Predictions of an observation by the network of its group.
 
     .. math:: \log p(x \mid g) = \log \frac1K \sum_{k=1}^K \exp(\theta_{kg} \cdot s(x) - \log Z(\theta_{kg})),
@@ -24,7 +23,9 @@ class GroupPredictive(Mixture, DensityMixin):
 
     groups_: np.ndarray
 
-    def score(self, X: Any, groups: Any, sample_weight: Any = None, average: str = "bayes") -> float:
+    def score(  # type: ignore[override]
+        self, X: Any, groups: Any, sample_weight: Any = None, average: str = "bayes"
+    ) -> float:
         """Compute the mean log predictive density of an observation in the network of its group, in nats.
 
         It can be compared with the score of one network for all rows, such as that of `bayesmrf.SpikeSlabMRF`. Log Z is
@@ -45,7 +46,9 @@ class GroupPredictive(Mixture, DensityMixin):
         warn_if_few("the score", error_of_mean(away), LARGEST_ERROR)
         return float(each @ weights)
 
-    def score_samples(self, X: Any, groups: Any, average: str = "bayes") -> np.ndarray:
+    def score_samples(  # type: ignore[override]
+        self, X: Any, groups: Any, average: str = "bayes"
+    ) -> np.ndarray:
         """Compute the log predictive density of each row in the network of its group, (n_samples,); see `score`.
 
         An `ApproximateScoreWarning` says how many rows have a standard error above 0.25 nats, as few of the 100 draws
@@ -55,7 +58,7 @@ class GroupPredictive(Mixture, DensityMixin):
         warn_if_few("the log density of {} of {} rows", error, LARGEST_ERROR_OF_A_ROW)
         return each
 
-    def sample(
+    def sample(  # type: ignore[override]
         self, n_samples: int = 1, group: Any = None, random_state: Any = None, average: str = "bayes"
     ) -> np.ndarray:
         """Draw states from the network of a group, in the coding of the data fitted.

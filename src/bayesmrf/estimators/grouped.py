@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,54 +10,41 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
 from ..base import Engine
-from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
-from ..declare.option import check
-from ..declare.rule import is_integer
+from ..declare.option import check, option
+from ..declare.rule import choice, either, instance, is_integer
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
-from ..families import families_of
-from ..findings import recorded, tell
+from ..families import FAMILIES, families_of, model_rule
+from ..families import Custom as CustomModel
+from ..findings import tell
 from ..inference.auto import choose
 from ..inference.elimination.two_states import Elimination
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import bound
 from ..likelihood import Likelihood
-from ..methods import GROUPS, Custom, MethodRow, Particle, kind_of, row_of
+from ..methods import GROUPS, Custom, Particle
+from ..methods.groups import kind_of
+from ..methods.rows import MethodRow, row_of
 from ..models.categorical import is_categorical, states_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.exact import ExactMarginals
 from ..posterior.groups.gibbs import GroupedGibbs
-from ..posterior.hidden_entries import DrawHiddenEntries
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
-from .base import data_hash, missing_table, require_edges, run_seed, sample_posterior, warn_of_unbalanced
+from ..runs.run import Draws
+from .base import run_seed, warn_of_unbalanced
 from .engines import particle_sweeps, read_sample
-from .grouped_methods import KERNELS, Problem, Request, choose_method, read
-from .grouped_start import GroupedStart, find_start
-from .mode_check import check_modes
+from .grouped_methods import KERNELS, Problem, Request, choose_method, family_like, read_request
+from .grouped_start import find_start
 from .own_kernels import engine_used, own_method_of_groups
-from .parameter_posterior import ParameterPosterior
-from .rarely_observed import rarely_observed, tell_of_rare
+from .pipeline import Posterior, Setup, completed
+from .rarely_observed import rarely_observed
 
 _SWEEPS = 10  # of all particles take less time than a scan of the edges
 _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
 
 
-class _Prepared(NamedTuple):
-    """All that comes before the first draw; ``how`` names the method of the estimate where chains start."""
-
-    request: Request
-    states: States
-    likelihood: Likelihood
-    start: GroupedStart
-    kernel: Any
-    method: Any
-    row: MethodRow
-    seeds: np.random.SeedSequence
-    how: str
-
-
 @dataclass(eq=False, repr=False)
-class GroupedMRF(ParameterPosterior):
+class GroupedMRF(Posterior):
     """Posterior of the groups of edges that share a parameter (Liu and Page 2013).
 
     The model: ``p(x) ~ prod_c a_c^[x_u = x_v] (1 - a_c)^[x_u != x_v]`` over the edges c = (u, v) of a graph, with
@@ -100,7 +87,7 @@ class GroupedMRF(ParameterPosterior):
         * exact: exact, if elimination fits in memory.
         * particle: any graph; the full conditional distribution of one edge with moments from many particles, and
           splits and merges of groups: `methods.Particle`.
-        * auxiliary-variable: Metropolis-Hastings with particles: `methods.AuxiliaryVariable`.
+        * auxiliary-variable: Metropolis-Hastings with particles: `methods.AuxiliaryParticles`.
         * stripped-beta: approximate, for any graph, fast; overestimates the number of groups.
 
         ``methods.Custom`` makes your own kernel from the likelihood and the prior. It does not support grouped fields.
@@ -162,102 +149,45 @@ class GroupedMRF(ParameterPosterior):
         spike, ``inclusion``; nodes carry ``bias`` and ``group`` where they have them.
     """
 
-    read = {  # noqa: RUF012
+    _readers = {  # noqa: RUF012
         "model": families_of("GroupedMRF").read,
         "prior": lambda _: DirichletProcess(),
         "method": GROUPS.read,
     }
-    yes_no = "agreement"
+    _yes_no = "agreement"
+
     graph: Any = "complete"
     candidates: Any = None
-    model: Any = "auto"
-    fields: bool | str = True
-    prior: Any = "dirichlet-process"
-    method: Any = "auto"
+    model: Any = option("auto", model_rule("GroupedMRF"))
+    fields: bool | str = option(True, choice(False, True, "grouped"))
+    prior: Any = option(
+        "dirichlet-process", either(choice("dirichlet-process"), instance("priors", "DirichletProcess"))
+    )
+    method: Any = option("auto", GROUPS.rule_with_own("auto"))
 
-    @recorded
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> GroupedMRF:
-        """Sample the posterior.
+    @property
+    def _edges_option(self) -> str:
+        return "graph" if self.candidates is None else "candidates"
 
-        Parameters
-        ----------
-        X : (n_samples, n_nodes) array or DataFrame
-            States coded {0, 1}, {-1, +1} or boolean; ordered levels, or any levels with model "potts" or
-            "symmetric". Values that are missing (NaN) are drawn with the parameters, by the methods exact and particle,
-            and by your own.
-        y : None
-            Ignored.
-        sample_weight : (n_samples,) array, optional
-            Counts of rows, integers >= 0; a Series with the index of ``X``.
+    def _request(self) -> Request:
+        return read_request(self)
 
-        Raises
-        ------
-        DataError, GraphError, OptionError, StoreError
-            If an option, the graph, the data or the checkpoint is not valid.
-        """
-        request, states, likelihood, start, kernel, method, row, seeds, how = self._prepare(X, sample_weight)
-        model, n, s_bar, hidden = self._model(), states.n_samples, likelihood.s_bar, likelihood.hidden
-        used = engine_used(kernel, model) if isinstance(method, Custom) else _engine(kernel)
-        if hidden is not None:
-            kernel = DrawHiddenEntries(kernel, likelihood)
-        draws = sample_posterior(self, model, kernel, seeds)
-        for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
-            if not asked:
-                draws.values.pop(name, None)
-        attrs, constant = self._attributes(request, method, model), {}
-        if start.mle is not None:
-            self.mle_ = model.agreement(start.mle)
-            constant["mle"], attrs["mle_method"] = start.mle, how
-        attrs["kind"] = kind_of(row, method, self._graph.is_forest and not model.fields)
-        attrs["engine"] = "none" if used is None else used.name
-        attrs["data_hash"] = data_hash(self._graph, s_bar, n, hidden)
-        self.posterior_ = results.to_datatree(
-            draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant=constant
-        )
-        self._summarise(model, request)
-        self.missing_ = missing_table(likelihood, draws.values["theta"], states, seeds)
-        if hidden is not None:
-            results.add_missing(self.posterior_, self.missing_)
-        by_particles = isinstance(method, Particle)
-        sweeps = 0 if used is None else particle_sweeps(used)
-        check_modes(self, [states], seeds, _SWEEPS * method.n_particles if by_particles else sweeps)
-        tell_of_rare(states, rarely_observed(states, self._graph))
-        tell_of_rows([states])
-        convergence.warn_unless_converged(self.posterior_)
-        if by_particles:
-            self._warn_of_noise(draws.values["likelihood_noise"].mean(), method.n_particles, n)
-        return self
-
-    def check(self, X: Any, sample_weight: Any = None) -> None:
-        """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, sample_weight)
-
-    def _prepare(self, X: Any, sample_weight: Any) -> _Prepared:
-        check({"model": self.model}, "GroupedMRF")
-        self._choose_model(X, sample_weight)
-        request = read(self)
-        option = "graph" if self.candidates is None else "candidates"
-        states = self._read(X, sample_weight, self.progress, missing=True, option=option)
-        model = self._model()
+    def _target(self, parts: list[States], request: Request) -> Setup:
+        (states,), model = parts, self._model()
         request = request.of(model)
-        self.model_ = model.name
         if not self.fields and request.family.shared != "table":  # which holds what fields do
             warn_of_unbalanced(states)
-        require_edges(self._graph, option)
         n, missing = states.n_samples, bool((states.values < 0).any())
         method = choose_method(request, model, missing, n)
-        row = row_of(method, GROUPS)
-        self.method_ = row.name
-        seeds = run_seed(self)
+        row, seeds = row_of(method, GROUPS), run_seed(self)
         rng = np.random.default_rng(seeds.spawn(1)[0])
-        engine = Elimination() if self.method_ == "exact" else choose(self._graph, n_states=states_of(model))
+        engine = Elimination() if row.name == "exact" else choose(self._graph, n_states=states_of(model))
         data = read_sample(model, states, engine)
         kernel: Any = None
         with instead_of_exact(argument("method", "particle")):
             likelihood = Likelihood(model, data.s_bar, n, engine, data.hidden)
             if isinstance(method, Custom):  # refused before the estimate is computed
                 kernel, row = own_method_of_groups(GROUPS, method, likelihood, request.prior)
-                self.method_ = row.name
             start = find_start(request, model, states, data, engine, rng)
             how = start.mle_method
             moments = start.moments(request, model, data)
@@ -267,8 +197,102 @@ class GroupedMRF(ParameterPosterior):
             ):
                 how = how.replace("persistent", f"persistent, {convergence.NOT_CONVERGED}", 1)
             if kernel is None:
-                kernel = KERNELS[self.method_](method, Problem(request, model, data.s_bar, n, start.theta, engine))
-        return _Prepared(request, states, likelihood, start, kernel, method, row, seeds, how)
+                kernel = KERNELS[row.name](method, Problem(request, model, data.s_bar, n, start.theta, engine))
+        used = engine_used(kernel, model) if isinstance(method, Custom) else _engine(kernel)
+        sweeps = 0 if used is None else particle_sweeps(used)
+        return Setup(
+            parts,
+            likelihood,
+            completed(kernel, likelihood),
+            row.name,
+            _SWEEPS * int(method.n_particles or 0) if isinstance(method, Particle) else sweeps,
+            _Own(request, method, row, used, how),
+            rarely_observed(states, self._graph),
+            seeds,
+            {} if start.mle is None else {"mle": start.mle},
+        )
+
+    def _describe(self, setup: Setup, draws: Draws) -> tuple[Draws, dict[str, Any]]:
+        (request, method, row, used, how), model = setup.own, setup.likelihood.model
+        prior, base, values = request.prior, request.prior.base, dict(draws.values)
+        for name, asked in (("density", request.spike), ("field_groups", request.field_prior is not None)):
+            if not asked:
+                values.pop(name, None)
+        attrs = {} if isinstance(method, Custom) else asdict(method)
+        attrs |= {
+            "fields": self.fields,
+            "alpha": _constants(prior.alpha),
+            "spike": request.spike,
+            "kind": kind_of(row, method, self._graph.is_forest and not model.fields),
+            "engine": "none" if used is None else used.name,
+        }
+        if request.spike:
+            attrs["density"] = _constants(prior.density)
+        if isinstance(base, Beta):
+            attrs["base"] = _constants(base)
+        else:
+            scale = base.covariance if isinstance(base, MultivariateNormal) else base.scale
+            attrs["prior_scale"] = np.asarray(scale).tolist()
+        if is_categorical(model):
+            attrs["n_states"] = model.n_states
+        if isinstance(self._coding, tuple):
+            attrs["levels"] = [str(level) for level in self._coding]
+        if "mle" in setup.constant:
+            attrs["mle_method"] = how
+        return replace(draws, values=values), attrs
+
+    def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
+        """Warn if there are too few particles: some noisy edges bias all, or fewer particles than observations."""
+        if not isinstance(method := setup.own.method, Particle):
+            return
+        noise, n_samples = draws.values["likelihood_noise"].mean(), setup.likelihood.n_samples
+        n_particles: Any = method.n_particles
+        if noise <= _NOISE and n_particles >= n_samples:
+            return
+        enough = int(max(n_particles * (noise / _NOISE) ** 2, n_samples)) + 1
+        tell(
+            f"Moments from {n_particles} particles put a noise of {noise:.2f} nats into the log likelihood of an edge "
+            f"(exceeded by 5 % of the edges), and at most {_NOISE}, from no fewer particles than the {n_samples:g} "
+            f"observations, is acceptable; use {argument('n_particles', enough)} or more.",
+            ApproximatePosteriorWarning,
+        )
+
+    def _summarise(self) -> None:
+        import pandas as pd
+
+        super()._summarise()
+        model = self._model()
+        row = family_like(model) if isinstance(self._family, CustomModel) else FAMILIES.row(self._family)
+        posterior, constant = (self.posterior_[group].dataset for group in ("posterior", "constant_data"))
+        self.agreement_ = self._stacked("agreement").mean(axis=0)
+        if "mle" in constant:
+            self.mle_ = model.agreement(constant["mle"].values)
+        if row.shared == "agreement":
+            limit = bound(1e12)
+            logit = np.clip(np.log(self.agreement_) - np.log1p(-self.agreement_), -limit, limit)
+            self.theta_ = np.concatenate([logit, self.theta_[model.n_edges :]])
+        elif row.shared == "table":
+            self.potential_ = model.table(self.theta_)
+        there = np.ones(model.n_edges, dtype=bool)
+        if "included" in posterior:
+            share = self._stacked("included").mean(axis=0)
+            self.inclusion_, self.density_, there = self._symmetric(share), self._mean("density"), share > 0.5
+        self.groups_ = self._partition("groups", there)
+        if "field_groups" in posterior.coords:
+            self.field_groups_ = self._partition("field_groups", np.ones(self._graph.n_nodes, dtype=bool))
+        number, count = np.unique(self._stacked("n_groups"), return_counts=True)
+        self.n_groups_ = pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
+
+    def _partition(self, labels: str, there: np.ndarray) -> np.ndarray:
+        """Return the point partition of items that are ``there``, -1 for others; it is stored with the draws."""
+        stored = self.posterior_["constant_data"].dataset.get(f"{labels}_point")
+        if stored is not None:
+            return np.asarray(stored)
+        found = np.full(len(there), -1)
+        if there.any():
+            found[there] = partitions.point_partition(self._stacked(labels)[:, there])
+        results.add_partition(self.posterior_, labels, found)
+        return found
 
     def co_clustering(self, edges: Any) -> np.ndarray:
         """Return the posterior probability that pairs of given edges share a group.
@@ -294,70 +318,15 @@ class GroupedMRF(ParameterPosterior):
         index = np.array([names[e] if isinstance(e, str) else e for e in edges], dtype=np.int64)
         return partitions.co_clustering(self._stacked("groups"), index)
 
-    def _summarise(self, model: Any, request: Request) -> None:
-        import pandas as pd
 
-        r, spike, shared = model.n_edges, request.spike, request.family.shared
-        self.agreement_ = self._stacked("agreement").mean(axis=0)
-        limit = bound(1e12)
-        logit = np.clip(np.log(self.agreement_) - np.log1p(-self.agreement_), -limit, limit)
-        if shared != "agreement":
-            self.theta_ = self._stacked("theta").mean(axis=0)
-            if shared == "table":
-                self.potential_ = model.table(self.theta_)
-        else:
-            self.theta_ = np.concatenate([logit, self._stacked("theta")[:, r:].mean(axis=0)])
-        groups = self._stacked("groups")
-        if spike:
-            share = self._stacked("included").mean(axis=0)
-            self.inclusion_ = self._symmetric(share)
-            posterior, constant = self.posterior_["posterior"], self.posterior_["constant_data"]
-            self.density_ = float((posterior if "density" in posterior else constant)["density"].mean())
-            self.groups_ = np.full(r, -1)
-            if (share > 0.5).any():
-                self.groups_[share > 0.5] = partitions.point_partition(groups[:, share > 0.5])
-        else:
-            self.groups_ = partitions.point_partition(groups)
-        results.add_partition(self.posterior_, "groups", self.groups_)
-        if self.fields == "grouped":
-            self.field_groups_ = partitions.point_partition(self._stacked("field_groups"))
-            results.add_partition(self.posterior_, "field_groups", self.field_groups_)
-        number, count = np.unique(self._stacked("n_groups"), return_counts=True)
-        self.n_groups_ = pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
+class _Own(NamedTuple):
+    """What describes a run, and its doubts, depend on."""
 
-    @staticmethod
-    def _warn_of_noise(noise: float, n_particles: Any, n_samples: float) -> None:
-        """Warn if there are too few particles: some noisy edges bias all, or fewer particles than observations."""
-        if noise <= _NOISE and n_particles >= n_samples:
-            return
-        enough = int(max(n_particles * (noise / _NOISE) ** 2, n_samples)) + 1
-        tell(
-            f"Moments from {n_particles} particles put a noise of {noise:.2f} nats into the log likelihood of an edge "
-            f"(exceeded by 5 % of the edges), and at most {_NOISE}, from no fewer particles than the {n_samples:g} "
-            f"observations, is acceptable; use {argument('n_particles', enough)} or more.",
-            ApproximatePosteriorWarning,
-        )
-
-    def _attributes(self, request: Request, method: Any, model: Any) -> dict[str, Any]:
-        """Collect attributes of the data and the options for summaries and reports."""
-        prior = request.prior
-        shown: dict[str, Any] = {"model": model.name, "fields": self.fields, "method": self.method_}
-        shown |= {} if isinstance(method, Custom) else asdict(method)
-        shown |= {"alpha": _constants(prior.alpha), "spike": request.spike}
-        if request.spike:
-            shown["density"] = _constants(prior.density)
-        if isinstance(prior.base, Beta):
-            shown["base"] = _constants(prior.base)
-        elif isinstance(prior.base, MultivariateNormal):
-            shown["prior_scale"] = prior.base.covariance.tolist()
-        else:
-            shown["prior_scale"] = np.asarray(prior.base.scale).tolist()
-        shown["chosen_model"] = self._chooses
-        if is_categorical(model):
-            shown["n_states"] = model.n_states
-        if isinstance(self._coding, tuple):
-            shown["levels"] = [str(level) for level in self._coding]
-        return shown
+    request: Request
+    method: Any  # its options
+    row: MethodRow
+    engine: Engine | None
+    how: str  # the method of the estimate where chains start
 
 
 def _constants(prior: Any) -> Any:

@@ -10,21 +10,21 @@ import numpy as np
 
 from ..base import Engine, Kernel
 from ..data.sample_weight import check_listed
-from ..declare.option import check_params
 from ..errors import OptionError, argument
 from ..families import FAMILIES, Custom, FamilyRow
 from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
-from ..methods import GROUPS, AuxiliaryVariable, MethodRow, Particle, refusal, row_of
+from ..methods import GROUPS, AuxiliaryParticles, Particle
+from ..methods.rows import MethodRow, refusal, row_of
 from ..models.agreement import Agreement
 from ..models.categorical import is_categorical, states_of
 from ..models.two_arrays import TwoArrays
 from ..models.two_state_tables import tables_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from ..posterior.groups.blocks import base_precision
 from ..posterior.groups.gibbs import GroupedGibbs
+from ..posterior.groups.items import base_precision
 from ..posterior.groups.kernels import exact_groups, particle_groups
 from ..posterior.groups.stripped_beta import GroupedStrippedBeta
 from ..posterior.groups.tree import GroupedTree
@@ -85,12 +85,12 @@ class Request:
         """
         if not isinstance(self.model, Custom):
             return self
-        found = replace(self, family=_like(model), name=model.name)
+        found = replace(self, family=family_like(model), name=model.name)
         found.check(row_of("exact" if self.method is None else self.method, GROUPS))
         return found
 
 
-def _like(model: Any) -> FamilyRow:
+def family_like(model: Any) -> FamilyRow:
     """Return the row of the model that a user's own one is like: of weights, or else of tables.
 
     Raises
@@ -104,17 +104,16 @@ def _like(model: Any) -> FamilyRow:
     return FAMILIES.row("ordinal" if model.is_product else "symmetric")
 
 
-def read(estimator: Any) -> Request:
+def read_request(estimator: Any) -> Request:
     """Read the options of a `GroupedMRF`, and check their combination.
 
     Raises
     ------
     OptionError
     """
-    check_params(estimator)
-    model = estimator.object("model")
+    model = estimator._object("model")
     family = FAMILIES.row("symmetric" if isinstance(model, Custom) else model)
-    prior = estimator.object("prior")
+    prior = estimator._object("prior")
     if estimator.candidates is not None and prior.density is None:
         if not isinstance(estimator.prior, str):
             expected = "None where the prior has no density, so that all edges exist"
@@ -133,9 +132,9 @@ def read(estimator: Any) -> Request:
             option="prior.base", got=prior.base, expected=f"{expected} for {argument('model', family.name)}"
         )
     fields = DirichletProcess(prior.alpha, Normal(FIELD_SCALE)) if estimator.fields == "grouped" else None
-    method = None if estimator.method == "auto" else estimator.object("method")
-    own = method if isinstance(method, AuxiliaryVariable) and method.inner == "exact" else None
-    if own is not None and own.n_sweeps != AuxiliaryVariable.n_sweeps:  # the default is not one given
+    method = None if estimator.method == "auto" else estimator._object("method")
+    own = method if isinstance(method, AuxiliaryParticles) and method.inner == "exact" else None
+    if own is not None and own.n_sweeps != AuxiliaryParticles.n_sweeps:  # the default is not one given
         expected = f"omitted with {argument('inner', 'exact')}, whose particles need no sweeps"
         raise OptionError(option="n_sweeps", got=own.n_sweeps, expected=expected, remedy="remove it")
     found = Request(family, model, prior, fields, bool(estimator.fields), method)
@@ -201,10 +200,7 @@ def _auxiliary_variable(method: Any, p: Problem) -> Kernel:
         p.request.prior,
         p.start,
         PersistentMLE(p.model, p.s_bar, bound(p.n)),
-        n_proposals=method.n_proposals,
-        sigma_q=method.sigma_q,
-        n_walk=method.n_walk,
-        restart=method.restart,
+        method,
     )
 
 

@@ -12,33 +12,34 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .. import convergence, kernels, results
+from .. import convergence, methods, results
 from ..base import LOG_Z, MOMENTS, Kernel
 from ..data.frames import check_index, record_columns, text_names
 from ..data.levels import names_rows
 from ..data.missing import unmasked
-from ..declare.option import check_params
+from ..declare.option import check_params, option
+from ..declare.rule import choice, either, instance
+from ..engines import Phases
 from ..errors import DataError, PriorWarning, argument
 from ..families import AUTO
 from ..findings import recorded, tell
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
 from ..intervals import central
-from ..kernels import LABEL_KERNELS, Phases
 from ..likelihood import Hidden, Likelihood
+from ..methods.parameters import LABEL_KERNELS
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
 from ..names import quoted, shown
-from ..posterior.parameters.adaptation import WALK_FIRST
-from ..posterior.parameters.exchange import Exchange
-from ..posterior.parameters.langevin import Langevin
-from ..posterior.parameters.metropolis import Metropolis
+from ..posterior.parameters.exchange import ExchangeKernel
+from ..posterior.parameters.langevin import LangevinKernel
+from ..posterior.parameters.metropolis import MetropolisKernel
 from ..priors import Normal
 from ..runs import run
+from ..runs.run_options import RunOptions
 from ..samplers.swendsen_wang import SwendsenWang
-from .base import RunOptions, hidden_probabilities, run_seed, sample_posterior
-from .fitted import Fitted
-from .option_objects import OptionObjects
+from .base import hidden_probabilities, run_seed, sample_posterior
+from .estimator import Estimator
 from .own_kernels import kind_with, own_kernel
 from .starts import uncorrected_epsilon
 from .tabulated import Tabulated
@@ -53,7 +54,7 @@ _N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are c
 
 
 @dataclass(eq=False, repr=False)
-class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator):
+class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
     """Labels of points, some observed and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
 
     The posterior is over the logarithms of the length scales, sigma_k for each coordinate; predictions are averages
@@ -65,14 +66,14 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
     prior : "normal" or `priors.Normal`
         Prior, with centre 0, of each log sigma: scale the points to about 1. The name selects a standard deviation
         of 1. A `PriorWarning` names coordinates whose standard deviation is beyond three of the prior.
-    kernel : {"exchange", "langevin", "metropolis"} or an object of `bayesmrf.kernels`
+    kernel : {"exchange", "langevin", "metropolis"} or an object of `bayesmrf.methods`
         The Markov chain on log sigma. "exchange" also draws the hidden labels, and converges to the posterior with more
         cluster sweeps of its engine; the paper uses "langevin" with "brief", and "metropolis" with "bethe", which
         fails. Random walks are adapted during warm-up to an acceptance of 0.44; the step of Langevin follows from the
         curvatures under the prior. Other steps are options of the objects, which here have no ``start``, ``momentum``,
-        ``precondition`` or ``adjusted``: chains start at draws from the prior. ``kernels.Custom`` makes your own kernel
+        ``precondition`` or ``adjusted``: chains start at draws from the prior. ``methods.Custom`` makes your own kernel
         from the likelihood and the prior.
-    engine : str, Engine or `kernels.Phases`
+    engine : str, Engine or `engines.Phases`
         How Z is approximated, or states are drawn. Exchange takes "swendsen-wang" or "exact", langevin "brief" or
         "persistent", metropolis "mean-field", "tree" or "bethe". "exact" is for at most about twenty points. The names
         select 16 chains and 20 cluster sweeps; your own engine can be given instead, as in `BayesianMRF`.
@@ -93,10 +94,10 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
         Draws in ArviZ's form.
     """
 
-    read = {"kernel": LABEL_KERNELS.read, "prior": lambda _: Normal(1.0)}  # noqa: RUF012
+    _readers = {"kernel": LABEL_KERNELS.read, "prior": lambda _: Normal(1.0)}  # noqa: RUF012
 
-    prior: Any = "normal"
-    kernel: Any = "exchange"
+    prior: Any = option("normal", either(choice("normal"), instance("priors", "Normal")))
+    kernel: Any = option("exchange", LABEL_KERNELS.rule_with_own())
     engine: Any = "swendsen-wang"
 
     def __sklearn_tags__(self) -> Any:
@@ -130,8 +131,8 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
         seeds = run_seed(self)
         draws = sample_posterior(self, field, kernel, seeds)
         engine = likelihood.engine
-        options, hidden = self.object("kernel"), likelihood.hidden
-        if isinstance(options, kernels.Custom):
+        options, hidden = self._object("kernel"), likelihood.hidden
+        if isinstance(options, methods.Custom):
             kind = kind_with(options, engine, *([] if hidden is None else [hidden.engine]))
             attrs: dict[str, Any] = {"method": kernel.name, "kind": kind}
         else:
@@ -201,7 +202,7 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
     def _warn_of_scale(self, field: LabelField) -> None:
         """Warn of coordinates that are far wider or narrower than the length scales that the prior allows."""
         spread = field.points.std(axis=0)
-        most = np.exp(_FAR * np.broadcast_to(np.asarray(self.object("prior").scale, dtype=np.float64), spread.shape))
+        most = np.exp(_FAR * np.broadcast_to(np.asarray(self._object("prior").scale, dtype=np.float64), spread.shape))
         # A prior that is tighter than the default is meant to determine the length scale.
         allowed = np.maximum(most, np.exp(_FAR))
         far = np.flatnonzero((spread > allowed) | (spread < 1 / allowed))
@@ -234,17 +235,16 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
 
     def _kernel(self, likelihood: Likelihood, field: LabelField) -> Kernel:
         """Return the kernel; chains start at draws from the prior, as the posterior may have several modes."""
-        prior, options, start = self.object("prior"), self.object("kernel"), np.zeros(field.n_features)
+        prior, options, start = self._object("prior"), self._object("kernel"), np.zeros(field.n_features)
         spread = np.broadcast_to(np.asarray(prior.scale, dtype=np.float64), field.n_features).copy()
-        if isinstance(options, kernels.Custom):
+        if isinstance(options, methods.Custom):
             return own_kernel(LABEL_KERNELS, options, likelihood, prior, {"theta": {"feature": field.n_features}})
-        if isinstance(options, kernels.Langevin):
+        if isinstance(options, methods.Langevin):
             epsilon = uncorrected_epsilon(options.epsilon, self._stiffness(field, spread))
-            return Langevin(likelihood, prior, start, epsilon, spread=spread)
-        kernel = Exchange if isinstance(options, kernels.Exchange) else Metropolis
-        if options.step_size is None:
-            return kernel(likelihood, prior, start, WALK_FIRST, spread, spread, self.n_warmup)
-        return kernel(likelihood, prior, start, options.step_size, spread=spread)
+            return LangevinKernel(likelihood, prior, start, replace(options, epsilon=epsilon), spread=spread)
+        kernel = ExchangeKernel if isinstance(options, methods.Exchange) else MetropolisKernel
+        scale, n_adapt = (spread, self.n_warmup) if options.step_size is None else (None, 0)
+        return kernel(likelihood, prior, start, options, scale, spread, n_adapt)
 
     def _stiffness(self, field: LabelField, spread: np.ndarray) -> float:
         """Estimate the largest curvature of the log posterior at 0 and at draws from the prior, by cluster samples.
@@ -278,7 +278,7 @@ class LabelFieldMRF(Tabulated, Fitted, RunOptions, OptionObjects, BaseEstimator)
             {"row": 0, "node": [str(i) for i in point], "probability": self.label_distributions_[point, 1]}
         )
 
-    def interval_(self, probability: float = 0.9) -> pd.DataFrame:
+    def interval(self, probability: float = 0.9) -> pd.DataFrame:
         """Return the central posterior interval of each length scale sigma: columns median, lower, upper."""
         import pandas as pd
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
-from ..declare.option import check_params
-from ..families import Custom, families_of
+from ..declare.option import check_params, option
+from ..families import Custom, families_of, model_rule
 from ..inference.auto import choose
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import maximum_likelihood
@@ -19,13 +19,12 @@ from ..models.categorical import states_of
 from ..models.symmetric import Symmetric
 from ..rng import as_seed_sequence
 from .base import warn_of_unbalanced
-from .chosen_model import ChosenModel
 from .predictive import Predictive
 from .ties import read_ties
 
 
 @dataclass(eq=False, repr=False)
-class MaximumLikelihoodMRF(ChosenModel, Predictive, BaseEstimator):
+class MaximumLikelihoodMRF(Predictive, BaseEstimator):
     """Maximum likelihood estimate of the parameters of a Markov random field.
 
     It is in closed form on forests without fields, exact by elimination if that is cheap, and by persistent contrastive
@@ -63,21 +62,25 @@ class MaximumLikelihoodMRF(ChosenModel, Predictive, BaseEstimator):
         Edges carry ``weight``, nodes ``bias`` where there are fields.
     """
 
-    read = {"model": families_of("MaximumLikelihoodMRF").read}  # noqa: RUF012
-    yes_no = "agreement"
+    _readers = {"model": families_of("MaximumLikelihoodMRF").read}  # noqa: RUF012
+    _yes_no = "agreement"
     _has_draws = False
 
     graph: Any = "complete"
-    model: Any = "auto"
+    model: Any = option("auto", model_rule("MaximumLikelihoodMRF"))
     ties: Any = None
     fields: bool = True
     random_state: Any = None
+
+    @property
+    def _tied(self) -> bool:
+        return self.ties is not None
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
         check_params(self)
         self._choose_model(X, sample_weight)
-        states = self._read(X, sample_weight, tied=self.ties is not None)
+        states = self._read(X, sample_weight)
         model = self._model()
         self.model_ = model.name
         if not (self.fields or isinstance(self._family, Custom) or isinstance(model, Symmetric)):  # tables hold fields

@@ -1,15 +1,25 @@
-"""The network of a fitted model, for networkx and tables."""
+"""The model of an estimator on the graph of its data, and the fitted network, for networkx and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..base import BINARY
+from ..data.chosen_model import ordered_column, tell_of_choice
+from ..data.frames import record_columns
+from ..data.nominal import warn_of_meanings
+from ..data.read import read
+from ..data.states import States, levels_of
+from ..families import AUTO, Custom
 from ..graphs import Graph
-from .fitted import Fitted
+from ..models.two_arrays import TwoArrays
+from .base import read_graph
+from .estimator import Estimator
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -19,16 +29,81 @@ _OF_EDGES = {"agreement": "agreement_", "group": "groups_", "potential": "potent
 _OF_NODES = {"group": "field_groups_"}
 
 
-class Network(Fitted):
-    """``graph_``, ``edges_`` and ``feature_names_``, the same of all estimators.
+class Network(Estimator):
+    """Estimators of a network by one of several models: ``model_``, ``graph_``, ``edges_`` and ``feature_names_``.
 
+    The model "auto" is "ordinal" for data with ordered levels, else that of yes/no nodes. ``model_`` is the name of the
+    model that was fitted. It stays the model of ``theta_`` until the next fit, whatever the parameters are set to.
     ``edges_``, (n_edges, 2), has the numbers of the ends of each edge; its order is that of all arrays of edges.
     """
 
+    _yes_no: ClassVar[str] = "boltzmann"  # what "auto" is for yes/no nodes
+    model: Any
+    fields: Any = True
     theta_: np.ndarray
     edges_: np.ndarray
+    model_: str
     _graph: Graph
-    _model: Callable[..., Any]  # returns the model on a graph, or on that of the data
+    _names: tuple[str, ...]
+    _coding: Any
+    _log_z: Any
+    _family: Any
+    _has_fields: bool
+
+    def _model(self, graph: Graph | None = None) -> Any:
+        """Return the model on a graph, or on that of the data."""
+        levels = [levels_of(self._coding, i) for i in range(self._graph.n_nodes)]
+        sizes = tuple(map(len, levels))
+        model: Any = self._family.on(graph or self._graph, sizes, self._has_fields)
+        of_levels = isinstance(model, TwoArrays) and model.family != BINARY and tuple(model.used.sum(axis=1)) == sizes
+        if not of_levels:
+            return model  # or a callable's, with states that the data do not have
+        return replace(model, state_names=tuple(map(_texts, levels)))
+
+    def _object(self, name: str) -> Any:
+        """Return the value of a parameter as an object; of the model "auto", the one that was chosen."""
+        if name == "model" and callable(self.model):
+            return Custom(self.model)
+        if name == "model" and self._chooses:
+            return self._readers["model"](self._of_fit.get("model_", self._yes_no))
+        return super()._object(name)
+
+    @property
+    def _chooses(self) -> bool:
+        return isinstance(self.model, str) and self.model == AUTO
+
+    @property
+    def _edges_option(self) -> str:
+        """The parameter with the edges."""
+        return "graph"
+
+    @property
+    def _tied(self) -> bool:
+        """Whether parameters are shared, so that edges are not each estimated."""
+        return False
+
+    def _choose_model(self, X: Any, sample_weight: Any = None) -> None:
+        """Forget a former fit, choose the model by the data if it is "auto", and say so in the log."""
+        self._forget()
+        if self._chooses:
+            column = ordered_column(X)
+            self.model_ = self._yes_no if column is None else "ordinal"
+            if column is not None:
+                tell_of_choice(X, sample_weight, column)
+        self._family, self._has_fields = self._object("model"), bool(self.fields)
+
+    def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:
+        """Read the data and the graph."""
+        family, option = self._family, self._edges_option
+        states = read(X, sample_weight, family, missing, self._tied)
+        record_columns(self, X, len(states.names))
+        self._graph = read_graph(getattr(self, option), states, progress, option)
+        self.edges_ = self._graph.edges
+        self._names, self._coding, self._log_z = states.names, states.coding, {}
+        if family.shares_levels:
+            name = type(family).__name__.lower()
+            warn_of_meanings(states, self._graph.edges, self._model().category, name)
+        return states
 
     @property
     def _inclusion(self) -> np.ndarray | None:
@@ -86,6 +161,12 @@ class Network(Fitted):
             for node, value in zip(graph.names, values, strict=True):
                 network.nodes[node][name] = _plain(value)
         return network
+
+
+def _texts(levels: Sequence[Any]) -> tuple[str, ...]:
+    """Return a text for each level, with few digits if these differ."""
+    short = tuple(f"{level:g}" if isinstance(level, float) else str(level) for level in levels)
+    return short if len(set(short)) == len(short) else tuple(map(str, levels))
 
 
 def _plain(value: Any) -> Any:

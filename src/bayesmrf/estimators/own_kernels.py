@@ -13,7 +13,8 @@ from ..declare.registry import Registry
 from ..errors import OptionError, argument
 from ..inference.auto import choose
 from ..likelihood import Likelihood
-from ..methods import Custom, MethodRow, row_of
+from ..methods import Custom
+from ..methods.rows import MethodRow, row_of
 from ..models.categorical import states_of
 from ..names import listed
 from ..posterior.groups.dirichlet_process import ABSENT, GROUPED_DIMS
@@ -34,7 +35,7 @@ def own_kernel(rows: Registry[Any], options: Any, likelihood: Likelihood, prior:
     ----------
     rows : Registry
         Kernels of this package in its place.
-    options : `bayesmrf.kernels.Custom` or `bayesmrf.methods.Custom`
+    options : `bayesmrf.methods.Custom`
     likelihood : Likelihood
     prior : object
         The arguments of ``options.make``.

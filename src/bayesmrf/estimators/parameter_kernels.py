@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..base import LOG_Z, SAMPLE, ChainEngine, Engine, Kernel, Kind
 from ..inference.elimination.two_states import width
-from ..kernels import KERNELS, Setting, choose_kernel, row_of
 from ..likelihood import Likelihood
+from ..methods import KERNELS, Langevin
+from ..methods.parameters import Setting, choose_kernel, row_of
 from ..posterior.conditionals.centred import has_lines
 from ..posterior.conditionals.exact_scan import MAX_STATES
 from ..posterior.hidden_entries import DrawHiddenEntries
-from ..posterior.mirror import Mirror, Mirrored
-from ..posterior.parameters.adaptation import WALK_FIRST
-from ..posterior.parameters.auxiliary_variable import AuxiliaryVariable
-from ..posterior.parameters.exchange import Exchange
+from ..posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
+from ..posterior.parameters.exchange import ExchangeKernel
 from ..posterior.parameters.gibbs import CoordinateGibbs
-from ..posterior.parameters.hamiltonian import Hamiltonian
-from ..posterior.parameters.independence import Independence
-from ..posterior.parameters.langevin import Langevin
-from ..posterior.parameters.metropolis import Metropolis
-from ..priors import CAUCHY_TAPER, Cauchy, Prior
+from ..posterior.parameters.hamiltonian import HamiltonianKernel
+from ..posterior.parameters.independence import IndependenceKernel
+from ..posterior.parameters.langevin import LangevinKernel
+from ..posterior.parameters.metropolis import MetropolisKernel
+from ..priors import Prior
 from .own_kernels import own_kernel
 from .starts import Start, uncorrected_epsilon
 
-MIRRORED = frozenset({"gibbs", "hamiltonian", "metropolis"})  # take `Problem.mirror`
 _WIDER = 2.0  # spread of the chains' starts, in posterior standard deviations
 _FEW_STATES = 2**14  # of all nodes, which a scan reads in the time of a few calls of an engine
 _SOLVES = 64  # of elimination, each with its largest table, that take as long as a scan of a table of all states
@@ -41,11 +39,10 @@ class Problem(NamedTuple):
     prior: Prior
     at: Start
     n_warmup: int
-    mirror: Mirror | None
 
 
 def automatic_kernel(likelihood: Likelihood, prior: Prior) -> Any:
-    """Return the options of the kernel that "auto" stands for (see `bayesmrf.kernels.choose_kernel`)."""
+    """Return the options of the kernel that "auto" stands for (see `bayesmrf.methods.parameters.choose_kernel`)."""
     hidden = None
     if likelihood.hidden is not None:
         engine = likelihood.hidden.engine
@@ -76,22 +73,8 @@ def _by_table(model: Any) -> bool:
 
 
 def parameter_kernel(options: Any, problem: Problem) -> Kernel:
-    """Return the kernel of some options (`bayesmrf.kernels`)."""
+    """Return the kernel of some options (`bayesmrf.methods.parameters`)."""
     return _BUILD[row_of(options).name](options, problem)
-
-
-@dataclass(frozen=True, eq=False)
-class _Tapered:
-    """A Cauchy prior as `CoordinateGibbs` has it."""
-
-    prior: Cauchy
-
-    def log_density(self, theta: np.ndarray) -> np.ndarray:
-        return self.prior.log_density(theta) - 0.5 * (theta / CAUCHY_TAPER) ** 2
-
-
-def _mirrored(kernel: Kernel, p: Problem) -> Kernel:
-    return kernel if p.mirror is None else Mirrored(kernel, p.mirror)
 
 
 def _start(options: Any, at: Start) -> tuple[np.ndarray, np.ndarray | None]:
@@ -99,73 +82,63 @@ def _start(options: Any, at: Start) -> tuple[np.ndarray, np.ndarray | None]:
     return (0 * at.theta, None) if options.start == "zero" else (at.theta, _WIDER * at.root)
 
 
-def _walk(options: Any, p: Problem, scale: np.ndarray) -> tuple[float, np.ndarray | None, int]:
-    """Return the step size, its unit, and the number of steps in which it is adapted."""
-    return (WALK_FIRST, scale, p.n_warmup) if options.step_size is None else (options.step_size, None, 0)
+def _walk(kernel: Callable[..., Kernel], options: Any, p: Problem, scale: np.ndarray) -> Kernel:
+    """Return a random walk, whose step is adapted in units of the curvature at the mode unless it is given."""
+    theta, spread = _start(options, p.at)
+    unit, n_adapt = (scale, p.n_warmup) if options.step_size is None else (None, 0)
+    return kernel(p.likelihood, p.prior, theta, options, unit, spread, n_adapt)
 
 
 def _metropolis(options: Any, p: Problem) -> Kernel:
     # Walks along coordinates are compiled, and need moments only.
     oblique = p.at.is_oblique and LOG_Z in p.likelihood.engine.answers
-    step, scale, n_adapt = _walk(options, p, p.at.root if oblique else p.at.scale)
-    theta, spread = _start(options, p.at)
-    return _mirrored(Metropolis(p.likelihood, p.prior, theta, step, scale, spread, n_adapt), p)
+    return _walk(MetropolisKernel, options, p, p.at.root if oblique else p.at.scale)
 
 
 def _exchange(options: Any, p: Problem) -> Kernel:
-    step, scale, n_adapt = _walk(options, p, p.at.root)
-    theta, spread = _start(options, p.at)
-    return Exchange(p.likelihood, p.prior, theta, step, scale, spread, n_adapt)
+    return _walk(ExchangeKernel, options, p, p.at.root)
 
 
 def _auxiliary_variable(options: Any, p: Problem) -> Kernel:
     # The reference must be in the posterior, with chains near it, or nearly all proposals are rejected.
-    step, scale, _ = _walk(options, p, p.at.root)
+    scale = p.at.root if options.step_size is None else None
     spread = None if options.start == "zero" else p.at.root
-    return AuxiliaryVariable(p.likelihood, p.prior, p.at.theta, step, scale, spread)
+    return AuxiliaryVariableKernel(p.likelihood, p.prior, p.at.theta, options, scale, spread)
 
 
 def _gibbs(options: Any, p: Problem) -> Kernel:
     theta, spread = _start(options, p.at)
     gibbs = CoordinateGibbs(p.likelihood.replaced(p.likelihood.s_bar), p.prior, theta, spread)
-    if p.likelihood.hidden is None:
-        return gibbs
-    mirror = p.mirror
-    if mirror is not None and isinstance(p.prior, Cauchy):
-        mirror = replace(mirror, prior=_Tapered(p.prior))
-    return DrawHiddenEntries(gibbs, p.likelihood, mirror)
+    return gibbs if p.likelihood.hidden is None else DrawHiddenEntries(gibbs, p.likelihood)
 
 
 def _hamiltonian(options: Any, p: Problem) -> Kernel:
     theta, spread = _start(options, p.at)
-    options = {"target": options.target, "max_depth": options.max_depth}
-    return _mirrored(Hamiltonian(p.likelihood, p.prior, theta, p.at.root, spread, p.n_warmup, **options), p)
+    return HamiltonianKernel(p.likelihood, p.prior, theta, options, p.at.root, spread, p.n_warmup)
 
 
 def _independence(options: Any, p: Problem) -> Kernel:
     root = p.at.root
-    return Independence(p.likelihood, p.prior, p.at.theta, root if root.ndim == 2 else np.diag(root))
+    return IndependenceKernel(p.likelihood, p.prior, p.at.theta, root if root.ndim == 2 else np.diag(root))
 
 
 def _langevin(options: Any, p: Problem) -> Kernel:
     precondition = options.epsilon is None if options.precondition is None else options.precondition
-    return _dynamics(options, p, options.epsilon, p.at.root if precondition else None, options.adjusted)
+    scale, epsilon = p.at.root if precondition else None, options.epsilon
+    if epsilon is None or not options.adjusted:
+        epsilon = uncorrected_epsilon(epsilon, p.at.stiffness(scale))
+    theta, spread = _start(options, p.at)
+    n_adapt = p.n_warmup if options.epsilon is None else 0
+    return LangevinKernel(p.likelihood, p.prior, theta, replace(options, epsilon=epsilon), scale, spread, n_adapt)
 
 
 def _pseudo_posterior(options: Any, p: Problem) -> Kernel:
-    return _dynamics(options, p, None, p.at.root, True)
+    return _langevin(Langevin(momentum=options.momentum, adjusted=True, start=options.start), p)
 
 
 def _custom(options: Any, p: Problem) -> Kernel:
     draws = {"theta": {"feature": p.likelihood.n_parameters}}
     return own_kernel(KERNELS, options, p.likelihood, p.prior, draws)
-
-
-def _dynamics(options: Any, p: Problem, given: float | None, scale: np.ndarray | None, adjusted: bool) -> Kernel:
-    epsilon = given if adjusted and given is not None else uncorrected_epsilon(given, p.at.stiffness(scale))
-    n_adapt = p.n_warmup if given is None else 0
-    theta, spread = _start(options, p.at)
-    return Langevin(p.likelihood, p.prior, theta, epsilon, options.momentum, scale, adjusted, spread, n_adapt)
 
 
 _BUILD: dict[str, Callable[[Any, Problem], Kernel]] = {

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..base import LOG_Z, Kind
 from ..convergence import MISSING
 from ..data.states import States
 from ..errors import ConvergenceWarning
 from ..findings import tell
 from ..graphs import Graph
-from ..likelihood import Likelihood
-from ..models.mirror import can_mirror
 from ..names import shown
-from ..posterior.mirror import Density, Mirror
 
 FEW = 30  # rows: with so many, a mode with other signs of edges that matter has hardly any probability
 
@@ -32,17 +28,6 @@ def tell_of_rare(states: States, nodes: list[int]) -> None:
         names = shown(", ".join(states.names[i] for i in nodes))
         tell(
             f"{MISSING}: fewer than {FEW} rows have a value of {names}, which may be too few for the signs of edges. "
-            "The posterior then has a mode for each sign, and all chains may be in one of them: drop such columns, or "
-            "use a method that finds both.",
+            "The posterior then has a mode for each sign, and all chains may be in one of them: drop such columns.",
             ConvergenceWarning,
         )
-
-
-def mirror_of(likelihood: Likelihood, prior: Density, nodes: list[int]) -> Mirror | None:
-    """Return moves between their mirrored modes; None where there are none, or engines are not exact."""
-    hidden = likelihood.hidden
-    if not nodes or hidden is None or likelihood.curve is not None or not can_mirror(likelihood.model):
-        return None
-    engines = likelihood.engine, hidden.engine
-    exact = all(e.kind is Kind.EXACT and LOG_Z in e.answers for e in engines)
-    return Mirror(likelihood, prior, tuple(nodes)) if exact else None

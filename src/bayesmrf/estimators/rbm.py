@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.frames import record_columns
 from ..data.states import States, check_states, decode
-from ..declare.option import check, check_params
+from ..declare.option import check, check_params, option
+from ..declare.rule import SCALE, STATES, STEP, integer, optional
 from ..errors import ConstantColumnWarning, ConvergenceWarning, OptionError, argument
 from ..findings import tell
 from ..inference import annealed
@@ -22,7 +23,7 @@ from ..models.rbm import RestrictedBoltzmann
 from ..names import shown
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
-from .fitted import Fitted
+from .estimator import Estimator
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within seconds
 _QUICK = 2**22  # terms of this sum times units on the larger side, up to which `fit` has the time for it
@@ -33,7 +34,7 @@ _FAR, _SURE = 0.1, 6.0  # difference of a column's means in data and model that 
 
 
 @dataclass(eq=False, repr=False)
-class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Restricted Boltzmann machine by persistent contrastive divergence (Tieleman 2008).
 
     Both kinds of units are in {0, 1}: p(x, z) ~ exp(z' W x + beta' z + alpha' x). The API is that of scikit-learn's
@@ -78,11 +79,11 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     """
 
     n_hidden: int = 20
-    learning_rate: float = 0.1
-    batch_size: int = 100
-    n_chains: int = 100
-    n_steps: int = 10_000
-    prior_scale: float | None = None
+    learning_rate: float = option(0.1, STEP)
+    batch_size: int = option(100, STATES)
+    n_chains: int = option(100, STATES)
+    n_steps: int = option(10_000, integer(1, 10**8))
+    prior_scale: float | None = option(None, optional(SCALE))
     random_state: Any = None
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> RBM:
@@ -200,7 +201,7 @@ class RBM(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return check_states(X, sample_weight, self._names, levels=levels)
 
     def _check_fit(self, values: np.ndarray) -> None:
-        """Warn of hidden units that tell nothing, else of a mode that the fit has lost."""
+        """Warn of uninformative hidden units, else of a mode that the fit has lost."""
         h = self.model_.hidden_probabilities(self.theta_, values)
         saturated = (h.max(axis=0) < _SATURATED) | (h.min(axis=0) > 1 - _SATURATED)
         small, large = sorted((self.model_.n_visible, self.model_.n_hidden))

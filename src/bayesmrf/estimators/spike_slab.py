@@ -9,20 +9,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import convergence, metrics, results
+from .. import convergence, metrics
 from ..base import Kernel
-from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
-from ..declare.option import check, check_params
-from ..declare.rule import is_integer
+from ..declare.option import check, option
+from ..declare.rule import choice, either, instance, is_integer
 from ..errors import OptionError, argument, in_words, instead_of_exact
-from ..families import AUTO, FAMILIES, FamilyRow, families_of
-from ..findings import BAD, recorded
+from ..families import AUTO, FAMILIES, FamilyRow, families_of, model_rule
+from ..findings import BAD
 from ..inference.chains import Persistent
 from ..inference.elimination.two_states import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
-from ..methods import EDGES, EXTRAPOLATED, Custom, MethodRow, OneEdge, refusal, row_of
+from ..methods import EDGES, Custom, OneEdge
+from ..methods.edges import EXTRAPOLATED
+from ..methods.rows import MethodRow, refusal, row_of
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import shown
@@ -32,17 +33,14 @@ from ..posterior.edges.one_edge import SpikeSlabOneEdge
 from ..posterior.edges.particle import SpikeSlabParticle
 from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.groups.two_states import default_particles as particles_in_memory
-from ..posterior.hidden_entries import DrawHiddenEntries
-from ..priors import Normal, SpikeSlab
+from ..priors import SpikeSlab
 from ..runs import run
-from .base import data_hash, missing_table, require_edges, run_seed, sample_posterior
 from .edge_prior import default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference
 from .engines import particle_sweeps, read_sample
-from .mode_check import check_modes
 from .own_kernels import engine_used, own_method_of_edges
-from .parameter_posterior import ParameterPosterior
-from .rarely_observed import mirror_of, rarely_observed, tell_of_rare
+from .pipeline import Posterior, Setup, completed
+from .rarely_observed import rarely_observed
 
 _MOST_BITS = 16  # of a joint state of a group
 _TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
@@ -54,7 +52,7 @@ _EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective
 
 
 @dataclass(eq=False, repr=False)
-class SpikeSlabMRF(ParameterPosterior):
+class SpikeSlabMRF(Posterior):
     r"""Posterior over edges and parameters of a Markov random field (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
@@ -75,8 +73,8 @@ class SpikeSlabMRF(ParameterPosterior):
           with moments from persistent chains.
         * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
         * particle (`methods.Particle`): the same for "potts" and "ordinal" on any graph, with moments from particles.
-        * langevin (`methods.Langevin`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps of
-          weak edges. It mixes hundreds of times more slowly (see benchmarks).
+        * langevin (`methods.LangevinJumps`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps
+          of weak edges. It mixes hundreds of times more slowly (see benchmarks).
 
         ``methods.Custom`` makes your own kernel from the likelihood and the prior.
     model : {"auto", "boltzmann", "ising", "agreement", "potts", "ordinal"}, object of `bayesmrf.families` or callable
@@ -109,134 +107,92 @@ class SpikeSlabMRF(ParameterPosterior):
         Names of ``theta_``: ``u-v`` for a candidate edge, ``u`` for a node.
     """
 
-    read = {"method": EDGES.read, "model": families_of("SpikeSlabMRF").read}  # noqa: RUF012
+    _readers = {"method": EDGES.read, "model": families_of("SpikeSlabMRF").read}  # noqa: RUF012
 
     candidates: Any = "complete"
-    prior: Any = "spike-slab"
-    method: Any = "auto"
-    model: Any = "auto"
+    prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
+    method: Any = option("auto", EDGES.rule_with_own("auto"))
+    model: Any = option("auto", model_rule("SpikeSlabMRF"))
 
-    def object(self, name: str) -> Any:
+    @property
+    def _edges_option(self) -> str:
+        return "candidates"
+
+    def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
-        if name == "prior" and self.prior == "spike-slab":
-            return default_prior(self.object("model"))
-        if name == "method" and isinstance(self.method, str) and self.method == AUTO:
-            return EDGES.read(self._of_fit.get("method_", "one-edge"))
-        return super().object(name)
+        is_default = name == "prior" and isinstance(self.prior, str)
+        return default_prior(self._object("model")) if is_default else super()._object(name)
 
-    @recorded
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> SpikeSlabMRF:
-        """Sample the posterior.
-
-        Parameters
-        ----------
-        X : (n_samples, n_nodes) array or DataFrame
-            Yes/no data in one coding, ordered levels or, for "potts", any levels. Missing values (NaN)
-            are drawn with the parameters.
-        y : None
-            Ignored.
-        sample_weight : (n_samples,) array, optional
-            How many times each row was seen: integers >= 0; a Series with the index of ``X``.
-        """
-        states, data, kernel, row = self._prepare(X, sample_weight)
-        model, hidden, n, s_bar = data.model, data.hidden, data.n_samples, data.s_bar
-        inner = kernel if hidden is None else kernel.kernel
-        extrapolates, is_own = row is EXTRAPOLATED, row.options is Custom
-        prior, seeds = self.object("prior"), run_seed(self)
-        draws = sample_posterior(self, model, kernel, seeds)
-        unsure = [] if hidden is None or kernel.mirror is not None else rarely_observed(states, self._graph)
-        attrs: dict[str, Any] = {
-            "data_hash": data_hash(self._graph, s_bar, n, hidden),
-            "model": model.name,
-            "chosen_model": self._chooses,
-            "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
-            "kind": row.kind,
-            "method": row.name,
-            "camp": "" if is_own else shown(", ".join(inner.camp)),
-        }
-        if not is_own:
-            options = asdict(self.object("method"))
-            attrs |= dict.fromkeys(options) if extrapolates else options  # without dynamics
-            attrs |= {"n_particles": inner.n_particles} if "n_particles" in options else {}
-        self.posterior_ = results.to_datatree(
-            draws, model, attrs=attrs, observed={"statistics": s_bar, "n_samples": n}, constant={}
-        )
-        self._summarise(model, draws)
-        seen = s_bar if hidden is None else None
-        # Langevin dynamics may start without edges, and stay there however little theta varies.
-        has_converged = self.method_ != "langevin" and (
-            bool((self.inclusion_ > 0.5).any()) or all(s != BAD for s, _ in convergence.of_chains(self.posterior_))
-        )
-        weights, scale = self._stacked("theta")[:, : model.n_edges], draws.values["slab_scale"].ravel()
-        warn_of_prior(weights, scale, prior, model, seen, n, has_converged)
-        if not is_own and self.method_ != "langevin":
-            warn_of_taper(prior.slab)
-        if not is_own and self.method_ != "exact":
-            warn_of_wide_slab(draws.values["slab_scale"], prior, model, n)
-        self.missing_ = missing_table(data, draws.values["theta"], states, seeds)
-        if hidden is not None:
-            results.add_missing(self.posterior_, self.missing_)
-        check_modes(
-            self, [states], seeds, particle_sweeps(engine_used(inner, model)) if is_own else inner.particle_sweeps
-        )
-        tell_of_rare(states, unsure)
-        tell_of_rows([states])
-        convergence.warn_unless_converged(self.posterior_)
-        return self
-
-    def check(self, X: Any, sample_weight: Any = None) -> None:
-        """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, sample_weight)
-
-    def _prepare(self, X: Any, sample_weight: Any = None) -> tuple[States, Likelihood, Any, MethodRow]:
-        """All that comes before the first draw: the data, as states and as a likelihood, the kernel and its row."""
-        check_params(self)
-        self._choose_model(X, sample_weight)
-        states = self._read(X, sample_weight, self.progress, missing=True, option="candidates")
-        require_edges(self._graph, "candidates")
-        model = self._model()
+    def _target(self, parts: list[States], request: None) -> Setup:
+        (states,), model, prior = parts, self._model(), self._object("prior")
         family = FAMILIES.find(self._family) or like(model)
         row = row_of(_automatic(family, states) if self.method == AUTO else self.method, EDGES)
-        self.method_, self.model_ = row.name, model.name
         features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
         if refused := refusal(row, EDGES, features, model.name, family.name):
             raise refused
-        if self.object("prior").biases is not None and row.name not in _TILTED and row.options is not Custom:
+        is_own = row.options is Custom
+        if prior.biases is not None and row.name not in _TILTED and not is_own:
             expected = f"{' or '.join(map(repr, _TILTED))} for a logistic-beta prior of the biases"
             raise OptionError(option="method", got=row.name, expected=expected)
-        prior, method, n = self.object("prior"), self.object("method"), states.n_samples
+        method = row.options() if isinstance(self.method, str) else self.method
         # A chain that leaves the distribution of the hidden entries invariant suffices.
         sample = read_sample(model, states, Persistent(), n_chains=1)
-        s_bar, hidden = sample.s_bar, sample.hidden
+        s_bar, hidden, n = sample.s_bar, sample.hidden, states.n_samples
         data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
-        if row.options is Custom:
+        kernel: Any
+        if is_own:
             kernel, row = own_method_of_edges(EDGES, method, data, prior)
-            self.method_ = row.name
-            return states, data, kernel if hidden is None else DrawHiddenEntries(kernel, data), row
-        reference = None
-        if hidden is None and row.name != "exact" and not is_categorical(model):
-            reference = find_reference(model, s_bar, n, prior)
-        start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
-        problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup)
-        with instead_of_exact(argument("method", "particle" if family.many_states else "one-edge")):
-            kernel = _KERNELS[row.name](method, problem)
-        if isinstance(kernel, SpikeSlabReference):
-            row = EXTRAPOLATED
-        if hidden is None:
-            return states, data, kernel, row
-        rare, mirror = rarely_observed(states, self._graph), None
-        if rare and row.name == "exact":
-            exact = Likelihood(model, s_bar, n, Elimination(), hidden)
-            mirror = mirror_of(exact, _OfBiases(prior, model.n_edges), rare)
-        return states, data, DrawHiddenEntries(kernel, data, mirror), row
+            sweeps = particle_sweeps(engine_used(kernel, model))
+        else:
+            reference = None
+            if hidden is None and row.name != "exact" and not is_categorical(model):
+                reference = find_reference(model, s_bar, n, prior)
+            start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
+            problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup)
+            with instead_of_exact(argument("method", "particle" if family.many_states else "one-edge")):
+                kernel = _KERNELS[row.name](method, problem)
+            row = EXTRAPOLATED if isinstance(kernel, SpikeSlabReference) else row
+            sweeps = kernel.particle_sweeps
+        unsure = [] if hidden is None else rarely_observed(states, self._graph)
+        own = _Own(prior, method, row, kernel)
+        return Setup(parts, data, completed(kernel, data), row.name, sweeps, own, unsure)
 
-    def _summarise(self, model: Any, draws: run.Draws) -> None:
-        r = model.n_edges
-        share, mean = (draws.values[name].mean(axis=(0, 1)) for name in ("included", "theta"))
+    def _describe(self, setup: Setup, draws: run.Draws) -> tuple[run.Draws, dict[str, Any]]:
+        prior, method, row, kernel = setup.own
+        is_own = row.options is Custom
+        attrs: dict[str, Any] = {
+            "prior": asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)},
+            "kind": row.kind,
+            "camp": "" if is_own else shown(", ".join(kernel.camp)),
+        }
+        if not is_own:
+            options = asdict(method)
+            attrs |= dict.fromkeys(options) if row is EXTRAPOLATED else options  # without dynamics
+            attrs |= {"n_particles": kernel.n_particles} if "n_particles" in options else {}
+        return draws, attrs
+
+    def _summarise(self) -> None:
+        super()._summarise()
+        r = len(self.edges_)
+        share = self._stacked("included").mean(axis=0)
         self.inclusion_ = self._symmetric(share)
-        self.theta_ = np.concatenate([mean[:r] / np.where(share > 0, share, 1), mean[r:]])
-        self.density_ = float(draws.values["density"].mean())
-        self.slab_scale_ = float(draws.values["slab_scale"].mean())
+        self.theta_[:r] /= np.where(share > 0, share, 1)
+        self.density_, self.slab_scale_ = self._mean("density"), self._mean("slab_scale")
+
+    def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
+        prior, _, row, _ = setup.own
+        data, scales = setup.likelihood, draws.values["slab_scale"]
+        seen = data.s_bar if data.hidden is None else None
+        # Langevin dynamics may start without edges, and stay there however little theta varies.
+        is_sure = self.method_ != "langevin" and (
+            bool((self.inclusion_ > 0.5).any()) or all(s != BAD for s, _ in convergence.of_chains(self.posterior_))
+        )
+        weights = self._stacked("theta")[:, : len(self.edges_)]
+        warn_of_prior(weights, scales.ravel(), prior, data.model, seen, data.n_samples, is_sure)
+        if row.options is not Custom and self.method_ != "langevin":
+            warn_of_taper(prior.slab)
+        if row.options is not Custom and self.method_ != "exact":
+            warn_of_wide_slab(scales, prior, data.model, data.n_samples)
 
     def predict_conditional(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
         """Compute the probability of each joint state of a group of nodes, given the other nodes of each row.
@@ -298,16 +254,13 @@ def _start(model: Any, states: States) -> np.ndarray | None:
     return None if weights is None else Coding.of(model).theta(model, weights)
 
 
-@dataclass(frozen=True, eq=False)
-class _OfBiases:
-    """The prior density, up to that of the weights, which does not depend on their signs."""
+class _Own(NamedTuple):
+    """What describes a run, and its doubts, depend on."""
 
     prior: SpikeSlab
-    n_edges: int
-
-    def log_density(self, theta: np.ndarray) -> np.ndarray:
-        own = Normal(self.prior.bias_scale) if self.prior.biases is None else self.prior.biases
-        return own.log_density(theta[self.n_edges :])
+    method: Any  # its options
+    row: MethodRow
+    kernel: Any  # for complete data
 
 
 class _Problem(NamedTuple):

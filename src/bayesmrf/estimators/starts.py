@@ -19,9 +19,9 @@ from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
 from ..inference.pseudo_likelihood import PseudoLikelihood
 from ..inference.registry import require_answers
-from ..kernels import FEW
 from ..learning.many_states import persistent_ascent
 from ..likelihood import Likelihood
+from ..methods.parameters import FEW
 from ..models.categorical import is_categorical, states_of
 from ..models.linear_map import LinearMap
 from ..posterior.parameters.langevin import excess, is_stable, stable_epsilon

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import kernels
 from ..errors import OptionError
 from ..families import families_of
-from ..kernels import KERNELS, KernelRow
-from ..methods import COMPARISONS, EDGES, GROUPS, MethodRow, refusal
+from ..methods import COMPARISONS, EDGES, GROUPS, KERNELS, parameters
+from ..methods.parameters import KernelRow
+from ..methods.rows import MethodRow, refusal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +51,7 @@ def support() -> pd.DataFrame:
     for family in families_of("BayesianMRF"):
         for prior, missing in {"any density": False, f"any density{_MISSING}": True}.items():
             rows["BayesianMRF", family.name, prior] = {
-                row.name: _cell(row, kernels.refusal(row, family.many_states, missing)) for row in KERNELS
+                row.name: _cell(row, parameters.refusal(row, family.many_states, missing)) for row in KERNELS
             }
     index = pd.MultiIndex.from_tuples(rows, names=["estimator", "model", "prior"])
     return pd.DataFrame(list(rows.values()), index=index).fillna("")

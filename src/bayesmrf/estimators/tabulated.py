@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Tabulated(WithPosterior):
-    """Estimators of posteriors: tables of results, and the report, which are imported when they are asked for."""
+    """Estimators of posteriors: tables of results, and the report, which are imported on first use."""
 
     def table(self, name: str, probability: float = 0.9) -> pd.DataFrame:
         """Return a table of results, with the columns that the command line and the report show.

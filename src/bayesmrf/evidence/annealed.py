@@ -23,8 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..blas import one_thread
+from ..declare.option import option
+from ..declare.rule import choice, either, integer, number
 from ..errors import argument
-from ..inference.annealed import estimate, ladder_of
+from ..inference.annealed import CHAINS, TEMPERATURES, estimate, ladder_of
 from ..progress import track
 from .hamiltonian import Swarm, move, slope, swarm_at
 from .method import Method
@@ -33,6 +35,9 @@ from .target import Evidence, Target
 _ACCEPTED = 0.9
 _REMEDY = "give more temperatures"
 LADDERS = {"cubic": 3.0, "linear": 1.0}  # powers of equal steps
+_LADDER = either(
+    choice(*LADDERS), number(0, 10, ends="(]", good=(3, 10)), expected="'cubic', 'linear' or a power in (0, 10]"
+)
 _PILOTS, _PILOT_STEPS = 32, 200  # chains, and temperatures, of the run that adapts
 _ADAPTATION = 0.3  # change of log step size for a unit of acceptance
 _MEMORY = 10  # temperatures that the masses are averaged over
@@ -62,25 +67,22 @@ class AIS(Method):
     ``effective_chains``, ``chains``, ``temperatures`` and ``leapfrog_steps``. ``arrays`` has ``theta`` (n_chains,
     n_features), draws at the last temperature but one, and ``log_weights`` (n_chains,). A call raises `TooWideError`
     if the exact Z is not feasible.
-
-    Parameters
-    ----------
-    n_chains : int
-        At least 2; the spread of their weights gives the standard error.
-    temperatures : int or array
-        Number of steps of the path, or all of its temperatures from 0 to 1.
-    ladder : {"cubic", "linear"} or float
-        Spacing of the steps: the power to which equal steps are raised, 3 for "cubic", 1 for "linear" as in the paper.
-        Not used if ``temperatures`` is an array. With the same number of steps the cubic ladder had 2 to 6 times as
-        many effective chains as the linear one.
-    n_leapfrog : int
-        Leapfrog steps at each temperature.
     """
 
-    n_chains: int = 100
-    temperatures: int | np.ndarray = 1000
-    ladder: str | float = "cubic"
-    n_leapfrog: int = 10
+    n_chains: int = option(
+        100, CHAINS, "Chains of annealing.", "At least 2; the spread of their weights gives the standard error."
+    )
+    temperatures: int | np.ndarray = option(
+        1000, TEMPERATURES, "Temperatures of annealing.", "A number of steps, or all of them from 0 to 1."
+    )
+    ladder: str | float = option(
+        "cubic",
+        _LADDER,
+        "Spacing of the temperatures: equal steps raised to a power, such as 3 (cubic) or 1 (linear).",
+        'Linear is that of the paper. Not used if ``temperatures`` is an array. With the same number of steps "cubic" '
+        "had 2 to 6 times as many effective chains as the linear one.",
+    )
+    n_leapfrog: int = option(10, integer(1, 10**6), "Leapfrog steps at each temperature.")
 
     name = "ais"
 

@@ -18,6 +18,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_expit, logsumexp
 
+from ..declare.option import option
+from ..declare.rule import STATES, choice, optional
 from .harmonic import FEW, Estimate, log_mean, mean_ess, mean_of
 from .posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
 from .target import Evidence, Target
@@ -35,13 +37,12 @@ class BridgeSampling(FromDraws):
     ----------
     sampler
         As in `FromDraws`.
-    variant : {"geometric", "optimal"}
-    n_prior : int, optional
-        Number of draws from the prior. By default as many as from the posterior.
     """
 
-    variant: str = "optimal"
-    n_prior: int | None = None
+    variant: str = option("optimal", choice("geometric", "optimal"), "The function at both ends of the bridge.")
+    n_prior: int | None = option(
+        None, optional(STATES), "Number of draws from the prior.", "By default as many as from the posterior."
+    )
 
     @property
     def name(self) -> str:

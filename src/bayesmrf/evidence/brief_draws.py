@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
-from ..posterior.parameters.langevin import Differentiable, Langevin
+from ..base import Kernel
+from ..methods import Langevin
+from ..posterior.parameters.langevin import Differentiable, LangevinKernel
 from ..runs import run
 from .sampled import curvature_of_states
 from .target import Target
@@ -85,8 +87,8 @@ def _stability(target: Target, points: np.ndarray, scale: np.ndarray, epsilon: f
             "give a smaller stiffness")  # fmt: skip
 
 
-def _kernel(target: Target, brief: Differentiable, start: np.ndarray, scale: np.ndarray, epsilon: float) -> Langevin:
-    return Langevin(brief, target.prior, start, epsilon=epsilon, scale=scale)
+def _kernel(target: Target, brief: Differentiable, start: np.ndarray, scale: np.ndarray, epsilon: float) -> Kernel:
+    return LangevinKernel(brief, target.prior, start, Langevin(epsilon), scale)
 
 
 def _metric(target: Target, points: np.ndarray, stiffness: float, rng: np.random.Generator) -> tuple[np.ndarray, float]:

@@ -6,12 +6,15 @@ without the volume of the posterior.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from ..declare.option import option
+from ..declare.rule import instance
 from ..errors import OptionError
+from ..inference.annealed import CHAINS, TEMPERATURES
 from .method import Method, Work
 from .mode import Mode, ModeSearch
 from .target import Evidence, Target
@@ -25,22 +28,24 @@ class Point(NamedTuple):
     status: str
 
 
+_SEARCH = instance("evidence.mode", "ModeSearch")
+_ANNEALED = "As in `bayesmrf.inference.annealed.forward`."
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AtMode(Method):
-    """Methods that start from a mode.
+    """Methods that start from a mode."""
 
-    Parameters
-    ----------
-    search : ModeSearch
-        How the mode is found, and how log Z is computed there (``log_z``): by the exact sum, or by annealed importance
-        sampling.
-    n_chains, temperatures : int
-        Chains and temperatures of annealed importance sampling, as in `bayesmrf.inference.annealed.forward`.
-    """
-
-    search: ModeSearch = field(default_factory=ModeSearch)
-    n_chains: int = 100
-    temperatures: int | np.ndarray = 1000
+    search: ModeSearch = option(
+        ModeSearch(),
+        _SEARCH,
+        "How the mode is found, and how log Z is computed there (``log_z``): by the exact sum, or by annealed "
+        "importance sampling.",
+    )
+    n_chains: int = option(100, CHAINS, "Chains of annealing, where Z cannot be summed.", _ANNEALED)
+    temperatures: int | np.ndarray = option(
+        1000, TEMPERATURES, "Temperatures of annealing, where Z cannot be summed.", _ANNEALED
+    )
 
     @property
     def work(self) -> Work | None:
@@ -111,7 +116,7 @@ class BIC(MAP):
         As in `AtMode`.
     """
 
-    search: ModeSearch = field(default_factory=lambda: ModeSearch(penalised=False))
+    search: ModeSearch = option(ModeSearch(penalised=False), _SEARCH)
 
     name = "bic"
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ..declare.option import option
+from ..declare.rule import EXECUTOR, integer
 from ..errors import OptionError, argument, in_python
 from ..runs.independent import run_each
 from .criteria import AtMode
@@ -37,14 +39,15 @@ class CrossValidation(AtMode):
     ----------
     search, n_chains, temperatures
         As in `AtMode`, for each fold.
-    n_folds : int
-        From 2 to the number of observations.
-    executor : concurrent.futures.Executor or dask.distributed.Client, optional
-        Workers that learn the folds (see `bayesmrf.runs.independent`). The score does not depend on it.
     """
 
-    n_folds: int = 10
-    executor: Any = None
+    n_folds: int = option(10, integer(2, 10**6), "From 2 to the number of observations.")
+    executor: Any = option(
+        None,
+        EXECUTOR,
+        "A concurrent.futures.Executor or dask.distributed.Client with workers that learn the folds.",
+        "See `bayesmrf.runs.independent`. The score does not depend on it.",
+    )
 
     name = "cross-validation"
 

@@ -23,9 +23,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
+from ..declare.option import option
+from ..declare.rule import Rule, is_integer
 from .posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
 from .target import Evidence, Target
 
+_VARIANT = Rule("1 or 4", lambda v: is_integer(v) and v in (1, 4), (1, 4))
 DELTA = 0.01  # share of the prior in the mixture
 _PRIOR_DRAWS = 1000
 _REACHED = 0.8  # prior probability of the likelihoods that the draws reach; below this an estimate is too high
@@ -53,11 +56,9 @@ class HarmonicMean(FromDraws):
     ----------
     sampler
         As in `FromDraws`.
-    variant : {1, 4}
-        Newton and Raftery's first estimator, or their fourth with delta = 0.01.
     """
 
-    variant: int = 1
+    variant: int = option(1, _VARIANT, "Newton and Raftery's first estimator, or their fourth with delta = 0.01.")
 
     @property
     def name(self) -> str:
@@ -139,7 +140,7 @@ def log_mean(log_terms: np.ndarray) -> float:
 
 def mean_ess(x: np.ndarray) -> float:
     """Return the effective sample size for the mean of ``x`` (n_chains, n_draws); NaN below four draws."""
-    from arviz_stats import ess
+    from arviz_stats import ess  # type: ignore[attr-defined]
 
     if x.shape[1] < 4:
         return np.nan

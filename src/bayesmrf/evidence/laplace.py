@@ -27,6 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
+from ..declare.option import option
+from ..declare.rule import FLAG, integer
 from ..progress import track
 from .criteria import AtMode
 from .mode import Mode, climb_exactly
@@ -74,19 +76,23 @@ class Laplace(AtMode):
     ----------
     search, n_chains, temperatures
         As in `AtMode`.
-    corrected : bool
-        False is the plain approximation, Laplace0 in the paper: no trapezoids and a single mode.
-    scales : bool
-        Whether to compute the evidence also at half and at twice the scale of a normal prior, if Z can be summed. The
-        evidence, and sometimes the best model, depends on the prior.
-    n_checks : int
-        Draws of the importance sampling that measures how far the posterior is from normal, if Z can be summed: eight
-        times as many where these do not decide whether the approximation is 0.25 nats off. 0 omits it.
     """
 
-    corrected: bool = True
-    scales: bool = True
-    n_checks: int = 2000
+    corrected: bool = option(
+        True, FLAG, "False is the plain approximation, Laplace0 in the paper: no trapezoids and a single mode."
+    )
+    scales: bool = option(
+        True,
+        FLAG,
+        "Whether to compute the evidence also at half and at twice the scale of a normal prior, if Z can be summed.",
+        "The evidence, and sometimes the best model, depends on the prior.",
+    )
+    n_checks: int = option(
+        2000,
+        integer(0, 10**7),
+        "Draws of the importance sampling that measures how far the posterior is from normal, if Z can be summed.",
+        "Eight times as many where these do not decide whether the approximation is 0.25 nats off. 0 omits it.",
+    )
 
     @property
     def name(self) -> str:

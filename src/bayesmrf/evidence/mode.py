@@ -24,6 +24,8 @@ from scipy.linalg import eigh
 from scipy.optimize import OptimizeResult, minimize
 
 from ..blas import one_thread
+from ..declare.option import option
+from ..declare.rule import COUNT, FLAG, STATES, choice, integer, optional
 from ..learning.maximum_likelihood import bound
 from ..progress import track
 from .method import Work
@@ -85,30 +87,29 @@ class Mode:
 
 @dataclass(frozen=True, kw_only=True)
 class ModeSearch(Work):
-    """Search for a mode by persistent chains with fine-tuning; the call returns a `Mode`.
+    """Search for a mode by persistent chains with fine-tuning; the call returns a `Mode`."""
 
-    Parameters
-    ----------
-    n_steps : int
-        Updates of persistent contrastive divergence.
-    n_states : int, optional
-        Number T of states for the sampled posterior. By default the largest of 20,000, 30 per parameter, and 50 per
-        observation (at most 2^20).
-    penalised : bool
-        False maximises the likelihood, with parameters bounded by +-log(2 N - 1) (half an observation from the
-        boundary), since the maximum is often at infinity. The status gives the number of parameters at the bound.
-    log_z : {"auto", "exact", "ais"}
-        "exact" maximises the exact log posterior after persistent chains, "ais" the sampled one, "auto" the first if Z
-        can be summed.
-    max_rounds : int
-        Maximum number of sets of states.
-    """
-
-    n_steps: int = 20_000
-    n_states: int | None = None
-    penalised: bool = True
-    log_z: str = "auto"
-    max_rounds: int = 50
+    n_steps: int = option(20_000, integer(1, 10**8), "Updates of persistent contrastive divergence.")
+    n_states: int | None = option(
+        None,
+        optional(STATES),
+        "Number T of states for the sampled posterior.",
+        "By default the largest of 20,000, 30 per parameter, and 50 per observation (at most 2^20).",
+    )
+    penalised: bool = option(
+        True,
+        FLAG,
+        "False maximises the likelihood, with parameters bounded by +-log(2 N - 1).",
+        "That is half an observation from the boundary, since the maximum is often at infinity. The status gives the "
+        "number of parameters at the bound.",
+    )
+    log_z: str = option(
+        "auto",
+        choice("auto", "exact", "ais"),
+        '"exact" maximises the exact log posterior after persistent chains, "ais" the sampled one, "auto" the first if '
+        "Z can be summed.",
+    )
+    max_rounds: int = option(50, COUNT, "Maximum number of sets of states.")
 
     decides = "log_z"
 

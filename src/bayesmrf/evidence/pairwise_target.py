@@ -11,7 +11,8 @@ from scipy.sparse import coo_array
 from scipy.special import logsumexp
 
 from ..base import LOG_Z, MOMENTS, Inference, SamplingEngine
-from ..declare.option import Checked
+from ..declare.option import Checked, option
+from ..declare.rule import integer
 from ..errors import TooWideError, argument
 from ..inference import annealed
 from ..inference.auto import choose
@@ -41,8 +42,6 @@ class PairwiseTarget(Checked, Target):
     ----------
     model : PairwiseModel
         The model of visible and hidden nodes.
-    n_hidden : int
-        Number of hidden nodes; their joint states are summed for each row.
     linear : LinearMap, optional
         Natural parameters as a linear map of the free ones, such as parameters that several features share.
     exchangeable : (n_hidden, m) int array, optional
@@ -50,7 +49,12 @@ class PairwiseTarget(Checked, Target):
     """
 
     model: PairwiseModel
-    n_hidden: int = 0
+    # 2^12 joint states are summed for each row.
+    n_hidden: int = option(
+        0,
+        integer(0, 12, "a restricted Boltzmann machine takes more"),
+        "Number of hidden nodes; their joint states are summed for each row.",
+    )
     linear: LinearMap | None = None
     exchangeable: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 

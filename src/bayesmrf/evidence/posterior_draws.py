@@ -15,6 +15,8 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
 from ..base import LOG_Z
+from ..declare.option import option
+from ..declare.rule import COUNT, MOST_CHAINS, MOST_DRAWS, choice, instance, integer, number, optional
 from ..inference.bethe.two_states import Bethe
 from ..progress import track
 from .brief_draws import brief_draws
@@ -72,32 +74,38 @@ class PosteriorSampler(Work):
 
     The chains start at one point near a mode: exchanging hidden units gives other modes, and chains in different modes
     would not mix. The scale reduction therefore cannot detect modes that no chain has visited.
-
-    Parameters
-    ----------
-    dynamics : {"auto", "exact", "brief"}
-        "exact" is Hamiltonian Monte Carlo with exact likelihoods; "brief" is the paper's Langevin dynamics with
-        gradients by contrastive divergence and likelihoods by belief propagation; "auto" takes "exact" if Z is summed
-        within milliseconds (17 nodes, 14 units on the smaller side of a machine).
-    n_draws, n_warmup, thin, n_chains : int
-        As in `bayesmrf.runs.run.sample`. By default 200 trajectories of warm-up, all later ones kept ("exact"), or
-        10,000 Langevin steps of warm-up and every 50th later step kept ("brief").
-    n_sweeps : int
-        Gibbs sweeps from the data for each gradient of "brief"; more sweeps cost more and have less bias. With one
-        sweep, as in the paper, the model may put mass on states that no sweep reaches. On 100 documents of 100 words
-        and 9 hidden units the mean log likelihood of the draws was about -1,950 with one sweep, and -1,475 with ten and
-        with exact dynamics.
-    stiffness : float
-        Step size of "brief" relative to the curvature, in (0, 4); the dynamics are unstable above 4.
     """
 
-    dynamics: str = "auto"
-    n_draws: int = 1000
-    n_warmup: int | None = None
-    thin: int | None = None
-    n_chains: int = 10
-    n_sweeps: int = 1
-    stiffness: float = 0.2
+    dynamics: str = option(
+        "auto",
+        choice("auto", "exact", "brief"),
+        '"exact" is Hamiltonian Monte Carlo with exact likelihoods; "brief" is the paper\'s Langevin dynamics with '
+        'gradients by contrastive divergence and likelihoods by belief propagation; "auto" takes "exact" if Z is '
+        "summed within milliseconds (17 nodes, 14 units on the smaller side of a machine).",
+    )
+    n_draws: int = option(1000, integer(1, MOST_DRAWS), "Posterior draws per chain.")
+    n_warmup: int | None = option(
+        None,
+        optional(integer(0, MOST_DRAWS)),
+        'Steps before the first draw: by default 200 trajectories ("exact"), or 10,000 Langevin steps ("brief").',
+    )
+    thin: int | None = option(
+        None, optional(integer(1, MOST_DRAWS)), 'Steps per draw: by default 1 ("exact"), or 50 ("brief").'
+    )
+    n_chains: int = option(10, integer(1, MOST_CHAINS), "Chains of MCMC.")
+    n_sweeps: int = option(
+        1,
+        COUNT,
+        'Gibbs sweeps from the data for each gradient of "brief"; more sweeps cost more and have less bias.',
+        "With one sweep, as in the paper, the model may put mass on states that no sweep reaches. On 100 documents of "
+        "100 words and 9 hidden units the mean log likelihood of the draws was about -1,950 with one sweep, and -1,475 "
+        "with ten and with exact dynamics.",
+    )
+    stiffness: float = option(
+        0.2,
+        number(0, 4, good=(0.2,)),
+        'Step size of "brief" relative to the curvature, in (0, 4); the dynamics are unstable above 4.',
+    )
 
     decides = "dynamics"
 
@@ -131,15 +139,11 @@ class PosteriorSampler(Work):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FromDraws(Method):
-    """Base of methods that need posterior draws; ``arrays`` of the result has their ``theta`` and likelihoods.
+    """Base of methods that need posterior draws; ``arrays`` of the result has their ``theta`` and likelihoods."""
 
-    Parameters
-    ----------
-    sampler : PosteriorSampler
-        Sampler of the draws.
-    """
-
-    sampler: PosteriorSampler = field(default_factory=PosteriorSampler)
+    sampler: PosteriorSampler = option(
+        PosteriorSampler(), instance("evidence.posterior_draws", "PosteriorSampler"), "Sampler of the draws."
+    )
 
     @property
     def work(self) -> PosteriorSampler:

@@ -22,8 +22,7 @@ from scipy.special import logit, logsumexp
 from ..base import Model
 from ..blas import one_thread
 from ..compiled import leaf, strict_leaf
-from ..declare.option import check
-from ..declare.rule import integer
+from ..declare.rule import Rule, integer, is_integer, is_ladder
 from ..errors import DataError, OptionError
 from ..models.categorical import NEVER, Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
@@ -33,6 +32,12 @@ from ..samplers.gibbs import pairwise_sweep, start, to_states
 from ..samplers.rbm_gibbs import draw_units, generators
 from ..samplers.tempered import add_potentials
 
+CHAINS = integer(2, 10**7, "their spread gives the standard error")
+TEMPERATURES = Rule(
+    "an integer from 1 to 10,000,000, or an array of numbers that rise from 0 to 1",
+    lambda v: (is_integer(v) and 1 <= v <= 10**7) or is_ladder(v),
+    (1, (0, 0.5, 1)),
+)
 _MARGIN = 0.01  # margins of the independent units are kept this far from 0 and 1
 _FEW = 10.0  # effective chains below which the estimate and its error are unreliable
 _REMEDY = "give more temperatures, or margins near those of the model"
@@ -81,7 +86,7 @@ def forward(
     OptionError
         For fewer than 2 chains, a ladder that does not rise from 0 to 1, or parameters that are not finite.
     """
-    check_chains("n_chains", n_chains)
+    CHAINS.check("n_chains", n_chains)
     path = _path(model, theta, margins)
     states = draw_independent(path.margins, n_chains, rng)
     log_weights, states = path.anneal(states, ladder_of(temperatures), rng)
@@ -119,7 +124,7 @@ def reverse(
         values = f"{{0, {'..., ' * (most > 1)}{most}}}"
         expected = f"an array of shape (n_chains, {len(path.margins)}) with values in {values}"
         raise DataError(option="states", got=states, expected=expected, remedy="sample the model")
-    check_chains("states", len(states))
+    CHAINS.check("states", len(states))
     log_weights, states = path.anneal(states, ladder_of(temperatures)[::-1], rng)
     return replace(estimate(path.log_z - log_weights, -1), states=states)
 
@@ -214,15 +219,10 @@ def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath
 
 def ladder_of(temperatures: int | np.ndarray) -> np.ndarray:
     """Return equal steps from 0 to 1, or a given ladder after checking it."""
-    check({"temperatures": temperatures})
+    TEMPERATURES.check("temperatures", temperatures)
     if np.ndim(temperatures) == 0:
         return np.linspace(0, 1, int(temperatures) + 1)
     return np.asarray(temperatures, dtype=np.float64)
-
-
-def check_chains(option: str, n: int) -> None:
-    """Refuse fewer than 2 chains."""
-    integer(2, 10**7, "their spread gives the standard error").check(option, n)
 
 
 def estimate(log_weights: np.ndarray, sign: int = 1, remedy: str = _REMEDY) -> Annealed:

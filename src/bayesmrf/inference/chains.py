@@ -26,7 +26,8 @@ from ..base import (
     Stateless,
 )
 from ..data.states import States
-from ..declare.option import Checked
+from ..declare.option import Checked, option
+from ..declare.rule import COUNT, FLAG, STATES, choice, integer, optional
 from ..errors import OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.clamped import Clamped
@@ -39,6 +40,8 @@ from ..samplers.gibbs import LANES, Chains, counts, from_states, start, sweep, t
 from .elimination.two_states import Elimination, is_cheap
 
 Memory = TypeVar("Memory", Chains, Followed, np.ndarray)
+_MOVES, _THREADS = choice("gibbs", "swendsen-wang"), integer(1, 2**10)
+_MIX = "Clusters mix faster in strongly ordered models."
 
 
 class _MomentsOfChains:
@@ -61,25 +64,18 @@ class Persistent(_MomentsOfChains, Stateless):
 
     If theta moves slowly, the chains stay close to p(x | theta); at a fixed theta they converge to it. Chains that keep
     their mode get weights and a ladder of tempered chains (see `bayesmrf.samplers.following`).
-
-    Parameters
-    ----------
-    n_chains : int
-    n_sweeps : int
-        Sweeps of each chain in each call.
-    moves : {"gibbs", "swendsen-wang"}
-        Sweeps of single nodes, or of clusters, which mix faster in strongly ordered models.
-    n_jobs : int
-        Threads of Gibbs sweeps; the moments do not depend on it.
-    tempered : bool
-        Whether chains that keep their mode get a ladder (of few chains, only those with Gibbs sweeps are watched).
     """
 
-    n_chains: int = 1024
-    n_sweeps: int = 1
-    moves: str = "gibbs"
-    n_jobs: int = 1
-    tempered: bool = True
+    n_chains: int = option(1024, STATES, "Chains.", label="particles")
+    n_sweeps: int = option(1, COUNT, "Sweeps of each chain in each call.", label="Gibbs sweeps")
+    moves: str = option("gibbs", _MOVES, "Sweeps of single nodes, or of clusters.", _MIX)
+    n_jobs: int = option(1, _THREADS, "Threads of Gibbs sweeps.", "The moments do not depend on it.")
+    tempered: bool = option(
+        True,
+        FLAG,
+        "Whether chains that keep their mode get a ladder.",
+        "Of few chains, only those with Gibbs sweeps are watched.",
+    )
 
     name = "persistent"
 
@@ -126,17 +122,20 @@ class Brief(_MomentsOfChains, Checked):
     ----------
     states : (n_samples, n_nodes) array in {0, ..., n_states - 1}, optional
         The data. Estimators set them.
-    n_chains : int, optional
-        By default one chain for each row; fewer restart at evenly spaced rows, as tables may be sorted.
-    n_sweeps, moves, n_jobs
-        As in `Persistent`.
     """
 
     states: np.ndarray | None = field(default=None, repr=False)
-    n_chains: int | None = None
-    n_sweeps: int = 1
-    moves: str = "gibbs"
-    n_jobs: int = 1
+    n_chains: int | None = option(
+        None,
+        optional(STATES),
+        "Chains.",
+        "By default one for each row; fewer restart at evenly spaced rows, as tables may be sorted.",
+        label="particles",
+        unset="one per observation",
+    )
+    n_sweeps: int = option(1, COUNT, "Sweeps of each chain in each call.", label="Gibbs sweeps")
+    moves: str = option("gibbs", _MOVES, "Sweeps of single nodes, or of clusters.", _MIX)
+    n_jobs: int = option(1, _THREADS, "Threads of Gibbs sweeps.", "The moments do not depend on it.")
 
     name = "brief"
 
@@ -218,12 +217,10 @@ class FromExact(Checked):
     ----------
     sampler : SamplingEngine
         An exact engine. None (default) selects `Elimination` if it is cheap, else `CouplingFromThePast`.
-    n_samples : int
-        States drawn in each call.
     """
 
     sampler: SamplingEngine | None = None
-    n_samples: int = 64
+    n_samples: int = option(64, STATES, "States drawn in each call.", label="particles")
 
     name = "from-exact"
     answers = frozenset({MOMENTS})

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Stateless
+from ..declare.option import option
+from ..declare.rule import integer
 from ..errors import TooWideError
 from ..models.categorical import Categorical, compiled_form, draw_numbers, normalised
 from ..models.pairwise import Pairwise
@@ -22,14 +24,11 @@ class Enumeration(Stateless):
     sum_{u<i} J_ui x_u), so that all 2^d of them cost O(2^d). The moments E[prod_{i in S} x_i] of all subsets S are the
     Walsh-Hadamard transform of the probabilities, which contains those of singletons and edges. With m states a node,
     marginals are sums over the other digits.
-
-    Parameters
-    ----------
-    max_nodes : int
-        Models with more than 2^max_nodes states are refused; memory is about 32 bytes a state.
     """
 
-    max_nodes: int = 20
+    max_nodes: int = option(
+        20, integer(1, 40), "Models with more than 2^max_nodes states are refused; memory is about 32 bytes a state."
+    )
 
     name = "enumeration"
     answers = frozenset({LOG_Z, MOMENTS, SAMPLE})

@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..base import LOG_Z, MOMENTS, Inference, Stateless
+from ..declare.option import option
+from ..declare.rule import COUNT, POSITIVE
 
 
 @dataclass(frozen=True)
@@ -16,17 +18,12 @@ class Iterative(Stateless):
 
     A start at the last solution would be faster, but with several solutions log Z would depend on the path, which makes
     accept steps wrong.
-
-    Parameters
-    ----------
-    max_iterations : int
-        Largest number of sweeps; if it is reached, the answer has a ``status``.
-    tolerance : float
-        Largest change in a sweep at convergence.
     """
 
-    max_iterations: int = 1000
-    tolerance: float = 1e-8
+    max_iterations: int = option(
+        1000, COUNT, "Largest number of sweeps; if it is reached, the answer has a ``status``."
+    )
+    tolerance: float = option(1e-8, POSITIVE, "Largest change in a sweep at convergence.")
 
     name: ClassVar[str]
     remedy: ClassVar[str] = "raise max_iterations"

@@ -100,7 +100,7 @@ def softmax(log_weight, q):
     total = 0.0
     for k in range(len(q)):
         q[k] = np.exp(log_weight[k] - top)
-    for k in range(len(q)):  # a loop of its own: see "The compiled leaf" in docs/architecture.md
+    for k in range(len(q)):  # a loop of its own: see docs/notes/compiled_code.md
         total += q[k]
     for k in range(len(q)):
         q[k] /= total

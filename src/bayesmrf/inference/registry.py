@@ -114,7 +114,7 @@ def _is_right(engine_class: Any, model: Model) -> bool:
 
 
 def _proposed(these: str, needs: Iterable[str], model: Model) -> str:
-    """Name the engines of `engines_to_propose`, as a remedy, or say why there is none."""
+    """Name the engines of `engines_to_propose`, as a remedy, or explain why there is none."""
     if able := engines_to_propose(needs, model):
         return f"{these} {', '.join(able)}"
     if engines_that_answer(needs, model):

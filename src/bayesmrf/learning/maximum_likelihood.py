@@ -134,7 +134,7 @@ def _apart(model: Model, s_bar: np.ndarray, curve: LinearMap) -> np.ndarray:
 
 
 def _infinite(model: Model, share: np.ndarray) -> np.ndarray:
-    """List the parameters of nodes that are infinite, but for those of constant nodes, which users are told of."""
+    """List the parameters of nodes that are infinite, except those of constant nodes, which have a separate warning."""
     extreme, node = (share <= 0) | (share >= 1), np.repeat(np.arange(model.graph.n_nodes), np.diff(model.node_starts))
     varies = np.bincount(node, ~extreme, model.graph.n_nodes) > 0
     return np.flatnonzero(extreme & varies[node])

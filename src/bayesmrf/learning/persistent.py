@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from ..compiled import leaf
-from ..declare.option import Checked
+from ..declare.option import Checked, needs, option
+from ..declare.rule import POSITIVE, STATES, integer
 from ..models.agreement import Agreement
 from ..samplers import gibbs
 
@@ -47,17 +48,13 @@ class PersistentMLE(Checked):
     model : Agreement
     s_bar : (n_features,) array
         Mean statistics of the data.
-    bound : float
-        Edge parameters stay within +-bound.
-    n_chains, n_jobs : int
-        Persistent chains, and the threads that sweep them.
     """
 
     model: Agreement
     s_bar: np.ndarray
-    bound: float
-    n_chains: int = 1024
-    n_jobs: int = 1
+    bound: float = field(metadata=needs(POSITIVE, "Edge parameters stay within +-bound."))
+    n_chains: int = option(1024, STATES, "Persistent chains.")
+    n_jobs: int = option(1, integer(1, 2**10), "Threads that sweep the chains.")
 
     def start(self, rng: np.random.Generator) -> PCDState:
         """Start chains at random states, at theta = 0."""

@@ -4,8 +4,9 @@ r"""Contrastive divergence of restricted Boltzmann machines (Hinton 2002), compi
           z_n \sim p(z \mid x_n), \; x'_n \sim p(x \mid z_n)
 
 approximates the gradient of the log likelihood: x' is one sweep away from the data instead of a sample of the model.
-The bias decreases with the number of sweeps. It is a likelihood for `bayesmrf.posterior.parameters.langevin.Langevin`,
-in one call of compiled code that draws and sums out the hidden units.
+The bias decreases with the number of sweeps. It is a likelihood for
+`bayesmrf.posterior.parameters.langevin.LangevinKernel`, in one call of compiled code that draws and sums out the hidden
+units.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import numpy as np
 
 from ..base import MOMENTS
 from ..compiled import leaf
-from ..declare.option import Checked
+from ..declare.option import Checked, option
+from ..declare.rule import COUNT
 from ..errors import OptionError
 from ..likelihood import NO_MEMORY, Evaluation, Memory
 from ..models.rbm import RestrictedBoltzmann
@@ -34,13 +36,11 @@ class BriefRBM(Checked):
     model : RestrictedBoltzmann
     states : (n_samples, n_visible) array in {0, 1}
         A row that was observed k times is repeated k times.
-    n_sweeps : int
-        From the data to x'.
     """
 
     model: RestrictedBoltzmann
     states: np.ndarray
-    n_sweeps: int = 1
+    n_sweeps: int = option(1, COUNT, "Sweeps from the data to x'.")
 
     @cached_property
     def _rows(self) -> np.ndarray:

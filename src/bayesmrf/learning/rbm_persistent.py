@@ -10,7 +10,8 @@ from scipy.special import logit
 
 from ..blas import one_thread
 from ..compiled import leaf
-from ..declare.option import Checked
+from ..declare.option import Checked, option
+from ..declare.rule import STATES
 from ..errors import DivergenceError
 from ..models.rbm import RestrictedBoltzmann
 from ..samplers.rbm_gibbs import draw_units, generators, mean_units
@@ -39,17 +40,13 @@ class PersistentRBM(Checked):
     Parameters
     ----------
     model : RestrictedBoltzmann
-    n_chains : int
-        Persistent chains C.
-    batch_size : int
-        Rows B of an update.
     penalty : float
         lambda; 1 / (N sigma^2) makes the fixed point the mode of the posterior under the prior N(0, sigma^2).
     """
 
     model: RestrictedBoltzmann
-    n_chains: int = 100
-    batch_size: int = 100
+    n_chains: int = option(100, STATES, "Persistent chains C.")
+    batch_size: int = option(100, STATES, "Rows B of an update.")
     penalty: float = 0.0
 
     def start(self, states: np.ndarray, rng: np.random.Generator) -> RBMState:

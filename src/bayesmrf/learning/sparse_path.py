@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import squareform
@@ -93,7 +94,7 @@ def pseudo_likelihood_path(
 
 
 def cross_validated(
-    states: States, fit: Callable[..., SparsePath], n_folds: int = 10, random_state: int | None = None, **options
+    states: States, fit: Callable[..., SparsePath], n_folds: int = 10, random_state: int | None = None, **options: Any
 ) -> tuple[np.ndarray, float]:
     """Return the estimate at the penalty with the best mean log pseudo-likelihood of left-out rows, and that penalty.
 
@@ -131,7 +132,14 @@ def log_conditionals(theta: np.ndarray, states: np.ndarray, sizes: tuple[int, ..
     return np.take_along_axis(log_p, states[:, :, None].astype(np.int64), axis=2).sum(axis=(1, 2))
 
 
-def _path(states, symmetric, combine, n_path, ratio, penalty) -> SparsePath:
+def _path(
+    states: States,
+    symmetric: bool,
+    combine: Callable[[np.ndarray], np.ndarray],
+    n_path: int,
+    ratio: float,
+    penalty: np.ndarray | None,
+) -> SparsePath:
     if (states.values < 0).any():
         raise DataError("states must not have missing values; drop these rows.")
     span = np.array(states.sizes) - 1
@@ -237,7 +245,7 @@ class _Problem:
         return slope + slope.T if self.symmetric else slope, own
 
 
-def _solve(problem, w, bias):
+def _solve(problem: _Problem, w: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Solve for one penalty. Row i of w contains the weights of node i's regression; columns are centred."""
     old_w, old_bias, t, length = w, bias, 1.0, problem.length
     ahead_w, ahead_bias = w, bias

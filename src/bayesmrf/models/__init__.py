@@ -1,1 +1,38 @@
-"""Models: the distributions p(x | theta)."""
+"""Models: the distributions p(x | theta) on a graph.
+
+Names are imported when first used, as the files of this folder import each other.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .agreement import Agreement
+    from .boltzmann import Boltzmann
+    from .ising import Ising
+    from .ordinal import Ordinal
+    from .potts import Potts
+    from .rbm import RestrictedBoltzmann
+    from .symmetric import Symmetric
+    from .two_arrays import ManyStateModel, PairwiseModel
+
+__all__ = [
+    "Agreement",
+    "Boltzmann",
+    "Ising",
+    "ManyStateModel",
+    "Ordinal",
+    "PairwiseModel",
+    "Potts",
+    "RestrictedBoltzmann",
+    "Symmetric",
+]
+_FILES = {"ManyStateModel": "two_arrays", "PairwiseModel": "two_arrays", "RestrictedBoltzmann": "rbm"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_FILES.get(name, name.lower())}", __name__), name)

@@ -8,9 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from ..declare.option import Checked
+from ..declare.option import Checked, option
+from ..declare.rule import SCORES, Rule, is_integer, is_score
 from ..errors import OptionError
 from .two_arrays import ManyStateModel
+
+_SIZES = Rule(
+    "integers >= 2, one for each node, or None",
+    lambda v: v is None or (isinstance(v, tuple) and all(is_integer(k) and k >= 2 for k in v)),
+    (None,),
+)
+_NEUTRAL = Rule(
+    "None, or a score >= 0 or None for each node",
+    lambda v: v is None or (isinstance(v, tuple) and all(s is None or is_score(s) for s in v)),
+    (None,),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,18 +43,20 @@ class Ordinal(ManyStateModel):
     ----------
     graph, n_states, fields
         As in `ManyStateModel`: ``n_states`` is the largest number of categories of a node, fields are thresholds.
-    sizes : tuple of int or None
-        Number m_i of categories of each node, from 2 to ``n_states``; None if all have ``n_states``.
-    neutral : tuple or None
-        For each node the score r_i of its neutral category, or None.
-    scores : tuple or None
-        Scores of the categories, which take the place of x in products and around neutral categories: increasing from
-        0.
     """
 
-    sizes: Any = None
-    neutral: Any = None
-    scores: Any = None
+    sizes: Any = option(
+        None,
+        _SIZES,
+        "Number m_i of categories of each node, from 2 to ``n_states``; None if all have ``n_states``.",
+    )
+    neutral: Any = option(None, _NEUTRAL, "For each node the score r_i of its neutral category, or None.")
+    scores: Any = option(
+        None,
+        SCORES,
+        "Scores of the categories, which take the place of x in products and around neutral categories: increasing "
+        "from 0.",
+    )
 
     name = "ordinal"
 

@@ -9,7 +9,7 @@ is a sum over the states of the smaller side.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,7 +18,8 @@ from scipy.special import expit
 
 from ..base import LOG_Z, MOMENTS, Inference
 from ..data.states import check_codes
-from ..declare.option import Checked
+from ..declare.option import Checked, needs
+from ..declare.rule import integer
 from ..errors import DataError, TooWideError
 from ..graphs import Graph
 from .boltzmann import Boltzmann
@@ -89,17 +90,15 @@ class HiddenGivenVisible:
         return found
 
 
+_HIDDEN = integer(1, 10**5, "without hidden units the model is 'independent'")
+
+
 @dataclass(frozen=True)
 class RestrictedBoltzmann(Checked):
-    """Visible units x and hidden units z, with theta = (W row by row, alpha, beta).
+    """Visible units x and hidden units z, with theta = (W row by row, alpha, beta)."""
 
-    Parameters
-    ----------
-    n_visible, n_hidden : int
-    """
-
-    n_visible: int
-    n_hidden: int
+    n_visible: int = field(metadata=needs(integer(1, 10**5), "Number of visible units."))
+    n_hidden: int = field(metadata=needs(_HIDDEN, "Number of hidden units."))
 
     name = "rbm"
 

@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ..declare.option import option
+from ..declare.rule import FLAG
 from .two_arrays import ManyStateModel
 
 
@@ -35,7 +37,7 @@ class Symmetric(ManyStateModel):
     then h_{i1}, ..., h_{i,m-1} of each node. Parameters are those of `ManyStateModel`.
     """
 
-    fields: bool = False
+    fields: bool = option(False, FLAG)
 
     name = "symmetric"
 

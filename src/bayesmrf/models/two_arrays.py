@@ -12,7 +12,8 @@ from scipy.special import expit
 
 from ..base import BINARY, POTTS, TABLES
 from ..data.states import check_codes
-from ..declare.option import Checked
+from ..declare.option import Checked, needs, option
+from ..declare.rule import FLAG, integer
 from ..errors import OptionError
 from ..graphs import Graph
 from .categorical import NEVER, Categorical, categorical, node_statistics
@@ -404,14 +405,12 @@ class PairwiseModel(TwoArrays):
     Parameters
     ----------
     graph : Graph
-    fields : bool
-        Whether nodes have parameters.
     state_names : tuple of tuple of str, optional
         Name of each state of each node, in the names of features; by default the numbers 0 to m - 1.
     """
 
     graph: Graph
-    fields: bool = True
+    fields: bool = option(True, FLAG, "Whether nodes have parameters.")
     state_names: Any = field(default=None, kw_only=True)
 
     @property
@@ -427,17 +426,18 @@ class ManyStateModel(TwoArrays):
     Parameters
     ----------
     graph : Graph
-    n_states : int
-        Number m of states of each node.
-    fields : bool
-        Whether nodes have fields h_{ik}. Without, the Potts model is symmetric under renaming the states.
     state_names : tuple of tuple of str, optional
         As in `PairwiseModel`.
     """
 
     graph: Graph
-    n_states: int
-    fields: bool = True
+    n_states: int = field(metadata=needs(integer(2, 127), "Number m of states of each node."))
+    fields: bool = option(
+        True,
+        FLAG,
+        "Whether nodes have fields h_{ik}.",
+        "Without, the Potts model is symmetric under renaming the states.",
+    )
     state_names: Any = field(default=None, kw_only=True)
 
     @cached_property

@@ -107,7 +107,7 @@ def conditional_cells(ends, first, last, weight):
 
 @leaf
 def conditional_spread(ends, first, last, weight, cells, factors):
-    """Return the same moments as `counted_spread`, of what each chain says given its other nodes."""
+    """Return the moments of `counted_spread`, of the conditional probabilities in each chain given its other nodes."""
     tilt, mean, second, third = float32(np.exp(min(weight, _MOST))) - ONE, 0.0, 0.0, 0.0
     for k in range(4):
         mean += cells[k] * factors[k]

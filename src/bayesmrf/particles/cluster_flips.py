@@ -145,9 +145,7 @@ def by_cluster(label):
 
 
 @strict_leaf
-def _flip_all(
-    graph: RefreshGraph, unpacked: UnpackedParticles, label: np.ndarray, order: np.ndarray, starts: np.ndarray
-):
+def _flip_all(graph, unpacked, label, order, starts):
     """Flip all clusters of more than one node (`by_cluster`), without updating the local fields of hubs."""
     energy, flip = np.empty(len(unpacked.key), np.float32), np.empty(len(unpacked.key), np.int8)
     for j in range(len(starts) - 1):
@@ -157,7 +155,7 @@ def _flip_all(
 
 
 @strict_leaf
-def _flip_grown(graph: RefreshGraph, unpacked: UnpackedParticles, members: np.ndarray, c: int):
+def _flip_grown(graph, unpacked, members, c):
     """Flip cluster c of `flip_near`."""
     energy, flip = np.empty(len(unpacked.key), np.float32), np.empty(len(unpacked.key), np.int8)
     _flip_cluster(graph, unpacked, members, unpacked.label, c, energy, flip, True)
@@ -168,7 +166,7 @@ def _flip_grown(graph: RefreshGraph, unpacked: UnpackedParticles, members: np.nd
 
 
 @strict_leaf
-def flip_near(rng, graph: RefreshGraph, unpacked: UnpackedParticles, feature: int):
+def flip_near(rng, graph, unpacked, feature):
     """Flip a cluster of bounded size grown from a node, or by other bonds from an end of an edge.
 
     A cluster of a single node, which has just been redrawn, is not flipped, and neither is one whose nodes have many

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..declare.option import check
+from ..declare.rule import number
 from ..errors import DataError
 from .distance import canonical, distances, joined
 from .point import point_partition
 
+_LEVEL = number(0, 1, ends="(]", good=(0.95, 1))
 _EQUAL = 1e-9  # nats: smaller differences of distances are due to rounding
 
 
@@ -44,7 +45,7 @@ def credible_ball(draws: Any, center: Any = None, level: float = 0.95) -> Credib
     level : float
         Least share of the draws in the ball, above 0 and at most 1.
     """
-    check({"level": level})
+    _LEVEL.check("level", level)
     labels = canonical(joined(draws))
     middle = point_partition(labels) if center is None else canonical(center)
     if middle.ndim != 1:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..base import SAMPLE, Kernel
 from ..likelihood import Likelihood, Memory
-from .mirror import Around, Mirror
 
 
 class HiddenEntriesState(NamedTuple):
@@ -20,7 +19,7 @@ class HiddenEntriesState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class DrawHiddenEntries(Around):
+class DrawHiddenEntries:
     """Draw the hidden entries given theta and the observed ones, then make a step of a kernel on the completed data.
 
     If the kernel leaves the posterior given complete data invariant, the pair (theta, hidden entries) has the joint
@@ -33,15 +32,23 @@ class DrawHiddenEntries(Around):
         nothing that depends on the data.
     likelihood : Likelihood
         With hidden entries, whose engine samples them (see `Likelihood.complete`).
-    mirror : Mirror, optional
-        Moves of theta given the observed entries, before the hidden ones are drawn by an exact engine.
     """
 
+    kernel: Any
     likelihood: Likelihood
-    mirror: Mirror | None = None
 
     def __post_init__(self) -> None:
         self.likelihood.require_hidden(self.name, {SAMPLE})
+
+    @property
+    def name(self) -> str:
+        """That of the kernel."""
+        return str(self.kernel.name)
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Those of the kernel."""
+        return dict(self.kernel.dims)
 
     def init(self, rng: np.random.Generator) -> HiddenEntriesState:
         """Start where the kernel does."""
@@ -49,11 +56,8 @@ class DrawHiddenEntries(Around):
 
     def step(self, rng: np.random.Generator, state: HiddenEntriesState) -> tuple[HiddenEntriesState, NamedTuple]:
         """Draw the hidden entries once, and make one step of the kernel."""
-        inner = state.inner
-        if self.mirror is not None:
-            inner = inner._replace(theta=self.mirror(inner.theta, rng))
-        sums, memory = self.likelihood.complete(inner.theta, rng, state.memory)
-        inner, info = self.given(sums / self.likelihood.sizes).step(rng, inner)
+        sums, memory = self.likelihood.complete(state.inner.theta, rng, state.memory)
+        inner, info = self.given(sums / self.likelihood.sizes).step(rng, state.inner)
         return HiddenEntriesState(inner, memory), info
 
     def given(self, s_bar: np.ndarray) -> Kernel:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from .. import plots
 from ..summary import GroupedSummary
 from ..tables import table_of
@@ -26,7 +29,7 @@ def sections(summary: GroupedSummary) -> list[Section]:
     if s.spike:
         judged = "the numbers of groups and of edges, the density, and the edges and fields with the worst convergence"
         cite, network = f"{_CITE}; edges that may be absent: {CITE_SPIKE}", _NETWORK_SPIKE
-    parts = [
+    parts: list[tuple[bool, str, Callable[[], Any]]] = [
         (s.spike, "Which edges exist", lambda: inclusion(s)),
         (True, "Number of groups", lambda: _number_of_groups(s)),
         (there > 0, "Groups", lambda: _groups(s)),

@@ -29,7 +29,7 @@ def _what_was_run(s: Summary) -> str:
 
 
 def _verdict(s: Summary) -> str:
-    """Return what is to be said of the run, each doubt in a paragraph of its own."""
+    """Return the findings of the run, each in a separate paragraph."""
     return "".join(paragraph(sentence, f"verdict {severity}") for severity, sentence in s.verdict.sentences)
 
 

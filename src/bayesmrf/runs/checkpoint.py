@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..declare.table import MOST_CHAINS
+from ..declare.rule import MOST_CHAINS
 from ..errors import StoreError, argument
 from ..rng import generator_from_array
 from .identity import checksum, difference

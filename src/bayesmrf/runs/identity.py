@@ -48,7 +48,7 @@ def describe(kernel: Any) -> tuple[dict[str, Any], set[str]]:
     Returns
     -------
     record : dict
-        Such as ``{"class": "bayesmrf.posterior.parameters.metropolis.Metropolis", ..., "prior.scale": 1.0, ...}``.
+        Such as ``{"class": "bayesmrf.posterior.groups.tree.GroupedTree", ..., "prior.alpha": 1.0, ...}``.
     modules : set of str
         Those that define the classes of the kernel and of everything in it.
 
@@ -171,7 +171,7 @@ def _fields(key: str, value: Any) -> dict[str, Any]:
         except TypeError:
             names = sorted(slots)
         names = [n for n in names if not isinstance(inspect.getattr_static(kind, n, None), cached_property)]
-        stateless = kind.__init__ is object.__init__ and kind.__new__ is object.__new__
+        stateless = kind.__init__ is object.__init__ and kind.__new__ is object.__new__  # type: ignore[comparison-overlap]
         if not (names or stateless):
             raise _unknown(key, f"is a {class_name(kind)}, whose contents cannot be read")
     return {name: getattr(value, name) for name in names}

@@ -8,12 +8,12 @@ from contextlib import closing
 from typing import Any, TypeVar
 
 import cloudpickle
-from joblib import Parallel, delayed
+from joblib import parallel_config
 
 from ..blas import one_thread
 from ..errors import WorkerError
 from ..progress import track
-from .workers import VERSIONS, ByExecutor, check_version, sendable, told, workers_of
+from .workers import VERSIONS, check_version, sendable, told, workers_of
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -34,7 +34,7 @@ def run_each(
     description : str
         Text before the line of progress.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
-        By default joblib's active backend; without one, items are run here in their order.
+        Each item is run in one thread of a worker. By default items are run here in their order.
     progress : bool
         False shows nothing.
 
@@ -45,15 +45,11 @@ def run_each(
     Exception
         The first exception of ``function``. What has not begun is then cancelled, as by Ctrl-C.
     """
-    workers = workers_of(executor, None)
+    workers = workers_of(executor)
     if workers is None:
         done: Generator[Any, None, None] = ((i, function(item), None) for i, item in enumerate(items))
-    elif isinstance(workers, ByExecutor):
-        done = _received(_by_executor(workers.executor, cloudpickle.dumps(function), items))
     else:
-        call, pickled = delayed(_call), cloudpickle.dumps(function)
-        calls = (call(VERSIONS, pickled, i, item) for i, item in enumerate(items))
-        done = _received(Parallel(batch_size=1, return_as="generator_unordered")(calls))
+        done = _by_executor(workers.executor, cloudpickle.dumps(function), items)
     with closing(done):  # cancels what has not begun
         for i, result, error in track(done, description, total=len(items), progress=progress):
             if error is not None:
@@ -61,29 +57,24 @@ def run_each(
             yield i, result
 
 
-def _by_executor(executor: Any, pickled: bytes, items: Sequence[Any]) -> Iterator[Any]:
+def _by_executor(executor: Any, pickled: bytes, items: Sequence[Any]) -> Generator[Any, None, None]:
+    """Name the errors of workers; those of the function are among the results."""
     futures: list[Any] = []
     try:
         futures += [executor.submit(_call, VERSIONS, pickled, i, item) for i, item in enumerate(items)]
         for future in as_completed(futures):
             yield future.result()
+    except Exception as e:
+        raise WorkerError(f"a worker was lost ({told(e)}); call again with new workers") from e
     finally:
         for future in futures:
             future.cancel()
 
 
-def _received(done: Iterator[Any]) -> Generator[Any, None, None]:
-    """Name the errors of workers; those of the function are among the results."""
-    try:
-        yield from done
-    except Exception as e:
-        raise WorkerError(f"a worker was lost ({told(e)}); call again with new workers") from e
-
-
 def _call(versions: str, pickled: bytes, i: int, item: Any) -> tuple[int, Any, BaseException | None]:
     try:
         check_version(versions)
-        with one_thread():
+        with one_thread(), parallel_config(n_jobs=1):
             return i, cloudpickle.loads(pickled)(item), None
     except Exception as e:
         return i, None, sendable(e)

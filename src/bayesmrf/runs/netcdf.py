@@ -18,8 +18,7 @@ import numpy as np
 
 from ..errors import StoreError
 from .identity import checksum
-from .store import FORMAT, as_written
-from .zarr_check import DENSEST, FREE
+from .store import DENSEST, FORMAT, FREE, as_written
 
 if TYPE_CHECKING:
     import xarray as xr

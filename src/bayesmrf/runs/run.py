@@ -29,7 +29,7 @@ from .chain import Board, Chain, Plan, interruptible
 from .checkpoint import ChainStore, described_sequence, opened, seed_of
 from .identity import describe
 from .store import CHECKPOINT, Checkpoint, as_checkpoint, is_ours, read_kind
-from .workers import Workers, run_chains, workers_of
+from .workers import ByExecutor, run_chains, workers_of
 
 _log = logging.getLogger(__name__)
 
@@ -106,8 +106,7 @@ def sample(
     random_state : int, SeedSequence, Generator, RandomState or None
         Seed from which the generators of the chains are spawned.
     n_jobs : int, optional
-        Number of chains run in parallel, by default one for each core. Inside `joblib.parallel_config` its backend is
-        used, else threads.
+        Number of chains run in parallel, in threads; by default that of `joblib.parallel_config`, or one for each core.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Workers that run the chains, as many as it has, instead of ``n_jobs``. A chain whose worker was killed is
         continued by another (see `bayesmrf.runs.workers`).
@@ -166,7 +165,7 @@ def sample(
                 f"{argument('chain', chain)} does not support {argument('overwrite', True)}; remove the folder."
             )
     board = Board(plan, int(n_chains) if chain is None else 1)
-    workers = workers_of(executor, n_jobs)
+    workers = workers_of(executor)
     seed = None if random_state is None and checkpoint is not None else _describe(as_seed_sequence(random_state))
     if place is None:
         assert seed is not None
@@ -219,7 +218,7 @@ def _run_chains(
     board: Board,
     generators: Sequence[np.ndarray],
     stores: Sequence[ChainStore | None],
-    workers: Workers | None,
+    workers: ByExecutor | None,
     n_jobs: int | None,
     progress: bool,
 ) -> tuple[list[Chain], float]:
@@ -239,7 +238,7 @@ def _run_chains(
             run_chains(kernel, chains, board, workers)
         else:  # chains use the cores as threads
             with one_thread():
-                run = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), prefer="threads", batch_size=1)
+                run = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), require="sharedmem", batch_size=1)
                 run(delayed(copy_context().run)(chain.run) for chain in todo)  # for what is told in them
     return chains, time.time() - board.began if todo else earlier
 

@@ -2,7 +2,7 @@
 
 A record is a JSON file, replaced atomically, with its own checksum and those of its arrays. That of a folder is its
 zarr.json, as results are a zarr group, of which a missing chunk is read as zeros; arrays of a checkpoint are .npz
-files. Folders may be untrusted: nothing is unpickled, `bayesmrf.runs.zarr_check` checks a zarr group before it is
+files. Folders may be untrusted: nothing is unpickled, `bayesmrf.runs.zarr_results` checks a zarr group before it is
 opened, and no link is followed.
 """
 
@@ -10,23 +10,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
+import stat
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 
 from ..data.files import EVIDENCE, TASK, check_path
-from ..declare.option import Checked
+from ..declare.option import Checked, needs, option
+from ..declare.rule import FLAG, MOST_CHAINS, PATH, integer, optional
 from ..errors import BayesMRFError, StoreError, argument, in_python
 from .identity import checksum
 from .lock import is_lock
-from .zarr_check import open_plain, read_json
 
 # Of a checkpoint; estimators have no option of this name.
 OVERWRITE = f"{in_python('Checkpoint(path, ')}{argument('overwrite', True)}{in_python(')')}"
@@ -34,8 +38,10 @@ OVERWRITE = f"{in_python('Checkpoint(path, ')}{argument('overwrite', True)}{in_p
 FORMAT = 3
 CHECKPOINT, RESULTS = "checkpoint", "results"
 RECORD = "zarr.json"
+LARGEST_RECORD = 2**26  # bytes of a record
+FREE = 2**30  # bytes of arrays that may be declared without any on the disk (chunks of zeros are not stored)
+DENSEST = 1000  # bytes of further arrays for each byte on the disk
 _GROUP = {"zarr_format": 3, "node_type": "group"}
-_PREFIX = "array."
 
 
 @dataclass(frozen=True)
@@ -44,20 +50,19 @@ class Checkpoint(Checked):
 
     Parameters
     ----------
-    path : path
-        Folder. A run that was stopped continues from it.
-    overwrite : bool
-        Whether to replace another run in the folder.
-    chain : int, optional
-        Run this chain alone, from 0. Other processes may run others in the same folder. A call without ``chain``
-        continues with all chains, and has all draws.
     command : tuple of str
         Command line of the run, for ``bayesmrf collect``.
     """
 
-    path: str | os.PathLike[str]
-    overwrite: bool = False
-    chain: int | None = None
+    path: str | os.PathLike[str] = field(metadata=needs(PATH, "Folder. A run that was stopped continues from it."))
+    overwrite: bool = option(False, FLAG, "Whether to replace another run in the folder.")
+    chain: int | None = option(
+        None,
+        optional(integer(0, MOST_CHAINS - 1)),
+        "Run this chain alone, from 0.",
+        "Other processes may run others in the same folder. A call without ``chain`` continues with all chains, and "
+        "has all draws.",
+    )
     command: tuple[str, ...] = ()
 
 
@@ -171,12 +176,42 @@ def write_record(file: Path, attributes: Mapping[str, Any], **about: Any) -> Non
 
 
 def write_new(file: Path, write: Callable[[BinaryIO], Any]) -> None:
-    """Write a file and bring it to the disk; what is there is removed, without following a link."""
+    """Write a file and flush it to disk; an existing file is removed, without following a link."""
     file.unlink(missing_ok=True)
     with file.open("xb") as f:
         write(f)
         f.flush()
         os.fsync(f.fileno())
+
+
+@contextmanager
+def open_plain(path: Path, largest: float = math.inf) -> Iterator[BufferedReader]:
+    """Open a regular file of limited size that is not a link.
+
+    Raises
+    ------
+    OSError, ValueError
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > largest:
+            raise ValueError("it is not a regular file, or too large")
+        yield file
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file that is a regular file of limited size, and not a link.
+
+    Raises
+    ------
+    OSError, ValueError
+    """
+    with open_plain(path, LARGEST_RECORD) as file:
+        try:
+            return json.loads(file.read())
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
 
 
 def read_record(file: Path) -> dict[str, Any]:
@@ -217,9 +252,17 @@ def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def write_arrays(file: Path, arrays: Mapping[str, np.ndarray]) -> str:
-    """Write arrays to a new .npz file; return the checksum of the file."""
-    # With a prefix, as the names of two arguments of savez are no names of arrays.
-    write_new(file, lambda f: np.savez(f, **{f"{_PREFIX}{name}": a for name, a in arrays.items()}))  # type: ignore[arg-type]
+    """Write arrays to a new .npz file, those packed that become much smaller; return the checksum of the file."""
+
+    def write(f: BinaryIO) -> None:
+        with ZipFile(f, "w", compresslevel=1) as packed:  # as numpy's savez, which packs all arrays or none
+            for name, a in arrays.items():
+                head = a.ravel("K")[: 2**13].tobytes()
+                packed.compression = ZIP_DEFLATED if 2 * len(zlib.compress(head, 1)) < len(head) else ZIP_STORED
+                with packed.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, a, allow_pickle=False)
+
+    write_new(file, write)
     with file.open("rb") as f:
         return _digest_of_file(f)
 
@@ -232,11 +275,10 @@ def read_arrays(file: Path, digest: str) -> dict[str, np.ndarray]:
                 raise damaged(file, "its contents have changed since they were written")
             f.seek(0)
             with np.load(f, allow_pickle=False) as found:
-                packed, members = os.fstat(f.fileno()).st_size, found.zip.infolist()
-                # Not packed, and none twice: arrays take no more memory than the file takes on the disk.
-                if any(m.compress_type for m in members) or sum(m.file_size for m in members) > packed:
-                    raise ValueError("its arrays are larger than the file")
-                arrays = {name.removeprefix(_PREFIX): found[name] for name in found.files}
+                size = sum(member.file_size for member in found.zip.infolist())
+                if size > max(FREE, DENSEST * os.fstat(f.fileno()).st_size):
+                    raise ValueError(f"its arrays would take {size:.3g} bytes in memory")
+                arrays = dict(found)
         if not all(isinstance(a, np.ndarray) and a.dtype.kind in "biufc" for a in arrays.values()):
             raise ValueError("an array is not of numbers")
     except StoreError:

@@ -1,4 +1,4 @@
-"""Chains in other processes or on other machines, by an executor, dask, or joblib's active backend.
+"""Chains in other processes or on other machines, by an executor or dask.
 
 A worker advances one chain for some seconds and sends its State and draws back. The calling process commits them and
 sends the State out again. So workers share nothing, need no common disk, and have nothing to lose but these seconds.
@@ -15,14 +15,11 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import ExitStack
 from copy import deepcopy
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 import cloudpickle
-from joblib import Parallel, delayed
-from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
 
 from ..base import Kernel
 from ..blas import one_thread
@@ -60,7 +57,7 @@ def check_version(versions: str) -> None:
 
 def _advance(kernel: Kernel, plan: Plan, start: Position, seconds: float) -> Outcome:
     board = Board(plan, 1)
-    start = deepcopy(start)  # arrays that come from ray cannot be written to
+    start = deepcopy(start)  # some executors, such as of ray, send arrays that cannot be written to
     with one_thread(), interruptible(board):
         outcome = advance(kernel, board, 0, start, time.monotonic() + seconds)
     return outcome if outcome.error is None else outcome._replace(error=sendable(outcome.error))
@@ -77,25 +74,15 @@ def sendable(error: BaseException) -> BaseException:
     return error
 
 
-class Workers(Protocol):
-    """Processes that make calls of `work`."""
-
-    def run(self, calls: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
-        """Begin calls, named by chains; return the results, or errors, of some that are done; none if none is left."""
-
-    def cancel(self) -> None:
-        """Leave out the calls that have not begun."""
-
-
 class ByExecutor:
-    """Calls of an executor."""
+    """Calls of `work` by an executor, in other processes or on other machines."""
 
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
         self.pending: dict[Future[Any], int] = {}
 
     def run(self, calls: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
-        """See `Workers`."""
+        """Begin calls, named by chains; return the results, or errors, of some that are done; none if none is left."""
         refused = {}
         for chain, call in calls.items():
             try:
@@ -108,7 +95,7 @@ class ByExecutor:
         return {self.pending.pop(future): _result(future) for future in done}
 
     def cancel(self) -> None:
-        """See `Workers`."""
+        """Leave out the calls that have not begun."""
         self.pending = {future: chain for future, chain in self.pending.items() if not future.cancel()}
 
 
@@ -128,7 +115,7 @@ class ByDask(ByExecutor):
         self.suspects: set[int] = set()
 
     def run(self, calls: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
-        """See `Workers`."""
+        """See `ByExecutor`."""
         self.waiting |= calls
         begin, suspects = sorted(self.waiting), sorted(self.suspects & set(self.waiting))
         if suspects:
@@ -143,7 +130,7 @@ class ByDask(ByExecutor):
         return found
 
     def cancel(self) -> None:
-        """See `Workers`."""
+        """See `ByExecutor`."""
         self.waiting.clear()
         super().cancel()
 
@@ -155,48 +142,9 @@ def _result(future: Future[Any]) -> Any:
         return e
 
 
-class ByJoblib:
-    """Calls of joblib's active backend, which returns when all are done.
-
-    If a process ends all calls fail. Their chains are then run one after the other, so that the one that ended it is
-    found. Processes are started once, as ray takes many seconds for that.
-    """
-
-    def __init__(self, n_jobs: int | None) -> None:
-        self.n_jobs = n_jobs
-        self.suspects: set[int] = set()
-        self.parallel: Parallel | None = None
-        self.open = ExitStack()
-
-    def run(self, calls: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
-        """See `Workers`."""
-        if not calls:
-            self.open.close()
-            return {}
-        if self.parallel is None:
-            self.parallel = self.open.enter_context(Parallel(n_jobs=self.n_jobs, batch_size=1))
-        found: dict[int, Any] = {}
-        alone = self.suspects & set(calls)
-        for chains in filter(None, [sorted(set(calls) - alone), *([chain] for chain in sorted(alone))]):
-            try:
-                done = self.parallel(delayed(work)(*calls[chain]) for chain in chains)
-                found |= dict(zip(chains, done, strict=True))
-                self.suspects -= set(chains)
-            except Exception as e:
-                found |= dict.fromkeys(chains, e if len(chains) == 1 else BrokenExecutor(str(e)))
-                self.suspects |= set(chains)
-        return found
-
-    def cancel(self) -> None:
-        """See `Workers`."""
-
-
-def workers_of(executor: Any, n_jobs: int | None) -> Workers | None:
+def workers_of(executor: Any) -> ByExecutor | None:
     """Return the workers of an option ``executor``; None for threads of this process."""
-    if executor is None:
-        backend, _ = get_active_backend(prefer="threads")
-        return None if isinstance(backend, ThreadingBackend | SequentialBackend) else ByJoblib(n_jobs)
-    return (ByDask if is_client(executor) else ByExecutor)(executor)
+    return None if executor is None else (ByDask if is_client(executor) else ByExecutor)(executor)
 
 
 def connect(address: str) -> Any:
@@ -220,7 +168,7 @@ def connect(address: str) -> Any:
         raise OptionError(option="cluster", got=address, expected=expected) from None
 
 
-def run_chains(kernel: Kernel, chains: Sequence[Chain], board: Board, workers: Workers) -> None:
+def run_chains(kernel: Kernel, chains: Sequence[Chain], board: Board, workers: ByExecutor) -> None:
     """Make the remaining steps of chains by workers."""
     pickled = cloudpickle.dumps(kernel)
     key = hashlib.blake2b(pickled, digest_size=16).hexdigest()

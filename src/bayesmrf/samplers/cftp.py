@@ -34,6 +34,8 @@ from scipy.sparse.csgraph import connected_components
 from ..base import BINARY, SAMPLE, Kind, Model, Stateless
 from ..compiled import strict_leaf
 from ..compiled.lanes import SQRT_HALF
+from ..declare.option import option
+from ..declare.rule import COUNT
 from ..errors import OptionError
 from ..models.categorical import binary_form
 from ..models.pairwise import Pairwise
@@ -96,15 +98,14 @@ def sample_exact(model: Pairwise, n_samples: int, rng: np.random.Generator, max_
 
 @dataclass(frozen=True)
 class CouplingFromThePast(Stateless):
-    """Engine that draws exact samples by coupling from the past: monotone if possible, else by summary states.
+    """Engine that draws exact samples by coupling from the past: monotone if possible, else by summary states."""
 
-    Parameters
-    ----------
-    max_sweeps : int
-        Largest T (a power of two), after which `sample` raises an OptionError. See `sample_exact`.
-    """
-
-    max_sweeps: int = 2**16
+    max_sweeps: int = option(
+        2**16,
+        COUNT,
+        "Largest T (a power of two), after which `sample` raises an OptionError.",
+        "See `sample_exact`.",
+    )
 
     name = "cftp"
     answers = frozenset({SAMPLE})

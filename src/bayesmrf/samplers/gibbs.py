@@ -25,7 +25,8 @@ from numba import float32, uint64
 from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
 from ..compiled import leaf
 from ..compiled.lanes import DOWN, UP, popcount, symmetric_uniform, tanh_ratio
-from ..declare.rule import COUNT
+from ..declare.option import option
+from ..declare.rule import COUNT, integer
 from ..errors import DataError, OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
@@ -200,17 +201,10 @@ class Gibbs(SweepEngine):
 
     The samples are independent of each other; their distribution is p(x | theta) only in the limit of large
     ``n_sweeps``.
-
-    Parameters
-    ----------
-    n_sweeps : int
-        Sweeps of each chain.
-    n_jobs : int
-        Threads; the samples do not depend on it.
     """
 
-    n_sweeps: int = 100
-    n_jobs: int = 1
+    n_sweeps: int = option(100, COUNT, "Sweeps of each chain.", label="Gibbs sweeps")
+    n_jobs: int = option(1, integer(1, 2**10), "Threads.", "The samples do not depend on it.")
 
     name = "gibbs"
     families = EVERY_FAMILY

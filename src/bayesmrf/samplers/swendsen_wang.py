@@ -27,6 +27,8 @@ import numpy as np
 
 from ..base import BINARY, POTTS
 from ..compiled import copy_to, strict_leaf
+from ..declare.option import option
+from ..declare.rule import COUNT
 from ..errors import OptionError
 from ..models.categorical import Categorical
 from ..models.pairwise import Pairwise
@@ -90,9 +92,9 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
 
 @dataclass(frozen=True)
 class SwendsenWang(SweepEngine):
-    """As `bayesmrf.samplers.gibbs.Gibbs`, by ``n_sweeps`` cluster sweeps of each chain."""
+    """As `bayesmrf.samplers.gibbs.Gibbs`, by cluster sweeps."""
 
-    n_sweeps: int = 100
+    n_sweeps: int = option(100, COUNT, "Cluster sweeps of each chain.", label="Gibbs sweeps")
 
     name = "swendsen-wang"
     families = frozenset({BINARY, POTTS})

@@ -28,6 +28,8 @@ from numba import float64
 from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
 from ..compiled import leaf
 from ..compiled.lanes import symmetric_uniform
+from ..declare.option import option
+from ..declare.rule import COUNT
 from ..errors import ConvergenceWarning, argument
 from ..findings import FAIR, tell
 from ..models.categorical import Categorical, compiled_form, states_of
@@ -56,14 +58,9 @@ class Tempered(Stateless):
 
     The samples are independent of each other, also of models with several modes; their distribution is p(x | theta) in
     the limit of large ``n_sweeps``. A warning says if fewer than nine of ten are renewed.
-
-    Parameters
-    ----------
-    n_sweeps : int
-        Rounds of each ladder.
     """
 
-    n_sweeps: int = 200
+    n_sweeps: int = option(200, COUNT, "Rounds of each ladder.", label="Gibbs sweeps")
 
     name = "tempered"
     answers = frozenset({SAMPLE})

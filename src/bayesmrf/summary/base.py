@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from ..methods import MethodRow
+    from ..methods.rows import MethodRow
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval of sentences and pictures
 _MISSING = 5  # missing values that are named in a sentence

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..differences import bias_table, difference_table, exist_in_groups, may_be_absent
 from ..intervals import intervals
-from ..methods import COMPARISONS, MethodRow
+from ..methods import COMPARISONS
+from ..methods.rows import MethodRow
 from ..names import shown
 from .base import count
 from .inclusion import InclusionSummary

@@ -14,7 +14,8 @@ from .. import partitions
 from ..convergence import NOT_CONVERGED
 from ..data.missing import COMPLETE_PAIRS
 from ..intervals import given_inclusion, intervals
-from ..methods import GROUPS, MethodRow
+from ..methods import GROUPS
+from ..methods.rows import MethodRow
 from ..names import shown
 from .base import INTERVAL, count, mean_of_existing, plain, rows
 from .inclusion import InclusionSummary, prior_of_density

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..convergence import IN_DOUBT
+from ..judged_series import IN_DOUBT
 from .base import INTERVAL, Summary, logit_of_beta
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..errors import OptionError
 from ..graphs import edge_names
 from ..inference.registry import ROWS
 from ..intervals import intervals
-from ..kernels import KERNELS
+from ..methods import KERNELS
 from ..names import quoted, shown
 from .base import Summary, logit_of_beta, plain
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..intervals import given_inclusion
-from ..methods import EDGES, EXTRAPOLATED, MethodRow
+from ..methods import EDGES
+from ..methods.edges import EXTRAPOLATED
+from ..methods.rows import MethodRow
 from .inclusion import InclusionSummary, mean_and_interval
 
 if TYPE_CHECKING:

@@ -116,7 +116,7 @@ class Table:
     Parameters
     ----------
     name : str
-        By which it is asked for.
+        Its name in `est.table`.
     frame : DataFrame
         All rows, with unrounded values and the names of the data.
     columns : tuple of Column

@@ -1,4 +1,4 @@
-"""Tables of every posterior: missing values, convergence, and what is to be said of the run."""
+"""Tables of every posterior: missing values, convergence, and findings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def convergence(s: Summary) -> Table:
 
 @table("findings", Summary)
 def findings(s: Summary) -> Table:
-    """What is to be said of the run, the worst first: the verdict on its chains, and every doubt that `fit` told."""
+    """Findings of the run, the worst first: the verdict on its chains, and every warning of `fit`."""
     frame = pd.DataFrame(s.verdict.sentences, columns=["severity", "text"])
     said = Listing("", frame.iloc[:0], "\n".join(frame["text"]))
     return Table("findings", frame, (text("severity"), text("text", longest=None)), said)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...compiled import copy_to, leaf
 from ...compiled.lanes import LOG_2, MOST, SQRT_HALF, exp_rest, power_bits
-from ...graphs import EliminationOrder
+from ...elimination_order import EliminationOrder
 from .passes import less_first, spread
 
 CHUNK = 1024  # entries whose m weights fit into the cache

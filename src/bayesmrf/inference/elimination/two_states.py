@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base import EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Model, Moves, Stateless
-from ...compiled import leaf
+from ...declare.option import option
+from ...declare.rule import POSITIVE
+from ...elimination_order import EliminationOrder
 from ...errors import TooWideError
 from ...graphs import Graph
 from ...models.categorical import Categorical, compiled_form, states_of
@@ -81,15 +83,14 @@ class Elimination(Stateless):
     P(x_N) q_v(x_N) gives the marginals of all bags, and with them every E[x_u x_v] and E[x_v]; drawing x_v from q_v
     gives exact samples. Messages are logarithms, so that large parameters do not overflow; the backward pass uses
     probabilities. Nodes with m states are summed out with tables of m^k entries.
-
-    Parameters
-    ----------
-    max_bytes : float
-        Largest memory of the tables of one call (for each of several threads). Wider graphs are refused by `prepare`,
-        before anything is allocated.
     """
 
-    max_bytes: float = 2 * 1024**3
+    max_bytes: float = option(
+        2 * 1024**3,
+        POSITIVE,
+        "Largest memory of the tables of one call (for each of several threads).",
+        "Wider graphs are refused by `prepare`, before anything is allocated.",
+    )
 
     name = "elimination"
     answers = frozenset({LOG_Z, MOMENTS, SAMPLE})
@@ -115,8 +116,7 @@ class Elimination(Stateless):
                 f"{least}{n_bytes / 2**30:.3g} GiB, more than max_bytes = {self.max_bytes / 2**30:.3g} GiB",
                 remedy="use persistent chains, a graph with fewer edges, or a larger max_bytes",
             )
-        _, *adjacency = model.graph.rows
-        bags, bag_edges, child_starts, children, subset = _layout(*order, *adjacency)
+        bags, bag_edges, child_starts, children, subset = _layout(order, model.graph.edges)
         tables = np.append(0, np.cumsum(model.n_states ** np.diff(order.starts)))
         return EliminationPlan(
             order.order, order.starts, bags, bag_edges, tables, child_starts, children, subset, width, model.n_states
@@ -155,39 +155,32 @@ class Elimination(Stateless):
         return draw(plan, p.coupling, p.field, n_samples, rng)
 
 
-@leaf
-def _layout(order, starts, bags, adjacency_starts, neighbours, edge_of):
-    n = len(order)
-    step_of = np.argsort(order)
-    child_starts = np.zeros(n + 1, np.int64)
-    by_step = np.empty_like(bags)
-    for i in range(n):
-        bag = by_step[starts[i] : starts[i + 1]]
-        for b in range(len(bag)):  # insertion, last step first
-            v, k = bags[starts[i] + b], b
-            while k > 0 and step_of[bag[k - 1]] < step_of[v]:
-                bag[k] = bag[k - 1]
-                k -= 1
-            bag[k] = v
-        if len(bag) > 0:
-            child_starts[step_of[bag[-1]] + 1] += 1
-    child_starts = np.cumsum(child_starts)
-    children = np.empty(child_starts[-1], np.int64)
-    bag_edges = np.full(len(bags), -1, np.int64)
+def _layout(order: EliminationOrder, edges: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return bags, bag_edges, child_starts, children and subset of a plan."""
+    n, (nodes, starts, bags) = len(order.order), order
+    sizes, step_of = np.diff(starts), np.argsort(nodes)
+    owner = np.repeat(np.arange(n), sizes)
+    key = np.sort((owner + 1) * n - step_of[bags] - 1)  # by bag, the last step first
+    step = (owner + 1) * n - key - 1
+    bags = nodes[step]
+
+    def code(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.minimum(u, v) * np.int64(n) + np.maximum(u, v)
+
+    of_edges = code(*edges.T)
+    by_code = np.argsort(of_edges)
+    wanted = code(nodes[owner], bags)
+    place = np.searchsorted(of_edges, wanted, sorter=by_code)
+    bag_edges = np.append(by_code, -1)[place]
+    bag_edges[np.append(of_edges, -1)[bag_edges] != wanted] = -1
+
+    parents = np.full(n, -1)
+    parents[sizes > 0] = step[starts[1:][sizes > 0] - 1]
+    child_starts = np.append(0, np.cumsum(np.bincount(parents + 1, minlength=n + 1)[1:]))
+    children = np.argsort(parents, kind="stable")[np.count_nonzero(sizes == 0) :]
     subset = np.zeros(n, np.int64)
-    filled = child_starts.copy()
-    place = np.empty(n, np.int64)
-    for i in range(n):
-        if starts[i + 1] > starts[i]:
-            parent = step_of[by_step[starts[i + 1] - 1]]
-            children[filled[parent]] = i
-            filled[parent] += 1
-        for e in range(starts[i], starts[i + 1]):
-            place[by_step[e]] = e - starts[i]
-        for a in range(adjacency_starts[order[i]], adjacency_starts[order[i] + 1]):
-            if step_of[neighbours[a]] > i:
-                bag_edges[starts[i] + place[neighbours[a]]] = edge_of[a]
-        for c in children[child_starts[i] : child_starts[i + 1]]:
-            for e in range(starts[c], starts[c + 1] - 1):
-                subset[c] |= 1 << place[by_step[e]]
-    return by_step, bag_edges, child_starts, children, subset
+    others = np.flatnonzero(step != parents[owner])
+    above = parents[owner[others]]
+    place = np.searchsorted(key, (above + 1) * n - step[others] - 1) - starts[above]
+    np.bitwise_or.at(subset, owner[others], 1 << place)
+    return bags, bag_edges, child_starts, children, subset

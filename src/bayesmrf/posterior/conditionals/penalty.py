@@ -1,4 +1,4 @@
-r"""Jumps by an estimated log ratio: what is subtracted from it, so that detailed balance holds.
+r"""The penalty for jumps by an estimated log ratio: it is subtracted, so that detailed balance holds.
 
 The ratio contains :math:`-n \log \hat m`, where m is the mean of a weight w over c chains. Were its error normal with
 known variance s^2, half of s^2 subtracted would restore detailed balance (the penalty method, Ceperley and Dewing

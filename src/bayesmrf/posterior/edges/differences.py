@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import quad
 
-from ...declare.option import Checked
+from ...declare.option import Checked, option
+from ...declare.rule import COUNT, choice
 from ...errors import DataError, argument
 from ...likelihood import Likelihood, Sample
 from ...models.linear_map import LinearMap
@@ -125,8 +126,8 @@ class DifferencesKernel(Checked):
     contrast: np.ndarray
     prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
     baseline: Any = Cauchy(1.0)  # noqa: RUF009
-    biases: str = "free"
-    n_scans: int = 1
+    biases: str = option("free", choice("free", "slab", "spike-slab"))
+    n_scans: int = option(1, COUNT)
 
     dims = EDGE_DIMS | {"theta": ("group", "feature")}
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...declare.option import Checked
+from ...declare.option import Checked, option
+from ...declare.rule import COUNT
 from ...likelihood import Likelihood
 from ...priors import SpikeSlab
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
@@ -43,7 +44,7 @@ class SpikeSlabExact(Checked):
     likelihood: Likelihood
     prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
     start: np.ndarray | None = None
-    n_scans: int = 1
+    n_scans: int = option(1, COUNT)
     pairs: np.ndarray | None = None
 
     name = "spike_slab_exact"

@@ -58,7 +58,7 @@ class GroupParticles(DifferencesKernel):
 
     @property
     def n_particles(self) -> int:
-        """Number of particles of each group that was asked for."""
+        """Requested number of particles of each group."""
         return n_particles_of(self.options)
 
     @property

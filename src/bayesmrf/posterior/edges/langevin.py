@@ -16,10 +16,10 @@ import numpy as np
 
 from ...compiled import copy_to, leaf
 from ...declare.option import option
-from ...declare.rule import instance
+from ...declare.rule import instance, integer
 from ...errors import ApproximatePosteriorWarning, OptionError, argument
 from ...findings import tell
-from ...methods import Langevin
+from ...methods import LangevinJumps
 from ...models.boltzmann import has_these_features
 from ...particles.persistent_chains import (
     EdgeBlocks,
@@ -57,13 +57,12 @@ from .langevin_chains import (
     swept,
     table_chains,
 )
+from .langevin_jumps import draw_jump, jump_log_ratio
 from .spike_slab import DIVERGED, EdgeInfo, EdgeKernel, check_bounded, drawn, noise_share
 
 _NOISE = 0.1  # share of a posterior variance that the noise of moments may add without a warning
-_DEPTH = 45.0  # nats below its top at which an exponential is negligible
 _MOST_LOG = 700.0  # whose exponential is finite
 _SURE = 40.0  # a hazard at which a candidate is always selected: exp(-40) is below rounding
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 class SpikeSlabState(NamedTuple):
@@ -131,7 +130,7 @@ class SpikeSlabLangevin(EdgeKernel):
         With parameters of nodes.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
-    options : Langevin
+    options : LangevinJumps
         Its width is Delta times sqrt(N Var f).
     n_adapt : int
         Steps over which the diagonal of H is averaged, beginning with that at the data's own moments.
@@ -142,8 +141,8 @@ class SpikeSlabLangevin(EdgeKernel):
         If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
-    options: Langevin = option(Langevin(), instance("methods", "Langevin"))
-    n_adapt: int = 100
+    options: LangevinJumps = option(LangevinJumps(), instance("methods", "LangevinJumps"))
+    n_adapt: int = option(100, integer(0))
 
     name = "spike_slab"
 
@@ -154,7 +153,7 @@ class SpikeSlabLangevin(EdgeKernel):
 
     @property
     def n_particles(self) -> int:
-        """Number of persistent chains that was asked for."""
+        """Requested number of persistent chains."""
         return self.options.n_particles
 
     def __post_init__(self) -> None:
@@ -356,62 +355,6 @@ def _births(rng, jumps, rows, chains, theta, slab, precision):
             if rng.random() * -expm1(-hazard) < ratio:
                 move(chains, rows, e, theta, a)
                 add_edge(rows, e)
-
-
-@leaf
-def jump_log_ratio(a, pull, precision, variance, n, n_chains, width, sign):
-    r"""Return log Q* without p0 and the top of the slab; for a death with the sign -1.
-
-    Q* is the ratio of Chen and Welling 2012 structure, eq. 8, with log Z to the second order by its mean and variance
-    (eq. 9 and 10 there). With the optimal proposal h(a) / int h (eq. 12 and 13) the terms that depend on a cancel,
-    which leaves the integral of
-
-    .. math:: h(a) = \exp(a\,\mathrm{pull} - a^2 (\sigma_0^{-2} + N S^2) / 2)
-
-    and the correction of the estimate's bias, (1 + N^2 a^2 S^2 / 2n)^(-1) on the ratio of both births and deaths.
-    """
-    correction = log(1 + (n * a) ** 2 * variance / (2 * n_chains))
-    return log_jump_integral(pull, precision + n * variance, width) - sign * correction
-
-
-@leaf
-def _jump_range(pull, tau, width):
-    """Return the top of a pull - a^2 tau / 2 on -width..width, and middle and half length of the range within 45 of it.
-
-    Beyond, its exponential is below rounding, and pieces and proposals there would be a waste of time for wide jumps.
-    """
-    best = min(max(pull, -tau * width), tau * width) / tau
-    slope = abs(pull - tau * best)
-    reach = 2 * _DEPTH / (slope + sqrt(slope**2 + 2 * _DEPTH * tau))
-    low, high = max(-width, best - reach), min(width, best + reach)
-    return best * (pull - 0.5 * best * tau), 0.5 * (low + high), 0.5 * (high - low)
-
-
-@leaf
-def log_jump_integral(pull, tau, width):
-    """Return the log integral of exp(a pull - a^2 tau / 2) over -width..width, by Gauss-Legendre quadrature."""
-    top, centre, half = _jump_range(pull, tau, width)
-    pieces = 1 + int(0.5 * half * (abs(pull - tau * centre) + tau * half))
-    half, total = half / pieces, 0.0
-    for k in range(pieces):
-        middle = centre + (2 * k + 1 - pieces) * half
-        for q in range(8):
-            a = middle + half * _NODES[q]
-            total += _WEIGHTS[q] * exp(a * (pull - 0.5 * a * tau) - top)
-    return top + log(half * total)
-
-
-@leaf
-def draw_jump(rng, pull, tau, width):
-    """Draw a normal of precision tau and mean pull / tau, truncated to -width..width, by rejection.
-
-    With the pull and curvature of the log posterior at 0: Chen and Welling 2012 structure, eq. 13.
-    """
-    top, centre, half = _jump_range(pull, tau, width)
-    while True:
-        a = centre + half * (2 * rng.random() - 1)
-        if not log(1 - rng.random()) > a * (pull - 0.5 * a * tau) - top:  # NaN ends it
-            return a
 
 
 @leaf

@@ -17,8 +17,8 @@ from ...compiled import leaf
 from ...graphs import Graph
 from ...particles.persistent_chains import EdgeBlocks, count_both
 from ...particles.persistent_chains import sweep as sweep_bits
+from ...particles.table_sweeps import sweep as sweep_tables
 from ...particles.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
-from ...particles.tables import sweep as sweep_tables
 from ..conditionals.by_class import by_class
 from ..conditionals.centred import CentredLines, line_values, move_edge, node_field
 

@@ -133,7 +133,7 @@ class SpikeSlabOneEdge(EdgeKernel):
 
     @property
     def n_particles(self) -> int:
-        """Number of persistent chains that was asked for."""
+        """Requested number of persistent chains."""
         return n_particles_of(self.options)
 
     @property

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...declare.option import option
-from ...declare.rule import instance
+from ...declare.rule import COUNT, instance
 from ...errors import OptionError
 from ...methods import Particle
 from ...models.categorical import is_categorical
@@ -58,7 +58,7 @@ class SpikeSlabParticle(EdgeKernel):
 
     options: Particle = option(Particle(n_particles=1024), instance("methods", "Particle"))
     pairs: np.ndarray | None = None
-    n_scans: int = 2
+    n_scans: int = option(2, COUNT)
     n_settle: int = 0
 
     name = "spike_slab_particle"
@@ -75,7 +75,7 @@ class SpikeSlabParticle(EdgeKernel):
 
     @property
     def n_particles(self) -> int:
-        """Number of particles that was asked for."""
+        """Requested number of particles."""
         return n_particles_of(self.options)
 
     @property

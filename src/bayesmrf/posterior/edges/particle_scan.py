@@ -19,6 +19,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from ...particles.importance import START_SWEEPS, redrawn_share
 from ...particles.table_features import follow_feature, grown_by_feature, mean_shares, shares_of_states
+from ...particles.table_sweeps import redraw_ends, redraw_node, sweep, weigh_node
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -28,14 +29,10 @@ from ...particles.tables import (
     follow_edge,
     follow_weights,
     grown_weights,
-    redraw_ends,
-    redraw_node,
     resample,
     spreads,
     start_particles,
-    sweep,
     unpack,
-    weigh_node,
 )
 from ..conditionals.centred import node_line, node_row
 from ..conditionals.group_lines import (

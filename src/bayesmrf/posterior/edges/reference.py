@@ -12,14 +12,15 @@ so that the error of the extrapolation vanishes as n / p grows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...declare.option import Checked
+from ...declare.option import Checked, needs, option
+from ...declare.rule import COUNT, OBSERVATIONS
 from ...models.boltzmann import Coding
 from ...particles.reference import CHAINS, Reference, residual, residual_values
 from ...priors import SpikeSlab
@@ -69,11 +70,11 @@ class SpikeSlabReference(Checked):
 
     model: Any
     s_bar: np.ndarray
-    n_samples: float
+    n_samples: float = field(metadata=needs(OBSERVATIONS))
     reference: Reference
     prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
     start: np.ndarray | None = None
-    n_scans: int = 1
+    n_scans: int = option(1, COUNT)
 
     name = "spike_slab_reference"
     n_particles = CHAINS

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from inspect import unwrap
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...declare.option import Checked
-from ...declare.rule import STATES
+from ...declare.option import Checked, needs
+from ...declare.rule import OBSERVATIONS, STATES
 from ...errors import DivergenceError, OptionError
-from ...methods import Langevin, OneEdge, Particle
+from ...methods import LangevinJumps, OneEdge, Particle
 from ...priors import Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_hyper, edge_prior
@@ -69,7 +70,7 @@ class EdgeKernel(Checked):
 
     model: Any
     s_bar: np.ndarray
-    n_samples: float
+    n_samples: float = field(metadata=needs(OBSERVATIONS))
     prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
     start: np.ndarray | None = None
 
@@ -86,7 +87,7 @@ class EdgeKernel(Checked):
         return with_hyper(rng, self.prior, theta, self.model.n_edges)
 
 
-def n_particles_of(options: Particle | OneEdge | Langevin) -> int:
+def n_particles_of(options: Particle | OneEdge | LangevinJumps) -> int:
     """Return the number of particles; estimators choose it by the data if it is not given.
 
     Raises
@@ -103,7 +104,8 @@ def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, n_
     """Return theta with p0 and the slab's precision, drawn given its edges."""
     weights = theta[:n_edges]
     n_present = np.count_nonzero(weights)
-    return EdgeState(theta, *draw_hyper(rng, edge_prior(prior), n_present, n_edges, float(weights @ weights)))
+    draw = unwrap(draw_hyper)  # once in a chain: not compiled for it
+    return EdgeState(theta, *draw(rng, edge_prior(prior), n_present, n_edges, float(weights @ weights)))
 
 
 def drawn(theta: np.ndarray, included: np.ndarray, density: float, precision: float) -> EdgeInfo:

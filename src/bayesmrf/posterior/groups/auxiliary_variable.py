@@ -13,9 +13,11 @@ import numpy as np
 from scipy.special import expit
 
 from ...base import SAMPLE
-from ...declare.option import Checked
+from ...declare.option import Checked, option
+from ...declare.rule import COUNT, instance
 from ...learning.persistent import PCDState, PersistentMLE
 from ...likelihood import Likelihood
+from ...methods import AuxiliaryParticles
 from ...models.agreement import Agreement
 from ...priors import FIELD_SCALE, DirichletProcess
 from .dirichlet_process import (
@@ -85,13 +87,7 @@ class GroupedAuxiliaryVariable(Checked):
         The reference theta~, and the start of the chain.
     persistent : PersistentMLE
         Estimator of tied parameters, used with ``restart=True``.
-    n_proposals : int
-        M, proposals for each edge's group in one step.
-    sigma_q : float
-        Standard deviation of the walk.
-    n_walk : int
-        S, steps of the walk.
-    restart : bool
+    options : AuxiliaryParticles
     n_pcd, n_pcd_start : int
         Iterations of persistent contrastive divergence in each step, and before the first.
     """
@@ -100,12 +96,9 @@ class GroupedAuxiliaryVariable(Checked):
     prior: DirichletProcess
     mle: np.ndarray
     persistent: PersistentMLE
-    n_proposals: int = 5
-    sigma_q: float = 0.001
-    n_walk: int = 100
-    restart: bool = True
-    n_pcd: int = 20
-    n_pcd_start: int = 300
+    options: AuxiliaryParticles = option(AuxiliaryParticles(), instance("methods", "AuxiliaryParticles"))
+    n_pcd: int = option(20, COUNT)
+    n_pcd_start: int = option(300, COUNT)
 
     name = "grouped_auxiliary_variable"
     dims = GROUPED_DIMS | {"acceptance_groups": (), "acceptance_values": ()}
@@ -123,7 +116,7 @@ class GroupedAuxiliaryVariable(Checked):
         r = self._model.n_edges
         g = initial_grouping(expit(self.mle[:r]), self.prior, rng)
         fields = self.mle[r:].copy()
-        if self.restart:
+        if self.options.restart:
             tied = self.persistent.fit(self.persistent.start(rng), self.n_pcd_start, g.groups)
             return AuxiliaryState(g.groups, g.values, g.alpha, fields, None, tied)
         # With Z at the reference the chain could not leave a distant start by moves of single edges.
@@ -146,9 +139,9 @@ class GroupedAuxiliaryVariable(Checked):
         values, fields = walk[:k], walk[k:]
         alpha = draw_alpha(rng, state.alpha, self.prior, k, r)
         info = AuxiliaryInfo(np.concatenate([values[groups], fields]), groups, k, alpha, accepted, walked)
-        return AuxiliaryState(groups, values, alpha, fields, None if self.restart else z, tied), info
+        return AuxiliaryState(groups, values, alpha, fields, None if self.options.restart else z, tied), info
 
-    def _log_ratio(self, theta, theta_new, reference, z, z_new) -> float:
+    def _log_ratio(self, theta: np.ndarray, theta_new: np.ndarray, reference: Any, z: Any, z_new: np.ndarray) -> float:
         """Return the log of the ratio of section 3.1.1, from summed statistics."""
         data = self.likelihood.n_samples * self.likelihood.s_bar
         return float((theta_new - theta) @ data + (reference - theta_new) @ z_new - (reference - theta) @ z)
@@ -157,9 +150,9 @@ class GroupedAuxiliaryVariable(Checked):
         urn, z, base, accepted = open_urn(state.groups, state.values, None), state.z, self.prior.base, 0
         r, theta = len(urn.groups), np.concatenate([state.values[state.groups], state.fields])
         for i in range(r):
-            if self.restart:
+            if self.options.restart:
                 z = self.likelihood.auxiliary(theta, rng)
-            for _ in range(self.n_proposals):
+            for _ in range(self.options.n_proposals):
                 # Conditional prior: edge i joins the group of another edge chosen at random, or opens a new one.
                 other = int(rng.random() * (r - 1 + state.alpha))
                 new = other >= r - 1
@@ -172,15 +165,17 @@ class GroupedAuxiliaryVariable(Checked):
                     theta, z = theta_new, z_new
                     accepted += 1
         grouping = compact(Grouping(urn.groups, urn.values[: urn.k[0]], state.alpha))
-        return grouping, z, accepted / max(1, r * self.n_proposals)
+        return grouping, z, accepted / max(1, r * self.options.n_proposals)
 
-    def _walk(self, rng, start, groups, k, reference, y):
+    def _walk(
+        self, rng: np.random.Generator, start: np.ndarray, groups: np.ndarray, k: int, reference: Any, y: Any
+    ) -> tuple[np.ndarray, Any, float]:
         """Make S steps on (phi, Y) (section 3.1.2); return the state kept, its Y, and the share accepted."""
-        keep = int(rng.integers(self.n_walk)) if self.restart else self.n_walk - 1
+        keep = int(rng.integers(self.options.n_walk)) if self.options.restart else self.options.n_walk - 1
         position, kept, accepted = start, (start, y), 0
-        for step in range(self.n_walk):
-            agreement = expit(position[:k]) + self.sigma_q * rng.standard_normal(k)
-            fields = position[k:] + self.sigma_q * rng.standard_normal(len(position) - k)
+        for step in range(self.options.n_walk):
+            agreement = expit(position[:k]) + self.options.sigma_q * rng.standard_normal(k)
+            fields = position[k:] + self.options.sigma_q * rng.standard_normal(len(position) - k)
             u = log(1 - rng.random())
             if ((agreement > 0) & (agreement < 1)).all():
                 new = np.concatenate([np.log(agreement) - np.log1p(-agreement), fields])
@@ -192,13 +187,13 @@ class GroupedAuxiliaryVariable(Checked):
                     accepted += 1
             if step == keep:
                 kept = position, y
-        return *kept, accepted / self.n_walk
+        return *kept, accepted / self.options.n_walk
 
     @staticmethod
-    def _spread(position, groups, k):
+    def _spread(position: np.ndarray, groups: np.ndarray, k: int) -> np.ndarray:
         return np.concatenate([position[:k][groups], position[k:]])
 
-    def _log_prior(self, position, k) -> float:
+    def _log_prior(self, position: np.ndarray, k: int) -> float:
         """Return the log prior density of the agreements (on their own scale, as in the walk) and fields."""
         a, b = self.prior.base.a, self.prior.base.b
         t, h = position[:k], position[k:]

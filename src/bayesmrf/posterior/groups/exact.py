@@ -28,8 +28,10 @@ from ...base import LOG_Z, MOMENTS, InferenceEngine
 from ...errors import DivergenceError
 from ...likelihood import require_answers
 from ...models.two_arrays import WithPairs
-from .blocks import Block, Logits, Potentials, Products
+from .blocks import Block
 from .dirichlet_process import Grouping, Urn
+from .items import Logits, Products
+from .potentials import Potentials
 
 EXACT_DIMS: dict[str, tuple[str, ...]] = {"log_likelihood": (), "n_solves": ()}
 _TRIES = 2  # moves of each shared potential in a step

@@ -17,14 +17,15 @@ theta come from an exact engine (`bayesmrf.posterior.groups.exact`), or from par
 from __future__ import annotations
 
 from collections import namedtuple
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...base import PairMarginals, PairWalk
-from ...declare.option import Checked
+from ...declare.option import Checked, needs, option
+from ...declare.rule import OBSERVATIONS, integer
 from ...priors import DirichletProcess
 from .blocks import Block, edge_block, field_block
 from .dirichlet_process import GROUPED_DIMS, Grouping, compact
@@ -71,12 +72,12 @@ class GroupedGibbs(Checked):
 
     marginals: PairMarginals
     s_bar: np.ndarray
-    n_samples: float
+    n_samples: float = field(metadata=needs(OBSERVATIONS))
     prior: DirichletProcess
     start: np.ndarray
     field_prior: DirichletProcess | None = None
-    n_jumps: int = 10
-    n_pairs: int = 2
+    n_jumps: int = option(10, integer(0, 10**6))
+    n_pairs: int = option(2, integer(1, 10**6))
 
     @property
     def name(self) -> str:

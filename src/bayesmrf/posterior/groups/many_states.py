@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import copy_to, strict_leaf
-from ...declare.option import Checked
+from ...declare.option import Checked, option
+from ...declare.rule import STATES
 from ...particles.importance import START_SWEEPS
+from ...particles.table_sweeps import redraw_ends, refresh, sweep
 from ...particles.tables import (
     TableGraph,
     TableParticles,
@@ -26,11 +28,8 @@ from ...particles.tables import (
     edge_cells,
     follow_edge,
     grown_weights,
-    redraw_ends,
-    refresh,
     spread_of_growth,
     start_particles,
-    sweep,
     table_graph,
     unpack,
 )
@@ -41,14 +40,16 @@ from ..conditionals.log_concave import draw_exactly
 from ..conditionals.noisy_draws import coordinate_with, line_with
 from ..conditionals.one_coordinate import OneCoordinate
 from ..conditionals.one_potential import OnePotential
-from .blocks import Block, Logits, NodeLines, Potentials, Products
+from .blocks import Block
 from .dirichlet_process import ABSENT, Grouping, group_totals, value_of
+from .items import Logits, NodeLines, Products
 from .moves.jumps import accept_jump, accept_jump_of_potentials, accept_jump_of_products
 from .moves.pairs import draw_pair, near_edge
 from .moves.potential_values import MovedFields, category_counts, move_potentials, state_counts
 from .moves.split_merge import Proposal
 from .moves.table_fields import draw_fields, draw_node_lines, scan_fields
 from .moves.values import group_counts, group_products, move_values
+from .potentials import Potentials
 from .prior import reassign, reassign_line, reassign_potential
 from .scans import stays_absent
 from .two_states import PARTICLE_DIMS
@@ -68,7 +69,7 @@ class ManyStateParticles(Checked):
     """
 
     model: Any
-    n_particles: int = 1024
+    n_particles: int = option(1024, STATES)
     rivals: np.ndarray | None = None
 
     name = "particle"

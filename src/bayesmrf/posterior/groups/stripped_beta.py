@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from ...declare.option import Checked
+from ...declare.option import Checked, needs, option
+from ...declare.rule import COUNT, OBSERVATIONS
 from ...learning.persistent import PCDState, PersistentMLE
 from ...priors import DirichletProcess
 from .dirichlet_process import (
@@ -62,10 +63,10 @@ class GroupedStrippedBeta(Checked):
 
     mle: np.ndarray
     persistent: PersistentMLE
-    n_samples: float
+    n_samples: float = field(metadata=needs(OBSERVATIONS))
     prior: DirichletProcess
-    n_pcd: int = 20
-    n_pcd_start: int = 300
+    n_pcd: int = option(20, COUNT)
+    n_pcd_start: int = option(300, COUNT)
 
     name = "grouped_stripped_beta"
     dims = GROUPED_DIMS

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from ...declare.option import Checked
+from ...declare.option import Checked, needs
+from ...declare.rule import OBSERVATIONS
 from ...errors import GraphError
 from ...graphs import Graph
 from ...priors import DirichletProcess
@@ -46,7 +47,7 @@ class GroupedTree(Checked):
 
     graph: Graph
     successes: np.ndarray
-    n_samples: float
+    n_samples: float = field(metadata=needs(OBSERVATIONS))
     prior: DirichletProcess
 
     name = "grouped_tree"

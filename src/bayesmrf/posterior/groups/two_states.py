@@ -37,7 +37,8 @@ from typing import Any
 import numpy as np
 
 from ...base import SAMPLE
-from ...declare.option import Checked
+from ...declare.option import Checked, option
+from ...declare.rule import STATES
 from ...likelihood import Likelihood
 from ...models.agreement import Agreement
 from ...particles.cluster_flips import flip_clusters
@@ -95,7 +96,7 @@ class TwoStateParticles(Checked):
     """
 
     model: Agreement
-    n_particles: int = 1024
+    n_particles: int = option(1024, STATES)
     sampler: Likelihood | None = None
     rivals: np.ndarray | None = None
 

@@ -14,15 +14,17 @@ from the curvature of the posterior; the paper takes ten times it. After warm-up
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, log, sqrt
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ...declare.option import Checked
+from ...declare.option import Checked, needs, option
+from ...declare.rule import ROOT, optional
 from ...likelihood import Likelihood
-from ...priors import Prior
+from ...methods import AuxiliaryVariable, Exchange, Metropolis
+from ...priors import PRIOR, Prior
 
 _GAMMA, _T0, _KAPPA = 0.05, 10, 0.75
 _FARTHEST = 10.0  # of the log of a step size from that of the first
@@ -54,10 +56,10 @@ class RandomWalk(Checked):
     """Fields of the kernels that propose one step after another along coordinates (see `displacements`)."""
 
     likelihood: Likelihood
-    prior: Prior
+    prior: Prior = field(metadata=needs(PRIOR))
     start: np.ndarray
-    step_size: float = 0.1
-    scale: np.ndarray | None = None
+    options: Metropolis | Exchange | AuxiliaryVariable
+    scale: np.ndarray | None = option(None, optional(ROOT))
     spread: np.ndarray | None = None
 
     name: ClassVar[str]
@@ -67,6 +69,11 @@ class RandomWalk(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.likelihood.require(self.name, self.needs)
+
+    @property
+    def first(self) -> float:
+        """The first step size, in units of ``scale``."""
+        return WALK_FIRST if self.options.step_size is None else self.options.step_size
 
 
 def adapt(step: StepSize, acceptance: float, *, target: float, first: float, n_adapt: int) -> StepSize:

@@ -8,7 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import SAMPLE
+from ...declare.option import option
+from ...declare.rule import instance
 from ...likelihood import Memory
+from ...methods import AuxiliaryVariable
 from .adaptation import RandomWalk, WalkInfo, dispersed, displacements
 
 
@@ -21,7 +24,7 @@ class AuxiliaryVariableState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class AuxiliaryVariable(RandomWalk):
+class AuxiliaryVariableKernel(RandomWalk):
     r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn, with Y' ~ p(. | theta').
 
     The state is (theta, Y), where Y ~ p(. | theta~) for a fixed theta~, the reference; the ratio
@@ -40,11 +43,14 @@ class AuxiliaryVariable(RandomWalk):
     Parameters
     ----------
     likelihood, prior, start
-        As in `bayesmrf.posterior.parameters.exchange.Exchange`; ``start`` is also the reference, such
+        As in `bayesmrf.posterior.parameters.exchange.ExchangeKernel`; ``start`` is also the reference, such
         as a maximum likelihood estimate.
-    step_size, scale, spread
-        As in `bayesmrf.posterior.parameters.metropolis.Metropolis`.
+    options : AuxiliaryVariable
+    scale, spread
+        As in `bayesmrf.posterior.parameters.metropolis.MetropolisKernel`.
     """
+
+    options: AuxiliaryVariable = option(AuxiliaryVariable(), instance("methods", "AuxiliaryVariable"))
 
     name = "auxiliary-variable"
     needs = frozenset({SAMPLE})
@@ -59,7 +65,7 @@ class AuxiliaryVariable(RandomWalk):
         lik, reference = self.likelihood, self.start
         theta, y, memory = state
         data, memory = lik.complete(theta, rng, memory)
-        noise, accepted = self.step_size * rng.standard_normal(len(theta)), 0
+        noise, accepted = self.first * rng.standard_normal(len(theta)), 0
         for move in displacements(noise, self.scale):
             new = theta + move
             y_new = lik.auxiliary(new, rng)
@@ -69,5 +75,5 @@ class AuxiliaryVariable(RandomWalk):
             if np.log1p(-rng.random()) < ratio:
                 theta, y = new, y_new
                 accepted += 1
-        info = WalkInfo(theta, accepted / len(theta), self.step_size)
+        info = WalkInfo(theta, accepted / len(theta), self.first)
         return AuxiliaryVariableState(theta, y, memory), info

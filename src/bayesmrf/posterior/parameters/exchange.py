@@ -8,7 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import SAMPLE
+from ...declare.option import option
+from ...declare.rule import instance, integer
 from ...likelihood import Memory
+from ...methods import Exchange
 from .adaptation import WALK_TARGET, RandomWalk, StepSize, WalkInfo, adapt, dispersed, displacements
 
 
@@ -21,7 +24,7 @@ class ExchangeState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Exchange(RandomWalk):
+class ExchangeKernel(RandomWalk):
     r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn, with auxiliary data Y ~ p(. | theta').
 
     Exchanging the data X and Y between theta and theta' cancels the normalisers in the acceptance ratio,
@@ -37,11 +40,13 @@ class Exchange(RandomWalk):
         With an engine that answers ``sample``.
     prior : Prior
     start : (n_features,) array
-    step_size, scale, spread, n_adapt
-        As in `bayesmrf.posterior.parameters.metropolis.Metropolis`.
+    options : Exchange
+    scale, spread, n_adapt
+        As in `bayesmrf.posterior.parameters.metropolis.MetropolisKernel`.
     """
 
-    n_adapt: int = 0
+    options: Exchange = option(Exchange(), instance("methods", "Exchange"))
+    n_adapt: int = option(0, integer(0))
 
     name = "exchange"
     needs = frozenset({SAMPLE})
@@ -49,7 +54,7 @@ class Exchange(RandomWalk):
     def init(self, rng: np.random.Generator) -> ExchangeState:
         """Start at ``start``, or around it."""
         theta = dispersed(self.start, self.spread, rng)
-        return ExchangeState(theta, self.likelihood.start(rng), StepSize(self.step_size))
+        return ExchangeState(theta, self.likelihood.start(rng), StepSize(self.first))
 
     def step(self, rng: np.random.Generator, state: ExchangeState) -> tuple[ExchangeState, WalkInfo]:
         """Make one sweep."""
@@ -64,5 +69,5 @@ class Exchange(RandomWalk):
                 theta = new
                 accepted += 1
         share = accepted / len(theta)
-        step = adapt(state.step, share, target=WALK_TARGET, first=self.step_size, n_adapt=self.n_adapt)
+        step = adapt(state.step, share, target=WALK_TARGET, first=self.first, n_adapt=self.n_adapt)
         return ExchangeState(theta, memory, step), WalkInfo(theta, share, size)

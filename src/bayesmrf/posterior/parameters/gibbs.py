@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...declare.option import Checked
+from ...declare.option import Checked, needs
 from ...errors import OptionError, argument
-from ...kernels import KERNELS, WIDEST, takes_prior
 from ...likelihood import Likelihood
-from ...priors import Cauchy
+from ...methods.parameters import KERNELS, WIDEST, takes_prior
+from ...priors import PRIOR, Cauchy
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
 from ..conditionals.spike import plain_prior
 from .adaptation import dispersed
@@ -48,7 +48,7 @@ class CoordinateGibbs(Checked):
     """
 
     likelihood: Likelihood
-    prior: Any
+    prior: Any = field(metadata=needs(PRIOR))
     start: np.ndarray
     root: np.ndarray | None = None
 

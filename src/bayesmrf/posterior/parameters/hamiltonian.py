@@ -2,16 +2,18 @@ r"""Hamiltonian dynamics with the no-U-turn criterion, and a metric that is adap
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, inf, log1p
 from typing import NamedTuple
 
 import numpy as np
 
 from ...base import LOG_Z, MOMENTS
-from ...declare.option import Checked
+from ...declare.option import Checked, needs, option
+from ...declare.rule import ROOT, STEP, instance, integer, optional
 from ...likelihood import Memory
-from ...priors import Prior
+from ...methods import Hamiltonian
+from ...priors import PRIOR, Prior
 from .adaptation import StepSize, adapt, adapted_root, dispersed, times
 from .langevin import Differentiable
 
@@ -53,7 +55,7 @@ class HamiltonianInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Hamiltonian(Checked):
+class HamiltonianKernel(Checked):
     r"""Sample theta by trajectories of Hamiltonian dynamics that stop where they would turn back.
 
     With :math:`\theta = C u` and momenta :math:`p \sim N(0, I)` of u, leapfrog steps of the length epsilon
@@ -75,6 +77,7 @@ class Hamiltonian(Checked):
         A `bayesmrf.likelihood.Likelihood` with an engine that answers ``log_z`` and ``moments``.
     prior : Prior
     start : (n_features,) array
+    options : Hamiltonian
     scale : (n_features,) or (n_features, n_features) array or None
         The first C: a root of the covariance at the mode, or the diagonal of one; None for the identity. It remains a
         matrix, or diagonal.
@@ -85,21 +88,16 @@ class Hamiltonian(Checked):
         the draws of each.
     step_size : float or None
         The first epsilon; None for (4 / n_features)^(1/4), where a normal posterior has an acceptance of 0.8.
-    target : float
-        Mean acceptance to which epsilon is adapted.
-    max_depth : int
-        Number of doublings after which a trajectory ends.
     """
 
     likelihood: Differentiable
-    prior: Prior
+    prior: Prior = field(metadata=needs(PRIOR))
     start: np.ndarray
-    scale: np.ndarray | None = None
+    options: Hamiltonian = option(Hamiltonian(), instance("methods", "Hamiltonian"))
+    scale: np.ndarray | None = option(None, optional(ROOT))
     spread: np.ndarray | None = None
-    n_adapt: int = 0
-    step_size: float | None = None
-    target: float = 0.8
-    max_depth: int = 10
+    n_adapt: int = option(0, integer(0))
+    step_size: float | None = option(None, optional(STEP))
 
     name = "hamiltonian"
     dims = {"theta": ("feature",), "acceptance": (), "n_solves": (), "diverging": (), "step_size": ()}  # noqa: RUF012
@@ -128,11 +126,6 @@ class Hamiltonian(Checked):
         value = found.log_likelihood + float(self.prior.log_density(theta).sum())
         return value, found.score + self.prior.gradient(theta)
 
-    def moved(self, state: HamiltonianState, theta: np.ndarray) -> HamiltonianState:
-        """Return the State with another draw."""
-        value, gradient = self._posterior(theta, state.memory)
-        return state._replace(theta=theta, log_posterior=value, gradient=gradient)
-
     def step(self, rng: np.random.Generator, state: HamiltonianState) -> tuple[HamiltonianState, HamiltonianInfo]:
         """Draw a momentum, follow the trajectory both ways, and draw a point of it."""
         path = _Trajectory(self, rng, state)
@@ -149,7 +142,7 @@ class Hamiltonian(Checked):
         ends = [round(share * self.n_adapt) for share in windows] + [self.n_adapt]
         begin = max([0, *(end for end in ends if end < t)])
         length = min(end for end in ends if end >= t) - begin
-        step = adapt(state.step, acceptance, target=self.target, first=self._first, n_adapt=length)
+        step = adapt(state.step, acceptance, target=self.options.target, first=self._first, n_adapt=length)
         away = state.theta - self.start
         outer = np.outer(away, away) if state.root.ndim == 2 else away**2
         state = state._replace(step=step, n_steps=t, n_seen=state.n_seen + 1, total=state.total + away,
@@ -187,7 +180,7 @@ class _Tree(NamedTuple):
 class _Trajectory:
     """One trajectory on its way."""
 
-    def __init__(self, kernel: Hamiltonian, rng: np.random.Generator, state: HamiltonianState) -> None:
+    def __init__(self, kernel: HamiltonianKernel, rng: np.random.Generator, state: HamiltonianState) -> None:
         self.kernel, self.rng, self.memory = kernel, rng, state.memory
         self.epsilon, self.root = state.step.size, state.root
         momentum = rng.standard_normal(len(state.theta))
@@ -199,7 +192,7 @@ class _Trajectory:
     def draw(self) -> _Point:
         """Double until the trajectory turns back, diverges or is as long as it may be, and draw a point."""
         whole, forward = _Tree(self.begin, self.begin, self.begin.momentum, 0.0, self.begin), True
-        for depth in range(self.kernel.max_depth):
+        for depth in range(self.kernel.options.max_depth):
             if (self.rng.random() < 0.5) != forward:
                 whole, forward = whole._replace(first=whole.last, last=whole.first), not forward
             grown = self._grow(whole.last, self.epsilon if forward else -self.epsilon, depth)
@@ -242,7 +235,7 @@ class _Trajectory:
 
 
 def _joined(one: _Tree, two: _Tree, taken: bool) -> tuple[_Tree, bool]:
-    """Join a stretch with the next, and tell whether the whole still goes on.
+    """Join a stretch with the next, and return whether the trajectory continues.
 
     Ends are compared with the sum of the momenta of the whole, and of each part with the nearest point of the other,
     without which a trajectory can step over its turn.

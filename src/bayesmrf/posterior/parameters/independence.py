@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from ...base import LOG_Z
-from ...declare.option import Checked
+from ...declare.option import Checked, needs
 from ...likelihood import Likelihood
-from ...priors import Prior
+from ...priors import PRIOR, Prior
 
 _DF = 5.0  # degrees of freedom of the proposals
 
@@ -30,7 +30,7 @@ class IndependenceInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Independence(Checked):
+class IndependenceKernel(Checked):
     r"""Propose :math:`\theta'` from Student's t around the mode, with 5 degrees of freedom and density q.
 
     It is accepted with probability :math:`\min(1, w(\theta') / w(\theta))`, where w is the posterior density over
@@ -42,7 +42,7 @@ class Independence(Checked):
     Parameters
     ----------
     likelihood, prior
-        As in `bayesmrf.posterior.parameters.metropolis.Metropolis`, with an engine that answers ``log_z``.
+        As in `bayesmrf.posterior.parameters.metropolis.MetropolisKernel`, with an engine that answers ``log_z``.
     start : (n_features,) array
         The mode.
     root : (n_features, n_features) array
@@ -50,7 +50,7 @@ class Independence(Checked):
     """
 
     likelihood: Likelihood
-    prior: Prior
+    prior: Prior = field(metadata=needs(PRIOR))
     start: np.ndarray
     root: np.ndarray
 

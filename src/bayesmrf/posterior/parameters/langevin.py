@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ...base import LOG_Z, MOMENTS
-from ...declare.option import Checked
+from ...declare.option import Checked, needs, option
+from ...declare.rule import ROOT, STEP, instance, integer, optional
 from ...errors import DivergenceError
 from ...likelihood import Evaluation, Memory
-from ...priors import Prior
+from ...methods import Langevin
+from ...priors import PRIOR, Prior
 from .adaptation import StepSize, adapt, dispersed, langevin_target, times
 
 _SHORTER, _RARELY = 0.98, 0.05  # factor of a step after which chains were late; share of such steps
@@ -53,7 +55,7 @@ class LangevinInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Langevin(Checked):
+class LangevinKernel(Checked):
     r"""Refresh the momentum partially, then make a leapfrog step of length epsilon (Horowitz 1991).
 
     .. math:: p &\leftarrow \alpha p + \sqrt{1 - \alpha^2}\, n, \qquad n \sim N(0, I) \\
@@ -71,17 +73,14 @@ class Langevin(Checked):
         A `bayesmrf.likelihood.Likelihood` with an engine that answers ``moments``, and ``log_z`` too if ``adjusted``.
     prior : Prior
     start : (n_features,) array
-    epsilon : float
-    momentum : float
-        Share of the momentum kept, :math:`\alpha` in [0, 1).
+    options : Langevin
+        Its ``epsilon`` must be given.
     scale : (n_features,) or (n_features, n_features) array or None
         C: a matrix, or its diagonal; None for the identity.
-    adjusted : bool
-        Accept or reject by Metropolis; the momentum is reversed on rejection.
     spread : array or None
         How widely chains start around ``start`` (see `bayesmrf.posterior.parameters.adaptation.dispersed`).
     n_adapt : int
-        Number of first steps in which epsilon is adapted, starting from ``epsilon``: of adjusted dynamics to an
+        Number of first steps in which epsilon is adapted: of adjusted dynamics to an
         acceptance of `bayesmrf.posterior.parameters.adaptation.langevin_target`, of others it is shortened where chains
         that keep their mode would be late (see `bayesmrf.samplers.following`).
 
@@ -92,26 +91,30 @@ class Langevin(Checked):
     """
 
     likelihood: Differentiable
-    prior: Prior
+    prior: Prior = field(metadata=needs(PRIOR))
     start: np.ndarray
-    epsilon: float = 0.01
-    momentum: float = 0.0
-    scale: np.ndarray | None = None
-    adjusted: bool = False
+    options: Langevin = option(Langevin(epsilon=0.01), instance("methods", "Langevin"))
+    scale: np.ndarray | None = option(None, optional(ROOT))
     spread: np.ndarray | None = None
-    n_adapt: int = 0
+    n_adapt: int = option(0, integer(0))
 
     name = "langevin"
     dims = {"theta": ("feature",), "accepted": (), "step_size": (), "round_trips": (), "late": ()}  # noqa: RUF012
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.likelihood.require(self.name, {MOMENTS, LOG_Z} if self.adjusted else {MOMENTS})
+        STEP.check("epsilon", self.options.epsilon)
+        self.likelihood.require(self.name, {MOMENTS, LOG_Z} if self.options.adjusted else {MOMENTS})
 
     def init(self, rng: np.random.Generator) -> LangevinState:
         """Start at ``start``, or around it, with a fresh momentum."""
         theta = dispersed(self.start, self.spread, rng)
-        return self._at(theta, rng.standard_normal(len(theta)), self.likelihood.start(rng), StepSize(self.epsilon))[0]
+        return self._at(theta, rng.standard_normal(len(theta)), self.likelihood.start(rng), StepSize(self._first))[0]
+
+    @property
+    def _first(self) -> float:
+        assert self.options.epsilon is not None
+        return self.options.epsilon
 
     def _at(
         self, theta: np.ndarray, momentum: np.ndarray, memory: Memory, step: StepSize
@@ -119,16 +122,17 @@ class Langevin(Checked):
         found = self.likelihood.evaluate(theta, MOMENTS, memory)
         gradient = found.score + self.prior.gradient(theta)
         log_posterior = 0.0
-        if self.adjusted:
+        if self.options.adjusted:
             log_posterior = found.log_likelihood + float(self.prior.log_density(theta).sum())
         return LangevinState(theta, momentum, gradient, log_posterior, found.memory, step), found.stats
 
     def step(self, rng: np.random.Generator, state: LangevinState) -> tuple[LangevinState, LangevinInfo]:
         """Make one leapfrog step."""
         root, epsilon = np.ones(()) if self.scale is None else self.scale, state.step.size
+        kept = self.options.momentum
         half_step = epsilon / 2 * root.T
-        momentum = self.momentum * state.momentum
-        momentum += np.sqrt(1 - self.momentum**2) * rng.standard_normal(len(momentum))
+        momentum = kept * state.momentum
+        momentum += np.sqrt(1 - kept**2) * rng.standard_normal(len(momentum))
         middle = momentum + times(half_step, state.gradient)
         theta = state.theta + times(epsilon * root, middle)
         if not (np.abs(theta) < _DIVERGED).all():
@@ -136,15 +140,14 @@ class Langevin(Checked):
         new, stats = self._at(theta, middle, state.memory, state.step)
         followed = float(stats.get("round_trips", np.nan)), bool(stats.get("late", False))
         new = new._replace(momentum=middle + times(half_step, new.gradient))
-        if not self.adjusted:
+        if not self.options.adjusted:
             new = new._replace(step=self._followed(state.step, followed[1]))
             return new, LangevinInfo(new.theta, True, epsilon, *followed)
         kinetic = (new.momentum @ new.momentum - momentum @ momentum) / 2
         gain = new.log_posterior - state.log_posterior - kinetic
         accepted = bool(np.log1p(-rng.random()) < gain)
         probability = float(np.exp(min(gain, 0.0))) if gain == gain else 0.0  # if it is NaN
-        target = langevin_target(self.momentum)
-        step = adapt(state.step, probability, target=target, first=self.epsilon, n_adapt=self.n_adapt)
+        step = adapt(state.step, probability, target=langevin_target(kept), first=self._first, n_adapt=self.n_adapt)
         new = new if accepted else state._replace(momentum=-momentum)
         return new._replace(step=step), LangevinInfo(new.theta, accepted, epsilon, *followed)
 
@@ -152,7 +155,7 @@ class Langevin(Checked):
         """Shorten the steps of warm-up with which chains are late, up to about one in twenty."""
         if step.n_updates >= self.n_adapt:
             return step
-        size = step.size * _SHORTER if late else min(step.size / _SHORTER**_RARELY, self.epsilon)
+        size = step.size * _SHORTER if late else min(step.size / _SHORTER**_RARELY, self._first)
         return StepSize(size, step.n_updates + 1)
 
 

@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...base import LOG_Z, MOMENTS
+from ...declare.option import option
+from ...declare.rule import instance, integer
 from ...likelihood import Evaluation, Memory
+from ...methods import Metropolis
 from .adaptation import WALK_TARGET, RandomWalk, StepSize, adapt, dispersed, displacements
 
 
@@ -32,7 +35,7 @@ class MetropolisInfo(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Metropolis(RandomWalk):
+class MetropolisKernel(RandomWalk):
     r"""Propose theta_j + step_size scale_j N(0, 1) for every coordinate in turn.
 
     Proposals are accepted by the ratio of posterior densities (Murray and Ghahramani 2004, eq. 7).
@@ -50,18 +53,19 @@ class Metropolis(RandomWalk):
         With an engine that answers ``log_z`` or ``moments``.
     prior : Prior
     start : (n_features,) array
-    step_size : float
-        Standard deviation of a proposal, in units of ``scale``; 0.1 in the paper.
+    options : Metropolis
+        Its step size is the standard deviation of a proposal, in units of ``scale``; None starts at 2.4 of these.
     scale : (n_features,) or (n_features, n_features) array or None
         Unit of each coordinate's step, such as its conditional standard deviation; None for 1. With a matrix, a root of
         the posterior's covariance, steps go along its columns, which needs an engine that computes ``log_z``.
     spread : array or None
         How widely chains start around ``start`` (see `bayesmrf.posterior.parameters.adaptation.dispersed`).
     n_adapt : int
-        Number of first steps in which the step size is adapted, starting from ``step_size``, to an acceptance of 0.44.
+        Number of first steps in which the step size is adapted, to an acceptance of 0.44.
     """
 
-    n_adapt: int = 0
+    options: Metropolis = option(Metropolis(), instance("methods", "Metropolis"))
+    n_adapt: int = option(0, integer(0))
 
     name = "metropolis"
     dims = {"theta": ("feature",), "acceptance": (), "n_solves": (), "step_size": ()}  # noqa: RUF012
@@ -91,12 +95,7 @@ class Metropolis(RandomWalk):
         memory = self.likelihood.start(rng)
         found = self.likelihood.evaluate(theta, MOMENTS if self._by_moments else LOG_Z, memory)
         moments = found.moments if self._by_moments else None
-        return MetropolisState(theta, found.log_likelihood, moments, found.memory, StepSize(self.step_size))
-
-    def moved(self, state: MetropolisState, theta: np.ndarray) -> MetropolisState:
-        """Return the State with another draw, given some hidden entries: proposals are accepted by log Z."""
-        found = self.likelihood.evaluate(theta, LOG_Z, state.memory)
-        return state._replace(theta=theta, log_likelihood=found.log_likelihood, memory=found.memory)
+        return MetropolisState(theta, found.log_likelihood, moments, found.memory, StepSize(self.first))
 
     def step(self, rng: np.random.Generator, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
         """Make one sweep."""
@@ -130,5 +129,5 @@ class Metropolis(RandomWalk):
     def _finish(self, state: MetropolisState, accepted: int, n_solves: int) -> tuple[MetropolisState, MetropolisInfo]:
         """Adapt the step size, and return State and Info."""
         share = accepted / len(state.theta)
-        step = adapt(state.step, share, target=WALK_TARGET, first=self.step_size, n_adapt=self.n_adapt)
+        step = adapt(state.step, share, target=WALK_TARGET, first=self.first, n_adapt=self.n_adapt)
         return state._replace(step=step), MetropolisInfo(state.theta, share, n_solves, state.step.size)

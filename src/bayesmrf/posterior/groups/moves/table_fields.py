@@ -12,7 +12,7 @@ from ....compiled import copy_to, leaf, strict_leaf
 from ....models.categorical import NEVER
 from ....particles.importance import LEAST, resample
 from ....particles.table_features import state_share
-from ....particles.tables import redraw_node, weigh_node
+from ....particles.table_sweeps import redraw_node, weigh_node
 from ....particles.weights import n_effective, set_weights
 from ....priors import FIELD_SCALE
 from ...conditionals.centred import node_line, node_row

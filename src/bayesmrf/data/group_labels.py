@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.frames import check_index, column_in_pandas, widened_column
-from ..data.levels import warn_of_codes, warn_of_texts
-from ..data.missing import is_missing, stripped, unmasked
-from ..data.states import States, levels_of
 from ..errors import DataError, OptionError, argument, data_row, in_python, in_words
 from ..names import listed, shown
+from .frames import check_index, column_in_pandas, widened_column
+from .levels import warn_of_codes, warn_of_texts
+from .missing import is_missing, stripped, unmasked
+from .states import States, levels_of
 
 if TYPE_CHECKING:
     import pandas as pd

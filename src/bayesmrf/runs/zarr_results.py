@@ -1,70 +1,118 @@
-"""Check whether a zarr folder may be opened, from its metadata as plain JSON, before zarr or any codec reads it.
+"""Results as a zarr folder, which may be that of their checkpoint.
 
-An untrusted folder must not run code, follow a link out of itself, or fill the memory. So only zarr format 3 is opened,
-with numbers, booleans and text, plain or compressed by Zstandard, and sizes that agree with the files.
+An untrusted folder must not run code, follow a link out of itself, or fill the memory. So its metadata are checked as
+plain JSON before zarr or any codec reads it: only zarr format 3 is opened, with numbers, booleans and text, plain or
+compressed by Zstandard, and sizes that agree with the files.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
-from io import BufferedReader
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..errors import StoreError
+from ..errors import StoreError, argument, in_python
+from . import netcdf
+from .chain import Plan
+from .checkpoint import steps_of
+from .lock import hold
+from .store import (
+    CHECKPOINT,
+    DENSEST,
+    FREE,
+    LARGEST_RECORD,
+    RECORD,
+    as_written,
+    damaged,
+    is_ours,
+    publish,
+    read_json,
+    read_kind,
+    read_record,
+    remove,
+    unreadable,
+)
 
-LARGEST_RECORD = 2**26  # bytes of a zarr.json
-FREE = 2**30  # bytes of arrays that may be declared without any on the disk (chunks of zeros are not stored)
-DENSEST = 1000  # bytes of further arrays for each byte on the disk
+if TYPE_CHECKING:
+    import xarray as xr
+
 MOST_ABSENT = 4096  # chunks that may be missing, which zarr reads as zeros
 
 _NUMBERS = {"bool": 1, "complex64": 8, "complex128": 16, "float16": 2, "float32": 4, "float64": 8}
 _NUMBERS |= {f"{sign}int{8 * n}": n for sign in ("", "u") for n in (1, 2, 4, 8)}
 _TEXT = "fixed_length_utf32"
-_OLD_TEXT = "string"  # of format 1, packed by the codec vlen-utf8
+_TEXTS = "string"  # of several lengths, packed by the codec vlen-utf8
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]*")
 _GROUP_KEYS = {"zarr_format", "node_type", "attributes"}
 _ARRAY_KEYS = _GROUP_KEYS | {"shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"}
 _OTHER_KEYS = {"dimension_names", "storage_transformers", "consolidated_metadata"}
 _DECODED = {"scale_factor", "add_offset", "missing_value", "_Unsigned", "dtype"}  # attributes that change values
-_OLD_BOOL = {"dtype": "bool"}, "int8"  # as older versions of xarray write booleans
+_BOOL = {"dtype": "bool"}, "int8"  # as xarray 2025.6 writes booleans
 _BAD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-@contextmanager
-def open_plain(path: Path, largest: float = math.inf) -> Iterator[BufferedReader]:
-    """Open a regular file of limited size that is not a link.
-
-    Raises
-    ------
-    OSError, ValueError
-    """
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(handle, "rb") as file:
-        about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode) or about.st_size > largest:
-            raise ValueError("it is not a regular file, or too large")
-        yield file
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file that is a regular file of limited size, and not a link.
-
-    Raises
-    ------
-    OSError, ValueError
-    """
-    with open_plain(path, LARGEST_RECORD) as file:
+def write(tree: xr.DataTree, path: Path, marker: Mapping[str, Any], overwrite: bool) -> None:
+    """Replace the content of a folder; what it contains stays valid until the new results are complete."""
+    if is_ours(path) and not overwrite:
+        holds = "a checkpoint" if read_kind(path) == CHECKPOINT else "results"
+        remedy = f"give another path or set {argument('overwrite', True)}"
+        raise StoreError(f"{path} contains {holds} already; {remedy}")
+    partial = path / "results.partial"
+    with hold(path):
         try:
-            return json.loads(file.read())
-        except RecursionError:
-            raise ValueError("it is nested too deeply") from None
+            remove(partial)
+            tree.to_zarr(partial, mode="w", consolidated=False, zarr_format=3)
+            publish(path, partial, {"groups": list(tree.children), **marker})
+        except OSError as e:
+            with suppress(OSError):
+                remove(partial)
+            raise StoreError(f"{path} cannot be written ({e.strerror or e}); make room, or give another path") from e
+
+
+def read(path: Path) -> tuple[xr.DataTree, dict[str, str]]:
+    """Read results into memory; return them, and the checksums of their arrays."""
+    import xarray as xr
+
+    if not is_ours(path):
+        what = "contains no results" if path.exists() else "does not exist"
+        raise StoreError(f"{path} {what}; give the path that a run was written to")
+    if read_kind(path) == CHECKPOINT:
+        raise _unfinished(path)
+    with as_written(path):
+        attrs = read_record(path / RECORD)
+        marker = attrs.pop("bayesmrf")
+        digests, groups = dict(marker["digests"]), [str(group) for group in marker["groups"]]
+        if not all(isinstance(value, str | int | float) for value in attrs.values()):
+            raise TypeError
+    found = {f"{group}/{name}" for group in groups for name in check_group(path / group)}
+    if found != set(digests):
+        raise damaged(path, f"missing or additional arrays: {', '.join(sorted(found ^ set(digests))):.80}")
+    try:
+        # Group by group: the folder may also contain the rest of a checkpoint.
+        how: Any = {"engine": "zarr", "consolidated": False, "zarr_format": 3}
+        how |= {"decode_times": False, "decode_timedelta": False}
+        tree = xr.DataTree.from_dict({group: xr.open_dataset(path, group=group, **how).load() for group in groups})
+    except Exception as e:  # zarr, its codecs and xarray raise any exception on a damaged file
+        raise unreadable(path, e, "zarr") from e
+    tree.attrs = {name: netcdf.plain(value) for name, value in attrs.items()}
+    return tree, digests
+
+
+def _unfinished(path: Path) -> StoreError:
+    with as_written(path):
+        steps, s = steps_of(path)
+        kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(min(steps))
+    if kept >= s["n_draws"]:
+        then = in_python(", which draws nothing, and then results.finish(estimator.posterior_, path)")
+        return StoreError(f"{path} contains the draws of a run, but not its results; call again with the same "
+                          f"data, options and checkpoint{then}")  # fmt: skip
+    return StoreError(f"{path} contains an unfinished run ({kept} of {s['n_draws']} draws of each of "
+                      f"{s['n_chains']} chains); call again with the same data, options and "
+                      "checkpoint to finish it")  # fmt: skip
 
 
 def check_group(folder: Path) -> list[str]:
@@ -121,7 +169,7 @@ class _Declared:
         if not isinstance(record["attributes"], dict):
             raise ValueError("an array has unusual attributes")
         changes = {name: value for name, value in record["attributes"].items() if name in _DECODED}
-        if changes and (changes, record["data_type"]) != _OLD_BOOL:
+        if changes and (changes, record["data_type"]) != _BOOL:
             raise ValueError("an array has attributes that change its values")
         if record["chunk_key_encoding"] != {"name": "default", "configuration": {"separator": "/"}}:
             raise ValueError("an array has chunks of unusual names")
@@ -172,7 +220,7 @@ class _Declared:
 
 def _size_of(kind: Any) -> tuple[bool, int]:
     """Return whether a type is text of variable length, and the bytes of an element."""
-    if kind == _OLD_TEXT:
+    if kind == _TEXTS:
         return True, 8
     if isinstance(kind, dict):
         size = kind["configuration"]["length_bytes"]

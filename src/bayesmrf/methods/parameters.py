@@ -1,22 +1,15 @@
-"""Kernels of `BayesianMRF` and `LabelFieldMRF`: their options, and what they support.
-
-BayesianMRF(kernel=kernels.Langevin(adjusted=True))
-"""
+"""Methods of `BayesianMRF` and `LabelFieldMRF`: kernels of parameters, and what they support."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .base import LOG_Z, MOMENTS, SAMPLE, Kernel, Kind
-from .declare.option import Checked, option
-from .declare.registry import Registry
-from .declare.rule import (
-    ENGINE,
+from ..base import LOG_Z, MOMENTS, SAMPLE, Kind
+from ..declare.option import Checked, option
+from ..declare.registry import Registry
+from ..declare.rule import (
     FLAG,
-    KERNEL_FACTORY,
-    KIND,
     MOMENTUM,
     PROBABILITY,
     STEP,
@@ -24,13 +17,12 @@ from .declare.rule import (
     integer,
     optional,
 )
-from .declare.table import OPTIONS
-from .errors import OptionError
-from .names import one_of
+from ..errors import OptionError
+from ..names import one_of
+from .rows import Custom
 
 if TYPE_CHECKING:
-    from .likelihood import Likelihood
-    from .priors import Prior
+    pass
 
 
 _START = choice("mode", "zero")
@@ -179,43 +171,6 @@ class PseudoPosterior(Checked):
     start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
 
 
-@dataclass(frozen=True)
-class Custom(Checked):
-    """A user-defined kernel of `BayesianMRF` or `LabelFieldMRF`.
-
-    Parameters
-    ----------
-    make : callable
-        Returns the kernel, with the attributes of `bayesmrf.base.Kernel`, for a `bayesmrf.likelihood.Likelihood` and a
-        prior. Its draws have ``theta``, of as many parameters as the likelihood.
-    kind : str
-        "exact" if its draws are from the posterior wherever the engine is exact, or "approximate (...)" with the
-        reason. Approximate draws are checked by Stein's identities.
-    """
-
-    make: Callable[[Likelihood, Prior], Kernel] = option(MISSING, KERNEL_FACTORY)
-    kind: str = option("approximate (user-defined kernel)", KIND)
-
-
-@dataclass(frozen=True)
-class Phases(Checked):
-    """Engines of the two phases, if values are missing."""
-
-    model: Any = option(
-        "auto",
-        ENGINE,
-        "Engine of the negative phase, the model itself.",
-        'As ``engine`` of the estimator, whose default "auto" is.',
-    )
-    hidden: Any = option(
-        None,
-        optional(ENGINE),
-        "Engine of the positive phase, the model clamped to the observed values.",
-        "None selects the exact engine if it is cheap, else (and always with brief chains, which start from their "
-        "states) 64 persistent chains. `BayesianMRF` refuses another where no value is missing.",
-    )
-
-
 ANY_KIND = frozenset(Kind)
 FEW = 3  # parameters, of which nearly all proposals around the mode are accepted
 WIDEST = 100.0  # scale of a prior under which weights of states are computed; beyond, they overflow
@@ -246,7 +201,7 @@ class KernelRow:
 # In the order in which "auto" prefers them: by effective samples a second (benchmarks/README.md), exact ones first.
 KERNELS = Registry(
     "kernel",
-    "kernels",
+    "methods",
     [
         KernelRow(
             "gibbs",
@@ -288,11 +243,8 @@ KERNELS = Registry(
     ],
 )
 LABEL_KERNELS = Registry(
-    "kernel", "kernels", [row for row in KERNELS if row.name in ("exchange", "metropolis", "langevin")]
+    "kernel", "methods", [row for row in KERNELS if row.name in ("exchange", "metropolis", "langevin")]
 )
-
-OPTIONS["BayesianMRF.kernel"] = KERNELS.rule_with_own("auto")
-OPTIONS["LabelFieldMRF.kernel"] = LABEL_KERNELS.rule_with_own()
 
 
 class Setting(NamedTuple):
@@ -333,7 +285,7 @@ def takes_prior(row: KernelRow, prior: Any) -> bool:
     """Return whether a kernel supports a prior."""
     import numpy as np
 
-    from . import priors
+    from .. import priors
 
     known = tuple(getattr(priors, name) for name in row.priors)
     return not known or (isinstance(prior, known) and bool(np.max(prior.scale) <= WIDEST))

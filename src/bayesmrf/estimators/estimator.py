@@ -1,4 +1,4 @@
-"""Options that are objects, seen by ``get_params``, ``set_params`` and ``clone`` of scikit-learn."""
+"""What all estimators have: attributes that a fit sets, and parameters that are objects."""
 
 from __future__ import annotations
 
@@ -10,15 +10,30 @@ from ..errors import OptionError
 from ..families import AUTO
 
 
-class OptionObjects:
-    """Parameters that are frozen dataclasses, such as ``method=Particle(n_particles=4096)``.
+class Estimator:
+    """Estimators whose fit sets ``theta_``, and other attributes whose names end with an underscore.
 
-    Their fields are parameters of the estimator, named ``method__n_particles``, to any depth. ``set_params`` replaces
-    an object by a changed copy; a name stands for the object with its defaults, but "auto" has none.
+    Parameters may be frozen dataclasses, such as ``method=Particle(n_particles=4096)``. Their fields are parameters of
+    the estimator, named ``method__n_particles``, to any depth. ``set_params`` replaces an object by a changed copy; a
+    name stands for the object with its defaults, but "auto" has none.
     """
 
-    read: ClassVar[dict[str, Callable[[Any], Any]]] = {}
+    _readers: ClassVar[dict[str, Callable[[Any], Any]]] = {}
     """Functions from a text to an object, by the name of the parameter."""
+
+    @property
+    def _of_fit(self) -> dict[str, Any]:
+        """The attributes that the last fit has set, by name; which these are depends on the options and the data."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_")}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether a fit has come as far as ``theta_``; attributes of the data are set before."""
+        return "theta_" in self._of_fit
+
+    def _forget(self) -> None:
+        """Remove the attributes of a former fit: the next one may have others, or be stopped before it has any."""
+        for name in self._of_fit:
+            delattr(self, name)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters and, if ``deep``, the fields of those that are objects.
@@ -54,13 +69,13 @@ class OptionObjects:
                 if isinstance(was, str) and was == AUTO:  # the data choose: options of one choice would choose, too
                     expected, remedy = f"chosen before {key} is set", f"set {name} to a name or an object"
                     raise OptionError(option=name, got=was, expected=expected, remedy=remedy)
-                setattr(self, name, _replaced(self.object(name), key, rest.split("__"), value))
+                setattr(self, name, _replaced(self._object(name), key, rest.split("__"), value))
         return self
 
-    def object(self, name: str) -> Any:
+    def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
         value = getattr(self, name)
-        return self.read[name](value) if isinstance(value, str) and name in self.read else value
+        return self._readers[name](value) if isinstance(value, str) and name in self._readers else value
 
 
 def _fields_of(name: str, value: Any) -> dict[str, Any]:

@@ -1,0 +1,32 @@
+"""Read a table for a model: what is checked and noticed of it before there is a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .equal_columns import warn_of_equal
+from .nominal import require_shared_levels, warn_of_nominal
+from .states import ColumnLevels, States, check_states
+
+
+def read(X: Any, sample_weight: Any, model: Any, missing: bool = True, tied: bool = False) -> States:
+    """Return the states of a table, in the coding that a model takes.
+
+    Parameters
+    ----------
+    X, sample_weight
+        As in `check_states`.
+    model : object of `bayesmrf.families`
+    missing : bool
+        Whether values may be missing.
+    tied : bool
+        Whether edges share parameters, so that equal columns are no trouble.
+    """
+    states = check_states(X, sample_weight, missing=missing, n_states=model.n_states, ordinal=True)
+    if model.shares_levels:
+        require_shared_levels(X, states, type(model).__name__.lower(), model.n_states)
+    if isinstance(states.coding, ColumnLevels):
+        warn_of_nominal(X, states)
+    if not tied:
+        warn_of_equal(states)
+    return states

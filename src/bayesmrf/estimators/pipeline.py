@@ -1,0 +1,173 @@
+"""The one fit of the estimators of posteriors: from a table to a tree of draws, and what is to be said of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .. import convergence, results
+from ..base import Kernel
+from ..data.dependent_rows import tell_of_rows
+from ..data.states import States
+from ..declare.option import check_params
+from ..findings import recorded
+from ..likelihood import Likelihood
+from ..posterior.hidden_entries import DrawHiddenEntries
+from ..runs.run import Draws
+from ..runs.run_options import RunOptions
+from .base import hash_of_samples, missing_table, require_edges, run_seed, sample_posterior
+from .mode_check import check_modes
+from .predictive import Predictive
+from .rarely_observed import tell_of_rare
+from .statistics import Statistics
+
+
+class Setup(NamedTuple):
+    """All that comes before the first draw."""
+
+    parts: Sequence[States]  # the data, of each group of people
+    likelihood: Likelihood
+    kernel: Kernel
+    method: str  # its name
+    sweeps: float  # Gibbs sweeps of single particles that a step is worth; 0 where moments are exact
+    own: Any  # what the estimator needs after the draws
+    unsure: Sequence[int] = ()  # nodes of which the data hardly determine the signs of edges
+    seeds: np.random.SeedSequence | None = None  # of the run, if random numbers were drawn from them
+    constant: Mapping[str, np.ndarray] = {}  # arrays that are stored with the draws
+    parameters: Sequence[str] | None = None  # names of the parameters that are sampled, if theta is a map of them
+
+
+class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
+    """Estimators of posteriors: `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` and `CompareMRF`.
+
+    Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.
+    """
+
+    _needs_edges: ClassVar[bool] = True
+    _method_option: ClassVar[str] = "method"  # or "kernel"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Any:
+        """Sample the posterior.
+
+        Missing values of X (NaN) are hidden variables: the posterior is given the observed values.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+            Yes/no data coded {0, 1}, {-1, +1} or boolean; ordered levels; or any levels with the models "potts" and
+            "symmetric". Values may be missing (NaN), unless the method does not support that.
+        y : None
+            Ignored.
+        sample_weight : (n_samples,) array, optional
+            How many times each row was seen: integers >= 0; a Series with the index of ``X``.
+
+        Raises
+        ------
+        DataError, GraphError, OptionError, StoreError
+            If an option, the graph, the data or the checkpoint is not valid.
+
+        Warns
+        -----
+        BayesMRFWarning
+            Of every doubt about the result. ``table("findings")`` lists them.
+        """
+        return self._fit(X, sample_weight)
+
+    def check(self, X: Any, sample_weight: Any = None) -> None:
+        """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
+        self._prepare(X, sample_weight)
+
+    @recorded
+    def _fit(self, X: Any, sample_weight: Any, groups: Any = None) -> Any:
+        s = self._prepare(X, sample_weight, groups)
+        seeds = run_seed(self) if s.seeds is None else s.seeds
+        s, model, samples = s._replace(seeds=seeds), s.likelihood.model, s.likelihood.samples
+        several = {} if len(samples) == 1 else {"group": len(samples)}
+        draws, attrs = self._describe(s, sample_posterior(self, model, s.kernel, seeds, **several))
+        attrs |= {"data_hash": hash_of_samples(self._graph, samples), "model": model.name}
+        attrs |= {"chosen_model": self._chooses, "method": s.method}
+        observed = {
+            "statistics": np.array([sample.s_bar for sample in samples]),
+            "n_samples": sum(sample.n_samples for sample in samples),
+            "group_sizes": np.array([sample.n_samples for sample in samples]),
+        }
+        if not several:
+            observed["statistics"] = samples[0].s_bar
+        self.posterior_ = results.to_datatree(
+            draws,
+            model,
+            attrs=attrs,
+            observed=observed,
+            constant=s.constant,
+            parameters=s.parameters,
+            groups=[str(label) for label in self._labels] or None,
+        )
+        theta = draws.values.get("phi", draws.values["theta"])
+        self.missing_ = missing_table(s.likelihood, theta, s.parts, seeds)
+        if len(self.missing_):
+            results.add_missing(self.posterior_, self.missing_)
+        self._summarise()
+        check_modes(self, s.parts, seeds, s.sweeps)
+        tell_of_rare(s.parts[0], list(s.unsure))
+        tell_of_rows(s.parts)
+        self._doubt(s, draws, convergence.warn_unless_converged(self.posterior_))
+        return self
+
+    def _prepare(self, X: Any, sample_weight: Any = None, groups: Any = None) -> Setup:
+        check_params(self)
+        self._choose_model(X, sample_weight)
+        request = self._request()
+        states = self._read(X, sample_weight, missing=True, progress=self.progress)
+        if self._needs_edges:
+            require_edges(self._graph, self._edges_option)
+        found = self._target(self._parts(states, X, groups), request)
+        self._name_choices(found.likelihood.model.name, found.method)
+        return found
+
+    def _name_choices(self, model: str, method: str) -> None:
+        self.model_ = model
+        setattr(self, f"{self._method_option}_", method)
+
+    @property
+    def _labels(self) -> Sequence[Any]:
+        """Labels of the groups of people, if there are several."""
+        return ()
+
+    def _request(self) -> Any:
+        """Return options as they are understood together, or refuse them, before the table is read."""
+
+    def _parts(self, states: States, X: Any, groups: Any) -> list[States]:
+        """Return the data of each group of people."""
+        return [states]
+
+    @abstractmethod
+    def _target(self, parts: list[States], request: Any) -> Setup:
+        """Return likelihood and kernel for the data."""
+
+    @abstractmethod
+    def _describe(self, setup: Setup, draws: Draws) -> tuple[Draws, dict[str, Any]]:
+        """Return the draws as they are stored, and attributes of the run, among them "kind"."""
+
+    def _summarise(self) -> None:
+        """Set the attributes that sum up the tree, and depend on it alone."""
+        self._name_choices(self.posterior_.attrs["model"], self.posterior_.attrs["method"])
+        self.theta_ = np.asarray(self.posterior_["posterior"].dataset["theta"]).mean(axis=(0, 1))
+
+    def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
+        """Tell of doubts that this estimator alone has."""
+
+
+def completed(kernel: Any, likelihood: Likelihood) -> Any:
+    """Return a kernel for complete data with missing ones drawn before each step, if there are any."""
+    if all(sample.hidden is None for sample in likelihood.samples):
+        return kernel
+    return DrawHiddenEntries(kernel, likelihood)

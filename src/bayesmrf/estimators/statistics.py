@@ -1,0 +1,147 @@
+"""Statistics of the network of each draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import OptionError, instead_of_exact
+from ..inference.elimination.two_states import Elimination
+from ..intervals import central, intervals
+from ..models.categorical import is_categorical
+from ..models.ising import Ising
+from .network import Network
+from .tabulated import Tabulated
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    import xarray as xr
+
+
+class Statistics(Tabulated, Network):
+    """Estimators with draws of theta: intervals, and the posterior of any statistic of the network.
+
+    With several groups of people each has its network, and draws have a dimension of groups.
+    """
+
+    def interval(self, probability: float = 0.9) -> pd.DataFrame:
+        """Compute the central posterior interval of each parameter that is sampled: columns mean, lower, upper.
+
+        The weight of an edge is 0 in draws in which it is absent. With several groups of people there is a row for each
+        parameter of each group.
+
+        Parameters
+        ----------
+        probability : float
+
+        Returns
+        -------
+        DataFrame
+            Its index is the name of the parameter, or label of the group and name.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        posterior = self.posterior_["posterior"].dataset
+        theta = posterior["phi" if "phi" in posterior else "theta"]
+        draws = np.asarray(theta).reshape(theta.sizes["chain"] * theta.sizes["draw"], -1)
+        lower, upper = intervals(draws, central(probability))
+        *groups, along = (theta[d].values.tolist() for d in theta.dims[2:])
+        index = (
+            pd.MultiIndex.from_product([*groups, along], names=["group", "feature"])
+            if groups
+            else pd.Index(along, name="feature")
+        )
+        return pd.DataFrame({"mean": draws.mean(axis=0), "lower": lower, "upper": upper}, index=index)
+
+    def _stacked(self, name: str) -> np.ndarray:
+        """Draws of all chains, (n_draws, ...)."""
+        values = np.asarray(self.posterior_["posterior"].dataset[name])
+        return values.reshape(-1, *values.shape[2:])
+
+    def _mean(self, name: str) -> float:
+        """Posterior mean of a number, which is a constant where it was not sampled."""
+        posterior, constant = (self.posterior_[group].dataset for group in ("posterior", "constant_data"))
+        return float((posterior if name in posterior else constant)[name].mean())
+
+    def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
+        """Compute any function of the network for each draw, in ArviZ's form.
+
+        Parameters
+        ----------
+        function : callable
+            Of theta (n_features,), in which the weight of an absent edge is 0; or of a networkx graph of the edges that
+            exist in the draw, with edge attribute ``weight`` and node attribute ``bias`` (in the Potts model an array,
+            for each state but the first). Where an edge may be absent, its weight is
+            ``g.get_edge_data(u, v, {"weight": 0})["weight"]``.
+        of : {"theta", "graph"}
+        name : str
+
+        Returns
+        -------
+        xarray.DataArray
+            Dimensions chain, draw, group where there are several, and those of the value.
+        """
+        import xarray as xr
+
+        check_is_fitted(self)
+        if of not in ("theta", "graph"):
+            raise OptionError(option="of", got=of, expected="'theta' or 'graph'")
+        theta = self.posterior_["posterior"].dataset["theta"]
+        given, dims = np.asarray(theta), list(theta.dims[:-1])
+        draws = given.reshape(-1, given.shape[-1])
+        each = np.array([function(t if of == "theta" else self._network_of_draw(t)) for t in draws])
+        values = each.reshape(*given.shape[:-1], *each.shape[1:])
+        extra = [f"{name}_dim_{i}" for i in range(each.ndim - 1)]
+        return xr.DataArray(values, dims=[*dims, *extra], coords={d: theta.coords[d] for d in dims}, name=name)
+
+    def _network_of_draw(self, theta: np.ndarray) -> nx.Graph:
+        """Return the network of a draw: an edge that is absent has the weight 0."""
+        network = self._network(theta)
+        network.remove_edges_from([(u, v) for u, v, weight in network.edges(data="weight") if not np.any(weight)])
+        return network
+
+    def strength(self) -> xr.DataArray:
+        """Compute the posterior of the strength centrality, the sum of absolute weights of the edges of each node.
+
+        Returns
+        -------
+        xarray.DataArray
+            Dimensions chain, draw, group where there are several, and node.
+        """
+        import xarray as xr
+
+        check_is_fitted(self)
+        if self._model().n_parameters > 1:
+            expected = "one with a single parameter for each edge"
+            raise OptionError(option="model", got=self._model().name, expected=expected, remedy="take `statistic`")
+        theta, r = self.posterior_["posterior"].dataset["theta"], self._graph.n_edges
+        incidence = np.zeros((r, self._graph.n_nodes))
+        incidence[np.arange(r)[:, None], self.edges_] = 1
+        values, dims = np.abs(np.asarray(theta)[..., :r]) @ incidence, theta.dims[:-1]
+        coords = {d: theta.coords[d] for d in dims} | {"node": list(self._names)}
+        return xr.DataArray(values, dims=[*dims, "node"], coords=coords, name="strength")
+
+    def correlation(self) -> xr.DataArray:
+        """Compute the posterior of the marginal correlation along each edge, by exact elimination at each draw."""
+        check_is_fitted(self)
+        model, engine, own = Ising(self._graph), Elimination(), self._model()
+        if is_categorical(own):
+            raise OptionError(f"model: nodes of {own.name!r} may have more than two states, between which there is no "
+                              "correlation; take `statistic`")  # fmt: skip
+        with instead_of_exact("`strength`"):
+            plan = engine.prepare(model)
+        r, u, v = self._graph.n_edges, *self.edges_.T
+
+        def correlate(theta: np.ndarray) -> np.ndarray:
+            form = own.pairwise(theta)
+            moments = engine.infer(model, np.concatenate([form.coupling, form.field]), plan).moments
+            node = moments[r:]
+            return (moments[:r] - node[u] * node[v]) / np.sqrt((1 - node[u] ** 2) * (1 - node[v] ** 2))
+
+        found = self.statistic(correlate, name="correlation")
+        return found.rename(correlation_dim_0="edge").assign_coords(edge=self._graph.edge_names)

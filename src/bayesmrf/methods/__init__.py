@@ -1,0 +1,47 @@
+"""Methods: the options of the samplers of each estimator. A name, such as "particle", stands for the default options.
+
+GroupedMRF(method=methods.Particle(n_particles=4096))
+SpikeSlabMRF(method=methods.OneEdge(n_iterations=50))
+BayesianMRF(kernel=methods.Langevin(adjusted=True))
+SpikeSlabMRF(method=methods.Custom(make))
+"""
+
+from __future__ import annotations
+
+from .edges import COMPARISONS, EDGES, LangevinJumps, OneEdge
+from .groups import GROUPS, AuxiliaryParticles, Exact, Particle, StrippedBeta, Tree
+from .parameters import (
+    KERNELS,
+    AuxiliaryVariable,
+    Exchange,
+    Gibbs,
+    Hamiltonian,
+    Independence,
+    Langevin,
+    Metropolis,
+    PseudoPosterior,
+)
+from .rows import Custom
+
+__all__ = [
+    "COMPARISONS",
+    "EDGES",
+    "GROUPS",
+    "KERNELS",
+    "AuxiliaryParticles",
+    "AuxiliaryVariable",
+    "Custom",
+    "Exact",
+    "Exchange",
+    "Gibbs",
+    "Hamiltonian",
+    "Independence",
+    "Langevin",
+    "LangevinJumps",
+    "Metropolis",
+    "OneEdge",
+    "Particle",
+    "PseudoPosterior",
+    "StrippedBeta",
+    "Tree",
+]

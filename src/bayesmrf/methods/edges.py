@@ -1,0 +1,155 @@
+"""Methods of `SpikeSlabMRF` and `CompareMRF`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..declare.option import Checked, option
+from ..declare.registry import Registry
+from ..declare.rule import COUNT, MOMENTUM, STATES, STEP, integer, number, optional
+from .groups import Exact, Particle
+from .rows import MANY_STATES, OF_EDGES, PARTICLES, YES_NO, MethodRow, on
+
+
+@dataclass(frozen=True)
+class OneEdge(Checked):
+    """Single-edge birth and death at any weight, with moments from persistent chains."""
+
+    n_particles: int | None = option(
+        None,
+        optional(STATES),
+        "Persistent chains that follow the weights.",
+        "With fewer than observations, births of strong edges are rarely accepted. None for the number of "
+        "observations, within 256 and 16,384; or, if there are more than 4,096 observations and at least 20 for each "
+        "weight and bias, for 4,096 chains that measure moments once, at the mean of the posterior, from which those "
+        "at all draws are extrapolated (`bayesmrf.particles.reference`).",
+        label="particles",
+        unset="depends on the data",
+    )
+    epsilon: float = option(
+        0.2,
+        STEP,
+        "Largest step of Langevin dynamics, in posterior standard deviations.",
+        "It is shortened where the posterior is stiffer, and such that the noise of the moments hardly widens the "
+        "posterior.",
+        label="step epsilon",
+    )
+    momentum: float = option(
+        0.5,
+        MOMENTUM,
+        "Share of the momentum that is kept, in [0, 1).",
+        "It is refused where moments are extrapolated, as is ``epsilon``.",
+        label="share of momentum kept",
+    )
+    n_iterations: int = option(
+        20, COUNT, "Iterations in a step.", "A step of warm-up has half of them.", label="iterations in a step"
+    )
+
+
+@dataclass(frozen=True)
+class LangevinJumps(Checked):
+    """Algorithm 1 of Chen and Welling (2012): persistent chains, Langevin dynamics and reversible jumps near 0."""
+
+    n_particles: int = option(
+        100,
+        integer(2, 10**7),  # a variance is estimated
+        "Persistent chains that follow the weights.",
+        'Rounded up to a multiple of 64 unless ``model`` is "boltzmann".',
+        label="particles",
+    )
+    n_sweeps: int = option(1, COUNT, "Gibbs sweeps of an iteration.", label="Gibbs sweeps")
+    epsilon: float = option(
+        1e-3, STEP, "Step of Langevin dynamics, in posterior standard deviations.", label="step epsilon"
+    )
+    momentum: float = option(
+        0.9, MOMENTUM, "Share of the momentum that is kept, in [0, 1).", label="share of momentum kept"
+    )
+    width: float = option(
+        0.01,
+        number(0, 10, ends="(]", good=(0.01, 10)),
+        "Half width of the jumps, in standard deviations of a weight.",
+        "The variance of the estimated ratio grows with its square (Chen and Welling 2012 structure, eq. 11).",
+        label="width of jumps",
+    )
+    n_iterations: int = option(1000, COUNT, "Iterations in a step.", label="iterations in a step")
+
+
+EDGES = Registry(
+    "method",
+    "methods",
+    [
+        MethodRow(
+            "one-edge",
+            OneEdge,
+            "single-edge birth and death at any weight, with moments from persistent chains",
+            "edges of any strength between yes/no columns come and go",
+            "approximate (moments from persistent chains)",
+            dict.fromkeys(OF_EDGES, YES_NO),
+            "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
+            "between them are neither accepted nor rejected",
+        ),
+        MethodRow(
+            "exact",
+            Exact,
+            "birth and death of edges at any weight, with exact moments",
+            "the same without error, for some twenty columns or few candidates",
+            "exact",
+            dict.fromkeys(OF_EDGES, YES_NO | MANY_STATES),
+        ),
+        MethodRow(
+            "particle",
+            Particle,
+            "birth and death of edges at any weight, with moments from particles that follow the parameters",
+            "the same for more levels, with any number of columns",
+            PARTICLES,
+            dict.fromkeys(OF_EDGES, MANY_STATES),
+            "births, deaths and changes of edges allow for the noise of moments from finitely many particles, but the "
+            "draws of fields do not",
+        ),
+        MethodRow(
+            "langevin",
+            LangevinJumps,
+            "Langevin dynamics of the weights, and reversible jumps of weak edges (Algorithm 1 of Chen and Welling)",
+            "the published algorithm, in which only weak edges come and go",
+            "approximate (moments from persistent chains)",
+            dict.fromkeys(OF_EDGES, YES_NO | MANY_STATES),
+            "no step of a weight is accepted or rejected, and moments are estimates by finitely many particles",
+        ),
+    ],
+)
+
+COMPARISONS = Registry(
+    "method",
+    "methods",
+    [
+        MethodRow(
+            "exact",
+            Exact,
+            "birth and death of the difference of every edge, with exact moments in each group",
+            "by sums over all joint states of the columns",
+            "exact",
+            dict.fromkeys(OF_EDGES, on("boltzmann", "ordinal")),
+        ),
+        MethodRow(
+            "particle",
+            Particle,
+            "birth and death of the difference of every edge, with moments from particles of each group that follow "
+            "its parameters",
+            "any number of columns",
+            PARTICLES,
+            dict.fromkeys(OF_EDGES, on("boltzmann", "ordinal")),
+            "moves allow for the noise of moments from finitely many particles",
+        ),
+    ],
+)
+
+# What "one-edge" does with many observations.
+EXTRAPOLATED = MethodRow(
+    "one-edge",
+    OneEdge,
+    "birth and death of edges at any weight, with moments extrapolated from those at the mean of the posterior",
+    "",
+    "approximate (moments extrapolated from one point)",
+    reason="log Z is exact along each coordinate but quadratic between coordinates, and all chains of a run share the "
+    "noise of the moments, which R-hat does not show",
+)
