@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import RBM, BayesianMRF, CompareMRF, SpikeSlabMRF, load
+from bayesmrf import RBM, BayesianMRF, CompareMRF, SpikeSlabMRF
 from bayesmrf.cli.tables import read_by_group
 from bayesmrf.data.chosen_model import ordered_column
 from bayesmrf.data.frames import in_pandas
 from bayesmrf.data.states import check_states, decode
 from bayesmrf.errors import DataError
+from bayesmrf.results import load
 
 from .commands import one_sentence
 

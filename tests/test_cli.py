@@ -14,10 +14,11 @@ import pytest
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from bayesmrf import GroupedMRF, __version__, demo, load
+from bayesmrf import GroupedMRF, __version__, demo
 from bayesmrf.cli import common
 from bayesmrf.errors import StoreError
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
+from bayesmrf.results import load
 from bayesmrf.runs.checkpoint import committed
 from tests.conftest import is_silent
 

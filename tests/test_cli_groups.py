@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import GroupedMRF, load
+from bayesmrf import GroupedMRF
 from bayesmrf.priors import DirichletProcess
+from bayesmrf.results import load
 from bayesmrf.summary import GroupedSummary
 from tests.conftest import is_silent
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
-from bayesmrf import BayesianMRF, datasets, graphs, load
+from bayesmrf import BayesianMRF, datasets, graphs
 from bayesmrf.base import LOG_Z, MOMENTS, SAMPLE
 from bayesmrf.cli.posterior import _choice, _engine_with
 from bayesmrf.errors import ConvergenceWarning, OptionError, TooWideError
@@ -20,6 +20,7 @@ from bayesmrf.inference.chains import FromExact, Persistent
 from bayesmrf.inference.registry import NAMES, engines_that_answer, engines_to_propose
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
+from bayesmrf.results import load
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.summary import ParameterSummary, compare
 from tests.conftest import is_silent

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import SpikeSlabMRF, families, load
+from bayesmrf import SpikeSlabMRF, families
 from bayesmrf.cli.answers import to_binary
 from bayesmrf.cli.structure import structure
 from bayesmrf.cli.tables import read_votes
 from bayesmrf.methods import EDGES
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
+from bayesmrf.results import load
 from bayesmrf.summary import StructureSummary
 from tests.conftest import is_silent
 

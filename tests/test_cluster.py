@@ -16,8 +16,9 @@ import pytest
 from filelock import SoftFileLease
 
 import bayesmrf
-from bayesmrf import SpikeSlabMRF, load
+from bayesmrf import SpikeSlabMRF
 from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
+from bayesmrf.results import load
 from bayesmrf.runs import checkpoint, lock
 from bayesmrf.runs.run import sample
 from bayesmrf.runs.store import Checkpoint

@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from bayesmrf import Cauchy, CompareMRF, SpikeSlab, families, graphs, load, methods, plots, write_report
+from bayesmrf import Cauchy, CompareMRF, SpikeSlab, families, graphs, methods, plots, write_report
 from bayesmrf.data.group_labels import read_groups
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning, LevelsWarning, OptionError
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.priors import LogisticBeta
+from bayesmrf.results import load
 from bayesmrf.summary import DifferenceSummary, summarise
 from tests import groups_oracle
 from tests.commands import one_sentence

@@ -167,7 +167,7 @@ def test_scores_warn_where_few_draws_count(fitted, rng):
         for _ in range(100):
             large = rng.random((*draws.shape[:2], 1 if common else 2, 1)) < 0.1
             draws[:] = np.where(large, 1.0, -1.0)
-            each, _, away, weights = est._log_predictive_of_rows(rows, labels, "bayes")
+            each, _, away, weights = est._log_predictive_of_rows(rows, "bayes", groups=labels)
             sets.append((each @ weights, error_of_mean(away)[0]))
         mean, error = np.array(sets).T
         # The relative error of a standard deviation of 100 draws is 0.07, more as these have tails.
@@ -175,7 +175,7 @@ def test_scores_warn_where_few_draws_count(fitted, rng):
     draws[:] = -1.0
     draws[0, :20] = 1.0
     # Groups with equal draws have the error of one of them; control: independent groups would have it over sqrt(2).
-    both, one = (est._log_predictive_of_rows(rows[:n], labels[:n], "bayes")[2] for n in (2, 1))
+    both, one = (est._log_predictive_of_rows(rows[:n], "bayes", groups=labels[:n])[2] for n in (2, 1))
     assert error_of_mean(both) == pytest.approx(error_of_mean(one))
     with pytest.warns(ApproximateScoreWarning, match=r"^the score has a standard error.*average='mean'"):
         est.score(rows, labels)

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, load
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF
 from bayesmrf.data.states import check_states
 from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning, DataError, EmptyRowsWarning
+from bayesmrf.results import load
 
 QUICK = {"n_draws": 6, "n_warmup": 3, "n_chains": 1, "random_state": 1, "progress": False}
 ESTIMATORS = {

@@ -254,8 +254,8 @@ def test_kernels_engines_models_and_priors(name, rng):
 def test_every_row_is_used():
     owned = {name: signature(getattr(bayesmrf, name)).parameters for name in ESTIMATORS}
     used = {key for owner, names in owned.items() for n in names for key in (f"{owner}.{n}", n) if key in OPTIONS}
-    used |= {"evidence.prior", "evidence.prior_scale", "prior_scale", "bias_scale", "overwrite", "n_sweeps"}
-    used |= {"draw.n_samples", "average", "edges", "group"}
+    used |= {"evidence.prior", "evidence.prior_scale", "overwrite"}
+    used |= {"draw.n_samples", "average", "edges", "nodes"}
     assert sorted(set(OPTIONS) - used) == []
 
 
@@ -301,10 +301,10 @@ def test_what_is_asked_of_a_fitted_estimator(rng):
         refuses(lambda value=value: edges.score(X, average=value), "average", value, True)
     for value in bad(rng, OPTIONS["edges"], 40):
         refuses(lambda value=value: grouped.co_clustering(value), "edges", value, True)
-        refuses(lambda value=value: edges.predict_conditional(X, value), "group", value, True)
+        refuses(lambda value=value: edges.predict_conditional(X, value), "nodes", value, True)
         if str(value) not in "012":  # nodes and edges
             refuses(lambda value=value: grouped.co_clustering([value]), "edges", value)
-            refuses(lambda value=value: edges.predict_conditional(X, [value]), "group", value)
+            refuses(lambda value=value: edges.predict_conditional(X, [value]), "nodes", value)
     for value in FOREIGN:
         refuses(lambda value=value: bayesian.score(value), "X", value)
 

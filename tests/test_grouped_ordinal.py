@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import GroupedMRF, graphs, load, partitions
+from bayesmrf import GroupedMRF, graphs, partitions
 from bayesmrf.errors import OptionError
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
@@ -17,6 +17,7 @@ from bayesmrf.posterior.groups.exact import ExactMarginals
 from bayesmrf.posterior.groups.items import Products
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
+from bayesmrf.results import load
 from bayesmrf.runs import run
 from bayesmrf.summary import GroupedSummary
 from tests.bounds import Comparison

@@ -6,11 +6,12 @@ import sys
 
 import pytest
 
-from bayesmrf import RBM, load, log_evidence
+from bayesmrf import RBM, log_evidence
 from bayesmrf.cli import flags
 from bayesmrf.errors import StoppedWarning, StoreError
 from bayesmrf.evidence.harmonic import HarmonicMean
 from bayesmrf.evidence.posterior_draws import PosteriorSampler
+from bayesmrf.results import load
 from bayesmrf.runs import zarr_results
 from bayesmrf.runs.chain import Chain
 from bayesmrf.runs.checkpoint import steps_of

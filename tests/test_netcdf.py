@@ -6,10 +6,11 @@ import arviz_stats
 import numpy as np
 import pytest
 
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, load, results, save
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, results, save
 from bayesmrf.errors import StoreError
 from bayesmrf.estimators import LabelFieldMRF
 from bayesmrf.inference.unseen_modes import ModelTails, Unseen
+from bayesmrf.results import load
 from bayesmrf.runs import netcdf
 
 from .commands import one_sentence

@@ -339,9 +339,9 @@ def test_bad_data(data):
         SpikeSlabMRF([(0, 7)], **QUICK).fit(data)
     est = SpikeSlabMRF(method="exact", **QUICK).fit(data)
     for group, message in (
-        ([9], "group: 9 is not a node"),
+        ([9], "nodes: 9 is not a node"),
         ([1, 1], "1 to 16 different nodes"),
-        (["x"], "group: 'x' is not"),
+        (["x"], "nodes: 'x' is not"),
     ):
         with pytest.raises(OptionError, match=message):
             est.predict_conditional(data, group)

@@ -18,9 +18,10 @@ import pytest
 import xarray as xr
 import zarr
 
-from bayesmrf import BayesianMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, graphs, load, results, save
+from bayesmrf import BayesianMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, graphs, results, save
 from bayesmrf.errors import StoreError
 from bayesmrf.report import write_report
+from bayesmrf.results import load
 from bayesmrf.runs import store
 from bayesmrf.runs.checkpoint import committed
 from bayesmrf.runs.identity import checksum

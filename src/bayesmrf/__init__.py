@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         MaximumLikelihoodMRF,
         SpikeSlabMRF,
         compare_evidence,
+        load,
         log_evidence,
         support,
     )
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from .graphs import Graph
     from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
     from .report import write_report
-    from .results import load, save
+    from .results import save
     from .runs.store import Checkpoint
 
 __version__ = "0.2.0"
@@ -51,7 +52,7 @@ _HOMES = {
     "Normal": "priors",
     "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
-    "load": "results",
+    "load": "estimators",
     "save": "results",
     "write_report": "report",
 }

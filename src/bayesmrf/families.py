@@ -157,8 +157,8 @@ class Custom(Checked):
         metadata=needs(
             FACTORY,
             "Returns the model on a `Graph`, such as a subclass of `bayesmrf.models.PairwiseModel`.",
-            "It may be any class with the attributes of `bayesmrf.base.Model`. `SpikeSlabMRF` and `CompareMRF` also make "
-            "the model of a single edge, for their default prior.",
+            "It may be any class with the attributes of `bayesmrf.base.Model`. `SpikeSlabMRF` and `CompareMRF` also make"
+            " the model of a single edge, for their default prior.",
         )
     )
     n_states: int | str | None = option(

@@ -181,8 +181,6 @@ def about_file(source: Path) -> Iterator[None]:
     """Turn messages about the table X, or its weights, into messages about the file, with rows counted from 1."""
 
     def say_of_file(kind: str, name: str, value: str) -> str:
-        if kind == "row":
-            return f"row {int(name) + 1} below the first line"
         return call(source) if name == "X" else spoken(kind, name, value)
 
     try:
@@ -219,6 +217,8 @@ def spoken(kind: str, name: str, value: str) -> str:
     """Write a marked term of a message (`bayesmrf.errors.said`) as on the command line."""
     if kind == "python":
         return ""
+    if kind == "row":
+        return f"row {int(name) + 1} below the first line"
     if kind == "code":
         return f"give --missing-code {name}"
     if kind != "argument" or name == "X":

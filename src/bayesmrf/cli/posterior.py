@@ -91,7 +91,7 @@ def posterior(
 ) -> None:
     """Sample the posterior of the parameters."""
     from ..data.chosen_model import choose_model
-    from ..data.states import check_states
+    from ..data.read import read
     from ..engines import Phases
     from ..estimators import BayesianMRF
     from ..estimators.base import read_graph
@@ -131,9 +131,7 @@ def posterior(
     with common.about_file(table):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesMRFWarning)  # the fit warns
-            states = check_states(
-                data, weights, missing=True, n_states=FAMILIES.read(run.around(chosen)).n_states, ordinal=True
-            )
+            states = read(data, weights, FAMILIES.read(run.around(chosen)))
         edges = read_graph(run.edges(data, graph), states, not run.quiet)  # learnt once for all runs
     built = family.options().on(edges, states.sizes, True)
     for c in choices:

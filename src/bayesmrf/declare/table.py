@@ -51,5 +51,5 @@ OPTIONS: dict[str, Rule] = {
     "draw.n_samples": integer(1, 10**9),
     "average": choice("bayes", "mean"),
     "edges": Rule("a list of edges, by name or by number", is_list, ([0],)),
-    "group": Rule("a list of nodes, by name or by number", is_list, ([0],)),
+    "nodes": Rule("a list of nodes, by name or by number", is_list, ([0],)),
 }

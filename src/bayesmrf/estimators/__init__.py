@@ -5,6 +5,7 @@ from .compare import CompareMRF
 from .evidence import compare_evidence, log_evidence
 from .grouped import GroupedMRF
 from .label_field import LabelFieldMRF
+from .loaded import load
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM
 from .spike_slab import SpikeSlabMRF
@@ -19,6 +20,7 @@ __all__ = [
     "MaximumLikelihoodMRF",
     "SpikeSlabMRF",
     "compare_evidence",
+    "load",
     "log_evidence",
     "support",
 ]

@@ -24,6 +24,7 @@ from ..runs.run_options import RunOptions
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 _PREDICTED = 1000  # draws over which the probabilities of missing values are averaged
 _UNBALANCED = 1e-6  # p-value of a column that is not balanced
@@ -175,3 +176,13 @@ def _missing_of_sample(
         keys["state"] = np.array([level for each in levels for level in each])
     table = pd.DataFrame(keys | {"probability": probability.ravel()})
     return table.groupby(list(keys), sort=False, as_index=False).mean()
+
+
+def missing_in(tree: xr.DataTree) -> pd.DataFrame:
+    """Return what `missing_table` has computed for a run, from its tree."""
+    import pandas as pd
+
+    if "posterior_predictive" not in tree.children:
+        return pd.DataFrame({"row": [], "node": [], "probability": []})
+    data = tree["posterior_predictive"].dataset
+    return pd.DataFrame({n: data[n].values for n in ("row", "node", "state", "probability") if n in data.variables})

@@ -135,10 +135,6 @@ class BayesianMRF(Posterior):
     kernel: Any = option("auto", KERNELS.rule_with_own("auto"))
     engine: Any = "auto"
 
-    @property
-    def _tied(self) -> bool:
-        return self.ties is not None
-
     def _request(self) -> tuple[Phases, Any]:
         """Return the engines, and the options of the kernel, if it is given."""
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)

@@ -35,6 +35,7 @@ from .group_predictive import GroupPredictive
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
 from .rarely_observed import rarely_observed
+from .stored import Kept
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -120,6 +121,7 @@ class CompareMRF(GroupPredictive, Posterior):
     """
 
     _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
+    _edges_option = "candidates"
 
     candidates: Any = "complete"
     prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
@@ -127,10 +129,6 @@ class CompareMRF(GroupPredictive, Posterior):
     biases: str = option("free", choice("free", "slab", "spike-slab"))
     method: Any = option("auto", COMPARISONS.rule_with_own("auto"))
     model: Any = option("auto", model_rule("CompareMRF"))
-
-    @property
-    def _edges_option(self) -> str:
-        return "candidates"
 
     @property
     def _labels(self) -> Sequence[Any]:
@@ -172,6 +170,12 @@ class CompareMRF(GroupPredictive, Posterior):
     ) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, sample_weight, groups)
+
+    @classmethod
+    def _restored(cls, tree: xr.DataTree, kept: Kept) -> CompareMRF:
+        est: CompareMRF = super()._restored(tree, kept)
+        est.groups_ = np.array(kept.labels, dtype=object)
+        return est
 
     def _parts(self, states: States, X: Any, groups: Any) -> list[States]:
         self.groups_, code = read_groups(groups, X, len(X))

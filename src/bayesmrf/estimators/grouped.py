@@ -6,6 +6,7 @@ from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, partitions, results
@@ -38,6 +39,7 @@ from .grouped_start import find_start
 from .own_kernels import engine_used, own_method_of_groups
 from .pipeline import Posterior, Setup, completed
 from .rarely_observed import rarely_observed
+from .stored import NotKept
 
 _SWEEPS = 10  # of all particles take less time than a scan of the edges
 _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
@@ -261,19 +263,19 @@ class GroupedMRF(Posterior):
         import pandas as pd
 
         super()._summarise()
-        model = self._model()
-        row = family_like(model) if isinstance(self._family, CustomModel) else FAMILIES.row(self._family)
         posterior, constant = (self.posterior_[group].dataset for group in ("posterior", "constant_data"))
         self.agreement_ = self._stacked("agreement").mean(axis=0)
         if "mle" in constant:
-            self.mle_ = model.agreement(constant["mle"].values)
-        if row.shared == "agreement":
+            contrast = constant["agreement_contrast"].values
+            edges = constant["mle"].values[: len(contrast) * self._graph.n_edges].reshape(-1, len(contrast))
+            self.mle_ = expit(edges @ contrast)
+        if self._shares == "agreement":
             limit = bound(1e12)
             logit = np.clip(np.log(self.agreement_) - np.log1p(-self.agreement_), -limit, limit)
-            self.theta_ = np.concatenate([logit, self.theta_[model.n_edges :]])
-        elif row.shared == "table":
-            self.potential_ = model.table(self.theta_)
-        there = np.ones(model.n_edges, dtype=bool)
+            self.theta_ = np.concatenate([logit, self.theta_[self._graph.n_edges :]])
+        elif self._shares == "table":
+            self.potential_ = self._model().table(self.theta_)
+        there = np.ones(self._graph.n_edges, dtype=bool)
         if "included" in posterior:
             share = self._stacked("included").mean(axis=0)
             self.inclusion_, self.density_, there = self._symmetric(share), self._mean("density"), share > 0.5
@@ -282,6 +284,13 @@ class GroupedMRF(Posterior):
             self.field_groups_ = self._partition("field_groups", np.ones(self._graph.n_nodes, dtype=bool))
         number, count = np.unique(self._stacked("n_groups"), return_counts=True)
         self.n_groups_ = pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
+
+    @property
+    def _shares(self) -> str:
+        """What edges of a group share; empty of a model that is not there, as after a run with it was stored."""
+        if isinstance(self._family, CustomModel):
+            return family_like(self._model()).shared
+        return "" if isinstance(self._family, NotKept) else FAMILIES.row(self._family).shared
 
     def _partition(self, labels: str, there: np.ndarray) -> np.ndarray:
         """Return the point partition of items that are ``there``, -1 for others; it is stored with the draws."""

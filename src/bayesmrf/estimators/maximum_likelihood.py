@@ -72,10 +72,6 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
     fields: bool = True
     random_state: Any = None
 
-    @property
-    def _tied(self) -> bool:
-        return self.ties is not None
-
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
         check_params(self)

@@ -38,8 +38,10 @@ class Network(Estimator):
     """
 
     _yes_no: ClassVar[str] = "boltzmann"  # what "auto" is for yes/no nodes
+    _edges_option: Any = "graph"  # the parameter with the edges
     model: Any
     fields: Any = True
+    ties: Any = None
     theta_: np.ndarray
     edges_: np.ndarray
     model_: str
@@ -72,16 +74,6 @@ class Network(Estimator):
     def _chooses(self) -> bool:
         return isinstance(self.model, str) and self.model == AUTO
 
-    @property
-    def _edges_option(self) -> str:
-        """The parameter with the edges."""
-        return "graph"
-
-    @property
-    def _tied(self) -> bool:
-        """Whether parameters are shared, so that edges are not each estimated."""
-        return False
-
     def _choose_model(self, X: Any, sample_weight: Any = None) -> None:
         """Forget a former fit, choose the model by the data if it is "auto", and say so in the log."""
         self._forget()
@@ -95,7 +87,7 @@ class Network(Estimator):
     def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:
         """Read the data and the graph."""
         family, option = self._family, self._edges_option
-        states = read(X, sample_weight, family, missing, self._tied)
+        states = read(X, sample_weight, family, missing, self.ties is not None)
         record_columns(self, X, len(states.names))
         self._graph = read_graph(getattr(self, option), states, progress, option)
         self.edges_ = self._graph.edges

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from .. import convergence, results
 from ..base import Kernel
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
 from ..declare.option import check_params
+from ..errors import StoreError
 from ..findings import recorded
 from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
-from .base import hash_of_samples, missing_table, require_edges, run_seed, sample_posterior
+from ..runs.store import as_written
+from .base import hash_of_samples, missing_in, missing_table, require_edges, run_seed, sample_posterior
 from .mode_check import check_modes
 from .predictive import Predictive
 from .rarely_observed import tell_of_rare
 from .statistics import Statistics
+from .stored import Kept, keep, read_kept
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 class Setup(NamedTuple):
@@ -111,6 +120,7 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
             parameters=s.parameters,
             groups=[str(label) for label in self._labels] or None,
         )
+        keep(self.posterior_, self._kept())
         theta = draws.values.get("phi", draws.values["theta"])
         self.missing_ = missing_table(s.likelihood, theta, s.parts, seeds)
         if len(self.missing_):
@@ -137,6 +147,53 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         self.model_ = model
         setattr(self, f"{self._method_option}_", method)
 
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Any:
+        """Return the fitted estimator of a stored run, which tabulates, predicts and scores as the one that was saved.
+
+        Parameters
+        ----------
+        path : path
+            A zarr folder or a netCDF file.
+
+        Raises
+        ------
+        StoreError
+            If there is no finished run of this class.
+        """
+        tree, kept = read_kept(path)
+        if kept.kind != cls.__name__:
+            raise StoreError(f"{path} contains a run of {kept.kind}; use {kept.kind}.load, or bayesmrf.load")
+        with as_written(Path(path)):
+            return cls._restored(tree, kept)
+
+    @classmethod
+    def _restored(cls, tree: xr.DataTree, kept: Kept) -> Any:
+        est = cls(**kept.parameters)
+        est._names, est._coding, est._log_z = kept.graph.names, kept.coding, {}
+        est._graph, est.edges_ = kept.graph, kept.graph.edges
+        est.n_features_in_ = len(kept.graph.names)
+        if kept.is_named:
+            est.feature_names_in_ = np.array(kept.graph.names, dtype=object)
+        est.posterior_, est.model_ = tree, tree.attrs["model"]
+        est._family, est._has_fields = est._object("model"), bool(est.fields)
+        est.missing_ = missing_in(tree)
+        est._summarise()
+        return est
+
+    def _kept(self) -> Kept:
+        """Return what is stored of this estimator; the graph of the data stands for given edges."""
+        given, option = self.get_params(deep=False), self._edges_option
+        given |= {} if isinstance(given[option], str) else {option: self._graph}
+        is_named = "feature_names_in_" in self._of_fit
+        return Kept(type(self).__name__, given, self._graph, self._coding, list(self._labels), is_named)
+
+    @property
+    def feature_names_(self) -> np.ndarray:
+        """Names of the entries of ``theta_``: ``u-v`` for an edge, ``u`` for a node; (n_features,) array of str."""
+        check_is_fitted(self)
+        return np.array(self.posterior_["posterior"].dataset["feature"].values.tolist(), dtype=object)
+
     @property
     def _labels(self) -> Sequence[Any]:
         """Labels of the groups of people, if there are several."""
@@ -160,7 +217,10 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
     def _summarise(self) -> None:
         """Set the attributes that sum up the tree, and depend on it alone."""
         self._name_choices(self.posterior_.attrs["model"], self.posterior_.attrs["method"])
-        self.theta_ = np.asarray(self.posterior_["posterior"].dataset["theta"]).mean(axis=(0, 1))
+        theta = np.ascontiguousarray(
+            self.posterior_["posterior"].dataset["theta"]
+        )  # sums depend on the order in memory
+        self.theta_ = theta.mean(axis=(0, 1))
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         """Tell of doubts that this estimator alone has."""

@@ -9,9 +9,12 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .. import metrics
 from ..base import EVERY_FAMILY, SAMPLE, Kind
 from ..data.states import States, check_states, decode
 from ..declare.option import check
+from ..declare.rule import is_integer
+from ..errors import OptionError, in_words
 from ..graphs import Graph
 from ..inference.auto import is_cheap
 from ..inference.elimination.two_states import Elimination
@@ -38,11 +41,18 @@ _DRAWS = 100  # over which predictions are averaged, as in Chen and Welling (201
 _ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where elimination does not reach
 _ROWS = 2**24  # entries of the features of a block of rows
 LARGEST_ERROR_OF_A_ROW = 0.25  # nats
+_MOST_BITS = 16  # of a joint state of nodes that are predicted together
 _DENSITIES = 2**22  # of the rows of a block under all draws
 
 
-class Mixture(Network):
-    """The mixture of fields over the draws of a posterior: of a network, or of that of one ``group`` of several."""
+class Predictive(Network, DensityMixin):
+    r"""Predictions by a fitted field, or by the mixture of fields over the draws of a posterior.
+
+    .. math:: \log p(x) = \log \frac1K \sum_{k=1}^K \exp(\theta_k \cdot s(x) - \log Z(\theta_k)),
+
+    where :math:`\theta_k` are 100 draws, evenly spaced over all that were kept (all of them where there are fewer).
+    With several groups of people each row has the parameters of its group (`bayesmrf.CompareMRF`).
+    """
 
     _has_draws: ClassVar[bool] = True
     """Whether a fit has draws, in which edges may be absent, or a single network with all edges."""
@@ -53,6 +63,81 @@ class Mixture(Network):
     _names: tuple[str, ...]
     _coding: Any
     _log_z: dict[tuple[str, int | None], tuple[np.ndarray, list[Normaliser]]]
+
+    def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:
+        """Compute the mean log predictive density of an observation, in nats.
+
+        It is exact where elimination takes a second at most for each draw. Elsewhere log Z of a draw is an estimate by
+        annealed importance sampling, with the mean standard error ``log_z_error_``. Where that is above 0.1 nats, or
+        the standard error of the average over 100 draws is, an `ApproximateScoreWarning` says so. ``score_kind_`` says
+        how log Z is computed. The pseudo-likelihood, another quantity, is `bayesmrf.metrics.log_pseudo_likelihood`.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+        y : None
+            Ignored.
+        sample_weight : (n_samples,) array, optional
+            Counts of rows, integers >= 0; a Series with the index of ``X``.
+        average : {"bayes", "mean"}
+            The log of the mean density over 100 draws, or the log density at ``theta_`` (without the edges whose
+            inclusion is 0.5 or less). They are the same for `MaximumLikelihoodMRF`, which has no draws.
+        """
+        return self._score(X, average, sample_weight)
+
+    def score_samples(self, X: Any, average: str = "bayes") -> np.ndarray:
+        """Compute the log predictive density of each row of X, in nats, (n_samples,); see `score`.
+
+        An `ApproximateScoreWarning` says how many rows have a standard error above 0.25 nats, as few of the 100 draws
+        give them most of their density.
+        """
+        return self._score_samples(X, average)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, average: str = "bayes") -> np.ndarray:
+        """Draw states from the mixture ("bayes") or from the one model ("mean"), in the coding of the data fitted.
+
+        They are exact where elimination is cheap, else by parallel tempering, which visits all modes of a model.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, Generator, RandomState or None
+            None draws from the estimator's own ``random_state``.
+        average : {"bayes", "mean"}
+            As in `score`.
+        """
+        return self._sample(n_samples, random_state, average)
+
+    def predict_conditional(self, X: Any, nodes: Sequence[Any], average: str = "bayes") -> np.ndarray:
+        r"""Compute the probability of each joint state of some nodes, given the other nodes of each row.
+
+        .. math:: p(x_A \mid x_{-A}) = \frac1K \sum_{k=1}^K p(x_A \mid x_{-A}, \theta_k),
+
+        exactly for each draw, by the sum over the joint states of the nodes A.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+            The values of the nodes A are not used, and may be missing.
+        nodes : sequence
+            Nodes by name or by number, at most 16 (fewer if they have many states: m^g <= 2^16).
+        average : {"bayes", "mean"}
+            A mixture over 100 draws, or the model with ``theta_`` (without the edges whose inclusion is 0.5 or less:
+            "Bayes PM").
+
+        Returns
+        -------
+        (n_samples, m^g) array
+            Of g nodes with m states: the first of them is the highest digit of the number of a joint state.
+        """
+        return np.exp(self._conditional(X, nodes, average, is_read=False))
+
+    def conditional_log_likelihood(self, X: Any, nodes: Sequence[Any], average: str = "bayes") -> np.ndarray:
+        """Compute the log probability of the states of some nodes, given the other nodes of each row, in nats.
+
+        It is the log of `predict_conditional` at the states that X has, (n_samples,).
+        """
+        return self._conditional(X, nodes, average, is_read=True)
 
     @property
     def score_kind_(self) -> str:
@@ -177,72 +262,71 @@ class Mixture(Network):
             share += of_draws @ weights[rows]
         return each - np.log(n_draws), error, share - 1 / n_draws
 
-    def _warn_of_log_z(self, average: str, groups: Iterable[int | None] = (None,)) -> None:
+    def _warn_of_log_z(self, average: str, groups: Iterable[int | None]) -> None:
         found = [z for group in groups for z in self._normalisers(average, group)]
         warn_if_rough(float(np.mean([z.error for z in found])), next((z.status for z in found if z.status), ""))
 
+    def _codes(self, groups: Any, X: Any, n: int) -> list[tuple[int | None, np.ndarray]]:
+        """Return the groups of the rows of a table, and the numbers of the rows of each."""
+        return [(None, np.arange(n))]
 
-class Predictive(Mixture, DensityMixin):
-    r"""Predictions by a fitted field, or by the mixture of fields over the draws of a posterior.
-
-    .. math:: \log p(x) = \log \frac1K \sum_{k=1}^K \exp(\theta_k \cdot s(x) - \log Z(\theta_k)),
-
-    where :math:`\theta_k` are 100 draws, evenly spaced over all that were kept (all of them where there are fewer).
-    """
-
-    def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:
-        """Compute the mean log predictive density of an observation, in nats.
-
-        It is exact where elimination takes a second at most for each draw. Elsewhere log Z of a draw is an estimate by
-        annealed importance sampling, with the mean standard error ``log_z_error_``. Where that is above 0.1 nats, or
-        the standard error of the average over 100 draws is, an `ApproximateScoreWarning` says so. ``score_kind_`` says
-        how log Z is computed. The pseudo-likelihood, another quantity, is `bayesmrf.metrics.log_pseudo_likelihood`.
-
-        Parameters
-        ----------
-        X : (n_samples, n_nodes) array or DataFrame
-        y : None
-            Ignored.
-        sample_weight : (n_samples,) array, optional
-            Counts of rows, integers >= 0; a Series with the index of ``X``.
-        average : {"bayes", "mean"}
-            The log of the mean density over 100 draws, or the log density at ``theta_`` (without the edges whose
-            inclusion is 0.5 or less). They are the same for `MaximumLikelihoodMRF`, which has no draws.
-        """
+    def _log_predictive_of_rows(
+        self, X: Any, average: str, sample_weight: Any = None, groups: Any = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Compute what `_log_predictive` does of each row in the network of its group, and weights, whose sum is 1."""
         states = self._new(X, sample_weight)
-        self._warn_of_log_z(average)
-        weights = np.ones(len(states.values)) if states.weights is None else states.weights
+        n = len(states.values)
+        parts = self._codes(groups, X, n)
+        weights = np.ones(n) if states.weights is None else states.weights
         weights = weights / weights.sum()
-        each, _, away = self._log_predictive(states.values, average, weights)
+        each, error, away = np.empty(n), np.empty(n), np.zeros(1)
+        self._warn_of_log_z(average, [g for g, _ in parts])
+        for g, mine in parts:
+            share = weights[mine].sum()  # 0 if no row of the group counts
+            of_group = self._log_predictive(states.values[mine], average, weights[mine] / (share or 1.0), g)
+            each[mine], error[mine] = of_group[:2]
+            away = away + share * of_group[2]  # the same draws, in which groups may depend on each other
+        return each, error, away, weights
+
+    def _score(self, X: Any, average: str, sample_weight: Any = None, groups: Any = None) -> float:
+        each, _, away, weights = self._log_predictive_of_rows(X, average, sample_weight, groups)
         warn_if_few("the score", error_of_mean(away), LARGEST_ERROR)
         return float(each @ weights)
 
-    def score_samples(self, X: Any, average: str = "bayes") -> np.ndarray:
-        """Compute the log predictive density of each row of X, in nats, (n_samples,); see `score`.
-
-        An `ApproximateScoreWarning` says how many rows have a standard error above 0.25 nats, as few of the 100 draws
-        give them most of their density.
-        """
-        states = self._new(X)
-        self._warn_of_log_z(average)
-        each, error, _ = self._log_predictive(states.values, average)
+    def _score_samples(self, X: Any, average: str, groups: Any = None) -> np.ndarray:
+        each, error, _, _ = self._log_predictive_of_rows(X, average, groups=groups)
         warn_if_few("the log density of {} of {} rows", error, LARGEST_ERROR_OF_A_ROW)
         return each
 
-    def sample(self, n_samples: int = 1, random_state: Any = None, average: str = "bayes") -> np.ndarray:
-        """Draw states from the mixture ("bayes") or from the one model ("mean"), in the coding of the data fitted.
+    def _conditional(self, X: Any, nodes: Any, average: str, is_read: bool, groups: Any = None) -> np.ndarray:
+        """Return the log probability of each joint state of some nodes, or of the state in X if that ``is_read``."""
+        model, numbers = self._nodes(nodes)
+        states = self._new(X, unused=() if is_read else numbers).values
+        found = np.empty((len(states), model.n_states ** len(numbers)))
+        for g, mine in self._codes(groups, X, len(states)):
+            thetas = self._components(average, g)
+            found[mine] = metrics.conditional_log_probability(model, thetas, states[mine], numbers)
+        if not is_read:
+            return found
+        number = states[:, numbers].astype(np.int64) @ model.n_states ** np.arange(len(numbers))[::-1]
+        return found[np.arange(len(found)), number]
 
-        They are exact where elimination is cheap, else by parallel tempering, which visits all modes of a model.
-
-        Parameters
-        ----------
-        n_samples : int
-        random_state : int, Generator, RandomState or None
-            None draws from the estimator's own ``random_state``.
-        average : {"bayes", "mean"}
-            As in `score`.
-        """
-        return self._sample(n_samples, random_state, average)
+    def _nodes(self, nodes: Any) -> tuple[Any, list[int]]:
+        """Return the model, and the numbers of some nodes."""
+        check_is_fitted(self)
+        check({"nodes": nodes})
+        place = {name: i for i, name in enumerate(self._names)}
+        numbered = all(map(is_integer, nodes)) and not all(str(g) in place for g in nodes)  # as ends of edges
+        found = [g if numbered else place.get(str(g), g if is_integer(g) else -1) for g in nodes]
+        for given, node in zip(nodes, found, strict=True):
+            if not 0 <= node < len(self._names):
+                last = len(self._names) - 1
+                raise OptionError(f"nodes: {in_words(given)} is not a node; give names, or numbers from 0 to {last}")
+        model = self._model()
+        most = int(_MOST_BITS / np.log2(model.n_states))
+        if not 1 <= len(set(found)) == len(found) <= most:
+            raise OptionError(option="nodes", got=nodes, expected=f"1 to {most} different nodes")
+        return model, [int(i) for i in found]
 
 
 def error_of_mean(away: np.ndarray) -> np.ndarray:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .. import convergence, metrics
+from .. import convergence
 from ..base import Kernel
 from ..data.states import States
-from ..declare.option import check, option
-from ..declare.rule import choice, either, instance, is_integer
-from ..errors import OptionError, argument, in_words, instead_of_exact
+from ..declare.option import option
+from ..declare.rule import choice, either, instance
+from ..errors import OptionError, argument, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of, model_rule
 from ..findings import BAD
 from ..inference.chains import Persistent
@@ -42,7 +40,6 @@ from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
 from .rarely_observed import rarely_observed
 
-_MOST_BITS = 16  # of a joint state of a group
 _TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _FEWER = 0.3  # three particles for each observation
@@ -108,15 +105,12 @@ class SpikeSlabMRF(Posterior):
     """
 
     _readers = {"method": EDGES.read, "model": families_of("SpikeSlabMRF").read}  # noqa: RUF012
+    _edges_option = "candidates"
 
     candidates: Any = "complete"
     prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
     method: Any = option("auto", EDGES.rule_with_own("auto"))
     model: Any = option("auto", model_rule("SpikeSlabMRF"))
-
-    @property
-    def _edges_option(self) -> str:
-        return "candidates"
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
@@ -193,52 +187,6 @@ class SpikeSlabMRF(Posterior):
             warn_of_taper(prior.slab)
         if row.options is not Custom and self.method_ != "exact":
             warn_of_wide_slab(scales, prior, data.model, data.n_samples)
-
-    def predict_conditional(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
-        """Compute the probability of each joint state of a group of nodes, given the other nodes of each row.
-
-        Parameters
-        ----------
-        X : (n_samples, n_nodes) array or DataFrame
-            The values of the group are not used, and may be missing.
-        group : sequence
-            Nodes by name or by number, at most 16 (fewer if they have many states: m^g <= 2^16).
-        average : {"bayes", "mean"}
-            A mixture over 100 draws, or the model with the edges with inclusion above 0.5 ("Bayes PM").
-
-        Returns
-        -------
-        (n_samples, m^g) array
-            Of g nodes with m states: the first node of the group is the highest digit of the number of a state.
-        """
-        model, nodes = self._ask(group)
-        states = self._new(X, unused=nodes).values
-        return np.exp(metrics.conditional_log_probability(model, self._components(average), states, nodes))
-
-    def conditional_log_likelihood(self, X: Any, group: Sequence[Any], average: str = "bayes") -> np.ndarray:
-        """Compute the log probability of the states of a group of nodes, given the other nodes of each row, in nats."""
-        model, nodes = self._ask(group)
-        states = self._new(X).values
-        found = metrics.conditional_log_probability(model, self._components(average), states, nodes)
-        number = states[:, nodes].astype(np.int64) @ model.n_states ** np.arange(len(nodes))[::-1]
-        return found[np.arange(len(found)), number]
-
-    def _ask(self, group: Sequence[Any]) -> tuple[Any, list[int]]:
-        """Return the model, and the numbers of the nodes of a group."""
-        check_is_fitted(self)
-        check({"group": group})
-        place = {name: i for i, name in enumerate(self._names)}
-        numbered = all(map(is_integer, group)) and not all(str(g) in place for g in group)  # as ends of edges
-        nodes = [g if numbered else place.get(str(g), g if is_integer(g) else -1) for g in group]
-        for given, node in zip(group, nodes, strict=True):
-            if not 0 <= node < len(self._names):
-                last = len(self._names) - 1
-                raise OptionError(f"group: {in_words(given)} is not a node; give names, or numbers from 0 to {last}")
-        model = self._model()
-        most = int(_MOST_BITS / np.log2(model.n_states))
-        if not 1 <= len(set(nodes)) == len(nodes) <= most:
-            raise OptionError(option="group", got=group, expected=f"1 to {most} different nodes")
-        return model, [int(i) for i in nodes]
 
 
 def _automatic(family: FamilyRow, states: States) -> str:

@@ -16,8 +16,7 @@ _MOST = {True: 20, False: 10}  # parameters of edges, and of nodes, that the ter
 @table("parameters", ParameterSummary)
 def parameters(s: ParameterSummary) -> Table:
     """Parameters that were sampled, edges first, by decreasing absolute mean."""
-    order = np.lexsort((-s.table["mean"].abs(), ~s.table["is_edge"]))
-    found = s.table.reset_index().iloc[order].reset_index(drop=True)
+    found = s.strongest.reset_index()
     frame = pd.DataFrame({"parameter": found["feature"], "kind": _kinds(s, found["is_edge"])} | _values(found))
     shown = frame.assign(parameter=found["label"])
     size = found["mean"].abs().to_numpy()

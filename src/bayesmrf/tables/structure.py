@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..summary import StructureSummary
 from .base import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
 
@@ -16,13 +14,12 @@ STRONGEST = "Inclusion above 0.5, strongest first"
 def edges(s: StructureSummary) -> Table:
     """Candidates by decreasing inclusion; the terminal lists those that are likely, the strongest first."""
     frame = s.edge_table.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
-    likely = s.likely.sort_values("weight", key=np.abs, ascending=False, kind="stable")
-    most = at_most(MOST_LIKELY, len(likely))
+    most = at_most(MOST_LIKELY, len(s.strongest))
     return Table(
         "edges",
         frame,
         (ENDS, number("inclusion"), number("weight"), interval(s)),
-        Listing(STRONGEST, likely.iloc[:most], weaker(len(likely), most)),
+        Listing(STRONGEST, s.strongest.iloc[:most], weaker(len(s.strongest), most)),
         Listing(
             "Candidates, most probable first",
             frame.iloc[:MOST_EDGES],

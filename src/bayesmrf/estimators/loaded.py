@@ -1,0 +1,47 @@
+"""Stored runs as estimators: `load`."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ..errors import StoreError
+from ..runs.store import as_written
+from .bayesian import BayesianMRF
+from .compare import CompareMRF
+from .grouped import GroupedMRF
+from .pipeline import Posterior
+from .spike_slab import SpikeSlabMRF
+from .stored import read_kept
+
+_KINDS: dict[str, type[Posterior]] = {k.__name__: k for k in (GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF)}
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Return the fitted estimator of a stored run, which tabulates, predicts and scores as the one that was saved.
+
+    ``posterior_`` is the tree of its draws, which `bayesmrf.results.load` alone returns. A run stores no answers:
+    continuing it takes the data again. Objects of users, such as a `methods.Custom`, are not stored either: what needs
+    them says so.
+
+    Parameters
+    ----------
+    path : path
+        A zarr folder or a netCDF file.
+
+    Returns
+    -------
+    GroupedMRF, BayesianMRF, SpikeSlabMRF or CompareMRF
+
+    Raises
+    ------
+    StoreError
+        If there are no results, if the run is not finished (the message states its progress), or if something is
+        damaged.
+    """
+    tree, kept = read_kept(path)
+    if kept.kind not in _KINDS:
+        raise StoreError(f"{path} contains a run of {kept.kind}; use the method load of this class")
+    with as_written(Path(path)):
+        return _KINDS[kept.kind]._restored(tree, kept)

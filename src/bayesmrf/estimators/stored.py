@@ -1,0 +1,160 @@
+"""What a tree of draws keeps of its estimator, so that a stored run comes back as one.
+
+It is one attribute, JSON: the class, the parameters, the levels of the data, and the labels of groups of people. The
+graph, the draws and what was estimated are in the tree as they are. No answers of people are kept, no seeds but
+integers, and no objects of users: their place is taken by `NotKept`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import engines, families, methods, priors
+from ..data.states import Coding, ColumnLevels
+from ..errors import OptionError, StoreError
+from ..graphs import Graph
+from ..inference.registry import ROWS
+from ..results import load
+from ..runs.store import as_written
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_ATTRIBUTE = "estimator"
+_KNOWN = {
+    f"{module.__name__.rpartition('.')[2]}.{name}": kind
+    for module in (families, methods, priors, engines)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and is_dataclass(kind) and kind.__module__.startswith(module.__name__)
+}
+_OF_DATA = ("states", "weights")  # of engines that depend on the data
+_NOT_KEPT = ("executor", "checkpoint")  # parameters of the process that ran
+
+
+@dataclass(frozen=True)
+class NotKept:
+    """An object of a user in the parameters of a run that was read from disk."""
+
+    what: str  # its class
+
+    def on(self, *_: Any) -> Any:
+        """Refuse to be a model."""
+        raise OptionError(option="model", got=self, expected="one of bayesmrf for this", remedy="fit again with it")
+
+    def __repr__(self) -> str:
+        return f"the {self.what} of the run, which is not stored"
+
+
+class Kept(NamedTuple):
+    """An estimator as it is kept with a tree."""
+
+    kind: str  # name of its class
+    parameters: dict[str, Any]
+    graph: Graph
+    coding: Coding
+    labels: list[Any]  # of groups of people
+    is_named: bool  # whether all names of columns were texts
+
+
+def keep(tree: xr.DataTree, kept: Kept) -> None:
+    """Add an estimator to its tree, in place."""
+    given = kept.parameters | dict.fromkeys(_NOT_KEPT)
+    seed = given["random_state"]
+    given["random_state"] = seed if isinstance(seed, int | np.integer) else None
+    coding = list(kept.coding.columns) if isinstance(kept.coding, ColumnLevels) else kept.coding
+    record = [kept.kind, _written(given), _written(coding), _written(kept.labels), kept.is_named]
+    tree.attrs[_ATTRIBUTE] = json.dumps(record)
+
+
+def read_kept(path: str | PathLike[str]) -> tuple[xr.DataTree, Kept]:
+    """Read a stored run: its tree, and the estimator that `keep` has added to it.
+
+    Raises
+    ------
+    StoreError
+        If there is no finished run, or no estimator in it.
+    """
+    tree = load(path)
+    if _ATTRIBUTE not in tree.attrs:
+        raise StoreError(f"{path} contains draws without the estimator that made them; use bayesmrf.results.load, "
+                         "which returns the draws")  # fmt: skip
+    with as_written(Path(path)):
+        return tree, _kept_in(tree)
+
+
+def _kept_in(tree: xr.DataTree) -> Kept:
+    kind, parameters, coding, labels, is_named = json.loads(tree.attrs[_ATTRIBUTE])
+    constant = tree["constant_data"].dataset
+    names = tuple(str(name) for name in constant["node"].values)
+    graph = Graph(len(names), np.asarray(constant["edges"]), names)
+    levels = _read(coding, graph)
+    coding = ColumnLevels(tuple(levels)) if isinstance(levels, list) else levels
+    if len(names) != len(levels if isinstance(levels, list) else names):
+        raise ValueError("other columns have levels")
+    return Kept(str(kind), _read(parameters, graph), graph, coding, _read(labels, graph), bool(is_named))
+
+
+def _written(value: Any) -> Any:
+    """Return a value as JSON; what this package does not know is described."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list):
+        return [_written(v) for v in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_written(v) for v in value]}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return {"array": value.tolist()}
+    if isinstance(value, Graph):
+        return {"graph": None}
+    if isinstance(value, Mapping):
+        return {"mapping": [[_written(k), _written(v)] for k, v in value.items()]}
+    home = _home(type(value))
+    inner = {} if home is None else {f.name: vars(value)[f.name] for f in fields(value)}
+    of_data = [inner.pop(name, None) for name in _OF_DATA]
+    written = {name: _written(v) for name, v in inner.items()}
+    own = any(isinstance(v, dict) and "own" in v for v in written.values())
+    if home is None or own or any(v is not None for v in of_data):
+        return {"own": type(value).__name__}
+    return {home: written}
+
+
+def _home(kind: Any) -> str | None:
+    """Return the name under which a class of this package is kept, such as "methods.Particle"; None for others."""
+    known = next((name for name, own in _KNOWN.items() if own is kind), None)
+    rows = (row for row in ROWS if row.home.endswith(f":{kind.__name__}") and row.engine_class is kind)
+    return known or next((f"engine.{row.name}" for row in rows), None)
+
+
+def _class_at(home: str) -> Any:
+    """Return the class of a name of `_home`; None if there is none."""
+    engines = (row.engine_class for row in ROWS if home == f"engine.{row.name}")
+    return _KNOWN.get(home) or next(engines, None)
+
+
+def _read(value: Any, graph: Graph) -> Any:
+    """Return the value of `_written`."""
+    if isinstance(value, list):
+        return [_read(v, graph) for v in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, inner),) = value.items()
+    if kind == "tuple":
+        return tuple(_read(v, graph) for v in inner)
+    if kind == "array":
+        return np.array(inner)
+    if kind == "graph":
+        return graph
+    if kind == "mapping":
+        return {_read(k, graph): _read(v, graph) for k, v in inner}
+    if kind == "own":
+        return NotKept(str(inner))
+    return _class_at(kind)(**{name: _read(v, graph) for name, v in inner.items()})
