@@ -93,6 +93,7 @@ def quiet_progress(monkeypatch):
     """No lines of progress, which slow machines would have, unless a test asks for them."""
     monkeypatch.setattr(progress, "FIRST", math.inf)
     monkeypatch.setattr(progress, "LONG", math.inf)
+    monkeypatch.setattr(progress, "compiling", lambda: None)
 
 
 @pytest.fixture(autouse=True)

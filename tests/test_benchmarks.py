@@ -18,6 +18,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import AuxiliaryParticles
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
@@ -60,7 +61,7 @@ class Problem:
             return GroupedStrippedBeta(self.mle, self.persistent, self.n, prior, n_pcd=4, n_pcd_start=4)
         particles = Likelihood(self.model, self.s_bar, self.n, gibbs.Gibbs(n_sweeps=N_SWEEPS))
         return GroupedAuxiliaryVariable(
-            particles, prior, self.mle, self.persistent, **AUXILIARY, n_pcd=4, n_pcd_start=4
+            particles, prior, self.mle, self.persistent, AuxiliaryParticles(**AUXILIARY), n_pcd=4, n_pcd_start=4
         )
 
     def plain(self, state, rng, alpha):

@@ -15,8 +15,10 @@ from bayesmrf import RBM, BayesianMRF, GroupedMRF, SpikeSlabMRF, compare_evidenc
 from bayesmrf.cli import evidence_store
 from bayesmrf.cli.evidence import evidence
 from bayesmrf.cli.evidence_models import _split
+from bayesmrf.declare.option import option, options_of
 from bayesmrf.errors import OptionError
 from bayesmrf.evidence import methods
+from bayesmrf.evidence.annealed import AIS
 from bayesmrf.evidence.method import Method
 from bayesmrf.evidence.methods import METHODS, Row
 from bayesmrf.evidence.target import Evidence
@@ -43,7 +45,7 @@ class Fake(Method):
     called: str
     function: Callable
     n_chains: int = 7
-    ladder: str | float = "cubic"
+    ladder: str | float = option("cubic", options_of(AIS)["ladder"].rule, "Spacing.", label="ladder")
 
     @property
     def name(self):

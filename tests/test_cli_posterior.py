@@ -339,7 +339,7 @@ BAD = {
     "no use": (["--epsilon", "0.1"], "--epsilon has no effect on the fastest kernel with exact; name a kernel, or"),
     "no sweeps": (["--n-sweeps", "3"], "--n-sweeps has no effect on the fastest kernel with exact"),
     "no correction": (["--compare", "exact,brief", "--corrected"], "--corrected has no effect on .* with brief"),
-    "sweeps": (["--engine", "gibbs", "--n-sweeps", "0"], "'--n-sweeps'.*; see bayesmrf posterior --help"),
+    "sweeps": (["--engine", "gibbs", "--n-sweeps", "0"], "--n-sweeps must be an integer from 1 to .*, got 0"),
     "draws": (["--n-draws", "0"], "--n-draws must be .*, got 0"),
     "compare what": (["--compare", "exact,magic"], r"--compare must be .*\(exact, .*KERNEL\+ENGINE.*, got 'magic'"),
     "compare pair": (["--compare", "exchange+bethe"], "--compare must be .* computes sample"),

@@ -22,6 +22,7 @@ from bayesmrf.compiled.code_parts import is_part
 from bayesmrf.compiled.generators import GENERATOR
 from bayesmrf.errors import BayesMRFWarning
 
+from .long import LONG
 from .memory_checks import sums_that_depend_on_memory
 
 TOTAL = "def total(x):\n    s = 0.0\n    for v in x:\n        s += v\n    return s\n"
@@ -241,6 +242,36 @@ def test_a_checkout_in_another_place_finds_the_code_and_takes_none_of_other_sour
         said.append(done.stdout.strip() or done.stderr)
     assert said == ["[0 1 1] 0", "[0 1 1] 1", "[7 7 7] 0"]
     assert {p.name for p in (tmp_path / "kept").iterdir()} == {"bayesmrf.samplers"}
+
+
+STEPS = """
+import gc, sys, warnings
+import numpy as np
+from numba.core.errors import NumbaWarning
+from bayesmrf.compiled.code_parts import LeafDispatcher
+from bayesmrf.compiled.leaves import Files
+from tests import tables
+warnings.simplefilter("error", NumbaWarning)
+for make in [tables.KERNELS[name] for name in sys.argv[1:]] or tables.KERNELS.values():
+    kernel, rng = make(), np.random.default_rng(1)
+    state, info = kernel.step(rng, kernel.init(rng))
+    print(*map(np.asarray, info))
+leaves = [x for x in gc.get_objects() if isinstance(x, LeafDispatcher) and isinstance(x._cache, Files)]
+print(sum(sum(x.stats.cache_misses.values()) for x in leaves), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("kernels", [["spike-slab-exact"], pytest.param([], id="all", marks=LONG)])
+def test_a_second_process_compiles_nothing_and_draws_the_same(kernels, tmp_path):
+    """All leaves and parts are kept: none has the address of something in the process that compiled it."""
+    said, of = [], {"env": environment(NUMBA_CACHE_DIR=str(tmp_path)), "cwd": Path(__file__).parents[1]}
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", STEPS, *kernels], **of, capture_output=True, text=True)
+        said.append((done.stdout, int(done.stderr.splitlines()[-1])))
+    (first, compiled), (second, again) = said
+    assert first == second
+    assert compiled > 20
+    assert again == 0
 
 
 def test_flush_removes_the_files(total):

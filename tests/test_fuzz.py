@@ -19,11 +19,10 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 
 import bayesmrf
 from bayesmrf import cli, families, graphs, priors
-from bayesmrf.cli.app import app
+from bayesmrf.cli.app import whole
 from bayesmrf.declare.option import Checked, options_of, row, rule_of
 from bayesmrf.declare.rule import PROBABILITY
 from bayesmrf.declare.table import OPTIONS
@@ -343,7 +342,6 @@ WORDS += [
     "--",
     "1:",
 ]
-COMMAND = typer.main.get_command(app)
 NEEDED = {
     "groups": ["--graph", "complete"],
     "posterior": [],
@@ -355,7 +353,7 @@ NEEDED = {
 
 def lines(command):
     """Each option that takes a value, with each word."""
-    for option in COMMAND.commands[command].params:
+    for option in whole(command).params:
         if option.param_type_name == "option" and not option.is_flag and option.name not in ("help",):
             for word in WORDS:
                 yield option.opts[0], word

@@ -10,6 +10,7 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.learning.maximum_likelihood import bound
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import AuxiliaryParticles
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.kernels import exact_groups
@@ -99,7 +100,11 @@ def auxiliary_variable(likelihood, prior, means):
     persistent = PersistentMLE(model, likelihood.s_bar, 3.0)
     reference = np.log(means) - np.log1p(-means)
     return GroupedAuxiliaryVariable(
-        likelihood, prior, reference, persistent, n_proposals=2, sigma_q=0.25, n_walk=3, restart=False
+        likelihood,
+        prior,
+        reference,
+        persistent,
+        AuxiliaryParticles(n_proposals=2, sigma_q=0.25, n_walk=3, restart=False),
     )
 
 
@@ -208,10 +213,7 @@ def test_auxiliary_variable_as_published_is_too_narrow(rng):
             DirichletProcess(1.0),
             np.log([1.5]),
             PersistentMLE(model, s_bar, bound(n)),
-            n_proposals=1,
-            sigma_q=sigma_q,
-            n_walk=20,
-            restart=restart,
+            AuxiliaryParticles(n_proposals=1, sigma_q=sigma_q, n_walk=20, restart=restart),
         )
         draws = run.sample(kernel, n_draws=60, n_warmup=20, n_chains=6, random_state=rng, progress=False).values
         spread[restart] = (1 / (1 + np.exp(-draws["theta"]))).std()

@@ -52,6 +52,14 @@ def test_a_line_after_ten_seconds_and_one_a_minute(usual):
     assert found[-1][1] == "4 chains of 1,500 steps: 5,000 of 6,000 done, about 50 s left"
 
 
+def test_compilation_is_told_at_once(usual, monkeypatch):
+    ready = iter(range(5, 70))
+    monkeypatch.setattr(progress, "compiling", lambda: (next(ready), 77))
+    what, told_of = "4 chains of 1,500 steps: ", told(lambda t: 0, 60)
+    assert told_of == [(1, f"{what}compiling (5 of 77)"), (10, f"{what}compiling (6 of 77), 10 s so far")]
+    assert not told(lambda t: 0, 60, console=object())  # its bars say so
+
+
 def test_compilation_is_not_in_the_estimate(usual):
     found = told(lambda t: max(0, 20 * (t - 40)), 120)
     assert [t for t, _ in found] == [10, 70]

@@ -24,37 +24,25 @@ from .samplers.swendsen_wang import SwendsenWang
 from .samplers.tempered import Tempered
 
 __all__ = [
-    "Bethe",
-    "Brief",
-    "CouplingFromThePast",
-    "Elimination",
-    "Enumeration",
-    "FromExact",
-    "Gibbs",
-    "MeanField",
-    "Persistent",
-    "Phases",
-    "PseudoLikelihood",
-    "SwendsenWang",
-    "Tempered",
-    "Tree",
-]
+    "Bethe", "Brief", "CouplingFromThePast", "Elimination", "Enumeration", "FromExact", "Gibbs", "MeanField",
+    "Persistent", "Phases", "PseudoLikelihood", "SwendsenWang", "Tempered", "Tree",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Phases(Checked):
-    """Engines of the two phases, if values are missing."""
+    """Engines of the two phases, if values are missing.
 
-    model: Any = option(
-        "auto",
-        ENGINE,
-        "Engine of the negative phase, the model itself.",
-        'As ``engine`` of the estimator, whose default "auto" is.',
-    )
+    Parameters
+    ----------
+    model
+        As ``engine`` of the estimator, whose default "auto" is.
+    hidden
+        None selects the exact engine if it is cheap, else (and always with brief chains, which start from their states)
+        64 persistent chains. `BayesianMRF` refuses another where no value is missing.
+    """
+
+    model: Any = option("auto", ENGINE, "Engine of the negative phase, the model itself.")
     hidden: Any = option(
-        None,
-        optional(ENGINE),
-        "Engine of the positive phase, the model clamped to the observed values.",
-        "None selects the exact engine if it is cheap, else (and always with brief chains, which start from their "
-        "states) 64 persistent chains. `BayesianMRF` refuses another where no value is missing.",
+        None, optional(ENGINE), "Engine of the positive phase, the model clamped to the observed values."
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .base import TABLES, OnGraph
 from .declare.option import Checked, needs, option
 from .declare.registry import Registry
-from .declare.rule import FACTORY, SCORES, Rule, choice, either, instance, integer, is_score, optional
+from .declare.rule import FACTORY, NONE, SCORES, Rule, choice, either, instance, integer, is_score
 from .errors import OptionError, in_python
 from .names import listed, quoted
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _N_STATES = either(choice("auto"), integer(2, 127), expected="'auto' or an integer from 2 to 127")
+_OWN_STATES = either(_N_STATES, NONE, expected=_N_STATES.expected + in_python(", or None"))
 _NEUTRAL = Rule(
     "None, or a mapping of names of columns to scores >= 0",
     lambda v: v is None or (isinstance(v, Mapping) and all(map(is_score, v.values()))),
@@ -102,6 +103,13 @@ class Ordinal(_Family):
 
     The model is `bayesmrf.models.ordinal.Ordinal`. The categories of a column are the integers from its smallest to its
     largest value, or pandas' ordered categories.
+
+    Parameters
+    ----------
+    neutral
+        Its thresholds are not free, but :math:`a x + b (x - r)^2` (`bayesmrf.models.ordinal.Ordinal`).
+    scores
+        A column with fewer levels has the first of them. They increase from 0.
     """
 
     unused: str = option(
@@ -111,16 +119,12 @@ class Ordinal(_Family):
         "are then lower by one.",
     )
     neutral: Any = option(
-        None,
-        _NEUTRAL,
-        "Score of the neutral category (from 0, such as 2 of five) by the name of a column.",
-        "Its thresholds are not free, but :math:`a x + b (x - r)^2` (`bayesmrf.models.ordinal.Ordinal`).",
+        None, _NEUTRAL, "Score of the neutral category (from 0, such as 2 of five) by the name of a column."
     )
     scores: Any = option(
         None,
         SCORES,
         "Scores of the categories from the lowest, such as (0, 1, 3, 7) for numbers of days, instead of 0, 1, 2, ...",
-        "A column with fewer levels has the first of them. They increase from 0.",
     )
 
     @property
@@ -151,30 +155,32 @@ class Ordinal(_Family):
 
 @dataclass(frozen=True)
 class Custom(Checked):
-    """A user-defined model."""
+    """A user-defined model.
+
+    Parameters
+    ----------
+    make
+        Any class with the attributes of `bayesmrf.base.Model` will do. `SpikeSlabMRF` and `CompareMRF` also make the
+        model of a single edge, for their default prior.
+    """
 
     make: Callable[[Graph], Any] = field(
         metadata=needs(
-            FACTORY,
-            "Returns the model on a `Graph`, such as a subclass of `bayesmrf.models.PairwiseModel`.",
-            "It may be any class with the attributes of `bayesmrf.base.Model`. `SpikeSlabMRF` and `CompareMRF` also make"
-            " the model of a single edge, for their default prior.",
+            FACTORY, "Returns the model on a `Graph`, such as a subclass of `bayesmrf.models.PairwiseModel`."
         )
     )
     n_states: int | str | None = option(
-        None,
-        optional(_N_STATES),
-        "Number of states of a node.",
-        "None for that of a subclass of `PairwiseModel`, else for two, in the coding of the data.",
+        None, _OWN_STATES, "Number of states of a node; None for that of a subclass of `PairwiseModel`, else two."
     )
     shares_levels: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        from .graphs import path
         from .models.two_arrays import PairwiseModel
 
         super().__post_init__()
         if self.n_states is None and isinstance(self.make, type) and issubclass(self.make, PairwiseModel):
-            size = len(self.make.edge_features[0])
+            size = self.make(path(1)).n_states
             object.__setattr__(self, "n_states", size if size > 2 else None)
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:

@@ -31,18 +31,9 @@ from .declare.table import OPTIONS
 from .errors import OptionError
 
 __all__ = [
-    "Beta",
-    "Cauchy",
-    "DirichletProcess",
-    "Gamma",
-    "LogisticBeta",
-    "MultivariateNormal",
-    "Normal",
-    "Prior",
-    "ProperPrior",
-    "SpikeSlab",
-    "WeightsAndBiases",
-]
+    "Beta", "Cauchy", "DirichletProcess", "Gamma", "LogisticBeta", "MultivariateNormal", "Normal", "Prior",
+    "ProperPrior", "SpikeSlab", "WeightsAndBiases",
+]  # fmt: skip
 _A, _B = "First constant.", "Second constant."
 
 
@@ -231,27 +222,28 @@ class SpikeSlab(Checked):
 
     The weight A of a present edge (the slab) is Cauchy, or normal with :math:`A_a \sim N(0, \sigma_0^2)`. The paper has
     Beta(5, 5) and a normal slab with Gamma(5, 5); docs/edge_priors.md compares these with the defaults.
+
+    Parameters
+    ----------
+    slab
+        Gamma: the weights are normal, and this is the prior of their precision :math:`\sigma_0^{-2}`, as in the paper.
+        Normal: the weights are normal with a fixed standard deviation. Cauchy: the weights are Cauchy with a fixed
+        scale s; the density is proportional to :math:`e^{-a^2 / 2 \tau^2} / (1 + a^2 / s^2)` with tau = 50
+        (`CAUCHY_TAPER`), which differs from the Cauchy density only at weights that no data can distinguish, and by its
+        constant: Bayes factors for edges are 2 % larger at scale 1, and 16 % at 10. `fit` warns above 20 %.
+    biases
+        None for the normal one.
     """
 
     density: Beta | float = option(
         Beta(1.0, 1.0), either(PROBABILITY, BETA), "Prior of p_0, or its fixed value in (0, 1)."
     )
-    slab: Gamma | Normal | Cauchy = option(
-        Cauchy(1.0),
-        SLAB,
-        "Prior of the weights of edges that exist.",
-        r"Gamma: the weights are normal, and this is the prior of their precision :math:`\sigma_0^{-2}`, as in the "
-        "paper. Normal: the weights are normal with a fixed standard deviation. Cauchy: the weights are Cauchy with a "
-        r"fixed scale s; the density is proportional to :math:`e^{-a^2 / 2 \tau^2} / (1 + a^2 / s^2)` with tau = 50 "
-        "(`CAUCHY_TAPER`), which differs from the Cauchy density only at weights that no data can distinguish, and by "
-        "its constant: Bayes factors for edges are 2 % larger at scale 1, and 16 % at 10. `fit` warns above 20 %.",
-    )
+    slab: Gamma | Normal | Cauchy = option(Cauchy(1.0), SLAB, "Prior of the weights of edges that exist.")
     bias_scale: float = option(10.0, SCALE, "sigma_b; of no effect with ``biases``.")
     biases: LogisticBeta | None = option(
         None,
         optional(instance("priors", "LogisticBeta")),
         "Another prior of the biases (thresholds of ordered categories): that of the logit of a Beta variable.",
-        "None for the normal one.",
     )
 
 

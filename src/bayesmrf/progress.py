@@ -14,6 +14,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from .compiled import compiling
+
 T = TypeVar("T")
 
 FIRST = 10.0  # seconds before the first line: quick runs have none
@@ -65,7 +67,7 @@ def chain_bars(
                 self.update(
                     task.id,
                     completed=done,
-                    phase="warm-up" if done < n_warmup else "draws",
+                    phase=(info is None and compilation()) or ("warm-up" if done < n_warmup else "draws"),
                     speed=f"{(task.speed or 0) / (1 if done < n_warmup else thin):.3g}/s",
                     extra=" ".join(f"{k}={v:g}" for k, v in found.items() if k in SHOWN),
                 )
@@ -122,7 +124,7 @@ class Lines:
     """Lines about long work: how much is done, and how long the rest will take.
 
     The first comes after `FIRST` seconds, the next as soon as the time left can be estimated, and then one in `EVERY`
-    seconds. The estimate begins with the first step that is seen, as compilation comes before it.
+    seconds. The estimate begins with the first step that is seen, as compilation comes before it: that is told at once.
 
     Parameters
     ----------
@@ -154,14 +156,17 @@ class Lines:
         self.what, self.total, self.remedy, self.has_bar, self.clock = what, total, remedy, console is not None, clock
         self.say = say or partial(_print, console=console)
         self.began = self.since = clock()
-        self.at, self.is_moving, self.is_announced = done, False, False
+        self.at, self.is_moving, self.is_announced, self.is_compiling = done, False, False, False
         self.due = self.began + FIRST
 
     def tick(self, done: int) -> None:
         """Print a line if one is due after ``done`` steps."""
         now = self.clock()
         left = self._left(done, now)
-        if left is not None and left >= LONG and self.remedy and not self.is_announced:
+        if not (self.is_moving or self.is_compiling or self.has_bar) and (phase := compilation()):
+            self.is_compiling = True
+            self.say(f"{self.what}: {phase}")
+        elif left is not None and left >= LONG and self.remedy and not self.is_announced:
             self.is_announced, self.due = True, now + EVERY
             self.say(f"{self._state(done)}, about {span(left)} left. {self.remedy}")
         elif now >= self.due and not self.has_bar and done != self.total:
@@ -171,7 +176,7 @@ class Lines:
 
     def _state(self, done: int) -> str:
         of = "" if self.total is None else f" of {self.total:,}"
-        return f"{self.what}: {done:,}{of} done"
+        return f"{self.what}: {(not self.is_moving and compilation()) or f'{done:,}{of} done'}"
 
     def _left(self, done: int, now: float) -> float | None:
         """Return the seconds that the rest will take; None while it is not known."""
@@ -180,6 +185,12 @@ class Lines:
         if self.total is None or done == self.at or now - self.since < _BASIS:
             return None
         return (self.total - done) * (now - self.since) / (done - self.at)
+
+
+def compilation() -> str:
+    """Return how far compilation is, empty if nothing is compiled."""
+    found = compiling()
+    return f"compiling ({found[0]} of {found[1]})" if found else ""
 
 
 def span(seconds: float) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .. import __version__
 from ..errors import BayesMRFError, StoppedWarning
@@ -15,13 +17,34 @@ from .collect import collect
 from .common import Stopped, new_console, say, spoken_warnings
 from .compare_groups import compare
 from .evidence import evidence
+from .flags import command
 from .groups import groups
 from .posterior import posterior
 from .structure import structure
 
 USER_ERROR, INTERRUPTED = 2, 130
 
+COMMANDS = {function.__name__: function for function in (groups, posterior, structure, compare, evidence)}
+
+
+class Commands(TyperGroup):
+    """Reads the flags of a command that stand in slow modules when it is called, not when commands are listed."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name of a command, the command with all its flags, and its arguments."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, whole(name) if name in COMMANDS else found, rest
+
+
+def whole(name: str) -> Any:
+    """Return a command with all its flags."""
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+    alone.command(name)(command(inspect.unwrap(COMMANDS[name]), whole=True))
+    return typer.main.get_command(alone)
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Bayesian learning in Markov random fields: which edges of a network exist, which share a parameter, what it "
     "is, in which of them groups of people differ, and how models compare.",
     add_completion=False,
@@ -56,11 +79,8 @@ def demo(
     run_demo(out, seed, new_console())
 
 
-app.command()(groups)
-app.command()(posterior)
-app.command()(structure)
-app.command()(compare)
-app.command()(evidence)
+for function in COMMANDS.values():
+    app.command()(function)
 app.command("collect")(collect)
 
 
@@ -78,11 +98,11 @@ def report(
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; return the exit code."""
-    command, arguments = typer.main.get_command(app), list(arguments) or ["--help"]
+    every, arguments = typer.main.get_command(app), list(arguments) or ["--help"]
     usage_error: Any = typer.BadParameter.__base__
     try:
         with spoken_warnings():
-            code = command.main(arguments, prog_name="bayesmrf", standalone_mode=False, obj=list(arguments)) or 0
+            code = every.main(arguments, prog_name="bayesmrf", standalone_mode=False, obj=list(arguments)) or 0
     except usage_error as e:
         where = e.ctx.command_path if e.ctx else "bayesmrf"
         say("error", f"{e.format_message().rstrip('.')}; see {where} --help")

@@ -6,9 +6,9 @@ import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..data.files import TASK, check_path
 from ..declare.option import rule_of
@@ -19,7 +19,8 @@ from . import common
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
 from .evidence_store import EvidenceStore, opened
-from .flags import BINARIZE, Data, command, flag, observations
+from .flags import BINARIZE, Data, command, observations
+from .method_flags import flag
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,22 +31,11 @@ if TYPE_CHECKING:
 _COMPARED = ("groups", "structure", "complete", "independent")
 
 
-@dataclass
-class MethodFlags:
-    """Options of methods."""
+def methods_of_evidence() -> list[tuple[str, type]]:
+    """List the names of all methods, with their classes and those of their search or sampler."""
+    from ..evidence.methods import METHODS, parts
 
-    n_chains: int | None = flag(
-        "Chains of MCMC; and of annealing, by ais or where Z cannot be summed.", shown="the method's"
-    )
-    temperatures: int | None = flag(
-        "Temperatures of annealing, by ais or where Z cannot be summed.", shown="the method's"
-    )
-    ladder: str | None = flag(
-        "Spacing of the temperatures of ais: equal steps raised to a power, such as 3 (cubic) or 1 (linear).",
-        "cubic|linear|POWER",
-        shown="cubic",
-    )
-    n_draws: int | None = flag("Posterior draws per chain.", shown="the method's")
+    return [(name, type(part)) for name, row in METHODS.items() for part in parts(row.method)]
 
 
 @command
@@ -86,7 +76,7 @@ def evidence(
         shown="ANSWERS-evidence, or ANSWERS-models with --compare",
     ),
     *,
-    own: MethodFlags,
+    own: Annotated[dict[str, Any], methods_of_evidence],
     given: Data,
 ) -> None:
     """Compare models by their evidence: numbers of hidden units, or sets of edges.
@@ -104,7 +94,7 @@ def evidence(
     names = _models(hidden, compare, {"--edges": edges, "--holdout": holdout, "--neutral": given.neutral})
     if task is not None:
         names = [_of_task(names, task, given.overwrite, plot)]
-    options = {k: v for k, v in (vars(own) | {"ladder": _ladder(own.ladder)}).items() if v is not None}
+    options = own | ({"ladder": _ladder(own["ladder"])} if "ladder" in own else {})
     methods = _with_options(_methods(method), options)
 
     SCALE.check("prior_scale", prior_scale)
@@ -236,10 +226,10 @@ def _of_task(names: Sequence[Any], task: int, overwrite: bool, plot: bool) -> An
     return names[task]
 
 
-def _ladder(text: str | None) -> str | float | None:
+def _ladder(text: str) -> str | float:
     """Return the power if the text is a number, else the name of a ladder."""
     try:
-        return None if text is None else float(text)
+        return float(text)
     except ValueError:
         return text
 

@@ -7,7 +7,7 @@ import inspect
 import shlex
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, make_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 import typer
 
 from ..data.files import STDIN, kind_of
-from ..declare.option import Option, options_of
 from ..declare.registry import Registry
 from ..declare.rule import is_count
 from ..errors import (
@@ -34,15 +33,10 @@ from ..methods.rows import MethodRow
 from ..runs.run_options import RunOptions
 from . import common
 from .common import Stopped
+from .method_flags import flag, record_of
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-def flag(text: str, metavar: str | None = None, default: Any = None, *names: str, shown: Any = "", **more: Any) -> Any:
-    """Declare an option; ``shown`` describes the default in the help text where ``default`` is None."""
-    tail = f" [dim]\\[default: {shown}][/dim]" if shown else ""
-    return typer.Option(default, *names, metavar=metavar, help=text + tail, show_default=not shown, **more)
 
 
 def observations(metavar: str, codes: str) -> Any:
@@ -70,38 +64,6 @@ def method_flag(rows: Registry[MethodRow], auto: str) -> Any:
     return flag(f"auto is {auto}. {briefs}.", "|".join([AUTO, *rows.names]), AUTO)
 
 
-def _record_of(rows: Registry[Any]) -> type:
-    """Return a record with a flag for each option of the methods of a registry, as its field declares it."""
-    found: dict[str, list[tuple[str, Any, Option]]] = {}
-    kinds: dict[str, Any] = {}
-    for row in rows:
-        declared, types = options_of(row.options), get_type_hints(row.options)
-        for f in fields(row.options):
-            if declared[f.name].flag:
-                found.setdefault(f.name, []).append((row.name, f.default, declared[f.name]))
-                kinds[f.name] = types[f.name] | None
-    return make_dataclass("Given", [(name, kinds[name], _flag_of(name, of)) for name, of in found.items()])
-
-
-def _flag_of(name: str, found: Sequence[tuple[str, Any, Option]]) -> Any:
-    """Return the flag of an option that some methods have: by the name of each, its default and its declaration."""
-    helps: dict[str, list[str]] = {}
-    defaults: dict[str, list[str]] = {}
-    for method, default, declared in found:
-        helps.setdefault(declared.help, []).append(method)
-        defaults.setdefault(declared.unset if default is None else str(default), []).append(method)
-    text = " ".join(f"{', '.join(methods)}: {sentence}" for sentence, methods in helps.items())
-    shown = "; ".join(v if len(defaults) == 1 else f"{v} ({', '.join(of)})" for v, of in defaults.items())
-    good, long = found[0][2].rule.good, "--" + name.replace("_", "-")
-    if any(isinstance(value, bool) for value in good):
-        is_on = found[0][1] is True
-        return flag(
-            text, None, None, f"{long}/--no-{long[2:]}" if is_on else long, shown=name if is_on else found[0][2].unset
-        )
-    names = all(isinstance(value, str) for value in good)
-    return flag(text, "|".join(good) if good and names else None, shown=shown)
-
-
 GRAPH_HELP = (
     "A file with the two ends of each edge (column names, or numbers from 0); or all pairs; or K edges learnt from "
     "the data."
@@ -113,16 +75,17 @@ _CONTINUES = "A run that was stopped, even killed, continues when the same comma
 BINARIZE: Any = flag('Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.', '">=4"')
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
+def command(function: Callable[..., None], whole: bool = False) -> Callable[..., None]:
     """Return a command with an option for each field of the records among the parameters of a function.
 
     A parameter that is named as a field declares its option, such as the table of observations. One whose type is
-    annotated with a registry gets the options of its methods that were given, by name. The help text of a command with
-    a `Run` says that runs continue.
+    annotated with `Methods` gets their options that were given, by the name of the flag; those of slow modules are read
+    if the command is to be ``whole``. The help text of a command with a `Run` says that runs continue.
     """
     hints = get_type_hints(function, include_extras=True)
     kinds: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    given_to = {name: _record_of(kind.__metadata__[0]) for name, kind in hints.items() if get_origin(kind) is Annotated}
+    methods = {name: kind.__metadata__[0] for name, kind in hints.items() if get_origin(kind) is Annotated}
+    given_to = {n: record_of(of if whole or isinstance(of, Registry) else list) for n, of in methods.items()}
     kinds |= given_to
     own = {p.name: p.replace(kind=Parameter.KEYWORD_ONLY) for p in signature(function).parameters.values()}
     found: dict[str, Parameter] = {}

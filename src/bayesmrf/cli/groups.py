@@ -10,7 +10,8 @@ from ..errors import OptionError
 from ..families import AUTO, families_of
 from ..methods import GROUPS
 from . import common
-from .flags import GRAPH_HELP, Run, command, flag, method_flag, model_flag, observations
+from .flags import GRAPH_HELP, Run, command, method_flag, model_flag, observations
+from .method_flags import flag
 
 _NORMAL = [row.name for row in families_of("GroupedMRF") if row.shared != "agreement"]  # with a normal prior of edges
 

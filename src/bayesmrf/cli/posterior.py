@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+from ..declare.option import flags_of
 from ..declare.rule import SCALE, choice
 from ..errors import BayesMRFWarning, OptionError
 from ..families import AUTO, FAMILIES, families_of
-from ..inference.registry import NAMES, engine_of, row_of
+from ..inference.registry import NAMES, ROWS, engine_of, row_of
 from ..methods import KERNELS
 from . import common
-from .flags import GRAPH_HELP, Run, command, flag, model_flag, observations
-
-# Options of engines that the flags set.
-_ENGINE_FLAGS = {"n_sweeps": ("n_sweeps",), "n_particles": ("n_chains", "n_samples")}
+from .flags import GRAPH_HELP, Run, command, model_flag, observations
+from .method_flags import check_given, flag
 
 
 class Choice(NamedTuple):
@@ -33,16 +32,9 @@ class Choice(NamedTuple):
         return f"{'the fastest kernel' if self.kernel == 'auto' else self.kernel} with {self.engine}"
 
 
-@dataclass
-class EngineFlags:
-    """Options of engines."""
-
-    n_sweeps: int | None = flag(
-        "Gibbs sweeps of the engine.", min=1, shown="1; gibbs, swendsen-wang: 100; tempered: 200"
-    )
-    n_particles: int | None = flag(
-        "Chains of brief and persistent.", min=1, shown="one per observation; persistent: 1024"
-    )
+def engines() -> list[tuple[str, type]]:
+    """List the names and the classes of all engines."""
+    return [(row.name, row.engine_class) for row in ROWS]
 
 
 @command
@@ -86,7 +78,7 @@ def posterior(
     ),
     *,
     of_kernel: Annotated[dict[str, Any], KERNELS],
-    of_engine: EngineFlags,
+    of_engine: Annotated[dict[str, Any], engines],
     run: Run,
 ) -> None:
     """Sample the posterior of the parameters."""
@@ -123,7 +115,8 @@ def posterior(
         twice = next((c.name for i, c in enumerate(choices) if c in choices[:i]), None)
         if twice is not None:
             raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"remove one {twice}")
-    KERNELS.check(of_kernel)
+    check_given(KERNELS, of_kernel)
+    check_given(engines, of_engine)
     data, weights, _ = run.read()
     labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
     chosen = "ordinal" if run.neutral else choose_model(data, "boltzmann") if model == AUTO else model
@@ -138,14 +131,13 @@ def posterior(
         if c.kernel == "pseudo-posterior":
             refuse_unused(c.engine, "--engine" if compare is None else "--compare")
     choices = [c._replace(engine=_engine_for(c, built, of_kernel.get("adjusted", False))) for c in choices]
-    particular = {k: v for k, v in vars(of_engine).items() if v is not None}
-    _check_used(of_kernel, particular, choices)
+    _check_used(of_kernel, of_engine, choices)
 
     from ..summary import ParameterSummary
     from .compare import Job, run_all
 
     def estimator(choice: Choice, path: Path) -> BayesianMRF:
-        kernel, found = choice.kernel, _engine_with(choice.engine, particular)
+        kernel, found = choice.kernel, _engine_with(choice.engine, of_engine)
         if kernel != "auto":
             kernel = KERNELS.build(kernel, _kernel_options(kernel, of_kernel))
         return run.estimator(
@@ -198,8 +190,8 @@ def _kernel_options(kernel: str, given: dict[str, Any]) -> dict[str, Any]:
 
 def _engine_options(engine: str, given: dict[str, int]) -> dict[str, int]:
     """Return the options of an engine that the flags set."""
-    has = row_of(engine).options
-    return {name: value for option, value in given.items() for name in _ENGINE_FLAGS[option] if name in has}
+    has = flags_of(row_of(engine).engine_class)
+    return {has[flag]: value for flag, value in given.items() if flag in has}
 
 
 def _engine_with(engine: str, given: dict[str, int]) -> Any:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from ..methods import EDGES
 from . import common
-from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, flag, method_flag, model_flag, observations
+from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, method_flag, model_flag, observations
+from .method_flags import flag
 
 
 @command

@@ -37,26 +37,37 @@ def digest_of(leaf: Any) -> bytes:
     That is its Python code and that of all leaves it calls, in any file, with their constants and options, and the
     versions of the compiler; comments and docstrings do not matter.
     """
-    waiting, seen, parts = [leaf], [leaf], [_compiler()]
-    while waiting:
-        function = waiting.pop()
+    parts = [_compiler()]
+    for function, used in functions_of(leaf):
         if isinstance(function, Dispatcher):
             parts.append(repr(sorted(function.targetoptions.items(), key=str)))
             function = function.py_func
-            used = [*_values(function)]
-        else:  # such as the stub of an overload: its file, and all leaves in the namespace of the file
+        else:
             parts.append(digest(Path(inspect.getfile(function)).read_bytes()).hex())
-            used = [v for v in function.__globals__.values() if isinstance(v, Dispatcher)]
         parts.append(repr((function.__module__, function.__qualname__, function.__defaults__)))
         parts.append(_code_text(function.__code__))
+        parts += [_constant_text(value) for value in used]
+    return digest("\n".join(parts).encode())
+
+
+def functions_of(leaf: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield a leaf and all functions that it may call, in any file, each with the constants that it uses."""
+    waiting, seen = [leaf], [leaf]
+    while waiting:
+        function = waiting.pop()
+        if isinstance(function, Dispatcher):
+            used = [*_values(function.py_func)]
+        else:  # such as the stub of an overload: all leaves in the namespace of its file
+            used = [v for v in function.__globals__.values() if isinstance(v, Dispatcher)]
+        constants = []
         for value in used:
             called = value if isinstance(value, Dispatcher) else inspect.unwrap(value) if callable(value) else None
             if not isinstance(called, Dispatcher | FunctionType):
-                parts.append(_constant_text(value))
+                constants.append(value)
             elif all(called is not s for s in seen):
                 seen.append(called)
                 waiting.append(called)
-    return digest("\n".join(parts).encode())
+        yield function, constants
 
 
 def _code_text(code: CodeType) -> str:

@@ -178,6 +178,13 @@ def _is_known() -> bool:
 _OWN_FILES = _is_known()
 
 
+def compiling() -> tuple[int, int] | None:
+    """Return how many leaves are ready of those that are compiled now, and how many there are at most; None if no leaf
+    is compiled, or it is not known.
+    """
+    return LeafDispatcher.progress() if _OWN_FILES else None
+
+
 def _compiled(**options: Any) -> Any:
     if _OWN_FILES:
         options["pipeline_class"] = LeafCompiler

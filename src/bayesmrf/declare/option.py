@@ -5,7 +5,8 @@
         epsilon: float = option(0.2, STEP, "Step of Langevin dynamics, in posterior sds.", label="step epsilon")
 
 The check on construction, the section of the docstring, flags of the command line with their help texts, labels of
-reports, the pages and the ends of ranges in tests are read from there.
+reports, the pages and the ends of ranges in tests are read from there. What else there is to say of an option is in the
+docstring, below its name.
 """
 
 from __future__ import annotations
@@ -32,34 +33,37 @@ class Option:
 
     rule: Rule
     help: str = ""  # what it is, in a sentence or two, for help texts
-    more: str = ""  # what else there is to say of it, for pages
     label: str = ""  # what reports call it; empty if they do not show it
     unset: str = ""  # what the default None stands for, for help texts
-    flag: bool = True  # whether the command line has it
+    flag: str = ""  # its name on the command line, if that has another one; options without a label have no flag
 
 
 def option(
     default: Any,
     rule: Rule,
     help: str = "",
-    more: str = "",
     *,
     label: str = "",
     unset: str = "",
-    flag: bool = True,
+    flag: str = "",
 ) -> Any:
     """Declare an option as the field of a dataclass."""
-    return field(default=default, metadata={_KEY: Option(rule, help, more, label, unset, flag)})
+    return field(default=default, metadata={_KEY: Option(rule, help, label, unset, flag)})
 
 
-def needs(rule: Rule, help: str = "", more: str = "") -> Mapping[str, Option]:
+def needs(rule: Rule, help: str = "") -> Mapping[str, Option]:
     """Return the metadata of a `dataclasses.field` without a default, an option that must be given."""
-    return {_KEY: Option(rule, help, more, flag=False)}
+    return {_KEY: Option(rule, help)}
 
 
 def options_of(kind: Any) -> dict[str, Option]:
     """Return what the fields of a dataclass declare, by name."""
     return {f.name: f.metadata[_KEY] for f in fields(kind) if _KEY in f.metadata} if is_dataclass(kind) else {}
+
+
+def flags_of(kind: Any) -> dict[str, str]:
+    """Return the fields of a class of options that the command line has, by the name of the flag."""
+    return {option.flag or name: name for name, option in options_of(kind).items() if option.label}
 
 
 class Checked:
@@ -71,37 +75,37 @@ class Checked:
     def __init_subclass__(cls, **more: Any) -> None:
         """Add the options that the class declares to its docstring."""
         super().__init_subclass__(**more)
-        declared = list(_described(cls))
-        if declared and cls.__doc__ is not None:
-            cls.__doc__ = _with_parameters(inspect.cleandoc(cls.__doc__), "\n".join(declared))
+        if cls.__doc__ is not None:
+            doc = inspect.cleandoc(cls.__doc__)
+            for name, kind, text in _described(cls):
+                doc = _with_parameter(doc, name, f"{name} : {kind}\n{text}")
+            cls.__doc__ = doc
 
     def __post_init__(self) -> None:
         for name, rule in _rules_of(type(self)):  # type: ignore[arg-type]
             rule.check(name, getattr(self, name))
 
 
-def _described(cls: type) -> Iterator[str]:
-    """Describe the options of a class, before it is a dataclass."""
+def _described(cls: type) -> Iterator[tuple[str, str, str]]:
+    """List name, type and description of the options of a class, before it is a dataclass."""
     for name, kind in inspect.get_annotations(cls).items():
         found = cls.__dict__.get(name)
-        if isinstance(found, Field) and _KEY in found.metadata:
-            declared: Option = found.metadata[_KEY]
-            if not declared.help:
-                continue
-            text = f"{declared.help} {declared.more}".strip()
-            text = textwrap.indent(textwrap.fill(text, _WIDTH), "    ")
+        if isinstance(found, Field) and _KEY in found.metadata and found.metadata[_KEY].help:
             words = kind if isinstance(kind, str) else inspect.formatannotation(kind)
-            yield f"{name} : {words.replace(' | ', ' or ')}\n{text}"
+            help = textwrap.indent(textwrap.fill(found.metadata[_KEY].help, _WIDTH), "    ")
+            yield name, words.replace(" | ", " or "), help
 
 
-def _with_parameters(doc: str, entries: str) -> str:
-    """Return a docstring with further entries at the end of its section of parameters, which may be a new one."""
+def _with_parameter(doc: str, name: str, entry: str) -> str:
+    """Return a docstring with an entry in its section of parameters, before what that says of it already."""
+    if f"\n{name}\n    " in doc:
+        return doc.replace(f"\n{name}\n", f"\n{entry}\n", 1)
     if _SECTION not in doc:
         first, rest = re.match(r"(.*?)((?:\n\n\w+\n-+\n.*)?)\Z", doc, re.S).groups()  # type: ignore[union-attr]
-        return f"{first}\n\n{_SECTION}{entries}{rest}"
+        return f"{first}\n\n{_SECTION}{entry}{rest}"
     before, _, after = doc.partition(_SECTION)
     own, gap, rest = re.match(r"(.*?)((?:\n\n)|\Z)(.*)\Z", after, re.S).groups()  # type: ignore[union-attr]
-    return f"{before}{_SECTION}{own}\n{entries}{gap}{rest}"
+    return f"{before}{_SECTION}{own}\n{entry}{gap}{rest}"
 
 
 @cache

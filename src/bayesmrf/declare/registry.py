@@ -6,12 +6,11 @@ name, for the default options, or an object of the class of options.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..errors import OptionError, argument, in_python
-from .option import options_of
 from .rule import Rule, choice, either, instance
 
 
@@ -92,18 +91,6 @@ class Registry(Generic[R]):
         named = self.rule(*more)
         own = in_python(f", or a {self.module}.Custom")
         return either(named, instance(self.module, "Custom"), expected=named.expected + own)
-
-    def check(self, given: Mapping[str, Any]) -> None:
-        """Check options of any of the rows by name.
-
-        Raises
-        ------
-        OptionError
-        """
-        for row in self.rows:
-            for name, declared in options_of(row.options).items():
-                if name in given:
-                    declared.rule.check(name, given[name])
 
     def build(self, name: str, given: dict[str, Any]) -> Any:
         """Return the options of a name with some of them given, as on the command line.

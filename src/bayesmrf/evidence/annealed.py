@@ -67,20 +67,25 @@ class AIS(Method):
     ``effective_chains``, ``chains``, ``temperatures`` and ``leapfrog_steps``. ``arrays`` has ``theta`` (n_chains,
     n_features), draws at the last temperature but one, and ``log_weights`` (n_chains,). A call raises `TooWideError`
     if the exact Z is not feasible.
+
+    Parameters
+    ----------
+    n_chains
+        At least 2; the spread of their weights gives the standard error.
+    temperatures
+        A number of steps, or all of them from 0 to 1.
+    ladder
+        Linear is that of the paper. Not used if ``temperatures`` is an array. With the same number of steps "cubic" had
+        2 to 6 times as many effective chains as the linear one.
     """
 
-    n_chains: int = option(
-        100, CHAINS, "Chains of annealing.", "At least 2; the spread of their weights gives the standard error."
-    )
-    temperatures: int | np.ndarray = option(
-        1000, TEMPERATURES, "Temperatures of annealing.", "A number of steps, or all of them from 0 to 1."
-    )
+    n_chains: int = option(100, CHAINS, "Chains of annealing.", label="chains")
+    temperatures: int | np.ndarray = option(1000, TEMPERATURES, "Temperatures of annealing.", label="temperatures")
     ladder: str | float = option(
         "cubic",
         _LADDER,
         "Spacing of the temperatures: equal steps raised to a power, such as 3 (cubic) or 1 (linear).",
-        'Linear is that of the paper. Not used if ``temperatures`` is an array. With the same number of steps "cubic" '
-        "had 2 to 6 times as many effective chains as the linear one.",
+        label="ladder",
     )
     n_leapfrog: int = option(10, integer(1, 10**6), "Leapfrog steps at each temperature.")
 

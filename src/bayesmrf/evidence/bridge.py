@@ -37,12 +37,12 @@ class BridgeSampling(FromDraws):
     ----------
     sampler
         As in `FromDraws`.
+    n_prior
+        By default as many as from the posterior.
     """
 
     variant: str = option("optimal", choice("geometric", "optimal"), "The function at both ends of the bridge.")
-    n_prior: int | None = option(
-        None, optional(STATES), "Number of draws from the prior.", "By default as many as from the posterior."
-    )
+    n_prior: int | None = option(None, optional(STATES), "Number of draws from the prior.")
 
     @property
     def name(self) -> str:

@@ -29,12 +29,19 @@ class Point(NamedTuple):
 
 
 _SEARCH = instance("evidence.mode", "ModeSearch")
-_ANNEALED = "As in `bayesmrf.inference.annealed.forward`."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AtMode(Method):
-    """Methods that start from a mode."""
+    """Methods that start from a mode.
+
+    Parameters
+    ----------
+    n_chains
+        As in `bayesmrf.inference.annealed.forward`.
+    temperatures
+        As in `bayesmrf.inference.annealed.forward`.
+    """
 
     search: ModeSearch = option(
         ModeSearch(),
@@ -42,9 +49,9 @@ class AtMode(Method):
         "How the mode is found, and how log Z is computed there (``log_z``): by the exact sum, or by annealed "
         "importance sampling.",
     )
-    n_chains: int = option(100, CHAINS, "Chains of annealing, where Z cannot be summed.", _ANNEALED)
+    n_chains: int = option(100, CHAINS, "Chains of annealing, where Z cannot be summed.", label="chains")
     temperatures: int | np.ndarray = option(
-        1000, TEMPERATURES, "Temperatures of annealing, where Z cannot be summed.", _ANNEALED
+        1000, TEMPERATURES, "Temperatures of annealing, where Z cannot be summed.", label="temperatures"
     )
 
     @property
@@ -112,11 +119,11 @@ class BIC(MAP):
 
     Parameters
     ----------
-    search, n_chains, temperatures
+    n_chains, temperatures
         As in `AtMode`.
     """
 
-    search: ModeSearch = option(ModeSearch(penalised=False), _SEARCH)
+    search: ModeSearch = option(ModeSearch(penalised=False), _SEARCH, "How the maximum of the likelihood is found.")
 
     name = "bic"
 

@@ -39,14 +39,13 @@ class CrossValidation(AtMode):
     ----------
     search, n_chains, temperatures
         As in `AtMode`, for each fold.
+    executor
+        See `bayesmrf.runs.independent`. The score does not depend on it.
     """
 
     n_folds: int = option(10, integer(2, 10**6), "From 2 to the number of observations.")
     executor: Any = option(
-        None,
-        EXECUTOR,
-        "A concurrent.futures.Executor or dask.distributed.Client with workers that learn the folds.",
-        "See `bayesmrf.runs.independent`. The score does not depend on it.",
+        None, EXECUTOR, "A concurrent.futures.Executor or dask.distributed.Client with workers that learn the folds."
     )
 
     name = "cross-validation"

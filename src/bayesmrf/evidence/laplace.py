@@ -76,6 +76,10 @@ class Laplace(AtMode):
     ----------
     search, n_chains, temperatures
         As in `AtMode`.
+    scales
+        The evidence, and sometimes the best model, depends on the prior.
+    n_checks
+        Eight times as many where these do not decide whether the approximation is 0.25 nats off. 0 omits it.
     """
 
     corrected: bool = option(
@@ -85,13 +89,11 @@ class Laplace(AtMode):
         True,
         FLAG,
         "Whether to compute the evidence also at half and at twice the scale of a normal prior, if Z can be summed.",
-        "The evidence, and sometimes the best model, depends on the prior.",
     )
     n_checks: int = option(
         2000,
         integer(0, 10**7),
         "Draws of the importance sampling that measures how far the posterior is from normal, if Z can be summed.",
-        "Eight times as many where these do not decide whether the approximation is 0.25 nats off. 0 omits it.",
     )
 
     @property

@@ -131,13 +131,14 @@ def evaluate(
         yield method(target, stream(method.name), None if work is None else made[work], progress=progress)
 
 
+def parts(method: Work) -> list[Work]:
+    """Return a method, and its search or sampler."""
+    return [method, *(value for f in fields(method) if isinstance(value := getattr(method, f.name), Work))]
+
+
 def option_names(method: Work) -> set[str]:
     """Return the names of the options of a method, and of its search or sampler."""
-    names = set()
-    for f in fields(method):
-        value = getattr(method, f.name)
-        names |= option_names(value) if isinstance(value, Work) else {f.name}
-    return names
+    return {f.name for part in parts(method) for f in fields(part)}
 
 
 def with_options(method: Any, **options: Any) -> Any:

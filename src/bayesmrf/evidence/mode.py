@@ -87,22 +87,20 @@ class Mode:
 
 @dataclass(frozen=True, kw_only=True)
 class ModeSearch(Work):
-    """Search for a mode by persistent chains with fine-tuning; the call returns a `Mode`."""
+    """Search for a mode by persistent chains with fine-tuning; the call returns a `Mode`.
+
+    Parameters
+    ----------
+    n_states
+        By default the largest of 20,000, 30 per parameter, and 50 per observation (at most 2^20).
+    penalised
+        That is half an observation from the boundary, since the maximum is often at infinity. The status gives the
+        number of parameters at the bound.
+    """
 
     n_steps: int = option(20_000, integer(1, 10**8), "Updates of persistent contrastive divergence.")
-    n_states: int | None = option(
-        None,
-        optional(STATES),
-        "Number T of states for the sampled posterior.",
-        "By default the largest of 20,000, 30 per parameter, and 50 per observation (at most 2^20).",
-    )
-    penalised: bool = option(
-        True,
-        FLAG,
-        "False maximises the likelihood, with parameters bounded by +-log(2 N - 1).",
-        "That is half an observation from the boundary, since the maximum is often at infinity. The status gives the "
-        "number of parameters at the bound.",
-    )
+    n_states: int | None = option(None, optional(STATES), "Number T of states for the sampled posterior.")
+    penalised: bool = option(True, FLAG, "False maximises the likelihood, with parameters bounded by +-log(2 N - 1).")
     log_z: str = option(
         "auto",
         choice("auto", "exact", "ais"),

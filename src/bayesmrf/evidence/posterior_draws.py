@@ -74,6 +74,13 @@ class PosteriorSampler(Work):
 
     The chains start at one point near a mode: exchanging hidden units gives other modes, and chains in different modes
     would not mix. The scale reduction therefore cannot detect modes that no chain has visited.
+
+    Parameters
+    ----------
+    n_sweeps
+        With one sweep, as in the paper, the model may put mass on states that no sweep reaches. On 100 documents of 100
+        words and 9 hidden units the mean log likelihood of the draws was about -1,950 with one sweep, and -1,475 with
+        ten and with exact dynamics.
     """
 
     dynamics: str = option(
@@ -83,7 +90,7 @@ class PosteriorSampler(Work):
         'gradients by contrastive divergence and likelihoods by belief propagation; "auto" takes "exact" if Z is '
         "summed within milliseconds (17 nodes, 14 units on the smaller side of a machine).",
     )
-    n_draws: int = option(1000, integer(1, MOST_DRAWS), "Posterior draws per chain.")
+    n_draws: int = option(1000, integer(1, MOST_DRAWS), "Posterior draws per chain.", label="draws")
     n_warmup: int | None = option(
         None,
         optional(integer(0, MOST_DRAWS)),
@@ -92,14 +99,9 @@ class PosteriorSampler(Work):
     thin: int | None = option(
         None, optional(integer(1, MOST_DRAWS)), 'Steps per draw: by default 1 ("exact"), or 50 ("brief").'
     )
-    n_chains: int = option(10, integer(1, MOST_CHAINS), "Chains of MCMC.")
+    n_chains: int = option(10, integer(1, MOST_CHAINS), "Chains of MCMC.", label="chains")
     n_sweeps: int = option(
-        1,
-        COUNT,
-        'Gibbs sweeps from the data for each gradient of "brief"; more sweeps cost more and have less bias.',
-        "With one sweep, as in the paper, the model may put mass on states that no sweep reaches. On 100 documents of "
-        "100 words and 9 hidden units the mean log likelihood of the draws was about -1,950 with one sweep, and -1,475 "
-        "with ten and with exact dynamics.",
+        1, COUNT, 'Gibbs sweeps from the data for each gradient of "brief"; more sweeps cost more and have less bias.'
     )
     stiffness: float = option(
         0.2,

@@ -41,7 +41,6 @@ from .elimination.two_states import Elimination, is_cheap
 
 Memory = TypeVar("Memory", Chains, Followed, np.ndarray)
 _MOVES, _THREADS = choice("gibbs", "swendsen-wang"), integer(1, 2**10)
-_MIX = "Clusters mix faster in strongly ordered models."
 
 
 class _MomentsOfChains:
@@ -64,18 +63,22 @@ class Persistent(_MomentsOfChains, Stateless):
 
     If theta moves slowly, the chains stay close to p(x | theta); at a fixed theta they converge to it. Chains that keep
     their mode get weights and a ladder of tempered chains (see `bayesmrf.samplers.following`).
+
+    Parameters
+    ----------
+    moves
+        Clusters mix faster in strongly ordered models.
+    n_jobs
+        The moments do not depend on it.
+    tempered
+        Of few chains, only those with Gibbs sweeps are watched.
     """
 
-    n_chains: int = option(1024, STATES, "Chains.", label="particles")
+    n_chains: int = option(1024, STATES, "Chains.", label="particles", flag="n_particles")
     n_sweeps: int = option(1, COUNT, "Sweeps of each chain in each call.", label="Gibbs sweeps")
-    moves: str = option("gibbs", _MOVES, "Sweeps of single nodes, or of clusters.", _MIX)
-    n_jobs: int = option(1, _THREADS, "Threads of Gibbs sweeps.", "The moments do not depend on it.")
-    tempered: bool = option(
-        True,
-        FLAG,
-        "Whether chains that keep their mode get a ladder.",
-        "Of few chains, only those with Gibbs sweeps are watched.",
-    )
+    moves: str = option("gibbs", _MOVES, "Sweeps of single nodes, or of clusters.")
+    n_jobs: int = option(1, _THREADS, "Threads of Gibbs sweeps.")
+    tempered: bool = option(True, FLAG, "Whether chains that keep their mode get a ladder.")
 
     name = "persistent"
 
@@ -122,20 +125,21 @@ class Brief(_MomentsOfChains, Checked):
     ----------
     states : (n_samples, n_nodes) array in {0, ..., n_states - 1}, optional
         The data. Estimators set them.
+    n_chains
+        By default one for each row; fewer restart at evenly spaced rows, as tables may be sorted.
+    moves
+        Clusters mix faster in strongly ordered models.
+    n_jobs
+        The moments do not depend on it.
     """
 
     states: np.ndarray | None = field(default=None, repr=False)
     n_chains: int | None = option(
-        None,
-        optional(STATES),
-        "Chains.",
-        "By default one for each row; fewer restart at evenly spaced rows, as tables may be sorted.",
-        label="particles",
-        unset="one per observation",
+        None, optional(STATES), "Chains.", label="particles", unset="one per observation", flag="n_particles"
     )
     n_sweeps: int = option(1, COUNT, "Sweeps of each chain in each call.", label="Gibbs sweeps")
-    moves: str = option("gibbs", _MOVES, "Sweeps of single nodes, or of clusters.", _MIX)
-    n_jobs: int = option(1, _THREADS, "Threads of Gibbs sweeps.", "The moments do not depend on it.")
+    moves: str = option("gibbs", _MOVES, "Sweeps of single nodes, or of clusters.")
+    n_jobs: int = option(1, _THREADS, "Threads of Gibbs sweeps.")
 
     name = "brief"
 
@@ -220,7 +224,7 @@ class FromExact(Checked):
     """
 
     sampler: SamplingEngine | None = None
-    n_samples: int = option(64, STATES, "States drawn in each call.", label="particles")
+    n_samples: int = option(64, STATES, "States drawn in each call.", label="particles", flag="n_particles")
 
     name = "from-exact"
     answers = frozenset({MOMENTS})

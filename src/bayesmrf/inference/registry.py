@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..base import EVERY_FAMILY, LOG_Z, SAMPLE, Engine, Kind, Model
+from ..declare.option import options_of
 from ..errors import OptionError, TooWideError
 
 
@@ -27,7 +27,7 @@ class EngineRow(NamedTuple):
     @property
     def options(self) -> tuple[str, ...]:
         """Names of its options."""
-        return tuple(f.name for f in fields(self.engine_class) if f.name not in ("states", "weights"))
+        return tuple(options_of(self.engine_class))
 
 
 _TIMES_N = "errors of log Z enter multiplied by the number of observations"

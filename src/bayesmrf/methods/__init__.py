@@ -24,24 +24,7 @@ from .parameters import (
 from .rows import Custom
 
 __all__ = [
-    "COMPARISONS",
-    "EDGES",
-    "GROUPS",
-    "KERNELS",
-    "AuxiliaryParticles",
-    "AuxiliaryVariable",
-    "Custom",
-    "Exact",
-    "Exchange",
-    "Gibbs",
-    "Hamiltonian",
-    "Independence",
-    "Langevin",
-    "LangevinJumps",
-    "Metropolis",
-    "OneEdge",
-    "Particle",
-    "PseudoPosterior",
-    "StrippedBeta",
-    "Tree",
-]
+    "COMPARISONS", "EDGES", "GROUPS", "KERNELS", "AuxiliaryParticles", "AuxiliaryVariable", "Custom", "Exact",
+    "Exchange", "Gibbs", "Hamiltonian", "Independence", "Langevin", "LangevinJumps", "Metropolis", "OneEdge",
+    "Particle", "PseudoPosterior", "StrippedBeta", "Tree",
+]  # fmt: skip

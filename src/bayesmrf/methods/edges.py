@@ -13,48 +13,56 @@ from .rows import MANY_STATES, OF_EDGES, PARTICLES, YES_NO, MethodRow, on
 
 @dataclass(frozen=True)
 class OneEdge(Checked):
-    """Single-edge birth and death at any weight, with moments from persistent chains."""
+    """Single-edge birth and death at any weight, with moments from persistent chains.
+
+    Parameters
+    ----------
+    n_particles
+        With fewer than observations, births of strong edges are rarely accepted. None for the number of observations,
+        within 256 and 16,384; or, if there are more than 4,096 observations and at least 20 for each weight and bias,
+        for 4,096 chains that measure moments once, at the mean of the posterior, from which those at all draws are
+        extrapolated (`bayesmrf.particles.reference`).
+    epsilon
+        It is shortened where the posterior is stiffer, and such that the noise of the moments hardly widens the
+        posterior.
+    momentum
+        It is refused where moments are extrapolated, as is ``epsilon``.
+    n_iterations
+        A step of warm-up has half of them.
+    """
 
     n_particles: int | None = option(
         None,
         optional(STATES),
         "Persistent chains that follow the weights.",
-        "With fewer than observations, births of strong edges are rarely accepted. None for the number of "
-        "observations, within 256 and 16,384; or, if there are more than 4,096 observations and at least 20 for each "
-        "weight and bias, for 4,096 chains that measure moments once, at the mean of the posterior, from which those "
-        "at all draws are extrapolated (`bayesmrf.particles.reference`).",
         label="particles",
         unset="depends on the data",
     )
     epsilon: float = option(
-        0.2,
-        STEP,
-        "Largest step of Langevin dynamics, in posterior standard deviations.",
-        "It is shortened where the posterior is stiffer, and such that the noise of the moments hardly widens the "
-        "posterior.",
-        label="step epsilon",
+        0.2, STEP, "Largest step of Langevin dynamics, in posterior standard deviations.", label="step epsilon"
     )
     momentum: float = option(
-        0.5,
-        MOMENTUM,
-        "Share of the momentum that is kept, in [0, 1).",
-        "It is refused where moments are extrapolated, as is ``epsilon``.",
-        label="share of momentum kept",
+        0.5, MOMENTUM, "Share of the momentum that is kept, in [0, 1).", label="share of momentum kept"
     )
-    n_iterations: int = option(
-        20, COUNT, "Iterations in a step.", "A step of warm-up has half of them.", label="iterations in a step"
-    )
+    n_iterations: int = option(20, COUNT, "Iterations in a step.", label="iterations in a step")
 
 
 @dataclass(frozen=True)
 class LangevinJumps(Checked):
-    """Algorithm 1 of Chen and Welling (2012): persistent chains, Langevin dynamics and reversible jumps near 0."""
+    """Algorithm 1 of Chen and Welling (2012): persistent chains, Langevin dynamics and reversible jumps near 0.
+
+    Parameters
+    ----------
+    n_particles
+        Rounded up to a multiple of 64 unless ``model`` is "boltzmann".
+    width
+        The variance of the estimated ratio grows with its square (Chen and Welling 2012 structure, eq. 11).
+    """
 
     n_particles: int = option(
         100,
         integer(2, 10**7),  # a variance is estimated
         "Persistent chains that follow the weights.",
-        'Rounded up to a multiple of 64 unless ``model`` is "boltzmann".',
         label="particles",
     )
     n_sweeps: int = option(1, COUNT, "Gibbs sweeps of an iteration.", label="Gibbs sweeps")
@@ -68,7 +76,6 @@ class LangevinJumps(Checked):
         0.01,
         number(0, 10, ends="(]", good=(0.01, 10)),
         "Half width of the jumps, in standard deviations of a weight.",
-        "The variance of the estimated ratio grows with its square (Chen and Welling 2012 structure, eq. 11).",
         label="width of jumps",
     )
     n_iterations: int = option(1000, COUNT, "Iterations in a step.", label="iterations in a step")

@@ -26,14 +26,18 @@ class Particle(Checked):
     """Groups of edges, or edges or differences that may be absent, on any graph, with moments from particles.
 
     The particles follow theta.
+
+    Parameters
+    ----------
+    n_particles
+        None for ten for each observation, or four where edges or differences may be absent, at least 1,024, at most 1
+        GiB a chain.
     """
 
     n_particles: int | None = option(
         None,
         optional(STATES),
         "Number of states of x in memory (of each group of people).",
-        "None for ten for each observation, or four where edges or differences may be absent, at least 1,024, at most "
-        "1 GiB a chain.",
         label="particles",
         unset="depends on the data",
     )
@@ -44,12 +48,15 @@ class AuxiliaryParticles(Checked):
     """Metropolis-Hastings with particles (Liu and Page 2013, Algorithm 1).
 
     With ``inner="exact"`` and ``restart=False`` the chain is exact.
+
+    Parameters
+    ----------
+    n_sweeps
+        With ``inner="gibbs"``; refused otherwise.
     """
 
     inner: str = option("gibbs", choice("gibbs", "exact"), "How particles are drawn.", label="inner")
-    n_sweeps: int = option(
-        50, COUNT, "Gibbs sweeps of each particle.", 'With ``inner="gibbs"``; refused otherwise.', label="n_sweeps"
-    )
+    n_sweeps: int = option(50, COUNT, "Gibbs sweeps of each particle.", label="n_sweeps")
     n_proposals: int = option(
         5, integer(1, 10**4), "M, proposals for the group of each edge in one step.", label="n_proposals"
     )

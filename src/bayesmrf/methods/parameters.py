@@ -27,33 +27,29 @@ if TYPE_CHECKING:
 
 _START = choice("mode", "zero")
 _AROUND = "Where chains start: around the mode, or at 0."
-_AS_METROPOLIS = "As in `Metropolis`."
 _KEPT = "Share of the momentum that is kept, in [0, 1)."
 
 
 @dataclass(frozen=True)
 class Metropolis(Checked):
-    """Random walk, one coordinate at a time (`bayesmrf.posterior.parameters.metropolis`)."""
+    """Random walk, one coordinate at a time (`bayesmrf.posterior.parameters.metropolis`).
+
+    Parameters
+    ----------
+    step_size
+        0.1 in the paper. None (default) uses multiples of the standard deviations at the mode: of each parameter given
+        the others or, if parameters are strongly correlated, of up to 500 uncorrelated combinations. The multiple is
+        adapted during warm-up to an acceptance of 0.44.
+    start
+        With "mode" the mode is that of the posterior (of the pseudo-posterior, if exact inference is expensive), and
+        chains start with two posterior standard deviations, so that R-hat can detect a lack of convergence. "zero" is
+        theta = 0, as in the paper.
+    """
 
     step_size: float | None = option(
-        None,
-        optional(STEP),
-        "Standard deviation of the proposals.",
-        "0.1 in the paper. None (default) uses multiples of the standard deviations at the mode: of each parameter "
-        "given the others or, if parameters are strongly correlated, of up to 500 uncorrelated combinations. The "
-        "multiple is adapted during warm-up to an acceptance of 0.44.",
-        label="step size",
-        unset="adapted during warm-up",
+        None, optional(STEP), "Standard deviation of the proposals.", label="step size", unset="adapted during warm-up"
     )
-    start: str = option(
-        "mode",
-        _START,
-        _AROUND,
-        'With "mode" the mode is that of the posterior (of the pseudo-posterior, if exact inference is expensive), '
-        "and chains start with two posterior standard deviations, so that R-hat can detect a lack of convergence. "
-        '"zero" is theta = 0, as in the paper.',
-        flag=False,
-    )
+    start: str = option("mode", _START, _AROUND)
 
 
 @dataclass(frozen=True)
@@ -61,9 +57,14 @@ class Gibbs(Checked):
     """One parameter after another from its exact full conditional (`bayesmrf.posterior.parameters.gibbs`).
 
     It needs an exact engine, and a normal or Cauchy prior.
+
+    Parameters
+    ----------
+    start
+        As in `Metropolis`.
     """
 
-    start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
+    start: str = option("mode", _START, _AROUND)
 
 
 @dataclass(frozen=True)
@@ -73,68 +74,71 @@ class Independence:
 
 @dataclass(frozen=True)
 class Exchange(Checked):
-    """The exchange algorithm (`bayesmrf.posterior.parameters.exchange`)."""
+    """The exchange algorithm (`bayesmrf.posterior.parameters.exchange`).
+
+    Parameters
+    ----------
+    step_size
+        As in `Metropolis`; None always uses uncorrelated combinations of the parameters.
+    start
+        As in `Metropolis`.
+    """
 
     step_size: float | None = option(
-        None,
-        optional(STEP),
-        "Standard deviation of the proposals.",
-        "As in `Metropolis`; None always uses uncorrelated combinations of the parameters.",
-        label="step size",
-        unset="adapted during warm-up",
+        None, optional(STEP), "Standard deviation of the proposals.", label="step size", unset="adapted during warm-up"
     )
-    start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
+    start: str = option("mode", _START, _AROUND)
 
 
 @dataclass(frozen=True)
 class AuxiliaryVariable(Checked):
-    """The single auxiliary variable method (`bayesmrf.posterior.parameters.auxiliary_variable`)."""
+    """The single auxiliary variable method (`bayesmrf.posterior.parameters.auxiliary_variable`).
+
+    Parameters
+    ----------
+    step_size
+        As in `Exchange`, with the multiple 2.4, which is not adapted.
+    start
+        With one standard deviation, as proposals further from the reference are rarely accepted.
+    """
 
     step_size: float | None = option(
-        None,
-        optional(STEP),
-        "Standard deviation of the proposals.",
-        "As in `Exchange`, with the multiple 2.4, which is not adapted.",
-        label="step size",
-        unset="from the mode",
+        None, optional(STEP), "Standard deviation of the proposals.", label="step size", unset="from the mode"
     )
-    start: str = option(
-        "mode",
-        _START,
-        _AROUND,
-        "With one standard deviation, as proposals further from the reference are rarely accepted.",
-        flag=False,
-    )
+    start: str = option("mode", _START, _AROUND)
 
 
 @dataclass(frozen=True)
 class Langevin(Checked):
-    """Langevin dynamics (`bayesmrf.posterior.parameters.langevin`)."""
+    """Langevin dynamics (`bayesmrf.posterior.parameters.langevin`).
+
+    Parameters
+    ----------
+    epsilon
+        None (default) adapts it during warm-up to an acceptance of 0.574 (more with momentum) if steps are accepted or
+        rejected; otherwise it is such that, for the curvature at the mode, no variance is more than 5 % too large.
+    precondition
+        Of more than 500 parameters: by the standard deviation of each given the others. None (default) does so if
+        ``epsilon`` is None.
+    start
+        As in `Metropolis`.
+    """
 
     epsilon: float | None = option(
-        None,
-        optional(STEP),
-        "Step size.",
-        "None (default) adapts it during warm-up to an acceptance of 0.574 (more with momentum) if steps are "
-        "accepted or rejected; otherwise it is such that, for the curvature at the mode, no variance is more than 5 % "
-        "too large.",
-        label="step epsilon",
-        unset="adapted if adjusted, else from the mode",
+        None, optional(STEP), "Step size.", label="step epsilon", unset="adapted if adjusted, else from the mode"
     )
     momentum: float = option(0.0, MOMENTUM, _KEPT, label="share of momentum kept")
     precondition: bool | None = option(
         None,
         choice(None, False, True),
         "Scale the steps by the covariance at the mode.",
-        "Of more than 500 parameters: by the standard deviation of each given the others. None (default) does so if "
-        "``epsilon`` is None.",
         label="preconditioned",
         unset="without epsilon",
     )
     adjusted: bool = option(
         False, FLAG, "Accept or reject the steps; the engine must compute log Z.", label="accept step"
     )
-    start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
+    start: str = option("mode", _START, _AROUND)
 
 
 @dataclass(frozen=True)
@@ -143,32 +147,40 @@ class Hamiltonian(Checked):
 
     Step size and mass matrix are adapted during warm-up; the latter starts from the curvature at the mode. The engine
     must answer log Z and moments.
+
+    Parameters
+    ----------
+    target
+        Raise it if trajectories diverge.
+    start
+        As in `Metropolis`.
     """
 
-    target: float = option(
-        0.8,
-        PROBABILITY,
-        "Mean acceptance to which the step size is adapted.",
-        "Raise it if trajectories diverge.",
-        flag=False,
-    )
-    max_depth: int = option(10, integer(1, 20), "A trajectory has at most 2^max_depth points.", flag=False)
-    start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
+    target: float = option(0.8, PROBABILITY, "Mean acceptance to which the step size is adapted.")
+    max_depth: int = option(10, integer(1, 20), "A trajectory has at most 2^max_depth points.")
+    start: str = option("mode", _START, _AROUND)
 
 
 @dataclass(frozen=True)
 class PseudoPosterior(Checked):
-    """Adjusted Langevin dynamics on the pseudo-likelihood instead of the likelihood."""
+    """Adjusted Langevin dynamics on the pseudo-likelihood instead of the likelihood.
+
+    Parameters
+    ----------
+    corrected
+        See Bouranis et al. 2017.
+    start
+        As in `Metropolis`.
+    """
 
     momentum: float = option(0.0, MOMENTUM, _KEPT, label="share of momentum kept")
     corrected: bool = option(
         False,
         FLAG,
         "Transform the draws to the location and scale of the true posterior at the mode.",
-        "See Bouranis et al. 2017.",
         label="corrected at the mode",
     )
-    start: str = option("mode", _START, _AROUND, _AS_METROPOLIS, flag=False)
+    start: str = option("mode", _START, _AROUND)
 
 
 ANY_KIND = frozenset(Kind)

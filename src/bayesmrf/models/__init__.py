@@ -19,16 +19,9 @@ if TYPE_CHECKING:
     from .two_arrays import ManyStateModel, PairwiseModel
 
 __all__ = [
-    "Agreement",
-    "Boltzmann",
-    "Ising",
-    "ManyStateModel",
-    "Ordinal",
-    "PairwiseModel",
-    "Potts",
-    "RestrictedBoltzmann",
-    "Symmetric",
-]
+    "Agreement", "Boltzmann", "Ising", "ManyStateModel", "Ordinal", "PairwiseModel", "Potts",
+    "RestrictedBoltzmann", "Symmetric",
+]  # fmt: skip
 _FILES = {"ManyStateModel": "two_arrays", "PairwiseModel": "two_arrays", "RestrictedBoltzmann": "rbm"}
 
 

@@ -46,9 +46,7 @@ class Ordinal(ManyStateModel):
     """
 
     sizes: Any = option(
-        None,
-        _SIZES,
-        "Number m_i of categories of each node, from 2 to ``n_states``; None if all have ``n_states``.",
+        None, _SIZES, "Number m_i of categories of each node, from 2 to ``n_states``; None if all have ``n_states``."
     )
     neutral: Any = option(None, _NEUTRAL, "For each node the score r_i of its neutral category, or None.")
     scores: Any = option(

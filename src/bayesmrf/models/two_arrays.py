@@ -428,16 +428,13 @@ class ManyStateModel(TwoArrays):
     graph : Graph
     state_names : tuple of tuple of str, optional
         As in `PairwiseModel`.
+    fields
+        Without, the Potts model is symmetric under renaming the states.
     """
 
     graph: Graph
     n_states: int = field(metadata=needs(integer(2, 127), "Number m of states of each node."))
-    fields: bool = option(
-        True,
-        FLAG,
-        "Whether nodes have fields h_{ik}.",
-        "Without, the Potts model is symmetric under renaming the states.",
-    )
+    fields: bool = option(True, FLAG, "Whether nodes have fields h_{ik}.")
     state_names: Any = field(default=None, kw_only=True)
 
     @cached_property

@@ -52,17 +52,14 @@ class Checkpoint(Checked):
     ----------
     command : tuple of str
         Command line of the run, for ``bayesmrf collect``.
+    chain
+        Other processes may run others in the same folder. A call without ``chain`` continues with all chains, and has
+        all draws.
     """
 
     path: str | os.PathLike[str] = field(metadata=needs(PATH, "Folder. A run that was stopped continues from it."))
     overwrite: bool = option(False, FLAG, "Whether to replace another run in the folder.")
-    chain: int | None = option(
-        None,
-        optional(integer(0, MOST_CHAINS - 1)),
-        "Run this chain alone, from 0.",
-        "Other processes may run others in the same folder. A call without ``chain`` continues with all chains, and "
-        "has all draws.",
-    )
+    chain: int | None = option(None, optional(integer(0, MOST_CHAINS - 1)), "Run this chain alone, from 0.")
     command: tuple[str, ...] = ()
 
 

@@ -98,14 +98,15 @@ def sample_exact(model: Pairwise, n_samples: int, rng: np.random.Generator, max_
 
 @dataclass(frozen=True)
 class CouplingFromThePast(Stateless):
-    """Engine that draws exact samples by coupling from the past: monotone if possible, else by summary states."""
+    """Engine that draws exact samples by coupling from the past: monotone if possible, else by summary states.
 
-    max_sweeps: int = option(
-        2**16,
-        COUNT,
-        "Largest T (a power of two), after which `sample` raises an OptionError.",
-        "See `sample_exact`.",
-    )
+    Parameters
+    ----------
+    max_sweeps
+        See `sample_exact`.
+    """
+
+    max_sweeps: int = option(2**16, COUNT, "Largest T (a power of two), after which `sample` raises an OptionError.")
 
     name = "cftp"
     answers = frozenset({SAMPLE})

@@ -201,10 +201,15 @@ class Gibbs(SweepEngine):
 
     The samples are independent of each other; their distribution is p(x | theta) only in the limit of large
     ``n_sweeps``.
+
+    Parameters
+    ----------
+    n_jobs
+        The samples do not depend on it.
     """
 
     n_sweeps: int = option(100, COUNT, "Sweeps of each chain.", label="Gibbs sweeps")
-    n_jobs: int = option(1, integer(1, 2**10), "Threads.", "The samples do not depend on it.")
+    n_jobs: int = option(1, integer(1, 2**10), "Threads.")
 
     name = "gibbs"
     families = EVERY_FAMILY

@@ -94,7 +94,7 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_chains
 class SwendsenWang(SweepEngine):
     """As `bayesmrf.samplers.gibbs.Gibbs`, by cluster sweeps."""
 
-    n_sweeps: int = option(100, COUNT, "Cluster sweeps of each chain.", label="Gibbs sweeps")
+    n_sweeps: int = option(100, COUNT, "Cluster sweeps of each chain.", label="cluster sweeps")
 
     name = "swendsen-wang"
     families = frozenset({BINARY, POTTS})

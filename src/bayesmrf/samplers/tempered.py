@@ -60,7 +60,7 @@ class Tempered(Stateless):
     the limit of large ``n_sweeps``. A warning says if fewer than nine of ten are renewed.
     """
 
-    n_sweeps: int = option(200, COUNT, "Rounds of each ladder.", label="Gibbs sweeps")
+    n_sweeps: int = option(200, COUNT, "Rounds of each ladder.", label="rounds")
 
     name = "tempered"
     answers = frozenset({SAMPLE})

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _STEPS = ("step_size", "epsilon")
-_ENGINE_LABELS = {"n_sweeps": "Gibbs sweeps", "n_chains": "particles", "n_samples": "particles"}
 
 # Why draws are approximate, by a part of the attribute ``kind``; else the caveat of the engine.
 _REASONS = {
@@ -157,7 +156,9 @@ class ParameterSummary(Summary):
         # Booleans are stored as numbers.
         found |= {label: bool(found[label]) for k, label in labels.items() if types[k].startswith("bool")}
         given = json.loads(str(a.get("engine_options", "{}")))
-        found |= {_ENGINE_LABELS.get(k, k.replace("_", " ")): v for k, v in given.items()}
+        engine = next((row for row in ROWS if given and row.name == a.get("engine")), None)
+        declared = options_of(engine.engine_class) if engine else {}
+        found |= {(k in declared and declared[k].label) or k.replace("_", " "): v for k, v in given.items()}
         shown = {label: "yes" if v is True else v for label, v in found.items() if v not in (None, False)}
         return {"prior": self.prior_sentence, **{label: f"{v}" for label, v in shown.items()}}
 

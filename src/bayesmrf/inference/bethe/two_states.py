@@ -60,21 +60,19 @@ class Bethe(Iterative):
         Largest number of sweeps over all nodes.
     tolerance : float
         Largest change of a message in a sweep (before damping) at convergence.
+    damping
+        Damping helps frustrated models to converge, and slows down others. The fixed points do not depend on it, but
+        which of them is reached may. It is not used on forests.
+    initial_message
+        From 0 they stay at the symmetric fixed point, where all states of a node are equally likely, even if couplings
+        are so strong that most of the probability is on states in which nodes agree.
     """
 
-    damping: float = option(
-        0.2,
-        MOMENTUM,
-        "Weight of the old message in the new one, in [0, 1).",
-        "Damping helps frustrated models to converge, and slows down others. The fixed points do not depend on it, but "
-        "which of them is reached may. It is not used on forests.",
-    )
+    damping: float = option(0.2, MOMENTUM, "Weight of the old message in the new one, in [0, 1).")
     initial_message: float = option(
         1.0,
         number(0, 10, ends="[]", good=(0.0, 1.0)),
         "Value of the messages at the start in components without fields.",
-        "From 0 they stay at the symmetric fixed point, where all states of a node are equally likely, even if "
-        "couplings are so strong that most of the probability is on states in which nodes agree.",
     )
 
     name = "bethe"

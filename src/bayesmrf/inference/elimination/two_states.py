@@ -83,13 +83,15 @@ class Elimination(Stateless):
     P(x_N) q_v(x_N) gives the marginals of all bags, and with them every E[x_u x_v] and E[x_v]; drawing x_v from q_v
     gives exact samples. Messages are logarithms, so that large parameters do not overflow; the backward pass uses
     probabilities. Nodes with m states are summed out with tables of m^k entries.
+
+    Parameters
+    ----------
+    max_bytes
+        Wider graphs are refused by `prepare`, before anything is allocated.
     """
 
     max_bytes: float = option(
-        2 * 1024**3,
-        POSITIVE,
-        "Largest memory of the tables of one call (for each of several threads).",
-        "Wider graphs are refused by `prepare`, before anything is allocated.",
+        2 * 1024**3, POSITIVE, "Largest memory of the tables of one call (for each of several threads)."
     )
 
     name = "elimination"

@@ -42,6 +42,8 @@ from .spike import (
     visit_node,
 )
 from .state_table import (
+    BlockOrder,
+    block_order,
     edge_numbers,
     fill_table,
     follow,
@@ -49,11 +51,9 @@ from .state_table import (
     move_pair,
     node_sum,
     pair_sums,
-    pairs_of_blocks,
     scale_triple,
     sum_out,
     triple_sums,
-    visits_of_blocks,
 )
 from .student_t import draw_t
 
@@ -69,6 +69,7 @@ class ScanProblem(NamedTuple):
     lines: CentredLines
     prior: EdgePrior
     scales: np.ndarray  # (n_features,), scale^-2 of the prior of each parameter, unless drawn
+    order: BlockOrder
     pairs: np.ndarray  # (n_pairs, 2), edges that may be swapped
     alike: np.ndarray  # (n_alike, 2), those between almost equal nodes, redrawn together where there is a table
 
@@ -78,7 +79,8 @@ def scan_problem(
 ) -> ScanProblem:
     """Return the constants of scans of a posterior; almost equal nodes are chosen by the data (`alike_in`)."""
     of = likelihood.model, likelihood.s_bar, likelihood.n_samples
-    return ScanProblem(centred_lines(*of, prior.tilt), prior, scales, pairs, alike_in(*of))
+    lines = centred_lines(*of, prior.tilt)
+    return ScanProblem(lines, prior, scales, block_order(lines.edges, len(lines.base)), pairs, alike_in(*of))
 
 
 def require_exact(likelihood: Likelihood, kernel: str) -> None:
@@ -134,7 +136,9 @@ def scan(
     """
     model: Any = likelihood.model
     if model.n_states**model.graph.n_nodes <= MAX_STATES:
-        found = scan_table(rng, problem, theta, n_scans)
+        pairs = problem.pairs if len(problem.pairs) > 0 else None
+        alike = problem.alike if len(problem.alike) > 0 else None
+        found = scan_table(rng, problem, pairs, alike, theta, n_scans)
         require_finite(theta)
         return found
     walk = _EngineScan(rng, likelihood, problem, theta)
@@ -220,10 +224,10 @@ def draw_scales(rng, prior, scales, theta, r):
     """Draw p0 and the slab's precision, and write the latter into ``scales``; return both, and the log odds of the
     slab's top.
     """
-    n_included, squares = 0, 0.0
+    n_included, squares = 0.0, 0.0  # the literal 0 would be compiled as a type of its own
     for e in range(r):
         n_included += theta[e] != 0
-        squares += theta[e] ** 2
+        squares += theta[e] * theta[e]
     density, precision = draw_hyper(rng, prior, n_included, r, squares)
     if prior.precision == 0:
         scales[:r] = precision
@@ -247,31 +251,32 @@ def normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
 
 
 @strict_leaf
-def scan_table(rng, problem, theta, n_scans):
+def scan_table(rng, problem, pairs, alike, theta, n_scans):
     """Scan with the weights of all states in a table; return p0, the slab's precision and log Z.
+
+    ``pairs`` and ``alike`` are those of the problem, or None: their moves are compiled only for data that have any.
 
     Nodes are in four blocks. The edges and node parameters of two blocks depend on the others only through the sums of
     weights for the states of the two blocks, a small table, so that the large one is read and written once for each
     pair of blocks.
     """
-    lines, prior, scales = problem.lines, problem.prior, problem.scales.copy()
-    pairs, alike, now = problem.pairs, problem.alike, scales.copy()
-    r, (n_nodes, m) = len(lines.edges), lines.base.shape
-    edge_of, blocks = edge_numbers(lines.edges, n_nodes), pairs_of_blocks(n_nodes)
+    lines, prior, order, scales = problem.lines, problem.prior, problem.order, problem.scales.copy()
+    now, r, (n_nodes, m) = scales.copy(), len(lines.edges), lines.base.shape
     table, top = fill_table(lines, theta)
     density = precision = 0.0
     for _ in range(n_scans):
         density, precision, log_slab = draw_scales(rng, prior, scales, theta, r)
-        for block in blocks:
-            small = sum_out(table, m, block)
-            old, visits = small.copy(), visits_of_blocks(edge_of, block)
-            top += _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, small, *visits)
-            follow(table, m, block, small, old)
-        if log_slab < np.inf:
-            for _ in range(swaps_in_scan(n_nodes, len(pairs))):
+        for k in range(len(order.blocks)):
+            small = sum_out(table, m, order.blocks[k])
+            old = small.copy()
+            top += _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, small, order, k)
+            follow(table, m, order.blocks[k], small, old)
+        if pairs is not None:
+            for _ in range(swaps_in_scan(n_nodes, len(pairs)) if log_slab < np.inf else 0):
                 k = int(rng.random() * len(pairs))
                 _swap(rng, prior, lines, table, pairs[k, 0], pairs[k, 1], theta, scales, now)
-        if len(alike) > 0:
+        if alike is not None:
+            edge_of = edge_numbers(lines.edges, n_nodes)
             for _ in range(n_nodes):
                 k = int(rng.random() * len(alike))
                 visit_alike(rng, prior, lines, edge_of, table, alike[k, 0], alike[k, 1], theta, scales, log_slab)
@@ -279,11 +284,11 @@ def scan_table(rng, problem, theta, n_scans):
 
 
 @strict_leaf
-def _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, table, edges, nodes):
-    """Redraw edges and nodes (`visits_of_blocks`); return the log of a factor of all weights, as `move_node`."""
+def _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, table, order, pair):
+    """Redraw edges and nodes of a pair of blocks; return the log of a factor of all weights, as `move_node`."""
     m, offset = len(lines.values), 0.0
-    cells = np.empty(m * m)
-    for k in range(len(edges)):
+    cells, edges, nodes = np.empty(m * m), order.edges, order.nodes
+    for k in range(order.edge_starts[pair], order.edge_starts[pair + 1]):
         u, v, i, j, e = edges[k, 0], edges[k, 1], edges[k, 2], edges[k, 3], edges[k, 4]
         cells[:] = 0.0
         pair_sums(table, m, u, v, cells)
@@ -292,7 +297,7 @@ def _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, table, edges, 
         move_edge(lines, e, i, j, theta, visit_edge(rng, line, before, log_slab))
         if theta[e] != before:
             move_pair(table, m, u, v, pair_values(lines, e, i, j), theta[e] - before)
-    for k in range(len(nodes)):
+    for k in range(order.node_starts[pair], order.node_starts[pair + 1]):
         offset += visit_parameters(rng, prior, lines, table, nodes[k, 0], nodes[k, 1], theta, scales, now)
     return offset
 

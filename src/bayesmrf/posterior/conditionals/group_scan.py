@@ -31,41 +31,39 @@ from .line import line_log_density, line_mode
 from .log_concave import draw_around
 from .spike import visit_edge
 from .state_table import (
-    edge_numbers,
     fill_table,
     follow,
     move_node,
     move_pair,
     node_sum,
     pair_sums,
-    pairs_of_blocks,
     sum_out,
-    visits_of_blocks,
 )
 from .student_t import propose_over
 
 
 @strict_leaf
-def scan_groups(rng, problem, theta, n_scans):
+def scan_groups(rng, problem, order, theta, n_scans):
     """Redraw all parameters ``n_scans`` times; return p0 and the slab's precision of differences and of baselines, and
     log Z of each group.
 
-    The table of each group is read in blocks of nodes as in `bayesmrf.posterior.conditionals.exact_scan.scan_table`.
+    The table of each group is read in blocks of nodes (`bayesmrf.posterior.conditionals.state_table.block_order`) as in
+    `bayesmrf.posterior.conditionals.exact_scan.scan_table`.
     """
     n_groups, (n_nodes, m) = len(theta.natural), problem.lines.base.shape
-    edge_of, blocks = edge_numbers(problem.lines.edges, n_nodes), pairs_of_blocks(n_nodes)
     tables, top = np.empty((n_groups, m**n_nodes)), np.empty(n_groups)
     for t in range(n_groups):
         tables[t], top[t] = fill_table(one_group(problem, t), theta.natural[t])
     drawn = np.zeros(4)
     for _ in range(n_scans):
         drawn[:] = draw_group_scales(rng, problem, theta)
-        for block in blocks:
+        for k in range(len(order.blocks)):
+            block = order.blocks[k]
             small = np.empty((n_groups, m ** (block[1] - block[0] + block[3] - block[2])))
             for t in range(n_groups):
                 small[t] = sum_out(tables[t], m, block)
-            old, visits = small.copy(), visits_of_blocks(edge_of, block)
-            _scan_blocks(rng, problem, theta, drawn, small, top, *visits)
+            old = small.copy()
+            _scan_blocks(rng, problem, theta, drawn, small, top, order, k)
             for t in range(n_groups):
                 follow(tables[t], m, block, small[t], old[t])
         for _ in range(n_nodes if len(problem.rivals) > 0 else 0):
@@ -76,13 +74,13 @@ def scan_groups(rng, problem, theta, n_scans):
 
 
 @strict_leaf
-def _scan_blocks(rng, problem, theta, drawn, tables, top, edges, nodes):
-    """Redraw edges and nodes (`visits_of_blocks`); add to ``top`` the log of a factor of each table (`move_node`)."""
-    lines = problem.lines
-    for row in range(len(edges)):
+def _scan_blocks(rng, problem, theta, drawn, tables, top, order, pair):
+    """Redraw edges and nodes of a pair of blocks; add to ``top`` the log of a factor of each table (`move_node`)."""
+    lines, edges, nodes = problem.lines, order.edges, order.nodes
+    for row in range(order.edge_starts[pair], order.edge_starts[pair + 1]):
         u, v, i, j, e = edges[row, 0], edges[row, 1], edges[row, 2], edges[row, 3], edges[row, 4]
         _visit_feature(rng, problem, theta, drawn, tables, top, u, v, new_pair(problem, theta, e, i, j))
-    for row in range(len(nodes)):
+    for row in range(order.node_starts[pair], order.node_starts[pair + 1]):
         u, i = nodes[row, 0], nodes[row, 1]
         if problem.n_spiked > len(lines.edges):
             for k in range(lines.starts[i], lines.starts[i + 1]):

@@ -7,6 +7,7 @@ index that might be negative, and count from the end, would prevent vector instr
 from __future__ import annotations
 
 from math import exp
+from typing import NamedTuple
 
 import numpy as np
 from numba import uint64
@@ -17,6 +18,15 @@ from .centred import node_field
 
 
 @strict_leaf
+def n_states(m, n_nodes):
+    """Return m^n, which numba would compile as a power in each leaf."""
+    n = 1
+    for _ in range(n_nodes):
+        n *= m
+    return n
+
+
+@strict_leaf
 def fill_table(lines, theta):
     """Fill the weights of all states at theta, relative to the largest; return the log of the largest."""
     r, (n_nodes, m) = len(lines.edges), lines.base.shape
@@ -24,7 +34,7 @@ def fill_table(lines, theta):
     for e in range(r):
         i, j = lines.edges[e, 0], lines.edges[e, 1]
         coupling[max(i, j), min(i, j)] = theta[e]
-    table, local = np.zeros(m**n_nodes), np.empty(m ** (n_nodes - 1))
+    table, local = np.zeros(n_states(m, n_nodes)), np.empty(n_states(m, n_nodes - 1))
     size = 1
     for i in range(n_nodes):
         for x in range(m - 1, -1, -1):
@@ -66,56 +76,50 @@ def edge_numbers(edges, n_nodes):
     return numbers
 
 
-@strict_leaf
-def pairs_of_blocks(n_nodes):
-    """Return the pairs of at most four blocks of nodes, (n_pairs, 6).
+class BlockOrder(NamedTuple):
+    """Pairs of at most four blocks of nodes, and the edges and nodes that a scan visits with each, all once.
 
-    A row has the first node of a block and the one after its last, these of another block, and whether what is inside
-    the first block, and inside the second, is visited with this pair: once in a scan.
+    Those of the k-th pair are ``edges[edge_starts[k]:edge_starts[k + 1]]`` and
+    ``nodes[node_starts[k]:node_starts[k + 1]]``.
     """
+
+    blocks: np.ndarray  # (n_pairs, 4), first node of a block and the one after its last, and these of another block
+    edges: np.ndarray  # (n_edges, 5), the places u < v of the ends in the table of the two blocks, the ends, the edge
+    edge_starts: np.ndarray  # (n_pairs + 1,)
+    nodes: np.ndarray  # (n_nodes, 2), place in the table, and node
+    node_starts: np.ndarray  # (n_pairs + 1,)
+
+
+def block_order(edges: np.ndarray, n_nodes: int) -> BlockOrder:
+    """Return the order in which a scan visits a graph."""
     n_blocks = min(4, n_nodes)
-    found, k = np.empty((n_blocks * (n_blocks - 1) // 2, 6), np.int64), 0
-    for b in range(n_blocks):
-        for c in range(b + 1, n_blocks):
-            found[k, 0], found[k, 1] = b * n_nodes // n_blocks, (b + 1) * n_nodes // n_blocks
-            found[k, 2], found[k, 3] = c * n_nodes // n_blocks, (c + 1) * n_nodes // n_blocks
-            found[k, 4], found[k, 5] = c == b + 1, c == n_blocks - 1 and b == n_blocks - 2
-            k += 1
-    return found
-
-
-@strict_leaf
-def visits_of_blocks(edge_of, block):
-    """Return the edges and the nodes that are visited with a pair of blocks, (n_edges, 5) and (n_nodes, 2).
-
-    The rows of edges have the places u < v of their ends in the table of the two blocks, the ends, and the edge. Those
-    of nodes have place and node.
-    """
-    n_first, size = block[1] - block[0], block[1] - block[0] + block[3] - block[2]
-    edges, nodes, n_edges, n_nodes = np.empty((size * size, 5), np.int64), np.empty((size, 2), np.int64), 0, 0
-    for v in range(size):
-        j = block[0] + v if v < n_first else block[2] + v - n_first
-        for u in range(v + 1):
-            i = block[0] + u if u < n_first else block[2] + u - n_first
-            if (v < n_first and not block[4]) or (u >= n_first and not block[5]):
-                continue
-            if u == v:
-                nodes[n_nodes, 0], nodes[n_nodes, 1] = u, i
-                n_nodes += 1
-            elif edge_of[i, j] >= 0:
-                row = edges[n_edges]
-                row[0], row[1], row[2], row[3], row[4] = u, v, i, j, edge_of[i, j]
-                n_edges += 1
-    return edges[:n_edges], nodes[:n_nodes]
+    bounds = np.arange(n_blocks + 1) * n_nodes // max(n_blocks, 1)
+    block_of = np.repeat(np.arange(n_blocks), np.diff(bounds))
+    i, j = np.sort(edges, axis=1).T.astype(np.int64)
+    pairs = [(b, c) for b in range(n_blocks) for c in range(b + 1, n_blocks)]
+    edge_rows, node_rows = [np.empty((0, 5), np.int64)], [np.empty((0, 2), np.int64)]
+    for b, c in pairs:
+        inside = [x for x, is_visited in ((b, c == b + 1), (c, b == n_blocks - 2)) if is_visited]
+        place = np.arange(n_nodes) - bounds[b]
+        place[bounds[c] :] += bounds[b + 1] - bounds[c]
+        of_i, of_j = block_of[i], block_of[j]
+        e = np.flatnonzero(((of_i == b) & (of_j == c)) | ((of_i == of_j) & np.isin(of_i, inside)))
+        e = e[np.lexsort((i[e], j[e]))]
+        edge_rows.append(np.stack([place[i[e]], place[j[e]], i[e], j[e], e], axis=1))
+        nodes = np.flatnonzero(np.isin(block_of, inside))
+        node_rows.append(np.stack([place[nodes], nodes], axis=1))
+    blocks = np.array([(*bounds[b : b + 2], *bounds[c : c + 2]) for b, c in pairs], np.int64).reshape(-1, 4)
+    edge_starts, node_starts = (np.cumsum([len(x) for x in rows]) for rows in (edge_rows, node_rows))
+    return BlockOrder(blocks, np.concatenate(edge_rows), edge_starts, np.concatenate(node_rows), node_starts)
 
 
 @leaf
 def sum_out(table, m, block):
     """Return the weights of the states of two blocks of nodes, summed over all other nodes."""
     b0, b1, c0, c1 = block[0], block[1], block[2], block[3]
-    small = np.zeros(m ** (b1 - b0 + c1 - c0))
-    low_b, high_b, low_c, high_c = m**b0, m**b1, m**c0, m**c1
-    n_b, n_c = m ** (b1 - b0), m ** (c1 - c0)
+    small = np.zeros(n_states(m, b1 - b0 + c1 - c0))
+    low_b, high_b, low_c, high_c = n_states(m, b0), n_states(m, b1), n_states(m, c0), n_states(m, c1)
+    n_b, n_c = n_states(m, b1 - b0), n_states(m, c1 - c0)
     for high in range(0, len(table), high_c):
         for y in range(n_c):
             out, start = y * n_b, high + y * low_c
@@ -143,8 +147,8 @@ def follow(table, m, block, small, old):
 @leaf
 def _scale(table, factors, m, b0, b1, c0, c1):
     """Multiply the weights by a factor for each value of the digits b0..b1-1 and c0..c1-1."""
-    low_b, high_b, low_c, high_c = m**b0, m**b1, m**c0, m**c1
-    n_b, n_c = m ** (b1 - b0), m ** (c1 - c0)
+    low_b, high_b, low_c, high_c = n_states(m, b0), n_states(m, b1), n_states(m, c0), n_states(m, c1)
+    n_b, n_c = n_states(m, b1 - b0), n_states(m, c1 - c0)
     for high in range(0, len(table), high_c):
         for y in range(n_c):
             out, start = y * n_b, high + y * low_c
@@ -162,7 +166,7 @@ def _scale(table, factors, m, b0, b1, c0, c1):
 @leaf
 def pair_sums(table, m, u, v, cells):
     """Add the summed weights of the states of nodes u < v to ``cells`` (m^2,), first those with x_u = 0."""
-    one_u, one_v = m**u, m**v
+    one_u, one_v = n_states(m, u), n_states(m, v)
     if m == 2:  # in one pass
         neither = only_u = only_v = both = 0.0
         for high in range(0, len(table), 2 * one_v):
@@ -190,7 +194,7 @@ def pair_sums(table, m, u, v, cells):
 @leaf
 def scale_pair(table, m, u, v, factors):
     """Multiply the weights by a factor (m^2,) for each of the states of nodes u < v."""
-    one_u, one_v = m**u, m**v
+    one_u, one_v = n_states(m, u), n_states(m, v)
     if m == 2:  # in one pass
         neither, only_v, only_u, both = factors[0], factors[1], factors[2], factors[3]
         for high in range(0, len(table), 2 * one_v):
@@ -213,7 +217,7 @@ def scale_pair(table, m, u, v, factors):
 @leaf
 def node_sum(table, m, i, x):
     """Sum the weights of the states with x_i = x."""
-    one, total = m**i, 0.0
+    one, total = n_states(m, i), 0.0
     for high in range(x * one, len(table), m * one):
         for k in range(high, high + one):
             total += table[k]
@@ -223,7 +227,7 @@ def node_sum(table, m, i, x):
 @leaf
 def scale_node(table, m, i, x, factor):
     """Multiply the weights of the states with x_i = x."""
-    one = m**i
+    one = n_states(m, i)
     for high in range(x * one, len(table), m * one):
         for k in range(high, high + one):
             table[k] *= factor
@@ -251,7 +255,7 @@ def move_node(lines, table, u, k, change):
 @strict_leaf
 def triple_sums(table, m, nodes, cells):
     """Sum the weights for the states of three nodes in increasing order: ``cells`` (m, m^2), the last node first."""
-    one = m ** nodes[2]
+    one = n_states(m, nodes[2])
     cells[:] = 0.0
     for x in range(m):
         for first in range(x * one, len(table), m * one):
@@ -261,7 +265,7 @@ def triple_sums(table, m, nodes, cells):
 @strict_leaf
 def scale_triple(table, m, nodes, factors):
     """Multiply the weights by a factor for each of the states of three nodes, in the order of `triple_sums`."""
-    one = m ** nodes[2]
+    one = n_states(m, nodes[2])
     for x in range(m):
         for first in range(x * one, len(table), m * one):
             scale_pair(table[first : first + one], m, nodes[0], nodes[1], factors[x])

@@ -22,6 +22,7 @@ from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.group_scan import scan_groups
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior, prior_scales, require_finite
+from ..conditionals.state_table import BlockOrder, block_order
 from .spike_slab import EDGE_DIMS, EdgeFit, EdgeInfo, drawn, start_theta
 
 MAX_STATES = 2**23  # of a group, in a table of 64 MiB
@@ -207,6 +208,10 @@ class Differences(DifferencesKernel):
         super().__post_init__()
         check_size(self._model)
 
+    @cached_property
+    def _order(self) -> BlockOrder:
+        return block_order(self._model.graph.edges, self._model.graph.n_nodes)
+
     def init(self, rng: np.random.Generator) -> DifferencesState:
         """Start without weights."""
         return DifferencesState(self.first())
@@ -214,7 +219,7 @@ class Differences(DifferencesKernel):
     def step(self, rng: np.random.Generator, state: DifferencesState) -> tuple[DifferencesState, EdgeFit]:
         """Run ``n_scans`` scans."""
         samples, theta = self.likelihood.samples, self.group_theta(state.theta)
-        (density, precision, *_), log_z = scan_groups(rng, self._problem, theta, self.n_scans)
+        (density, precision, *_), log_z = scan_groups(rng, self._problem, self._order, theta, self.n_scans)
         phi = self.phi(theta)
         fit = sum(s.n_samples * (t @ s.s_bar - z) for s, t, z in zip(samples, theta.natural, log_z, strict=True))
         return DifferencesState(phi), EdgeFit(*self.draw(theta, density, precision), float(fit))
