@@ -1,6 +1,6 @@
 """A user's own model whose tables disagree is refused; one with a compiled form of its own is sampled by its engine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -9,15 +9,19 @@ import pytest
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs
 from bayesmrf.base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind
 from bayesmrf.errors import OptionError
+from bayesmrf.estimators.stein_check import gaps
+from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreeing_tables import disagreeing
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.categorical import ManyStateModel, categorical
+from bayesmrf.models.categorical import categorical
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.pairwise import Pairwise
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models.two_arrays import ManyStateModel, PairwiseModel
+from bayesmrf.priors import Normal
 
 GRID = graphs.grid(2, 3)
 SIZES = (2, 3, 4, 4, 2, 3)
@@ -30,23 +34,11 @@ CONSISTENT = [
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class Spins(ManyStateModel):
-    """Edges reward products of spins -1, 0 and 1 by ``edge_features``; categories are others."""
+class CategoriesOfSpins(ManyStateModel):
+    """Edges reward products of spins -1, 0 and 1, but statistics count agreements."""
 
     name = "spins"
-
-    @property
-    def category(self):
-        return 1 * np.eye(3, dtype=int)
-
-    @property
-    def edge_features(self):
-        return np.outer([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0])[None]
-
-
-class CategoriesOfSpins(Spins):
-    """Statistics by the categories, as they were of all models of tables."""
+    edge_features = np.outer([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0])[None]
 
     def statistics(self, states, weights=None):
         return Potts(self.graph, 3).statistics(states, weights)
@@ -92,29 +84,12 @@ class Moments(Boltzmann):
         return super().moments(pair, node) * np.repeat([2.0, 1.0], [self.n_edges, self.graph.n_nodes])
 
 
-class EdgeValues(Boltzmann):
-    name = "other edges"
-    edge_values = np.array([[0.0, 0.0], [0.0, 2.0]])
-
-
-class Scored(Ordinal):
-    """Scores by another property than that which samplers of groups read."""
+class Scored(ManyStateModel):
+    """Scores whose products are not the feature of an edge."""
 
     name = "scored"
+    edge_features = np.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])[None]
     score = np.array([0.0, 1.0, 5.0])
-
-
-class Gains(Ordinal):
-    name = "other gains"
-    gains = np.array([1.0, 2.0, 3.0])
-
-
-class Range(Ordinal):
-    name = "other range"
-
-    @property
-    def feature_high(self):
-        return np.ones(self.n_features)
 
 
 class Length(Boltzmann):
@@ -125,19 +100,12 @@ class Length(Boltzmann):
 
 
 DISAGREE = {
-    "tables": (lambda graph: Spins(graph, 3), {"category, gains", "feature_low, feature_high"}),
-    "spins": (
-        lambda graph: CategoriesOfSpins(graph, 3),
-        {"statistics", "category, gains", "feature_low, feature_high"},
-    ),
+    "spins": (lambda graph: CategoriesOfSpins(graph, 3), {"statistics"}),
     "rare state": (lambda graph: RareState(graph, 3), {"statistics"}),
     "rare node": (lambda graph: RareNode(graph, 3), {"statistics", "moments", "edge_features, node_features"}),
     "shifted": (Shifted, {"statistics"}),
-    "moments": (Moments, {"statistics", "moments"}),
-    "edge_values": (EdgeValues, {"edge_features, node_features", "feature_low, feature_high"}),
-    "score": (lambda graph: Scored(graph, 3), {"score"}),
-    "gains": (lambda graph: Gains(graph, 3), {"category, gains"}),
-    "range": (lambda graph: Range(graph, 3), {"feature_low, feature_high"}),
+    "moments": (Moments, {"moments"}),
+    "score": (lambda graph: Scored(graph, 3), {"statistics", "score"}),
     "length": (Length, {"statistics"}),
 }
 
@@ -152,12 +120,38 @@ def test_tables_that_disagree(case):
     make, wrong = DISAGREE[case]
     model = make(GRID)
     assert set(disagreeing(model)) == wrong
-    with pytest.raises(OptionError, match=r"model must be one whose .*; define all tables") as caught:
+    with pytest.raises(OptionError, match=r"model must be one whose .*; define edge_features") as caught:
         families.Custom(make, None if model.n_states == 2 else 3).on(GRID, (3,) * 6, True)
     message = str(caught.value)
     assert f"got '{model.name}'" in message
     assert all(name in message for name in wrong)
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "name", ["edge_values", "gains", "category", "feature_high", "node_states", "from_field_table"]
+)
+def test_what_follows_from_the_arrays_cannot_be_given(name):
+    with pytest.raises(OptionError, match=f"Own must not define {name}, which follow from edge_features"):
+        type("Own", (Ordinal,), {"name": "own", name: np.eye(3)})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"edge_features": np.eye(3)}, r"edge_features must be a finite array \(parameters, 3, 3\)"),
+        ({"edge_features": np.arange(9.0).reshape(1, 3, 3)}, "do not depend on the order of the ends"),
+        ({"node_features": np.ones((1, 3))}, "node_features must be an array .* a constant one are independent"),
+        ({"node_features": np.ones((1, 2))}, r"node_features must be an array \(parameters of a node, 3 states\)"),
+    ],
+)
+def test_arrays_that_are_no_features(given, message):
+    own = type(
+        "Own", (PairwiseModel,), {"name": "own", "edge_features": np.eye(3)[None], "node_features": np.eye(3)[1:]}
+    )
+    assert own(GRID).n_features == 7 + 12
+    with pytest.raises(OptionError, match=message):
+        type("Wrong", (own,), given)(GRID)
 
 
 def test_estimators_refuse_them(rng):
@@ -252,11 +246,28 @@ def test_a_form_of_your_own_is_sampled_by_your_engine(kind, rng):
     named = BayesianMRF(model=Agreement, engine="enumeration", **options).fit(X)
     np.testing.assert_allclose(own.theta_, named.theta_, rtol=1e-6)
     assert own.posterior_.attrs["engine"] == "own engine"
-    sentence = "no engine of the package supports its family 'own'"
-    with pytest.raises(OptionError, match=sentence):
-        own.score(X)
-    with pytest.raises(OptionError, match=sentence):
+    assert own.score(X) == pytest.approx(named.score(X), rel=1e-6)
+    np.testing.assert_allclose(own.score_samples(X, average="mean"), named.score_samples(X, average="mean"), rtol=1e-6)
+    assert own.score_kind_ == "log predictive" + ("" if kind is Kind.EXACT else ", log Z by own engine: approximate")
+    with pytest.raises(OptionError, match="no engine of the package supports its family 'own'"):
         own.sample(3)
+    without = replace(own._engine, answers=frozenset({MOMENTS}))
+    own._engine, own._log_z = without, {}
+    with pytest.raises(OptionError, match="one that computes log_z"):
+        own.score(X)
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_an_exact_engine_of_your_own_checks_draws(rng):
+    """Those of another posterior are found to be far from it, and those of the posterior are not."""
+    X = rng.integers(0, 2, (60, 3))
+    fit = BayesianMRF(graphs.path(3), model=OwnForm, engine=OwnEngine(), **RUN | {"n_draws": 400}).fit(X)
+    model, draws = OwnForm(graphs.path(3)), np.asarray(fit.posterior_["posterior"]["theta"])
+    likelihood = Likelihood(model, model.statistics(X), len(X), OwnEngine())
+    for shift, far in ((0.0, False), (2.0, True)):
+        found = gaps(likelihood, Normal(1.0), draws + shift, np.random.SeedSequence(1))
+        assert found.is_exact
+        assert (np.abs(found.shift).max() > 1) == far
 
 
 def test_engines_that_the_package_chooses_for_a_form_of_your_own(rng):

@@ -180,7 +180,7 @@ def test_models_of_other_kinds_are_refused():
         with pytest.raises(OptionError, match="model must be binary and with node parameters"):
             SpikeSlabOneEdge(model, np.zeros(model.n_features), 10.0)
     for model in (Potts(graphs.complete(3), 3, False), Agreement(graphs.complete(3), True)):
-        with pytest.raises(OptionError, match="model must be potts, ordinal or another CentredModel"):
+        with pytest.raises(OptionError, match="model must be potts, ordinal or another PairwiseModel"):
             SpikeSlabParticle(model, np.zeros(model.n_features), 10.0)
     for model in (Potts(graphs.complete(3), 3, False), Agreement(graphs.complete(3), False)):
         with pytest.raises(OptionError, match="model must be with one parameter for each edge, and with fields, for"):

@@ -16,11 +16,11 @@ from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.categorical import ManyStateModel
 from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models.two_arrays import ManyStateModel
 from bayesmrf.models.two_state_tables import tables_of
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
@@ -53,9 +53,9 @@ class Neighbours(ManyStateModel):
     name = "neighbours"
 
     @property
-    def category(self):
+    def edge_features(self):
         k = np.arange(self.n_states)
-        return (np.abs(k[:, None] - k) == 1).astype(np.int64)
+        return np.array([np.abs(k[:, None] - k) == 1], np.float64)
 
 
 MODELS |= {

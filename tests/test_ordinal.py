@@ -19,6 +19,7 @@ from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import log_potential
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.models.two_arrays import WithPairs
 from bayesmrf.posterior.conditionals.polya_gamma import draw_polya_gamma
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import LogisticBeta, Normal, SpikeSlab
@@ -65,7 +66,7 @@ def test_log_z_and_moments_are_the_enumerated_ones(engine, rng):
         joint = [[p @ ((STATES[:, u] == k) & (STATES[:, v] == j)) for k in range(4) for j in range(4)]
                  for u, v in MODEL.graph.edges]  # fmt: skip
         own = [p @ (STATES[:, i] == k) for i in range(3) for k in range(4)]
-        pairs = engine.infer(MODEL.with_pairs, theta, engine.prepare(MODEL)).moments
+        pairs = engine.infer(WithPairs(MODEL), theta, engine.prepare(MODEL)).moments
         np.testing.assert_allclose(pairs, [*np.ravel(joint), *own], atol=1e-12)
 
 

@@ -27,12 +27,11 @@ from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.registry import NAMES, ROWS, SYNONYMS, engine_of, engines_that_answer, row_of
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.categorical import ManyStateModel
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.pairwise import FeatureForm, PairwiseModel
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models.two_arrays import ManyStateModel, PairwiseModel
 from bayesmrf.priors import Beta, DirichletProcess
 from bayesmrf.samplers.gibbs import Gibbs
 from tests.bounds import assert_mean, assert_other_mean
@@ -109,7 +108,8 @@ class Distance(PairwiseModel):
     """A model from outside: the statistic of an edge is 1 where its ends agree, and -1/2 where they differ."""
 
     name = "distance"
-    form = FeatureForm(a=0.25, b=0.75, c=0.0, p=0.0, q=1.0)
+    edge_features = np.array([[[1.0, -0.5], [-0.5, 1.0]]])
+    node_features = np.array([[-1.0, 1.0]])
 
 
 def test_an_engine_of_your_own(X):
@@ -298,7 +298,8 @@ class Product(PairwiseModel):
     """A model from outside with the statistics of "boltzmann"."""
 
     name = "product"
-    form = FeatureForm(a=0.25, b=0.25, c=0.25, p=0.5, q=0.5)
+    edge_features = np.array([[[0.0, 0.0], [0.0, 1.0]]])
+    node_features = np.array([[0.0, 1.0]])
 
 
 class Alike(Potts):
@@ -355,15 +356,16 @@ class OnSigns(PairwiseModel):
     """A model from outside with the edges of "boltzmann" and the fields of "ising"."""
 
     name = "on signs"
-    form = FeatureForm(a=0.25, b=0.25, c=0.25, p=0.0, q=1.0)
+    edge_features = np.array([[[0.0, 0.0], [0.0, 1.0]]])
+    node_features = np.array([[-1.0, 1.0]])
 
 
-def of_category(given):
-    """A model from outside, of two states, with the category of each pair of them."""
+def of_features(given):
+    """A model from outside, of two states, with features of an edge."""
 
     class Given(ManyStateModel):
         name = "given"
-        category = np.array(given)
+        edge_features = np.array(given)
 
     return families.Custom(lambda graph: Given(graph, 2), n_states=2)
 
@@ -373,9 +375,7 @@ class Directed(Scores):
 
     name = "directed"
 
-    @property
-    def edge_values(self):
-        return np.array([[0.0, 1.0], [0.0, 0.0]])
+    edge_features = np.array([[[0.0, 1.0], [0.0, 0.0]]])
 
 
 class Tables(ManyStateModel):
@@ -384,8 +384,8 @@ class Tables(ManyStateModel):
     name = "own tables"
 
     @property
-    def category(self):
-        return Symmetric(self.graph, self.n_states, self.fields).category
+    def edge_features(self):
+        return Symmetric(self.graph, self.n_states, self.fields).edge_features
 
 
 @pytest.mark.parametrize(
@@ -426,14 +426,18 @@ def test_groups_of_your_own_model(own, same, method, given, rng, tmp_path):
 @pytest.mark.parametrize(
     ("own", "given", "message"),
     [
-        (Distance, {}, "features of edges that are 0 or 1, got 'distance'"),
+        (Distance, {}, "edges have features that are 0 or 1.*got 'distance'"),
         (Product, {"method": "tree"}, "method must be 'exact' or 'particle' for model='product', got 'tree'"),
         (Product, {"prior": DirichletProcess(base=Beta(2, 1))}, "must be Normal or MultivariateNormal for"),
         (OnSigns, {"method": "particle"}, r"features of nodes are 0 and 1, .* got 'on signs, with \(-1.0, 1.0\)'"),
         (lambda graph: graph, {}, "model must be a callable that returns a model"),
         *(
-            (of_category(given), {}, "category must be a symmetric 2 x 2 array of integers from 0, not all of them 0")
-            for given in ([[0, 1], [0, 0]], [[0, 0], [0, 0]], [[0.0, 0.5], [0.5, 0.0]], [0, 1])
+            (of_features(given), {}, r"edge_features must be a finite array \(parameters, 2, 2\)")
+            for given in ([[0, 1], [0, 0]], [[[0.0, np.inf], [np.inf, 0.0]]], [0, 1], np.ones((1, 3, 3)))
+        ),
+        *(
+            (of_features([given]), {}, "edges have features that are 0 or 1.*got 'given'")
+            for given in ([[0, 0], [0, 0]], [[0.0, 0.5], [0.5, 0.0]])
         ),
         (
             families.Custom(lambda graph: Directed(graph, 2), n_states=2),
@@ -449,8 +453,12 @@ def test_models_that_groups_lack(own, given, message, X):
 
 def test_models_that_a_method_of_differences_lacks(X):
     for own, method, message in (
-        (Distance, "particle", "model must be a TableModel, or one with the features of boltzmann, .* got 'distance'"),
-        (lambda graph: Symmetric(graph, 2), "exact", "model must be one with fields .*, got 'symmetric'"),
+        (
+            Distance,
+            "particle",
+            "model must be one of many states, or with the features of boltzmann, .*'distance'",
+        ),
+        (lambda graph: Symmetric(graph, 2), "exact", "model must be a PairwiseModel with fields .*, got 'symmetric'"),
     ):
         with pytest.raises(OptionError, match=message):
             CompareMRF(model=own, method=method, **QUICK).fit(X, np.arange(len(X)) % 2)
@@ -472,9 +480,9 @@ def test_models_that_a_method_of_differences_lacks(X):
         (
             lambda graph: Product(graph, fields=False),
             "exact",
-            "model must be one with fields .*CentredModel.*'product'",
+            "model must be a PairwiseModel with fields .*'product'",
         ),
-        (lambda graph: Symmetric(graph, 2), "exact", "model must be one with fields .*, got 'symmetric'"),
+        (lambda graph: Symmetric(graph, 2), "exact", "model must be a PairwiseModel with fields .*, got 'symmetric'"),
         (lambda graph: graph, "exact", "model must be a callable that returns a model"),
         (lambda graph: Product, "exact", "model must be a callable that returns a model"),
     ],

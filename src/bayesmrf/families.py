@@ -160,18 +160,28 @@ class Custom(Checked):
     Parameters
     ----------
     make
-        `SpikeSlabMRF` and `CompareMRF` also make the model of a single edge, for their default prior.
+        Any class with the attributes of `bayesmrf.base.Model` will do. `SpikeSlabMRF` and `CompareMRF` also make the
+        model of a single edge, for their default prior.
     """
 
     make: Callable[[Graph], Any] = field(
         metadata=needs(
-            FACTORY, "Returns the model on a `Graph`, such as a class with the attributes of `bayesmrf.base.Model`."
+            FACTORY, "Returns the model on a `Graph`, such as a subclass of `bayesmrf.models.PairwiseModel`."
         )
     )
     n_states: int | str | None = option(
-        None, _OWN_STATES, "Number of states of a node; None for two, in the coding of the data."
+        None, _OWN_STATES, "Number of states of a node; None for that of a subclass of `PairwiseModel`, else two."
     )
     shares_levels: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        from .graphs import path
+        from .models.two_arrays import PairwiseModel
+
+        super().__post_init__()
+        if self.n_states is None and isinstance(self.make, type) and issubclass(self.make, PairwiseModel):
+            size = self.make(path(1)).n_states
+            object.__setattr__(self, "n_states", size if size > 2 else None)
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph."""
@@ -183,8 +193,10 @@ class Custom(Checked):
                 expected="a callable that returns a model with the attributes of bayesmrf.base.Model",
                 remedy="return, for example, bayesmrf.models.boltzmann.Boltzmann(graph, fields=True)",
             )
+        from .models.agreeing_tables import require_agreement
+
         _require_symmetric(found)
-        _require_agreement(found)
+        require_agreement(found)
         return found
 
 
@@ -202,29 +214,6 @@ def _require_symmetric(model: Any) -> None:
         if not np.allclose(tables, tables.transpose(0, 2, 1)):
             expected = "one whose log potentials do not depend on the order of the ends of an edge"
             raise OptionError(option="model", got=model.name, expected=expected)
-
-
-def _require_agreement(model: Any) -> None:
-    """Check that all tables of a model have the distribution of its compiled form.
-
-    Raises
-    ------
-    OptionError
-        With the tables that disagree.
-    """
-    from .models.agreeing_tables import disagreeing
-    from .models.categorical import is_categorical
-
-    if wrong := disagreeing(model):
-        form = "categorical" if is_categorical(model) else "pairwise"
-        raise OptionError(
-            option="model",
-            got=model.name,
-            expected=f"one whose {' and '.join(wrong)} have the features of {form}(theta), the log potential of which "
-            "is theta . statistics(x) in all states x",
-            remedy="define all tables by the same features, or nothing but category of a ManyStateModel, or form of a "
-            "PairwiseModel",
-        )
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from .base import (
 from .inference.registry import check_model, require_answers
 from .likelihood_terms import NO_MEMORY, Curve, Evaluation, Hidden, Memory, Sample, Term, linked, rows
 from .models.linear_map import LinearMap
-from .models.pairwise import PairwiseModel
+from .models.two_arrays import TwoArrays, is_binary
 
 __all__ = ["NO_MEMORY", "Curve", "Evaluation", "Hidden", "Likelihood", "Memory", "Sample", "require_answers"]
 
@@ -91,7 +91,7 @@ class Likelihood:
         self.others = tuple(others)
         self.plan = engine.prepare(model)
         self.low, self.high = model.feature_low, model.feature_high
-        self._compiled: Any = engine if isinstance(engine, WalkingEngine) and isinstance(model, PairwiseModel) else None
+        self._compiled: Any = engine if isinstance(engine, WalkingEngine) and is_binary(model) else None
         self._describe()
 
     def _describe(self) -> None:
@@ -99,7 +99,8 @@ class Likelihood:
         self._terms = [Term(self.model, self.engine, self.plan, sample) for sample in self.samples]
         engines = [self.engine, *(s.hidden.engine for s in self.samples if s.hidden is not None)]
         self.is_exact = all(e.kind is Kind.EXACT for e in engines)
-        self.is_linear = self.hidden is None and self.curve is None and not self.others and bool((self.high == 1).all())
+        two = self.model.two_valued if isinstance(self.model, TwoArrays) else bool((self.high == 1).all())
+        self.is_linear = self.hidden is None and self.curve is None and not self.others and two
 
     @property
     def samples(self) -> tuple[Sample, ...]:

@@ -19,8 +19,8 @@ from .convergence import diagnostics
 from .errors import OptionError, StoreError
 from .findings import GRADES, loaded
 from .models.agreement import Agreement
-from .models.edge_tables import EdgeTables
 from .models.label_field import LabelField
+from .models.two_arrays import TwoArrays
 from .runs import netcdf, zarr_results
 from .runs.run import Draws
 from .runs.store import CHECKPOINT, as_written, check_single, damaged, digest_of, is_ours, read_kind
@@ -113,7 +113,7 @@ def to_datatree(
 
     grouped = "groups" in draws.values
     values = {name: (("chain", "draw", *draws.dims[name]), v) for name, v in draws.values.items()}
-    if isinstance(model, EdgeTables) and "theta" in values and (grouped or isinstance(model, Agreement)):
+    if isinstance(model, TwoArrays) and "theta" in values and (grouped or isinstance(model, Agreement)):
         values["agreement"] = (("chain", "draw", "edge"), model.agreement(draws.values["theta"]))
     if "groups" in values and "density" in values:
         values["included"] = (values["groups"][0], draws.values["groups"] >= 0)
@@ -126,7 +126,7 @@ def to_datatree(
     values = {name: (dims, _countable(v)) for name, (dims, v) in values.items()}
     posterior = {n: values[n] for n in POSTERIOR if n in values}
     arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
-    if grouped and isinstance(model, EdgeTables):
+    if grouped and isinstance(model, TwoArrays):
         arrays["agreement_contrast"] = (("edge_parameter",), model.agreement_contrast)
     for name, value in (constant or {}).items():
         arrays[name] = (("feature",) if name == "mle" else ("edge",), np.asarray(value))

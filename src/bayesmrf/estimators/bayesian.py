@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import Engine, Kind
+from ..base import EVERY_FAMILY, Engine, Kind
 from ..data.states import States
 from ..declare.option import option
 from ..declare.rule import ENGINE
@@ -194,6 +194,7 @@ class BayesianMRF(Posterior):
 
     def _finish(self, setup: Setup, draws: run.Draws) -> run.Draws:
         (truth, prior), curve = setup.own, setup.likelihood.curve
+        self._engine = None if setup.likelihood.model.family in EVERY_FAMILY else setup.likelihood.engine
         if truth is not None and _all_moved(draws):
             draws = _corrected(draws, setup.likelihood, truth, prior)
             setup.attrs["kind"] = setup.attrs["kind"].replace(")", ", corrected at the mode)")

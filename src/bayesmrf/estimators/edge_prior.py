@@ -36,7 +36,7 @@ def default_prior(family: Any) -> SpikeSlab:
     if isinstance(family, Ordinal):
         family = replace(family, neutral=None)
     coding, boltzmann = Coding.of(family.on(path(2), (2, 2), True)), SpikeSlab()
-    return SpikeSlab(slab=Cauchy(1.0 / coding.edge), bias_scale=boltzmann.bias_scale / coding.node)
+    return SpikeSlab(slab=Cauchy(1.0 / abs(coding.edge)), bias_scale=boltzmann.bias_scale / coding.node)
 
 
 def as_attribute(prior: SpikeSlab) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def like(model: Any) -> FamilyRow:
     OptionError
     """
     if not (model.fields and has_lines(model)):
-        expected = "one with fields and the attributes of CentredModel (bayesmrf.posterior.conditionals.centred)"
+        expected = "a PairwiseModel with fields whose edges have one parameter"
         raise OptionError(option="model", got=model.name, expected=expected)
     return FAMILIES.row("potts" if is_categorical(model) else "boltzmann")
 

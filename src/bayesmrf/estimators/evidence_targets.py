@@ -24,8 +24,8 @@ from ..models.boltzmann import Boltzmann
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
 from ..models.ordinal import Ordinal
-from ..models.pairwise import PairwiseModel
 from ..models.rbm import RestrictedBoltzmann
+from ..models.two_arrays import PairwiseModel
 from ..partitions import canonical
 from ..priors import PRIOR, LogisticBeta, Normal, Prior, ProperPrior
 from .base import data_hash

@@ -67,9 +67,9 @@ class GroupedMRF(Posterior):
         * potts: many states, the same factor for each edge: `families.Potts`.
         * symmetric: many states, and a symmetric table of log potentials for each edge, which groups share:
           `families.Symmetric`.
-        * A callable makes your own model from the `Graph` (`families.Custom`), a `ManyStateModel` or `PairwiseModel`
-          whose features of edges are 0 or 1, or an `Ordinal`. Groups share the parameters of an edge, with the normal
-          base of tables, by the methods exact and particle.
+        * A callable makes your own model from the `Graph` (`families.Custom`), a `PairwiseModel` whose features of
+          edges are 0 or 1, or products of scores. Groups share the parameters of an edge, with the normal base of
+          tables, by the methods exact and particle.
     fields : {False, True, "grouped"}
         Whether nodes have a field h_u, N(0, 10^2), sampled or (stripped-beta) at its tied maximum likelihood estimate;
         "grouped": fields shared by groups of nodes, by a Dirichlet process with a separate alpha with the same prior.
@@ -118,7 +118,7 @@ class GroupedMRF(Posterior):
         mean of the weights or tables), and posterior mean fields.
     potential_ : (n_edges, n_states, n_states) array
         For the model symmetric and your own, the posterior mean of each edge's table; ``agreement_`` is then that of
-        the table (`bayesmrf.models.edge_tables.EdgeTables.agreement`).
+        the table (`bayesmrf.models.two_arrays.TwoArrays.agreement`).
     groups_ : (n_edges,) int array
         The partition that minimises the posterior expected variation of information. With a spike, of the edges with
         inclusion above 0.5, and -1 for the others.

@@ -20,8 +20,7 @@ from ..methods import GROUPS, AuxiliaryParticles, Particle
 from ..methods.rows import MethodRow, refusal, row_of
 from ..models.agreement import Agreement
 from ..models.categorical import is_categorical, states_of
-from ..models.edge_tables import EdgeTables
-from ..models.ordinal import Ordinal
+from ..models.two_arrays import TwoArrays
 from ..models.two_state_tables import tables_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.gibbs import GroupedGibbs
@@ -98,12 +97,11 @@ def family_like(model: Any) -> FamilyRow:
     ------
     OptionError
     """
-    if isinstance(model, Ordinal):
-        return FAMILIES.row("ordinal")
-    if not (isinstance(model, EdgeTables) and np.isin(model.edge_features, (0.0, 1.0)).all()):
-        expected = "a subclass of Ordinal, or of ManyStateModel or PairwiseModel with features of edges that are 0 or 1"
+    if not (isinstance(model, TwoArrays) and (model.centres_products or model.is_indicator)):
+        features = "features that are 0 or 1, or products of scores that are features of nodes"
+        expected = f"a PairwiseModel whose edges have {features}"
         raise OptionError(option="model", got=model.name, expected=expected)
-    return FAMILIES.row("symmetric")
+    return FAMILIES.row("ordinal" if model.is_product else "symmetric")
 
 
 def read_request(estimator: Any) -> Request:

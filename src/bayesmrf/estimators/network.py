@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..base import BINARY
 from ..data.chosen_model import ordered_column, tell_of_choice
 from ..data.frames import record_columns
 from ..data.nominal import warn_of_meanings
@@ -16,7 +17,7 @@ from ..data.read import read
 from ..data.states import States, levels_of
 from ..families import AUTO, Custom
 from ..graphs import Graph
-from ..models.categorical import ManyStateModel
+from ..models.two_arrays import TwoArrays
 from .base import read_graph
 from .estimator import Estimator
 
@@ -55,8 +56,9 @@ class Network(Estimator):
         """Return the model on a graph, or on that of the data."""
         levels = [levels_of(self._coding, i) for i in range(self._graph.n_nodes)]
         sizes = tuple(map(len, levels))
-        model = self._family.on(graph or self._graph, sizes, self._has_fields)
-        if not isinstance(model, ManyStateModel) or tuple(model.used.sum(axis=1)) != sizes:
+        model: Any = self._family.on(graph or self._graph, sizes, self._has_fields)
+        of_levels = isinstance(model, TwoArrays) and model.family != BINARY and tuple(model.used.sum(axis=1)) == sizes
+        if not of_levels:
             return model  # or a callable's, with states that the data do not have
         return replace(model, state_names=tuple(map(_texts, levels)))
 

@@ -11,7 +11,7 @@ from ..errors import ApproximateScoreWarning, argument
 from ..findings import tell
 from ..inference import annealed
 from ..inference.elimination.two_states import Elimination, cost
-from ..inference.registry import check_model
+from ..inference.registry import check_model, require_answers
 from ..models.categorical import states_of
 
 _MOST_BYTES = 2**28  # one elimination within them takes a second
@@ -30,6 +30,20 @@ class Normaliser(NamedTuple):
 def is_within_reach(model: Any) -> bool:
     """Return whether log Z is exact, by elimination."""
     return cost(model.graph, _MOST_BYTES, states_of(model))[1] <= _MOST_BYTES
+
+
+def own_normalisers(engine: Any, fields: list[tuple[Any, np.ndarray]]) -> list[Normaliser]:
+    """Compute log Z of a form that only the user's engine knows, at several parameters.
+
+    Raises
+    ------
+    OptionError
+        If it does not compute log Z.
+    """
+    model = fields[0][0]
+    require_answers(engine, "score", {LOG_Z}, model)
+    plan = engine.prepare(model)
+    return [Normaliser(engine.infer(model, theta, plan, want=LOG_Z).log_z, 0.0, "") for _, theta in fields]
 
 
 def normaliser(model: Any, theta: np.ndarray, n_chains: int = 256, temperatures: int = 1000) -> Normaliser:

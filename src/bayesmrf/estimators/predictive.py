@@ -10,6 +10,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
+from ..base import EVERY_FAMILY, SAMPLE, Kind
 from ..data.states import States, check_states, decode
 from ..declare.rule import SEED, Rule, choice, integer, is_integer, is_list
 from ..errors import OptionError, in_words
@@ -22,7 +23,15 @@ from ..models.categorical import is_categorical, states_of
 from ..rng import as_seed_sequence
 from ..samplers.tempered import Tempered
 from .network import Network
-from .normaliser import LARGEST_ERROR, Normaliser, is_within_reach, normaliser, warn_if_few, warn_if_rough
+from .normaliser import (
+    LARGEST_ERROR,
+    Normaliser,
+    is_within_reach,
+    normaliser,
+    own_normalisers,
+    warn_if_few,
+    warn_if_rough,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,6 +58,7 @@ class Predictive(Network, DensityMixin):
     _has_draws: ClassVar[bool] = True
     """Whether a fit has draws, in which edges may be absent, or a single network with all edges."""
 
+    _engine: Any = None  # the user's own, in the fit, of models whose compiled form it alone knows
     random_state: Any
     posterior_: xr.DataTree
     _names: tuple[str, ...]
@@ -135,6 +145,9 @@ class Predictive(Network, DensityMixin):
         """What `score` is: a log likelihood or log predictive, with log Z exact or by annealed importance sampling."""
         check_is_fitted(self)
         what = "log predictive" if self._has_draws else "log likelihood"
+        if self._engine is not None:
+            kind = self._engine.kind
+            return what if kind is Kind.EXACT else f"{what}, log Z by {self._engine.name}: {kind.value}"
         exact = all(is_within_reach(model) for group in self._groups() for model, _ in self._fields("bayes", group))
         return what if exact else f"{what}, log Z by annealed importance sampling"
 
@@ -157,10 +170,13 @@ class Predictive(Network, DensityMixin):
         thetas = self._components(average, group)
         states = np.empty((n_samples, len(self._names)), dtype=np.int8)
         which, tempered, renewed = rng.integers(len(thetas), size=n_samples), Tempered(), 1.0
+        own = self._engine if self._engine is not None and SAMPLE in self._engine.answers else None
         for k in np.unique(which):
             (model, theta), mine = self._present(thetas[k]), which == k
-            check_model(tempered, model)
-            if is_cheap(model.graph, states_of(model)):
+            check_model(own or tempered, model)
+            if own is not None:
+                states[mine] = own.sample(model, theta, own.prepare(model), int(mine.sum()), rng)
+            elif is_cheap(model.graph, states_of(model)):
                 engine = Elimination()
                 states[mine] = engine.sample(model, theta, engine.prepare(model), int(mine.sum()), rng)
             else:
@@ -213,7 +229,10 @@ class Predictive(Network, DensityMixin):
         if not np.array_equal(known, thetas):
             fields = [self._present(theta) for theta in thetas]
             annealing = _ANNEALING if len(fields) > 1 else ()
-            found = [normaliser(model, theta, *annealing) for model, theta in fields]
+            if self._engine is not None:
+                found = own_normalisers(self._engine, fields)
+            else:
+                found = [normaliser(model, theta, *annealing) for model, theta in fields]
             self._log_z[average, group] = thetas, found
         return found
 
@@ -319,6 +338,9 @@ def error_of_mean(away: np.ndarray) -> np.ndarray:
 
 def _log_potential(model: Any, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
     """Compute theta . s(x) of each row of states."""
+    if model.family not in EVERY_FAMILY:
+        kinds, kind = np.unique(states, axis=0, return_inverse=True)
+        return np.array([model.statistics(x[None]) @ theta for x in kinds])[kind.ravel()]
     if is_categorical(model):
         return categorical.log_potential(model.categorical(theta), states)
     return pairwise.log_potential(model.pairwise(theta), states)

@@ -76,8 +76,7 @@ class SpikeSlabMRF(Posterior):
     model : {"auto", "boltzmann", "ising", "agreement", "potts", "ordinal"}, object of `bayesmrf.families` or callable
         Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "ordinal" if these are in order (which
         "auto" chooses), else "potts"; "one-edge" does not take them. A callable makes your own model
-        (`families.Custom`), which has fields and the attributes of
-        `bayesmrf.posterior.conditionals.centred.CentredModel`, as have subclasses of those above.
+        (`families.Custom`), a `bayesmrf.models.two_arrays.PairwiseModel` with fields and one parameter for each edge.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
 

@@ -84,19 +84,20 @@ def gaps(likelihood: Likelihood, prior: Prior, draws: np.ndarray, seeds: np.rand
     """
     hidden, model, half = likelihood.hidden, likelihood.model, draws.shape[1] // 2
     first, second = (part.reshape(-1, draws.shape[2]) for part in (draws[:, :half], draws[:, half:]))
-    if model.family not in EVERY_FAMILY:  # a user's, of which the given engine alone knows
+    own = model.family not in EVERY_FAMILY  # a user's, of which the given engine alone knows
+    if own and not (likelihood.is_exact and MOMENTS in likelihood.engine.answers):
         return None
     if len(first) < _FEWEST or (hidden is not None and hidden.engine.kind is not Kind.EXACT):
         return None
     covariance = np.atleast_2d(np.cov(first.T))
     sd = np.sqrt(covariance.diagonal())
-    is_exact = model.family in Elimination.families and is_cheap(model.graph, states_of(model))
+    is_exact = own or is_cheap(model.graph, states_of(model))
     n = min(_CHECKED if is_exact else _TEMPERED, len(second))
     at = second[np.linspace(0, len(second) - 1, n).astype(int)]
     if not sd.all() or not at.std(axis=0).all():
         return None
     rng = descendant(seeds, OTHER + 1)
-    engine = Elimination() if is_exact else _Tempering(rng)
+    engine = likelihood.engine if own else Elimination() if is_exact else _Tempering(rng)
     truth = Likelihood(model, likelihood.s_bar, likelihood.n_samples, engine, hidden, likelihood.curve)
     found = [truth.evaluate(phi) for phi in at]
     if min(f.stats.get("renewed", 1.0) for f in found) < RENEWED:

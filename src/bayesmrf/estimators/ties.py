@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..errors import OptionError
-from ..models.categorical import ManyStateModel
 from ..models.linear_map import LinearMap
-from ..models.ordinal import Ordinal
+from ..models.two_arrays import TwoArrays
 
 _EXPECTED = "None, 'all', 'edges', one label for each edge, or labels by the names of edges and nodes"
 
@@ -39,11 +38,11 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
         edges, nodes = _by_name(dict(ties.items()), graph)
     else:
         edges, nodes = _in_order(ties, graph.n_edges), [None] * graph.n_nodes
-    if isinstance(model, Ordinal) and model.neutral is not None and any(k is not None for k in nodes):
+    if isinstance(model, TwoArrays) and (model.node_states < 0).any() and any(k is not None for k in nodes):
         raise OptionError(option="ties", got=ties, expected="None, 'edges' or labels of edges with neutral categories")
     names, label = list(model.feature_names), np.empty(model.n_features, dtype=np.int64)
     # States of nodes that are tied are the same by their numbers: the levels may have other names at each node.
-    unnamed: Any = replace(model, state_names=None) if isinstance(model, ManyStateModel) else model
+    unnamed: Any = replace(cast(Any, model), state_names=None) if isinstance(model, TwoArrays) else model
     numbered = unnamed.feature_names
     phi: dict[str, tuple[int, Any]] = {}
     n_edge_features = model.n_parameters * model.n_edges

@@ -22,7 +22,7 @@ from ..learning.maximum_likelihood import bound_of_nodes
 from ..likelihood import Hidden, Likelihood
 from ..models.clamped import Clamped
 from ..models.linear_map import LinearMap
-from ..models.pairwise import PairwiseModel
+from ..models.two_arrays import PairwiseModel
 from ..samplers.gibbs import Gibbs
 from .target import ENTRIES, Given, Target
 

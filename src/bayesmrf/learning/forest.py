@@ -26,7 +26,7 @@ def forest_start(
 
     Parameters
     ----------
-    model : EdgeTables
+    model : TwoArrays
         Its graph is the candidate edges.
     values : (n_samples, n_nodes) int array
         States 0, ..., m - 1; -1 where missing.

@@ -18,7 +18,7 @@ from ..models.agreement import Agreement
 from ..models.boltzmann import Coding
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
-from ..models.pairwise import PairwiseModel
+from ..models.two_arrays import is_binary
 from ..names import listed
 from .many_states import persistent_ascent
 from .persistent import PersistentMLE, has_fisher_matrix
@@ -93,7 +93,7 @@ def maximum_likelihood(
     elif isinstance(model, Agreement) and _suits_newton(model, curve, r):
         chains = PersistentMLE(model, s_bar, limit, n_jobs=engine.n_jobs if isinstance(engine, Persistent) else 1)
         theta, method = chains.fit(chains.start(rng), N_STEPS, curve.columns[:r]).theta, "persistent"
-    elif isinstance(model, PairwiseModel) and model.fields and _ties_edges_alone(curve, r):
+    elif is_binary(model) and model.fields and _ties_edges_alone(curve, r):
         # Features of 0/1 states are correlated with those of their nodes, those of -1/+1 states hardly.
         centred, own = Ising(model.graph), Coding.of(model)
         coding, boltzmann = Coding.of(centred), own.statistics(model, s_bar)
@@ -123,7 +123,7 @@ def maximum_likelihood(
 def _apart(model: Model, s_bar: np.ndarray, curve: LinearMap) -> np.ndarray:
     """List the free edges between nodes of two states that vary, of which two states never occur together."""
     is_free = curve.n_features == model.n_features
-    if not (isinstance(model, PairwiseModel) and model.fields and is_free):
+    if not (is_binary(model) and model.fields and is_free):
         return np.zeros(0, dtype=np.int64)
     share = Coding.of(model).statistics(model, s_bar)
     both, p = share[: model.n_edges], share[model.n_edges :]
@@ -142,19 +142,19 @@ def _infinite(model: Model, share: np.ndarray) -> np.ndarray:
 
 def _stretch(model: Model) -> float:
     """Return an edge's parameter over the logit of agreement that has the same coupling."""
-    return 1 / (2 * model.form.b) if isinstance(model, PairwiseModel) else 1.0
+    return 1 / (2 * model.form.b) if is_binary(model) else 1.0
 
 
 def _named(model: Model, limit: float) -> str:
     """Return the bound of an edge's parameter in words."""
-    if isinstance(model, PairwiseModel) or model.family == POTTS:
+    if is_binary(model) or model.family == POTTS:
         return f"an agreement of {expit(limit / _stretch(model)):.6g} (or one minus it)"
     return f"{limit:.4g} (or minus it)"  # a weight of scores, or log potentials
 
 
 def _has_closed_form(model: Model) -> bool:
     """Return whether edges only depend on whether their ends agree."""
-    return model.family == POTTS or (isinstance(model, PairwiseModel) and model.form.c == 0)
+    return model.family == POTTS or (is_binary(model) and model.form.c == 0)
 
 
 def _ties_edges_alone(curve: LinearMap, n_edges: int) -> bool:

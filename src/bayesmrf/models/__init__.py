@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .agreement import Agreement
     from .boltzmann import Boltzmann
-    from .categorical import ManyStateModel
     from .ising import Ising
     from .ordinal import Ordinal
-    from .pairwise import PairwiseModel
     from .potts import Potts
     from .rbm import RestrictedBoltzmann
     from .symmetric import Symmetric
+    from .two_arrays import ManyStateModel, PairwiseModel
 
 __all__ = [
     "Agreement", "Boltzmann", "Ising", "ManyStateModel", "Ordinal", "PairwiseModel", "Potts",
     "RestrictedBoltzmann", "Symmetric",
 ]  # fmt: skip
-_FILES = {"ManyStateModel": "categorical", "PairwiseModel": "pairwise", "RestrictedBoltzmann": "rbm"}
+_FILES = {"ManyStateModel": "two_arrays", "PairwiseModel": "two_arrays", "RestrictedBoltzmann": "rbm"}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .pairwise import FeatureForm, PairwiseModel
+import numpy as np
+
+from .two_arrays import PairwiseModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,4 +25,5 @@ class Agreement(PairwiseModel):
     fields: bool = False
 
     name = "agreement"
-    form = FeatureForm(a=0.5, b=0.5, c=0.0, p=0.0, q=1.0)
+    edge_features = np.array([[[1.0, 0.0], [0.0, 1.0]]])
+    node_features = np.array([[-1.0, 1.0]])

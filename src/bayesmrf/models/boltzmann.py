@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .pairwise import FeatureForm, PairwiseModel
+from ..base import BINARY
 from .shapes import require_shape
+from .two_arrays import PairwiseModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +23,13 @@ class Boltzmann(PairwiseModel):
     """
 
     name = "boltzmann"
-    form = FeatureForm(a=0.25, b=0.25, c=0.25, p=0.5, q=0.5)
+    edge_features = np.array([[[0.0, 0.0], [0.0, 1.0]]])
+    node_features = np.array([[0.0, 1.0]])
 
 
 def has_these_features(model: Any) -> bool:
     """Return whether a model has the form and the features of the Boltzmann machine, whatever its class."""
-    same = model.family == Boltzmann.family and np.array_equal(model.edge_values, [[0.0, 0.0], [0.0, 1.0]])
+    same = model.family == BINARY and np.array_equal(model.edge_values, [[0.0, 0.0], [0.0, 1.0]])
     return same and model.node_values == (0.0, 1.0)
 
 
@@ -44,7 +46,8 @@ class Coding(NamedTuple):
     Parameters
     ----------
     edge, shift, node : float
-        :math:`\omega`, :math:`\delta` and :math:`\eta`; for more than two states, those of the first two.
+        :math:`\omega`, :math:`\delta` and :math:`\eta`; for more than two states, those of the first two, but
+        :math:`\omega` is positive, and of the first two states between which edges have log odds.
     """
 
     edge: float
@@ -55,7 +58,11 @@ class Coding(NamedTuple):
     def of(cls, model: Any) -> Coding:
         """Return the coding of a model with ``edge_values`` and ``node_values``."""
         f, (low, high) = model.edge_values, model.node_values
-        return cls(float(f[0, 0] - 2 * f[0, 1] + f[1, 1]), float(f[0, 1] - f[0, 0]), float(high - low))
+        edge = f[0, 0] - 2 * f[0, 1] + f[1, 1]
+        if model.n_states > 2:
+            odds = np.abs(f.diagonal()[:, None] - 2 * f + f.diagonal())[np.triu_indices(len(f), 1)]
+            edge = next((value for value in odds if value > 0), 1.0)
+        return cls(float(edge), float(f[0, 1] - f[0, 0]), float(high - low))
 
     def weights(self, model: Any, theta: np.ndarray) -> np.ndarray:
         """Return the weights and biases (n_features,) of the Boltzmann machine with the distribution of theta."""

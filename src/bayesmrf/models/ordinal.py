@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data.states import check_codes
-from ..declare.option import option
+from ..declare.option import Checked, option
 from ..declare.rule import SCORES, Rule, is_integer, is_score
 from ..errors import OptionError
-from .categorical import NEVER, Categorical, ManyStateModel, categorical, node_statistics, sizes_of
-from .shapes import require_shape
+from .two_arrays import ManyStateModel
 
 _SIZES = Rule(
     "integers >= 2, one for each node, or None",
@@ -25,7 +23,6 @@ _NEUTRAL = Rule(
     lambda v: v is None or (isinstance(v, tuple) and all(s is None or is_score(s) for s in v)),
     (None,),
 )
-LINEAR, QUADRATIC = -1, -2  # in `Ordinal.node_states`: x, and (x - r)^2 - r^2
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +57,9 @@ class Ordinal(ManyStateModel):
     )
 
     name = "ordinal"
-    is_product = True
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        Checked.__post_init__(self)  # before the arrays are made
         if self.sizes is not None and len(self.sizes) != self.graph.n_nodes:
             expected = f"{self.graph.n_nodes} numbers of categories, one for each node"
             raise OptionError(option="sizes", got=self.sizes, expected=expected)
@@ -73,8 +69,9 @@ class Ordinal(ManyStateModel):
         if self.scores is not None and len(self.scores) < self.n_states:
             expected = f"at least {self.n_states} increasing numbers from 0, as a column has so many levels"
             raise OptionError(option="scores", got=self.scores, expected=expected)
+        super().__post_init__()
 
-    @property
+    @cached_property
     def score(self) -> np.ndarray:
         """Score of each category, (m,)."""
         return np.array(range(self.n_states) if self.scores is None else self.scores[: self.n_states], np.float64)
@@ -86,85 +83,22 @@ class Ordinal(ManyStateModel):
         return np.arange(self.n_states) < sizes[:, None]
 
     @property
-    def with_pairs(self) -> OrdinalPairs:
-        """The same model, with the joint distributions of the ends of edges as moments."""
-        return OrdinalPairs(self.graph, self.n_states, self.fields, self.sizes, self.neutral, self.scores)
-
-    @cached_property
-    def node_starts(self) -> np.ndarray:
-        """Place in theta of the first parameter of each node, and the length of theta, (n_nodes + 1,)."""
-        counts = [len(states) for states in self._states_of_nodes]
-        return self.n_edges + np.append(0, np.cumsum(counts, dtype=np.int64))
-
-    @cached_property
-    def _states_of_nodes(self) -> list[np.ndarray]:
-        if not self.fields:
-            return [np.zeros(0, np.int64)] * self.graph.n_nodes
-        neutral = self.neutral or (None,) * self.graph.n_nodes
-        free = [np.arange(1, size) for size in self.used.sum(axis=1)]
-        return [own if r is None else np.array([LINEAR, QUADRATIC]) for own, r in zip(free, neutral, strict=True)]
-
-    @property
-    def node_states(self) -> np.ndarray:
-        """Category of which the feature of each parameter of a node is the indicator, or `LINEAR` or `QUADRATIC`."""
-        return np.concatenate(self._states_of_nodes)
-
-    @cached_property
-    def _node_of(self) -> np.ndarray:
-        """Node of each parameter of a node."""
-        return np.repeat(np.arange(self.graph.n_nodes), np.diff(self.node_starts))
-
-    @cached_property
-    def node_features(self) -> np.ndarray:
-        """Feature of each parameter of a node in the categories of its node, (n_node_parameters, n_states)."""
-        states, nodes = self.node_states, self._node_of
-        found = np.eye(self.n_states)[np.maximum(states, 0)]
-        for k in np.flatnonzero(states < 0):
-            x = np.where(self.used[nodes[k]], self.score, 0.0)
-            r = self.neutral[nodes[k]]
-            found[k] = x if states[k] == LINEAR else (x - r) ** 2 - r**2
-        return found
-
-    @property
-    def feature_names(self) -> list[str]:
-        """``u-v``; for a node ``u=k`` for each label k but the first, or ``u:linear`` and ``u:quadratic``."""
-        names, marks = self.graph.names, {LINEAR: ":linear", QUADRATIC: ":quadratic"}
-        states = zip(self._node_of, self.node_states, strict=True)
-        own = [names[u] + (marks[k] if k < 0 else f"={self.label(u, k)}") for u, k in states]
-        return self.graph.edge_names + own
-
-    @property
-    def category(self) -> np.ndarray:
-        """Number of the feature of an edge among its values 0, 1, ..., (m, m)."""
-        values = self.edge_values
-        return np.searchsorted(np.unique(values), values)
-
-    @property
-    def feature_high(self) -> np.ndarray:
-        """Largest value of each feature."""
-        most = self.score[self.used.sum(axis=1) - 1]
-        u, v = self.graph.edges.T
-        return np.concatenate([most[u] * most[v], self.node_features.max(axis=1)])
-
-    @property
-    def feature_low(self) -> np.ndarray:
-        """Smallest value of each feature."""
-        return np.concatenate([np.zeros(self.n_edges), self.node_features.min(axis=1)])
-
-    @cached_property
-    def gains(self) -> np.ndarray:
-        """Products of two scores but 0, in the order of ``category``."""
-        return np.unique(self.edge_values)[1:]
-
-    @property
-    def edge_values(self) -> np.ndarray:
-        """Feature of an edge whose ends are in the states 0, ..., m - 1, (m, m)."""
-        return np.outer(self.score, self.score)
-
-    @cached_property
     def edge_features(self) -> np.ndarray:
         """The one feature of an edge, (1, m, m)."""
-        return self.edge_values[None]
+        return np.outer(self.score, self.score)[None]
+
+    @cached_property
+    def node_features(self) -> list[np.ndarray]:
+        """Features of the parameters of each node in its categories, (n_parameters of the node, m)."""
+        found, eye = [], np.eye(self.n_states)
+        for there, r in zip(self.used, self.neutral or (None,) * self.graph.n_nodes, strict=True):
+            x = np.where(there, self.score, 0.0)
+            found.append(eye[1 : there.sum()] if r is None else np.stack([x, (x - r) ** 2 - r**2]))
+        return found
+
+    def _mark(self, j: int) -> str:
+        """Return the name of a parameter around a neutral category."""
+        return ("linear", "quadratic")[j]
 
     @property
     def agreement_contrast(self) -> np.ndarray:
@@ -174,56 +108,3 @@ class Ordinal(ManyStateModel):
         where each is as frequent. With two categories it is that of the model of agreements.
         """
         return np.array([0.5])
-
-    def features(self, states: np.ndarray) -> np.ndarray:
-        """Return the statistics of each row of ``states``, (n_samples, n_features)."""
-        u, v = self.graph.edges.T
-        x = self.score[states]
-        nodes = self._node_of
-        return np.hstack([x[:, u] * x[:, v], self.node_features[np.arange(len(nodes)), states[:, nodes]]])
-
-    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m_i - 1}."""
-        check_codes(states, sizes_of(self))
-        shares = node_statistics(states, self.n_states, weights)
-        w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
-        x, (u, v) = self.score[states], self.graph.edges.T
-        # Sums of products of integers are exact.
-        products = (w[:, None] * x).T @ x / w.sum()
-        return self._features(products[u, v], shares)
-
-    def categorical(self, theta: np.ndarray) -> Categorical:
-        """Return the compiled form, with a table for each edge; categories that a node does not have get `NEVER`."""
-        require_shape("theta", theta, (self.n_features,))
-        edges, own = np.split(theta, [self.n_edges])
-        return categorical(self.graph, edges[:, None, None] * self.edge_values, self.field_table(own))
-
-    def field_table(self, own: np.ndarray) -> np.ndarray:
-        """Return the log weight of each category of each node, (n_nodes, m), of the parameters of nodes."""
-        require_shape("own", own, (len(self._node_of),))
-        found = np.where(self.used, 0.0, NEVER)
-        np.add.at(found, self._node_of, own[:, None] * self.node_features)
-        return found
-
-    def from_field_table(self, field: np.ndarray) -> np.ndarray:
-        """Return the parameters of nodes whose log weights of categories are ``field``."""
-        require_shape("field", field, self.used.shape)
-        found = field[self._node_of, self.node_states]
-        for k in np.flatnonzero(self.node_states == LINEAR):
-            found[k : k + 2] = np.linalg.solve(self.node_features[k : k + 2, 1:3].T, field[self._node_of[k], 1:3])
-        return found
-
-    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Compute the moments of the statistics from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k)."""
-        return self._features((pair * self.edge_values).sum(axis=(1, 2)), node)
-
-    def _features(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
-        return np.concatenate([edge, (node[self._node_of] * self.node_features).sum(axis=1)])
-
-
-class OrdinalPairs(Ordinal):
-    """The ordinal model whose moments are P(x_u = k, x_v = l) of each edge, then P(x_i = k) of each node."""
-
-    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return the probabilities of the pairs of states of each edge, then those of the states of each node."""
-        return np.concatenate([pair.ravel(), node.ravel()])

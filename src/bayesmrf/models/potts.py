@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base import POTTS
-from .categorical import Categorical, ManyStateModel, categorical, node_statistics
-from .pairwise import edge_statistics
-from .shapes import require_shape
+from .two_arrays import ManyStateModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,23 +22,8 @@ class Potts(ManyStateModel):
     """
 
     name = "potts"
-    family = POTTS
 
     @property
-    def category(self) -> np.ndarray:
-        """1 for the pairs of states that agree, else 0, (m, m)."""
-        return np.eye(self.n_states, dtype=np.int64)
-
-    def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the mean statistics of weighted ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
-        shares = node_statistics(states, self.n_states, weights)
-        return self.moments(edge_statistics(self.graph, states, weights)[0], shares)
-
-    def categorical(self, theta: np.ndarray) -> Categorical:
-        """Return the compiled form."""
-        require_shape("theta", theta, (self.n_features,))
-        return categorical(self.graph, theta[: self.n_edges], self.field_table(theta[self.n_edges :]))
-
-    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Compute the moments of the statistics from P(x_u = x_v) of each edge and P(x_i = k), (n_nodes, m)."""
-        return self._features(pair, node)
+    def edge_features(self) -> np.ndarray:
+        """1 for the pairs of states that agree, else 0, (1, m, m)."""
+        return np.eye(self.n_states)[None]

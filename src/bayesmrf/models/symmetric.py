@@ -9,7 +9,7 @@ import numpy as np
 
 from ..declare.option import option
 from ..declare.rule import FLAG
-from .categorical import ManyStateModel
+from .two_arrays import ManyStateModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +49,11 @@ class Symmetric(ManyStateModel):
         return [(k, j) for k in range(first, m) for j in range(k, m) if (k, j) != (0, 0)]
 
     @cached_property
-    def category(self) -> np.ndarray:
-        """Category of each pair of states, (m, m): 1 + its index in a potential, or 0."""
-        out = np.zeros((self.n_states, self.n_states), np.int64)
-        for j, (k, other) in enumerate(self.pairs):
-            out[k, other] = out[other, k] = 1 + j
+    def edge_features(self) -> np.ndarray:
+        """Indicator of each of ``pairs``, (p, m, m)."""
+        out = np.zeros((len(self.pairs), self.n_states, self.n_states))
+        for feature, (k, other) in zip(out, self.pairs, strict=True):
+            feature[k, other] = feature[other, k] = 1
         return out
 
     @property
@@ -61,4 +61,4 @@ class Symmetric(ManyStateModel):
         """``u-v=k,l`` for an edge and pair of states, ``u=k`` for each label k but the first for a node."""
         ends = zip(self.graph.edge_names, self.graph.edges, strict=True)
         edges = [f"{e}={self.label(u, k)},{self.label(v, other)}" for e, (u, v) in ends for k, other in self.pairs]
-        return edges + self._field_names
+        return edges + list(self._node_names())

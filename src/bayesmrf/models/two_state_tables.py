@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError
-from .categorical import ManyStateModel
+from .two_arrays import ManyStateModel
 
 
 @dataclass(frozen=True, eq=False)
 class TwoStateTables(ManyStateModel):
-    """Tables of two states with the category of each pair of states given.
+    """Tables of two states.
 
     Parameters
     ----------
     graph, n_states, fields
         As in `ManyStateModel`.
-    category : (2, 2) int array
+    edge_features : (1, 2, 2) array
     """
 
-    category: Any = None
+    edge_features: Any = None
 
     name = "two-state tables"
 
@@ -38,4 +38,4 @@ def tables_of(model: Any) -> TwoStateTables:
     if model.fields and model.node_values != (0.0, 1.0):
         expected = "one whose features of nodes are 0 and 1, for particles"
         raise OptionError(option="model", got=f"{model.name}, with {model.node_values}", expected=expected)
-    return TwoStateTables(model.graph, 2, model.fields, model.edge_values.astype(np.int64))
+    return TwoStateTables(model.graph, 2, model.fields, np.asarray(model.edge_features))

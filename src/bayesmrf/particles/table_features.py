@@ -56,11 +56,11 @@ def shares_of_states(unpacked, share):
 def mean_shares(unpacked, i, f, share, first, last, cells):
     """Average ``share`` of node i over particles first..last-1 into ``cells`` (m,).
 
-    The first has the states in which f is 0.
+    The first has the states in which f is as in the first.
     """
     cells[:] = 0.0
     for x in range(len(f)):
-        cells[x if f[x] != 0 else 0] += mean_share(unpacked, i, x, share[x], first, last)
+        cells[x if f[x] != f[0] else 0] += mean_share(unpacked, i, x, share[x], first, last)
 
 
 @strict_leaf

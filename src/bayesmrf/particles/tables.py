@@ -12,7 +12,7 @@ estimate of the category's probability. Both ends are redrawn jointly, under a n
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32
@@ -39,18 +39,6 @@ class TableGraph(NamedTuple):
     by_score: bool  # whether W(k, l) = w k l
 
 
-@runtime_checkable
-class TableModel(Protocol):
-    """A model whose edges have log potentials ``gains`` times their parameters, at the pairs of each ``category``."""
-
-    @property
-    def category(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def gains(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def is_product(self) -> bool: ...  # noqa: D102
-
-
 class TableParticles(NamedTuple):
     """Packed particles, between steps."""
 
@@ -74,7 +62,7 @@ def table_graph(model: Any, rivals: np.ndarray | None = None) -> TableGraph:
     """Return the rows of the model's graph."""
     graph: Graph = model.graph
     rivals = np.empty((graph.n_edges, 0), np.int32) if rivals is None else rivals
-    by_score = model.is_product and model.scores is None
+    by_score = model.is_product and np.array_equal(model.score, np.arange(model.n_states))
     return TableGraph(*graph.rows, model.category, rivals, by_score)
 
 
@@ -350,18 +338,19 @@ def add_moments(values, sums):
 
 @leaf
 def move_field(unpacked, i, values, at):
-    """Set the field of states 1, 2, ... of node i, and update its weights ``at`` (m, n_particles)."""
+    """Set the fields of the states of node i, and update its weights ``at`` (m, n_particles)."""
     for k in range(len(values)):
-        factor = float32(np.exp(values[k] - unpacked.field[i, k + 1]))
-        unpacked.field[i, k + 1] = values[k]
-        row = at[k + 1]
-        for lane in range(len(row)):
-            row[lane] *= factor
+        if values[k] != unpacked.field[i, k]:  # that of state 0 never changes, where its features are 0
+            factor = float32(np.exp(values[k] - unpacked.field[i, k]))
+            unpacked.field[i, k] = values[k]
+            row = at[k]
+            for lane in range(len(row)):
+                row[lane] *= factor
 
 
 @strict_leaf
 def follow_edge(unpacked, gains, e, value, i, field_i, j, field_j):
-    """Set the parameter of edge e = ij and the fields of states 1, 2, ... of its ends; update the weights of these.
+    """Set the parameter of edge e = ij and the fields of the states of its ends; update the weights of these.
 
     ``gains`` are the values of the edge's feature but 0.
     """

@@ -45,7 +45,7 @@ class PotentialSummary(Summary):
 
     @cached_property
     def _contrast(self) -> np.ndarray:
-        """What turns the parameters of an edge into its agreement (`bayesmrf.models.edge_tables.EdgeTables`), (p,)."""
+        """What turns the parameters of an edge into its agreement (`bayesmrf.models.two_arrays.TwoArrays`), (p,)."""
         return np.asarray(self["constant_data"]["agreement_contrast"].values)
 
     def potential_table(self, groups: np.ndarray) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from ...compiled import leaf
 from ...declare.option import option
 from ...declare.rule import MOMENTUM, number
 from ...models.categorical import Categorical, compiled_form
-from ...models.pairwise import PairwiseModel
+from ...models.two_arrays import PairwiseModel
 from ..coordinate_walk import shift
 from ..iterative import Iterative
 from .many_states import categorical_beliefs, categorical_propagate, next_node

@@ -14,46 +14,23 @@ node parameters) to (a, node parameters at a = 0) has Jacobian 1.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
 from ...compiled import strict_leaf
 from ...models.boltzmann import Coding, regression_on_ends
 from ...models.categorical import is_categorical
-from ...models.ordinal import LINEAR
+from ...models.two_arrays import TwoArrays
 from .by_class import by_class
 from .line import Line, LineSample
 
 _LEAST = 1e-12  # variance of a feature that varies
 
 
-@runtime_checkable
-class CentredModel(Protocol):
-    """A model with one parameter for each edge, and some, or none, for each node.
-
-    ``edge_values`` (m, m) is the feature of an edge. The parameters of a node begin at ``node_starts`` in theta, and
-    ``node_features`` (n_node_parameters, m) are their features in its states: ``node_values`` where they are the
-    indicators of ``node_states``, else (where these are negative) the score of the state, and its square.
-    """
-
-    @property
-    def n_parameters(self) -> int: ...  # noqa: D102
-    @property
-    def edge_values(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def node_values(self) -> tuple[float, float]: ...  # noqa: D102
-    @property
-    def node_starts(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def node_states(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def node_features(self) -> np.ndarray: ...  # noqa: D102
-
-
-def has_lines(model: Any) -> TypeGuard[CentredModel]:
+def has_lines(model: Any) -> TypeGuard[TwoArrays]:
     """Return whether there is a line along the one parameter of each edge of a model."""
-    return isinstance(model, CentredModel) and model.n_parameters == 1
+    return isinstance(model, TwoArrays) and model.n_parameters == 1
 
 
 class TwoStates(NamedTuple):
@@ -100,7 +77,7 @@ def centred_lines(
     edges, sums = model.graph.edges.astype(np.int64), n * s_bar
     sums[model.n_edges :] += tilt
     pull = residual_pull(model, s_bar, n) if pull is None else pull
-    return CentredLines(form, model.edge_values, edges, n, sums, pull, model.node_starts, base, model.node_features)
+    return CentredLines(form, model.edge_values, edges, n, sums, pull, model.node_starts, base, model.node_rows)
 
 
 def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
@@ -113,10 +90,10 @@ def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
         return np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
     low, high = model.node_values
     share = np.zeros((model.graph.n_nodes, model.n_states))
-    free, node = model.node_states > 0, np.repeat(np.arange(len(share)), np.diff(model.node_starts))
+    free, node = model.node_states > 0, model.node_of
     share[node[free], model.node_states[free]] = (moments[model.n_edges :][free] - low) / (high - low)
     for u in np.unique(node[~free]):
-        y, own, size = model.node_features[node == u], moments[model.n_edges :][node == u], model.used[u].sum()
+        y, own, size = model.node_rows[node == u], moments[model.n_edges :][node == u], model.used[u].sum()
         mean = y[:, :size].mean(axis=1)
         share[u, :size] = 1 / size + np.linalg.pinv(y[:, :size] - mean[:, None]) @ (own - mean)
         share[u, 0] = 0.0
@@ -137,17 +114,16 @@ def smoothed_shares(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
 def node_fields(model: Any, share: np.ndarray) -> np.ndarray:
     """Return parameters of nodes without edges whose states have probabilities proportional to ``share`` (n_nodes, m).
 
-    Around a neutral category they are those of a normal density with the mean and the variance of the score.
+    Where fewer parameters than states are free, the log probabilities are regressed on the features, weighted by share.
     """
     low, high = model.node_values
-    states, node = model.node_states, np.repeat(np.arange(len(share)), np.diff(model.node_starts))
+    states, node = model.node_states, model.node_of
     free, found = states > 0, np.empty(len(states))
     found[free] = np.log(share[node[free], states[free]] / share[node[free], 0]) / (high - low)
-    for k in np.flatnonzero(states == LINEAR):
-        own = share[node[k]] / share[node[k]].sum()
-        mean = own @ model.score
-        variance = own @ (model.score - mean) ** 2
-        found[k], found[k + 1] = (mean - model.neutral[node[k]]) / variance, -0.5 / variance
+    for u in np.unique(node[~free]):
+        p = share[u, share[u] > 0]
+        y = np.vstack([model.node_rows[node == u], np.ones(len(share[u]))])[:, share[u] > 0]
+        found[node == u] = np.linalg.lstsq((np.sqrt(p) * y).T, np.sqrt(p) * np.log(p))[0][:-1]
     return found
 
 
@@ -175,11 +151,13 @@ def mean_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
     mean, pull = share @ (f - f[:, :1]), np.zeros((model.n_edges, 2, np.diff(starts).max(initial=0)))
     low, high = model.node_values
     for u, (first, last) in enumerate(zip(starts[:-1] - model.n_edges, starts[1:] - model.n_edges, strict=True)):
-        others = model.graph.edges[:, ::-1][model.graph.edges == u]
-        for k, x in enumerate(states[first:last]):
-            # Around a neutral category: the mean of a product is linear in the score.
-            own = mean[others, x] / (high - low) if x > 0 else share[others] @ model.score if x == LINEAR else 0.0
-            pull[model.graph.edges == u, k] = own
+        others, own, y = (
+            model.graph.edges[:, ::-1][model.graph.edges == u],
+            states[first:last],
+            model.node_rows[first:last],
+        )
+        there = mean[others][:, own] / (high - low) if (own > 0).all() else mean[others] @ np.linalg.pinv(y - y[:, :1])
+        pull[model.graph.edges == u, : last - first] = there
     return pull
 
 
@@ -213,7 +191,7 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
     rho = edge_correlations(model, s_bar) if n > 0 else np.zeros(model.n_edges)
     bent = np.sqrt(np.maximum(left, 0.0)) * rho / (1 + rho**2)
     found = given + bent[:, None, None] * away**2 / np.maximum(variance, _LEAST)[:, :, None]
-    y = by_node(model, model.node_features - model.node_features[:, :1])  # rows of zeros get no coefficient
+    y = by_node(model, model.node_rows - model.node_rows[:, :1])  # rows of zeros get no coefficient
     coefficients = np.linalg.pinv(y)[model.graph.edges]
     return ((found - found[:, :, :1])[:, :, None] @ coefficients)[:, :, 0]
 
@@ -228,7 +206,7 @@ def by_node(model: Any, values: np.ndarray) -> np.ndarray:
 
 def line_values(model: Any, lines: CentredLines) -> np.ndarray:
     """Return the centred feature of each edge in the states 00, 01, ... of its ends, (n_edges, m^2)."""
-    own = (lines.pull[..., None] * by_node(model, model.node_features)[model.graph.edges]).sum(axis=2)
+    own = (lines.pull[..., None] * by_node(model, model.node_rows)[model.graph.edges]).sum(axis=2)
     return (lines.values - own[:, 0, :, None] - own[:, 1, None]).reshape(model.n_edges, -1)
 
 
@@ -365,10 +343,10 @@ def node_field(lines, theta, i, x):
 
 @strict_leaf
 def node_row(lines, theta, i):
-    """Return `node_field` of states 1, 2, ... of node i."""
-    found = np.empty(len(lines.values) - 1)
-    for x in range(1, len(lines.values)):
-        found[x - 1] = node_field(lines, theta, i, x)
+    """Return `node_field` of all states of node i."""
+    found = np.empty(len(lines.values))
+    for x in range(len(found)):
+        found[x] = node_field(lines, theta, i, x)
     return found
 
 

@@ -102,7 +102,8 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
             "ordinal",
         )
     model: Any = likelihood.model
-    if len(np.unique(model.edge_values)) > 2 and model.n_states**model.graph.n_nodes > MAX_STATES:
+    moves_alone = len(np.unique(model.edge_values)) == 2 and (model.node_states > 0).all()
+    if not moves_alone and model.n_states**model.graph.n_nodes > MAX_STATES:
         raise OptionError(
             option="model",
             got=f"{model.name} with {model.n_states}^{model.graph.n_nodes} joint states",
@@ -172,9 +173,9 @@ class _EngineScan:
     def _line(self, e: int) -> Line:
         """Return the line of edge e."""
         if self.is_alone:
-            low = self.model.feature_low[e]
-            p = min(max((self.moments[e] - low) / (1 - low), 0.0), 1.0)
-            return own_line(self.lines, p, 1 - p, e, low, 1 - low, self.theta, self.now)
+            low, high = self.model.feature_low[e], self.model.feature_high[e]
+            p = min(max((self.moments[e] - low) / (high - low), 0.0), 1.0)
+            return own_line(self.lines, p, 1 - p, e, low, high - low, self.theta, self.now)
         cells = pair_cells(self.model, self.moments, self.share, e)
         return edge_line(self.lines, cells, cells.sum(), e, *self.lines.edges[e], self.theta, self.now)
 

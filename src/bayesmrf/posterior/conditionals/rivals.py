@@ -66,14 +66,14 @@ def likeness(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
 
     Parameters
     ----------
-    model : CentredModel
+    model : TwoArrays
     s_bar : (n_features,) array
         Mean statistics of the data.
     n_samples : float
     """
     if n_samples == 0:
         return np.zeros(model.n_edges)
-    if model.n_states > 2 and model.edge_values.max() > 1:
+    if model.n_states > 2 and not np.array_equal(model.edge_values, np.eye(model.n_states)):
         return np.abs(edge_correlations(model, s_bar))
     share, agree, (u, v) = node_shares(model, s_bar), s_bar[: model.n_edges], model.graph.edges.T
     if model.n_states == 2:

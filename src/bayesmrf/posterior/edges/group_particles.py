@@ -19,7 +19,7 @@ from ...methods import Particle
 from ...models.boltzmann import has_these_features
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
-from ...particles.tables import TableGraph, TableModel, TableParticles, table_graph
+from ...particles.tables import TableGraph, TableParticles, table_graph
 from .differences import DifferencesKernel
 from .particle_scan import scan, started, unpacked
 from .particle_swaps import Swaps
@@ -52,8 +52,8 @@ class GroupParticles(DifferencesKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         n_particles_of(self.options)
-        if not (isinstance(self._model, TableModel) or has_these_features(self._model)):
-            expected = f"a TableModel, or one with the features of boltzmann, for {self.name!r}"
+        if not (is_categorical(self._model) or has_these_features(self._model)):
+            expected = f"one of many states, or with the features of boltzmann, for {self.name!r}"
             raise OptionError(option="model", got=self._model.name, expected=expected)
 
     @property

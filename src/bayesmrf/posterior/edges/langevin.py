@@ -126,7 +126,7 @@ class SpikeSlabLangevin(EdgeKernel):
 
     Parameters
     ----------
-    model : CentredModel
+    model : TwoArrays
         With parameters of nodes.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
@@ -158,7 +158,7 @@ class SpikeSlabLangevin(EdgeKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (has_lines(self.model) and len(self.model.node_features)):
+        if not (has_lines(self.model) and len(self.model.node_rows)):
             expected = f"with one parameter for each edge, and with fields, for {self.name!r}"
             raise OptionError(option="model", got=self.model.name, expected=expected)
         noise = self.options.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.options.momentum)

@@ -97,7 +97,7 @@ class SpikeSlabOneEdge(EdgeKernel):
 
     Parameters
     ----------
-    model : CentredModel
+    model : TwoArrays
         Binary, with node parameters.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.

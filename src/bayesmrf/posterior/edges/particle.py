@@ -15,7 +15,8 @@ from ...declare.option import option
 from ...declare.rule import COUNT, instance
 from ...errors import OptionError
 from ...methods import Particle
-from ...particles.tables import TableGraph, TableModel, TableParticles, table_graph
+from ...models.categorical import is_categorical
+from ...particles.tables import TableGraph, TableParticles, table_graph
 from ..conditionals.centred import CentredLines, centred_lines, has_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.rivals import rivals_in
@@ -41,7 +42,7 @@ class SpikeSlabParticle(EdgeKernel):
 
     Parameters
     ----------
-    model : CentredModel
+    model : TwoArrays
         Potts or ordinal, with fields.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
@@ -66,8 +67,8 @@ class SpikeSlabParticle(EdgeKernel):
         super().__post_init__()
         n_particles_of(self.options)
         model: Any = self.model
-        if not (model.fields and has_lines(model) and isinstance(model, TableModel)):
-            expected = f"potts, ordinal or another CentredModel and TableModel with fields for {self.name!r}"
+        if not (model.fields and has_lines(model) and is_categorical(model)):
+            expected = f"potts, ordinal or another PairwiseModel of many states with fields for {self.name!r}"
             raise OptionError(option="model", got=model.name, expected=expected)
         if self.pairs is None:
             object.__setattr__(self, "pairs", rivals_in(model, self.s_bar, self.n_samples))

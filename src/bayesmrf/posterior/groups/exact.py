@@ -27,6 +27,7 @@ from scipy.linalg import cho_solve
 from ...base import LOG_Z, MOMENTS, InferenceEngine
 from ...errors import DivergenceError
 from ...likelihood import require_answers
+from ...models.two_arrays import WithPairs
 from .blocks import Block
 from .dirichlet_process import Grouping, Urn
 from .items import Logits, Products
@@ -73,7 +74,7 @@ class ExactMarginals:
     @cached_property
     def _asked(self) -> Any:
         """The model whose moments are needed: of products of scores, the joint distributions of the ends of edges."""
-        return self.model.with_pairs if self.model.is_product else self.model
+        return WithPairs(self.model) if self.model.is_product else self.model
 
     @cached_property
     def _plan(self) -> Any:

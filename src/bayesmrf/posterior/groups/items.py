@@ -186,7 +186,7 @@ class NodeLines(Logits):
     Parameters
     ----------
     lines : CentredLines
-        The moments are those of `bayesmrf.models.ordinal.OrdinalPairs`.
+        The moments are those of `bayesmrf.models.two_arrays.WithPairs`.
     """
 
     lines: Any = None
@@ -306,8 +306,8 @@ class Products(Items):
 
     def width(self, total: float, size: float) -> float:
         """Return some posterior standard deviations of a group's value, from its counts alone."""
-        top = self.lines.values.max()
-        return 2 * slice_width(total / top, size * self.n_samples) / top
+        low, span, n = self.lines.values.min(), np.ptp(self.lines.values), size * self.n_samples
+        return 2 * slice_width((total - low * n) / span, n) / span
 
 
 def slice_width(successes: float, trials: float) -> float:

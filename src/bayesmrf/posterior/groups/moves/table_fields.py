@@ -155,7 +155,7 @@ def draw_node_lines(rng, graph, unpacked, lines, precision, theta, order):
                 factor = exp((theta[k] - at) * f[y])
                 share[y] *= factor
                 unpacked.at_u[y] *= np.float32(factor)
-        copy_to(unpacked.field[i, 1:], node_row(lines, theta, i))
+        copy_to(unpacked.field[i], node_row(lines, theta, i))
         set_weights(unpacked, before * unpacked.at_u.sum(axis=0))
         redraw_node(unpacked, i)
 
