@@ -44,7 +44,8 @@ The command line is documented by `bayesmrf --help`; each file of the package by
 BRIEF = ("bayesmrf.summary", "bayesmrf.errors")  # whose methods are not listed
 # What a user imports, then the parts for programs and kernels of one's own.
 SECTIONS = {
-    "Estimators and their options": "estimators methods methods.rows methods.parameters families priors errors declare.registry",
+    "Estimators and their options": "estimators methods methods.rows methods.parameters families priors errors "
+    "declare.registry",
     "Results": "results convergence findings tables summary plots report partitions metrics "
     "indicator_diagnostics rank_diagnostics",
     "Data and graphs": "datasets graphs elimination_order data.states data.dependent_rows cli.tables cli.answers",
@@ -59,7 +60,8 @@ SECTIONS = {
     "models.categorical models.two_arrays models.two_state_tables models.label_field models.clamped "
     "models.clamped_categorical models.rbm models.linear_map models.pairwise",
     "Engines": "engines inference.registry inference.elimination.two_states inference.annealed inference.auto",
-    "Samplers of states": "samplers.gibbs samplers.cftp samplers.rbm_gibbs samplers.ladder samplers.following samplers.resampling",
+    "Samplers of states": "samplers.gibbs samplers.cftp samplers.rbm_gibbs samplers.ladder samplers.following "
+    "samplers.resampling",
     "Point estimates": "learning.maximum_likelihood learning.persistent learning.sparse_path learning.rbm_persistent "
     "learning.sparse",
     "Kernels": "posterior.parameters.metropolis posterior.parameters.adaptation posterior.parameters.hamiltonian "

@@ -355,7 +355,7 @@ def test_rows_of_the_registry(X):
         assert row.needs
         assert f'"{name}"' in log_evidence.__doc__
         for f in fields(row.method):
-            assert re.search(rf"^    (\w+, )*{f.name}\b", type(row.method).__doc__, re.M), (name, f.name)
+            assert re.search(rf"^ *(\w+, )*{f.name}\b", type(row.method).__doc__, re.M), (name, f.name)
 
 
 def test_status_tells_of_the_model_too(X):

@@ -138,7 +138,8 @@ def parts(method: Work) -> list[Work]:
 
 def option_names(method: Work) -> set[str]:
     """Return the names of the options of a method, and of its search or sampler."""
-    return {f.name for part in parts(method) for f in fields(part)}
+    found = {f.name: getattr(part, f.name) for part in parts(method) for f in fields(part)}
+    return {name for name, value in found.items() if not isinstance(value, Work)}
 
 
 def with_options(method: Any, **options: Any) -> Any:
