@@ -102,7 +102,7 @@ def test_differences(method, missing, rng):
     x = np.concatenate([x for x, _ in data])
     group = np.repeat([0, 1], [30, 60])
     est = CompareMRF(model=BlumeCapel, method=method, prior=prior, baseline=prior.slab, progress=False)
-    kernel = est._prepare(np.where(x < 0, np.nan, x), group, None)[2]
+    kernel = est._prepare(np.where(x < 0, np.nan, x), groups=group).kernel
     draws = run.sample(kernel, n_draws=40, n_warmup=20, n_chains=32, random_state=rng, progress=False).values
 
     def truth(seen, **values):
