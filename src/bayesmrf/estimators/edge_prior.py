@@ -99,12 +99,12 @@ def warn_of_wide_slab(slab_scale: np.ndarray, prior: SpikeSlab, model: Any, n: f
     Their moments then are wrong, whatever the weights, which grow on.
     """
     coding, wide = Coding.of(model), float(slab_scale.mean())
-    if isinstance(prior.slab, Gamma) and wide > _WIDE / coding.edge:
+    if isinstance(prior.slab, Gamma) and wide > _WIDE / abs(coding.edge):
         tell(
             f"The slab's standard deviation, which is learnt, is {wide:.3g}: {n:,.0f} observations are too few to "
             f"bound the weights between {model.graph.n_nodes} nodes, and chains hardly move at such weights, so that "
             "their moments are wrong. Use a slab of fixed scale"
-            f"{in_python(f', such as SpikeSlab(slab=Cauchy({1 / coding.edge}))')}.",
+            f"{in_python(f', such as SpikeSlab(slab=Cauchy({1 / abs(coding.edge)}))')}.",
             ApproximatePosteriorWarning,
             BAD,
         )
