@@ -46,6 +46,7 @@ from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models.two_arrays import PairwiseModel
 from bayesmrf.posterior.groups.gibbs import GroupedGibbs
 from bayesmrf.runs import run
 from bayesmrf.runs.run_options import RunOptions
@@ -199,6 +200,14 @@ def test_values_at_the_ends_of_ranges_are_accepted(name):
                 accepts(lambda option=option, value=value, more=more: fit(**{option: value} | more), option, value)
 
 
+class Spins(PairwiseModel):
+    """A model of a user's own."""
+
+    name = "spins"
+    edge_features = np.outer([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0])[None]
+    node_features = np.array([[-1.0, 0.0, 1.0]])
+
+
 def records():
     """An object of every class that declares options."""
     for build in tables.KERNELS.values():
@@ -208,7 +217,7 @@ def records():
     agreement, machine = Agreement(graphs.complete(3)), RestrictedBoltzmann(3, 2)
     yield from (PersistentMLE(agreement, agreement.statistics(X), 3.0), PersistentRBM(machine), BriefRBM(machine, X))
     pairs = graphs.complete(3)
-    yield from (Potts(pairs, 2), Ordinal(pairs, 2, True, (2, 2, 2)), Symmetric(pairs, 2), machine)
+    yield from (Potts(pairs, 2), Ordinal(pairs, 2, True, (2, 2, 2)), Symmetric(pairs, 2), Spins(pairs), machine)
     yield PairwiseTarget(Boltzmann(pairs), X, np.ones(len(X)), priors.Normal())
     for registry in (GROUPS, EDGES, COMPARISONS, FAMILIES, KERNELS):
         yield from (each.options() for each in registry)

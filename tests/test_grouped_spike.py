@@ -13,7 +13,7 @@ from bayesmrf import graphs
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.posterior.groups import blocks
+from bayesmrf.posterior.groups import items
 from bayesmrf.posterior.groups import prior as group_prior
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
@@ -148,9 +148,9 @@ def test_exact_broken_is_caught(broken, problem, rng, monkeypatch):
     if broken == "restaurant":
         monkeypatch.setattr(group_prior, "log_odds_absent", of_all_candidates)
         monkeypatch.setattr(group_prior, "_log_weights", group_prior._log_weights.py_func)
-        monkeypatch.setattr(blocks, "reassign", group_prior.reassign.py_func)
+        monkeypatch.setattr(items, "reassign", group_prior.reassign.py_func)
     else:
-        monkeypatch.setattr(blocks, "draw_density", of_the_mirrored_prior)
+        monkeypatch.setattr(items, "draw_density", of_the_mirrored_prior)
     draws = run.sample(exact_kernel(s_bar, N, PRIOR), random_state=rng, n_jobs=1, **LENGTH).values
     assert not compared(draws, exact).holds
 
