@@ -57,7 +57,7 @@ SECTIONS = {
     "evidence.harmonic evidence.bridge evidence.dic evidence.annealed evidence.rbm_exact evidence.cross_validation "
     "evidence.conjugate",
     "Models": "models models.agreement models.ising models.boltzmann models.potts models.ordinal models.symmetric "
-    "models.categorical models.two_arrays models.two_state_tables models.label_field models.clamped "
+    "models.categorical models.two_arrays models.bases models.two_state_tables models.label_field models.clamped "
     "models.clamped_categorical models.rbm models.linear_map models.pairwise",
     "Engines": "engines inference.registry inference.elimination.two_states inference.annealed inference.auto",
     "Samplers of states": "samplers.gibbs samplers.cftp samplers.rbm_gibbs samplers.ladder samplers.following "

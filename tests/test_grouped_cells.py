@@ -15,12 +15,12 @@ from bayesmrf.errors import DivergenceError
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.bases import ManyStateModel
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.models.two_arrays import ManyStateModel
 from bayesmrf.models.two_state_tables import tables_of
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries

@@ -15,11 +15,11 @@ from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.models.bases import WithPairs
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import log_potential
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.two_arrays import WithPairs
 from bayesmrf.posterior.conditionals.polya_gamma import draw_polya_gamma
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import LogisticBeta, Normal, SpikeSlab

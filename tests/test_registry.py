@@ -27,11 +27,11 @@ from bayesmrf.inference.bethe.two_states import Bethe
 from bayesmrf.inference.elimination.two_states import Elimination
 from bayesmrf.inference.registry import NAMES, ROWS, SYNONYMS, engine_of, engines_that_answer, row_of
 from bayesmrf.models.agreement import Agreement
+from bayesmrf.models.bases import ManyStateModel, PairwiseModel
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.models.two_arrays import ManyStateModel, PairwiseModel
 from bayesmrf.priors import Beta, DirichletProcess
 from bayesmrf.samplers.gibbs import Gibbs
 from tests.bounds import assert_mean, assert_other_mean

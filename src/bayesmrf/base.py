@@ -163,7 +163,7 @@ class Moves(NamedTuple):
 
 @runtime_checkable
 class WalkingEngine(Protocol):
-    """An engine with a compiled sweep of one-coordinate moves, for a `bayesmrf.models.two_arrays.PairwiseModel`.
+    """An engine with a compiled sweep of one-coordinate moves, for a `bayesmrf.models.PairwiseModel`.
 
     ``walks_by`` is the quantity that it uses: `LOG_Z` at both ends of a move, or the `MOMENTS` before it.
     """

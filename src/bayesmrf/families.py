@@ -176,7 +176,7 @@ class Custom(Checked):
 
     def __post_init__(self) -> None:
         from .graphs import path
-        from .models.two_arrays import PairwiseModel
+        from .models.bases import PairwiseModel
 
         super().__post_init__()
         if self.n_states is None and isinstance(self.make, type) and issubclass(self.make, PairwiseModel):

@@ -37,8 +37,9 @@ from .base import (
 )
 from .inference.registry import check_model, require_answers
 from .likelihood_terms import NO_MEMORY, Curve, Evaluation, Hidden, Memory, Sample, Term, linked, rows
+from .models.bases import is_binary
 from .models.linear_map import LinearMap
-from .models.two_arrays import TwoArrays, is_binary
+from .models.two_arrays import TwoArrays
 
 __all__ = ["NO_MEMORY", "Curve", "Evaluation", "Hidden", "Likelihood", "Memory", "Sample", "require_answers"]
 

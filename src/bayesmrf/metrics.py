@@ -11,9 +11,9 @@ from .base import LOG_Z, InferenceEngine, Kind, Model
 from .data.states import check_codes
 from .errors import DataError, OptionError
 from .inference.pseudo_likelihood import value_and_scores
+from .models.bases import sizes_of
 from .models.categorical import binary_form, many_state_form
 from .models.pairwise import log_potential
-from .models.two_arrays import sizes_of
 from .partitions import expected_vi, variation_of_information, vi_difference
 
 __all__ = [

@@ -152,7 +152,7 @@ class Data:
 
     def read(self, by: str | None = None) -> tuple[Any, Any, Any]:
         """Return the observations, how often each occurs, and the groups in the column ``by``."""
-        from ..data.states import MOST_STATES
+        from ..data.codes import MOST_STATES
         from .answers import NO_CODES
         from .tables import read_by_group
 

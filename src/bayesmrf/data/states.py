@@ -9,20 +9,18 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..errors import DataError, LevelsWarning, argument, in_python, in_words
-from ..findings import tell
-from ..names import digits, listed, quoted
+from ..errors import DataError, argument
+from ..names import quoted
+from .codes import read_levels, to_codes, to_table, warn_of_unused
 from .frames import column_names, in_pandas, is_frame, make_table
 from .levels import warn_of_texts, warn_outside
-from .missing import is_missing, present, unmasked
+from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
-from .yes_no import CODED, CODINGS, missing_cells, place_of, read_yes_no, refuse_missing, remedy_in, to_numbers
+from .yes_no import CODED, CODINGS, missing_cells, read_yes_no, refuse_missing
 
 _X = argument("X")
-
-MOST_STATES = 127  # of a node, kept in eight bits with a sign
 
 
 @dataclass(frozen=True)
@@ -262,10 +260,10 @@ def check_states(
             coding = ColumnLevels(tuple(two.get(i, CODINGS[coding]) for i in range(len(labels))))
     else:
         assert not isinstance(levels, ColumnLevels)
-        table, is_bool = _to_table(values, labels, levels)
+        table, is_bool = to_table(values, labels, levels)
         gone = missing_cells(table, labels, missing)
-        coding = _levels(table, gone, labels, is_bool, n_states) if levels is None else tuple(levels)
-        values = _to_codes(table, gone, labels, coding)
+        coding = read_levels(table, gone, labels, is_bool, n_states) if levels is None else tuple(levels)
+        values = to_codes(table, gone, labels, coding)
     if gone is not None:
         values[gone] = -1
     if names is None:
@@ -274,7 +272,7 @@ def check_states(
         seen = values if weights is None else values[counted]
         check_columns(seen, labels, gone is not None)
         if n_states == "auto" and weights is not None:
-            _check_levels(seen, coding)
+            warn_of_unused(seen, coding)
     states = States(values, labels, weights, coding)
     kept = None if names is not None or gone is None else rows_that_say_something(values < 0, weights)
     return states if kept is None else states.at(kept)
@@ -298,7 +296,7 @@ def _by_column(
         levels = None if fitted is None else fitted.columns[i]
         if levels is None and frame is not None:
             levels = ordered_categories(frame.iloc[counted, i], label, n_states == "merge")
-        table, is_bool = _to_table(values[:, [i]], (label,), levels)
+        table, is_bool = to_table(values[:, [i]], (label,), levels)
         lost = missing_cells(table, (label,), True)
         if levels is None:
             there = np.ones(len(table), dtype=bool) if lost is None else ~lost[:, 0]
@@ -308,7 +306,7 @@ def _by_column(
             numbers[label] = table[there & counted]
         if n_states == "merge":  # levels of rows of weight 0 may be left out
             table = np.where(counted[:, None] | np.isin(table, levels), table, levels[0])
-        codes[:, [i]] = _to_codes(table, lost, (label,), levels)
+        codes[:, [i]] = to_codes(table, lost, (label,), levels)
         if lost is not None:
             gone[:, [i]] = lost
         found.append(levels)
@@ -324,97 +322,3 @@ def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
     found = getattr(kinds.pop(), "categories", None) if len(kinds) == 1 else None
     levels = () if found is None else present(found)
     return None if found is None or n_states not in ("auto", len(levels)) else levels
-
-
-def _to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any] | None) -> tuple[np.ndarray, bool]:
-    """Return numbers as `to_numbers`, or texts without spaces around them, "" where missing."""
-    if levels is None or not any(isinstance(v, str) for v in levels):
-        try:
-            return to_numbers(values, labels, "numbers" if levels is None else _listed(levels))
-        except DataError:
-            if levels is not None or not any(isinstance(v, str) for v in values.flat):
-                raise
-    gone = is_missing(values)
-    other = ~gone & np.array([not isinstance(v, str) for v in values.flat]).reshape(values.shape)
-    if other.any():
-        value = values[tuple(np.argwhere(other)[0])]
-        raise DataError(
-            f"{_X} must have levels of one type, got {in_words(value)} in {place_of(other, labels)} and texts "
-            f"elsewhere; recode texts as numbers"
-            f"{in_python(' (pandas.read_stata, read_spss: convert_categoricals=False)')}."
-        )
-    return np.strings.strip(np.where(gone, "", values).astype(str)), False
-
-
-def _levels(
-    table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], is_bool: bool, n_states: int | str | None
-) -> tuple[Any, ...]:
-    """Return the levels of the states 0, 1, ..."""
-    found = np.unique(table if gone is None else table[~gone])
-    is_text = found.dtype.kind == "U"
-    finite = is_text or bool(np.isfinite(found).all())
-    whole = not is_text and finite and bool((found == np.round(found)).all())
-    levels = tuple(bool(v) for v in found) if is_bool else tuple((found.astype(np.int64) if whole else found).tolist())
-    if n_states == "auto":
-        remedy = "" if is_bool else remedy_in(table, gone, labels)
-        if remedy:
-            raise DataError(
-                f"{_X} must contain answers only: {remedy}"
-                f"{in_python(f', or set n_states={len(levels)} if all values are answers')}."
-            )
-        if finite and 2 <= len(levels) <= MOST_STATES:
-            return levels
-        remedy = in_python("set n_states and use integers from 0, or ") if len(levels) < 2 else ""
-        remedy += f"merge levels until they are at most {MOST_STATES}" if len(levels) > MOST_STATES else "recode them"
-        raise DataError(f"{_X} must have from 2 to {MOST_STATES} finite levels, got {len(levels)} ({_listed(levels)}); "
-                        f"{remedy}.")  # fmt: skip
-    if not isinstance(n_states, int | np.integer) or not 2 <= n_states <= MOST_STATES:
-        expected = f"'auto' or an integer from 2 to {MOST_STATES}"
-        raise DataError(option="n_states", got=n_states, expected=expected)
-    if finite and len(levels) == n_states:
-        return levels
-    if whole and len(found) and found[0] >= 0 and found[-1] < n_states:
-        return tuple(range(n_states))
-    if is_text or not len(found):
-        raise DataError(f"{_X} must have {n_states} levels ({argument('n_states', n_states)}), got {len(levels)} "
-                        f"({_listed(levels)}); change {argument('n_states')}, or recode {_X}.")  # fmt: skip
-    wrong = (table < 0) | (table >= n_states) | (table != np.round(table))
-    wrong &= True if gone is None else ~gone
-    value = table[tuple(np.argwhere(wrong)[0])]
-    raise DataError(f"{_X} must contain states from 0 to {n_states - 1}, but {int(wrong.sum())} value(s) do not, the "
-                    f"first is {digits(value)} in {place_of(wrong, labels)}; recode the {len(levels)} levels from 0, "
-                    "or change n_states.")  # fmt: skip
-
-
-def _to_codes(
-    table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], levels: tuple[Any, ...]
-) -> np.ndarray:
-    """Return the index of each value among the levels; arbitrary where values are missing."""
-    if not 2 <= len(set(levels)) == len(levels) <= MOST_STATES:
-        raise DataError(f"levels must be from 2 to {MOST_STATES} different values, got {_listed(levels)}.")
-    level = np.array(levels)
-    order = np.argsort(level)
-    place = order[np.searchsorted(level[order], table).clip(max=len(level) - 1)].astype(np.int8)
-    wrong = level[place] != table
-    wrong &= True if gone is None else ~gone
-    if wrong.any():
-        value = table[tuple(np.argwhere(wrong)[0])].item()
-        raise DataError(f"{_X} must contain the levels {_listed(levels)} only, but {int(wrong.sum())} value(s) differ, "
-                        f"the first is {value!r} in {place_of(wrong, labels)}; recode them, or fit with these "
-                        "levels.")  # fmt: skip
-    return place
-
-
-def _listed(levels: Sequence[Any]) -> str:
-    return listed([repr(level) for level in levels], 7)
-
-
-def _check_levels(seen: np.ndarray, coding: Any) -> None:
-    """Warn about levels that are in rows of weight 0 only."""
-    unused = [level for i, level in enumerate(coding) if not (seen == i).any()]
-    if unused:
-        tell(
-            f"{len(unused)} level(s) of {_X} are in rows of weight 0 only ({_listed(unused)}), so that the "
-            "prior alone determines their parameters; drop these rows to leave them out",
-            LevelsWarning,
-        )

@@ -20,12 +20,12 @@ from ..evidence.pairwise_target import PairwiseTarget
 from ..evidence.rbm_target import RBMTarget
 from ..evidence.target import Target
 from ..models.agreement import Agreement
+from ..models.bases import PairwiseModel
 from ..models.boltzmann import Boltzmann
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
 from ..models.ordinal import Ordinal
 from ..models.rbm import RestrictedBoltzmann
-from ..models.two_arrays import PairwiseModel
 from ..partitions import canonical
 from ..priors import PRIOR, LogisticBeta, Normal, Prior, ProperPrior
 from .base import data_hash

@@ -20,9 +20,9 @@ from ..inference.chains import Brief, Persistent
 from ..inference.elimination.two_states import Elimination, cost
 from ..learning.maximum_likelihood import bound_of_nodes
 from ..likelihood import Hidden, Likelihood
+from ..models.bases import PairwiseModel
 from ..models.clamped import Clamped
 from ..models.linear_map import LinearMap
-from ..models.two_arrays import PairwiseModel
 from ..samplers.gibbs import Gibbs
 from .target import ENTRIES, Given, Target
 

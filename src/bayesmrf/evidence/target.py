@@ -22,7 +22,7 @@ from ..data.sample_weight import row_numbers
 from ..data.states import check_codes
 from ..errors import DataError, TooWideError
 from ..inference.annealed import Annealed
-from ..models.two_arrays import PairwiseModel
+from ..models.bases import PairwiseModel
 from ..posterior.parameters.langevin import Differentiable
 from ..priors import Normal, ProperPrior
 

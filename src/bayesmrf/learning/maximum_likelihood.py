@@ -15,10 +15,10 @@ from ..findings import tell
 from ..inference.chains import Persistent
 from ..likelihood import Hidden, Likelihood
 from ..models.agreement import Agreement
+from ..models.bases import is_binary
 from ..models.boltzmann import Coding
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
-from ..models.two_arrays import is_binary
 from ..names import listed
 from .many_states import persistent_ascent
 from .persistent import PersistentMLE, has_fisher_matrix

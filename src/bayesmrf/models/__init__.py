@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .agreement import Agreement
+    from .bases import ManyStateModel, PairwiseModel
     from .boltzmann import Boltzmann
     from .ising import Ising
     from .ordinal import Ordinal
     from .potts import Potts
     from .rbm import RestrictedBoltzmann
     from .symmetric import Symmetric
-    from .two_arrays import ManyStateModel, PairwiseModel
 
 __all__ = [
     "Agreement", "Boltzmann", "Ising", "ManyStateModel", "Ordinal", "PairwiseModel", "Potts",
     "RestrictedBoltzmann", "Symmetric",
 ]  # fmt: skip
-_FILES = {"ManyStateModel": "two_arrays", "PairwiseModel": "two_arrays", "RestrictedBoltzmann": "rbm"}
+_FILES = {"ManyStateModel": "bases", "PairwiseModel": "bases", "RestrictedBoltzmann": "rbm"}
 
 
 def __getattr__(name: str) -> Any:

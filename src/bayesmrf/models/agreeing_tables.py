@@ -8,8 +8,9 @@ import numpy as np
 
 from ..base import BINARY, EVERY_FAMILY, POTTS
 from ..errors import OptionError
+from .bases import sizes_of
 from .categorical import compiled_form, is_categorical
-from .two_arrays import TwoArrays, sizes_of
+from .two_arrays import TwoArrays
 
 _THETAS, _MIXTURES = 3, 2
 _TOLERANCE = 1e-9  # relative to the largest of the values that are compared

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import BINARY
+from .bases import PairwiseModel
 from .shapes import require_shape
-from .two_arrays import PairwiseModel
 
 
 @dataclass(frozen=True, eq=False)

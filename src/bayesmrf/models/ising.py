@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .two_arrays import PairwiseModel
+from .bases import PairwiseModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from ..declare.option import Checked, option
 from ..declare.rule import SCORES, Rule, is_integer, is_score
 from ..errors import OptionError
-from .two_arrays import ManyStateModel
+from .bases import ManyStateModel
 
 _SIZES = Rule(
     "integers >= 2, one for each node, or None",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .two_arrays import ManyStateModel
+from .bases import ManyStateModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..declare.option import option
 from ..declare.rule import FLAG
-from .two_arrays import ManyStateModel
+from .bases import ManyStateModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeGuard
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
 
 from ..base import BINARY, POTTS, TABLES
 from ..data.states import check_codes
-from ..declare.option import Checked, needs, option
-from ..declare.rule import FLAG, integer
+from ..declare.option import Checked
 from ..errors import OptionError
-from ..graphs import Graph
 from .categorical import NEVER, Categorical, categorical, node_statistics
 from .pairwise import FeatureForm, Pairwise, edge_statistics, pairwise
 from .shapes import require_shape
@@ -396,81 +393,6 @@ class TwoArrays(Checked):
 _DERIVED = {"edge_values", "category", "gains", "is_product", "two_valued", "node_rows", "node_starts", "node_values",
             "node_states", "node_of", "feature_low", "feature_high", "form", "table", "field_table",
             "from_field_table", "n_parameters", "n_features"}  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class PairwiseModel(TwoArrays):
-    """Base of models of your own, which give ``edge_features`` and ``node_features`` (`TwoArrays`).
-
-    Parameters
-    ----------
-    graph : Graph
-    state_names : tuple of tuple of str, optional
-        Name of each state of each node, in the names of features; by default the numbers 0 to m - 1.
-    """
-
-    graph: Graph
-    fields: bool = option(True, FLAG, "Whether nodes have parameters.")
-    state_names: Any = field(default=None, kw_only=True)
-
-    @property
-    def n_states(self) -> int:
-        """Number m of states of a node."""
-        return int(np.shape(self.edge_features)[-1])
-
-
-@dataclass(frozen=True, eq=False)
-class ManyStateModel(TwoArrays):
-    """Base of models with any number m of states, with a field of each state but the first.
-
-    Parameters
-    ----------
-    graph : Graph
-    state_names : tuple of tuple of str, optional
-        As in `PairwiseModel`.
-    fields
-        Without, the Potts model is symmetric under renaming the states.
-    """
-
-    graph: Graph
-    n_states: int = field(metadata=needs(integer(2, 127), "Number m of states of each node."))
-    fields: bool = option(True, FLAG, "Whether nodes have fields h_{ik}.")
-    state_names: Any = field(default=None, kw_only=True)
-
-    @cached_property
-    def _found(self) -> str:
-        """Compiled form, which is that of many states also of two."""
-        return POTTS if self._is_agreement else TABLES
-
-    @property
-    def node_features(self) -> Any:
-        """Indicators of all states but the first, (m - 1, m)."""
-        return np.eye(self.n_states)[1:]
-
-
-class WithPairs(NamedTuple):
-    """A model whose moments are P(x_u = k, x_v = l) of each edge, then P(x_i = k) of each node."""
-
-    model: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
-
-    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return the probabilities of the pairs of states of each edge, then those of the states of each node."""
-        return np.concatenate([pair.ravel(), node.ravel()])
-
-
-def is_binary(model: Any) -> TypeGuard[PairwiseModel]:
-    """Whether a model of two states is stated by `TwoArrays`."""
-    return isinstance(model, TwoArrays) and model.family == BINARY
-
-
-def sizes_of(model: Any) -> np.ndarray:
-    """Return the number of states of each node, (n_nodes,)."""
-    if isinstance(model, TwoArrays):
-        return np.asarray(model.used.sum(axis=1))
-    return np.full(model.graph.n_nodes, model.n_states)
 
 
 def _are_close(a: np.ndarray, b: np.ndarray) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OptionError
-from .two_arrays import ManyStateModel
+from .bases import ManyStateModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from ...base import BINARY, LOG_Z, MOMENTS, POTTS, Inference, Kind, Model, Moves
 from ...compiled import leaf
 from ...declare.option import option
 from ...declare.rule import MOMENTUM, number
+from ...models.bases import PairwiseModel
 from ...models.categorical import Categorical, compiled_form
-from ...models.two_arrays import PairwiseModel
 from ..coordinate_walk import shift
 from ..iterative import Iterative
 from .many_states import categorical_beliefs, categorical_propagate, next_node

@@ -13,8 +13,8 @@ from ...declare.rule import POSITIVE
 from ...elimination_order import EliminationOrder
 from ...errors import TooWideError
 from ...graphs import Graph
+from ...models.bases import PairwiseModel
 from ...models.categorical import Categorical, compiled_form, states_of
-from ...models.two_arrays import PairwiseModel
 from ..coordinate_walk import walk
 from .many_states import bytes_of_tables, categorical_log_z, categorical_moments, categorical_samples
 from .passes import log_z_of, moments_of, sample_states

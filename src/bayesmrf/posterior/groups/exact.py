@@ -27,7 +27,7 @@ from scipy.linalg import cho_solve
 from ...base import LOG_Z, MOMENTS, InferenceEngine
 from ...errors import DivergenceError
 from ...likelihood import require_answers
-from ...models.two_arrays import WithPairs
+from ...models.bases import WithPairs
 from .blocks import Block
 from .dirichlet_process import Grouping, Urn
 from .items import Logits, Products

@@ -1,0 +1,90 @@
+"""Bases of models that two arrays state, of users and of the package; what may be asked of any model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+
+from ..base import BINARY, POTTS, TABLES
+from ..declare.option import needs, option
+from ..declare.rule import FLAG, integer
+from ..graphs import Graph
+from .two_arrays import TwoArrays
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseModel(TwoArrays):
+    """Base of models of your own, which give ``edge_features`` and ``node_features`` (`TwoArrays`).
+
+    Parameters
+    ----------
+    graph : Graph
+    state_names : tuple of tuple of str, optional
+        Name of each state of each node, in the names of features; by default the numbers 0 to m - 1.
+    """
+
+    graph: Graph
+    fields: bool = option(True, FLAG, "Whether nodes have parameters.")
+    state_names: Any = field(default=None, kw_only=True)
+
+    @property
+    def n_states(self) -> int:
+        """Number m of states of a node."""
+        return int(np.shape(self.edge_features)[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class ManyStateModel(TwoArrays):
+    """Base of models with any number m of states, with a field of each state but the first.
+
+    Parameters
+    ----------
+    graph : Graph
+    state_names : tuple of tuple of str, optional
+        As in `PairwiseModel`.
+    fields
+        Without, the Potts model is symmetric under renaming the states.
+    """
+
+    graph: Graph
+    n_states: int = field(metadata=needs(integer(2, 127), "Number m of states of each node."))
+    fields: bool = option(True, FLAG, "Whether nodes have fields h_{ik}.")
+    state_names: Any = field(default=None, kw_only=True)
+
+    @cached_property
+    def _found(self) -> str:
+        """Compiled form, which is that of many states also of two."""
+        return POTTS if self._is_agreement else TABLES
+
+    @property
+    def node_features(self) -> Any:
+        """Indicators of all states but the first, (m - 1, m)."""
+        return np.eye(self.n_states)[1:]
+
+
+class WithPairs(NamedTuple):
+    """A model whose moments are P(x_u = k, x_v = l) of each edge, then P(x_i = k) of each node."""
+
+    model: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Return the probabilities of the pairs of states of each edge, then those of the states of each node."""
+        return np.concatenate([pair.ravel(), node.ravel()])
+
+
+def is_binary(model: Any) -> TypeGuard[TwoArrays]:
+    """Whether a model of two states is stated by `TwoArrays`."""
+    return isinstance(model, TwoArrays) and model.family == BINARY
+
+
+def sizes_of(model: Any) -> np.ndarray:
+    """Return the number of states of each node, (n_nodes,)."""
+    if isinstance(model, TwoArrays):
+        return np.asarray(model.used.sum(axis=1))
+    return np.full(model.graph.n_nodes, model.n_states)
