@@ -23,6 +23,7 @@ __all__ = [
     "log_probability",
     "log_pseudo_likelihood",
     "mean_absolute_error",
+    "strength",
     "variation_of_information",
     "vi_difference",
 ]
@@ -156,3 +157,21 @@ def log_pseudo_likelihood(
             option="weights", got=w, expected=f"an array of shape ({len(states)},), one for each row of states"
         )
     return value_and_scores(binary_form(model, theta), np.ascontiguousarray(states, dtype=np.int8), w)[0]
+
+
+def strength(weights: np.ndarray, edges: np.ndarray, n_nodes: int) -> np.ndarray:
+    r"""Sum the absolute weights of the edges of each node, :math:`\sum_v |w_{uv}|`, its strength centrality.
+
+    Parameters
+    ----------
+    weights : (..., n_edges) array
+    edges : (n_edges, 2) int array
+    n_nodes : int
+
+    Returns
+    -------
+    (..., n_nodes) array
+    """
+    incidence = np.zeros((len(edges), n_nodes))
+    incidence[np.arange(len(edges))[:, None], edges] = 1
+    return np.abs(weights) @ incidence

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .. import metrics
 from ..errors import OptionError, instead_of_exact
 from ..inference.elimination.two_states import Elimination
 from ..intervals import central, intervals
@@ -120,9 +121,7 @@ class Statistics(Tabulated, Network):
             expected = "one with a single parameter for each edge"
             raise OptionError(option="model", got=self._model().name, expected=expected, remedy="take `statistic`")
         theta, r = self.posterior_["posterior"].dataset["theta"], self._graph.n_edges
-        incidence = np.zeros((r, self._graph.n_nodes))
-        incidence[np.arange(r)[:, None], self.edges_] = 1
-        values, dims = np.abs(np.asarray(theta)[..., :r]) @ incidence, theta.dims[:-1]
+        values, dims = metrics.strength(np.asarray(theta)[..., :r], self.edges_, len(self._names)), theta.dims[:-1]
         coords = {d: theta.coords[d] for d in dims} | {"node": list(self._names)}
         return xr.DataArray(values, dims=[*dims, "node"], coords=coords, name="strength")
 

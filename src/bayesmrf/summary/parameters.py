@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import metrics
 from ..declare.option import options_of
 from ..errors import OptionError
 from ..graphs import edge_names
@@ -96,10 +97,7 @@ class ParameterSummary(Summary):
         if not self._has_weights:
             got, expected = self.attrs.get("model", "unknown"), "one with a parameter for each edge"
             raise OptionError(option="model", got=got, expected=expected, remedy="take `table` or plot_parameters")
-        theta = self.stacked("theta")
-        draws = np.zeros((len(theta), len(self.names)))
-        for c, ends in enumerate(self.ends):
-            draws[:, ends] += np.abs(theta[:, [c]])
+        draws = metrics.strength(self.stacked("theta")[:, : self.n_edges], self.ends, len(self.names))
         low, high = intervals(draws, self.tails)
         found = pd.DataFrame({"node": self.nodes, "strength": draws.mean(axis=0), "lower": low, "upper": high})
         return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
