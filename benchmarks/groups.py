@@ -42,7 +42,7 @@ PLAIN_SECONDS = 4.0  # in every turn
 N_PCD, N_CHAINS = GroupedStrippedBeta.n_pcd, PersistentMLE.n_chains
 STAGES = {
     "graph": (sparse, "learn_graph"),
-    "estimate": (grouped, "maximum_likelihood"),
+    "estimate": (grouped, "find_start"),
     "chain": (run, "sample"),
     "partition": (partitions, "point_partition"),
 }
@@ -119,16 +119,17 @@ def plain_chain(estimator: GroupedMRF, states: np.ndarray, rng: np.random.Genera
     phi = np.asarray(last["agreement"])[np.unique(groups, return_index=True)[1]]
     s_bar = Agreement(graph).statistics(check_states(states).values)
     s, mle, theta = np.rint(n * s_bar), plain.logit(estimator.mle_), plain.logit(phi[groups])
-    if estimator.method == "tree":
+    if estimator.method_ == "tree":
         return plain.tree(rng, groups, phi, s, n)
-    if estimator.method == "exact":
+    if estimator.method_ == "exact":
         return plain.exact(rng, groups, phi, plain.agreements(graph.n_nodes, edges), s, n)
     pcd = plain.PCD(rng, edges, plain.random_states(rng, graph.n_nodes, N_CHAINS), s_bar, bound(n))
-    if estimator.method == "stripped-beta":
+    if estimator.method_ == "stripped-beta":
         return plain.stripped_beta(rng, groups, phi, mle, n, pcd, theta, N_PCD)
+    o: Any = estimator.method
     return plain.auxiliary_variable(
-        rng, groups, phi, mle, s, n, pcd, theta, n_sweeps=estimator.n_sweeps,
-        n_proposals=estimator.n_proposals, n_walk=estimator.n_walk, sigma_q=estimator.sigma_q, n_pcd=N_PCD,
+        rng, groups, phi, mle, s, n, pcd, theta,
+        n_sweeps=o.n_sweeps, n_proposals=o.n_proposals, n_walk=o.n_walk, sigma_q=o.sigma_q, n_pcd=N_PCD,
     )  # fmt: skip
 
 

@@ -4,8 +4,10 @@ Both chains start at the same state and make the same number of steps, many time
 must agree. No stationarity is needed. Replicates are independent.
 """
 
+import importlib
 import re
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -233,3 +235,11 @@ def test_the_exit_code_tells_whether_something_differs(last, code, tmp_path, mon
     for option, expected in (("--record", 0), ("--compare", code)):
         monkeypatch.setattr("sys.argv", ["traces.py", option, str(tmp_path / "kept.json")])
         assert traces.main() == expected
+
+
+def test_stages_that_are_timed_exist(monkeypatch):
+    """Functions that a benchmark replaces by name; those of a module that has moved are not found."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    groups = importlib.import_module("groups")
+    assert [name for module, name in groups.STAGES.values() if not callable(getattr(module, name, None))] == []
+    assert len(groups.STAGES) > 3
