@@ -87,7 +87,7 @@ def steps(kernel: GroupedGibbs, n_steps: int, rng: np.random.Generator) -> tuple
 
     One scan moves the particles to the start; the time of a step does not depend on it.
     """
-    with mock.patch.object(two_states, "_START", 1):
+    with mock.patch.object(two_states, "START_SWEEPS", 1):
         state, _ = kernel.step(rng, kernel.init(rng))
 
     def one() -> None:
