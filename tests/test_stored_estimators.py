@@ -211,7 +211,7 @@ def test_a_users_model_is_not_kept(tmp_path, kind):
     for call in (lambda: found.score(table), lambda: found.sample(2), lambda: found.graph_):
         with pytest.raises(
             OptionError,
-            match=r"^model must be one of bayesmrf for this, got the .* of the run, which is not stored; fit ",
+            match=r"^model must be a model of the package in a stored run, got the .* of the run, which is not stored",
         ):
             call()
 

@@ -45,7 +45,9 @@ class NotKept:
 
     def on(self, *_: Any) -> Any:
         """Refuse to be a model."""
-        raise OptionError(option="model", got=self, expected="one of bayesmrf for this", remedy="fit again with it")
+        raise OptionError(
+            option="model", got=self, expected="a model of the package in a stored run", remedy="fit again"
+        )
 
     def __repr__(self) -> str:
         return f"the {self.what} of the run, which is not stored"
