@@ -83,12 +83,13 @@ def _is_abandoned(path: Path) -> bool:
 
 
 def _in_use(folder: Path, lease: SoftFileLease) -> StoreError:
-    owner, remedy = lease.owner, "wait until it ends, or give another path"
+    # Each look reads the file again, which may have another owner by then, or none.
+    ours, owner, remedy = lease.is_lock_held_by_us, lease.owner, "wait until it ends, or give another path"
+    if ours:
+        return StoreError(f"{folder} is in use by another run of this process; {remedy}")
     if owner is None:
         return StoreError(f"{folder} is in use by another process; {remedy}")
     host = owner.hostname.partition("?pidns-")[0]  # behind it, the numbering of processes in a container
     where = "this machine" if host == socket.gethostname() else repr(host)
-    who = "another run of this process" if lease.is_lock_held_by_us else f"process {owner.pid} on {where}"
-    if not lease.is_lock_held_by_us:
-        remedy += f"; if it no longer runs, call again in a minute, or remove {lease.lock_file}"
-    return StoreError(f"{folder} is in use by {who}; {remedy}")
+    remedy += f"; if it no longer runs, call again in a minute, or remove {lease.lock_file}"
+    return StoreError(f"{folder} is in use by process {owner.pid} on {where}; {remedy}")
