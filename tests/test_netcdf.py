@@ -1,5 +1,6 @@
 """Results of every estimator as one netCDF file, by each engine that is installed, and in ArviZ."""
 
+import gc
 from contextlib import suppress
 
 import arviz_stats
@@ -141,6 +142,8 @@ def test_files_are_replaced_only_if_asked_and_ours(tree, engine, tmp_path):
     assert path.read_text() == "mine"
 
 
+# h5netcdf closes a file again that it could not open, when it is collected, which fails.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_damage_is_one_sentence(tree, engine, tmp_path, rng):
     save(tree, path := tmp_path / "run.nc")
     whole = path.read_bytes()
@@ -149,7 +152,7 @@ def test_damage_is_one_sentence(tree, engine, tmp_path, rng):
         with pytest.raises(StoreError, match="damaged"):
             load(path)
     theta = tree["posterior"]["theta"].values
-    at = whole.index(theta[0].tobytes()[:64])
+    at = whole.index(theta[0].tobytes())  # all of it: it may begin with zeros
     path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
     with pytest.raises(StoreError, match=r"posterior/theta is damaged: its contents have changed"):
         load(path)
@@ -159,6 +162,7 @@ def test_damage_is_one_sentence(tree, engine, tmp_path, rng):
         path.write_bytes(changed)
         with suppress(StoreError):  # any other error fails; some bytes of the format have no meaning
             assert load(path).equals(tree)
+    gc.collect()
 
 
 def test_attributes_are_in_the_checksum(tree, engine, tmp_path):

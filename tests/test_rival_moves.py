@@ -115,7 +115,7 @@ def test_moves_leave_the_posterior_invariant(model, rng):
     unequal = problem._replace(share=np.array([0.97, 0.2, 0.5]), alike=NONE)
     found, n_moved = posterior.compare(unequal)
     assert found.holds
-    assert n_moved > 0.03
+    assert n_moved > 0.01  # 0.018 to 0.1 in 40 runs from other seeds
     # Negative controls: odds of an edge that are too large, and swaps by sums over the data that favour one edge.
     assert not posterior.compare(problem, 4.0)[0].holds
     lines = problem.lines._replace(
