@@ -18,13 +18,13 @@ import pandas as pd
 from timing import arguments, machine, table
 
 from bayesmrf import BayesianMRF
-from bayesmrf.convergence import findings_of
 from bayesmrf.engines import Elimination
 from bayesmrf.estimators.stein_check import remark_on_draws
 from bayesmrf.graphs import from_edges
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models import Ising
 from bayesmrf.priors import Normal
+from bayesmrf.results.convergence import findings_of
 
 _RUN = {"n_draws": 500, "n_warmup": 500, "n_chains": 2, "random_state": 0, "progress": False}
 _GRAPHS = {

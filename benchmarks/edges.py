@@ -45,11 +45,11 @@ from bayesmrf.engines import Elimination, Gibbs
 from bayesmrf.estimators import GroupedMRF, SpikeSlabMRF
 from bayesmrf.metrics import log_pseudo_likelihood
 from bayesmrf.models import Agreement, Boltzmann, Ising
-from bayesmrf.particles.chain_flips import flip_clusters
-from bayesmrf.particles.persistent_chains import start_chains, start_rows, sweep, unpack
-from bayesmrf.particles.reference import ReferenceChains
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
-from bayesmrf.rank_diagnostics import rank_diagnostics
+from bayesmrf.results.rank_diagnostics import rank_diagnostics
+from bayesmrf.states.chain_flips import flip_clusters
+from bayesmrf.states.persistent_chains import start_chains, start_rows, sweep, unpack
+from bayesmrf.states.reference import ReferenceChains
 
 # The prior of the paper.
 QUIET = {"progress": False, "n_jobs": 1, "n_chains": 1, "prior": SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0))}

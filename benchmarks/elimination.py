@@ -20,7 +20,7 @@ from bayesmrf import graphs
 from bayesmrf.base import LOG_Z
 from bayesmrf.engines import Elimination
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.elimination.two_states import EliminationPlan
+from bayesmrf.inference.elimination.engine import EliminationPlan
 from bayesmrf.models import Agreement
 
 GRAPHS = {

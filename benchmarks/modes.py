@@ -19,8 +19,9 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 from timing import arguments, clock, duration, machine, table
 
-from bayesmrf import BayesianMRF, GroupedMRF, SpikeSlabMRF, convergence, graphs
+from bayesmrf import BayesianMRF, GroupedMRF, SpikeSlabMRF, graphs
 from bayesmrf.engines import Persistent, Tempered
+from bayesmrf.results import convergence
 
 _D, _ROWS, _MASS = 12, 500, 0.3
 _STATES = np.unpackbits(np.arange(2**_D, dtype=">u2")[:, None].view(np.uint8), axis=1)[:, -_D:].astype(float)

@@ -28,7 +28,7 @@ from bayesmrf.methods import Particle
 from bayesmrf.models import Boltzmann, Ordinal
 from bayesmrf.posterior.edges.particle import SpikeSlabParticle
 from bayesmrf.priors import Cauchy, SpikeSlab
-from bayesmrf.rank_diagnostics import rank_diagnostics
+from bayesmrf.results.rank_diagnostics import rank_diagnostics
 
 GRAPH = graphs.complete(17)
 CATEGORIES = 2, 3, 5, 7, 10

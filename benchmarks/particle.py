@@ -29,7 +29,6 @@ from timing import Seconds, clock, duration, machine, median, peak, stages, tabl
 from bayesmrf import GroupedMRF, graphs
 from bayesmrf.graphs import Graph
 from bayesmrf.models import Agreement
-from bayesmrf.particles.memory import HUB
 from bayesmrf.posterior.groups import two_states
 from bayesmrf.posterior.groups.gibbs import GroupedGibbs
 from bayesmrf.posterior.groups.items import Logits
@@ -37,6 +36,7 @@ from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.posterior.groups.two_states import default_particles
 from bayesmrf.priors import DirichletProcess
 from bayesmrf.samplers import gibbs
+from bayesmrf.states.memory import HUB
 
 SIDES = (23, 41, 71, 127, 224, 400, 707)  # from 1,012 to 998,284 edges
 N_GROUPS, N_SWEEPS, N_PARTICLES = 10, 15, 1024

@@ -25,7 +25,7 @@ from timing import arguments, duration, machine, table
 from bayesmrf import CompareMRF, GroupedMRF, SpikeSlabMRF, datasets, methods
 from bayesmrf.posterior.edges import differences
 from bayesmrf.priors import Cauchy, SpikeSlab
-from bayesmrf.rank_diagnostics import rank_diagnostics
+from bayesmrf.results.rank_diagnostics import rank_diagnostics
 
 QUIET = {"progress": False, "n_jobs": 1}
 LONGER = methods.LangevinJumps(epsilon=0.05, width=0.2, n_iterations=200)

@@ -12,7 +12,7 @@ import numpy as np
 from bayesmrf import GroupedMRF, graphs
 from bayesmrf.engines import Elimination
 from bayesmrf.models import Symmetric
-from bayesmrf.rank_diagnostics import rank_diagnostics
+from bayesmrf.results.rank_diagnostics import rank_diagnostics
 
 GRID, M = graphs.grid(2, 4), 3
 

@@ -88,7 +88,7 @@ WORKLOADS = {
 
 def data(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
     """Draw states of a workload's graph: exactly, with two thirds of the weights zero on a complete one."""
-    from bayesmrf.inference.elimination.two_states import Elimination
+    from bayesmrf.inference.elimination.engine import Elimination
     from bayesmrf.models.ising import Ising
 
     graph = WORKLOADS[name][0]

@@ -41,13 +41,13 @@ are parameters of the estimator, too: `est.set_params(method="particle", method_
 
 The command line is documented by `bayesmrf --help`; each file of the package by [files.md](files.md).
 """
-BRIEF = ("bayesmrf.summary", "bayesmrf.errors")  # whose methods are not listed
+BRIEF = ("bayesmrf.results.summary", "bayesmrf.errors")  # whose methods are not listed
 # What a user imports, then the parts for programs and kernels of one's own.
 SECTIONS = {
     "Estimators and their options": "estimators methods methods.rows methods.parameters families priors errors "
     "declare.registry",
-    "Results": "results convergence findings tables summary plots report partitions metrics "
-    "indicator_diagnostics rank_diagnostics",
+    "Results": "results results.convergence findings results.tables results.summary plots report partitions "
+    "metrics results.indicator_diagnostics results.rank_diagnostics",
     "Data and graphs": "datasets graphs elimination_order data.states data.dependent_rows cli.tables cli.answers",
     "Protocols, likelihood and runs": "base likelihood runs.run runs.independent runs.workers runs.store runs.lock "
     "declare.option declare.rule memory rng progress",
@@ -59,7 +59,7 @@ SECTIONS = {
     "Models": "models models.agreement models.ising models.boltzmann models.potts models.ordinal models.symmetric "
     "models.categorical models.two_arrays models.bases models.two_state_tables models.label_field models.clamped "
     "models.clamped_categorical models.rbm models.linear_map models.pairwise",
-    "Engines": "engines inference.registry inference.elimination.two_states inference.annealed inference.auto",
+    "Engines": "engines inference.registry inference.elimination.engine inference.annealed inference.auto",
     "Samplers of states": "samplers.gibbs samplers.cftp samplers.rbm_gibbs samplers.ladder samplers.following "
     "samplers.resampling",
     "Point estimates": "learning.maximum_likelihood learning.persistent learning.sparse_path learning.rbm_persistent "

@@ -6,9 +6,9 @@ import numpy as np
 
 from bayesmrf import graphs, methods
 from bayesmrf.inference import registry
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
@@ -24,7 +24,6 @@ from bayesmrf.models.label_field import LabelField
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.particles.reference import ReferenceChains
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.group_particles import GroupParticles
@@ -60,6 +59,7 @@ from bayesmrf.priors import (
 from bayesmrf.samplers.cftp import CouplingFromThePast
 from bayesmrf.samplers.gibbs import Gibbs
 from bayesmrf.samplers.swendsen_wang import SwendsenWang
+from bayesmrf.states.reference import ReferenceChains
 
 N = 20
 ROWS = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1]], np.int8)

@@ -15,9 +15,9 @@ from bayesmrf.data.states import check_states
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators.bayesian import _all_moved
 from bayesmrf.estimators.starts import find_start
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.inference.registry import engine_of

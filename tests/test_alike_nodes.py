@@ -13,7 +13,7 @@ from bayesmrf.posterior.conditionals.spike import log_slab_odds
 from bayesmrf.posterior.conditionals.state_table import fill_table
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab
-from bayesmrf.rank_diagnostics import rank_diagnostics
+from bayesmrf.results.rank_diagnostics import rank_diagnostics
 from bayesmrf.runs import run
 from tests import spike_slab_oracle as oracle
 from tests.long import few

@@ -84,7 +84,7 @@ def test_imports_of_a_higher_layer_are_found():
     assert upward("nowhere", ["errors"]) == ["nowhere"]
 
 
-KERNELS = sorted([*(SOURCE / "posterior").rglob("*.py"), *(SOURCE / "particles").rglob("*.py")])
+KERNELS = sorted([*(SOURCE / "posterior").rglob("*.py"), *(SOURCE / "states").rglob("*.py")])
 # Which of its own folders a folder of posterior/ may import.
 ROOMS = {"conditionals": set(), "parameters": {"conditionals"}, "groups": {"conditionals"}, "edges": {"conditionals"}}
 

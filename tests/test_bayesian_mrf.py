@@ -10,7 +10,7 @@ from bayesmrf import datasets, graphs
 from bayesmrf.errors import ApproximatePosteriorWarning, ConstantColumnWarning, OptionError
 from bayesmrf.estimators import BayesianMRF
 from bayesmrf.estimators.parameter_kernels import automatic_kernel
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import KERNELS

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from bayesmrf import graphs, partitions
 from bayesmrf.errors import DivergenceError
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood

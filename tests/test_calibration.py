@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.kernels import exact_groups

@@ -10,7 +10,7 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.models.clamped import Clamped

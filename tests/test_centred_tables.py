@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.groups.blocks import edge_block
 from bayesmrf.posterior.groups.dirichlet_process import Grouping

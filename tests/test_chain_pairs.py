@@ -5,18 +5,18 @@ import pytest
 from scipy.special import expit
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.methods import OneEdge
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.particles import persistent_chains as edge_chains
-from bayesmrf.particles.chain_pairs import (
+from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from bayesmrf.states import persistent_chains as edge_chains
+from bayesmrf.states.chain_pairs import (
     conditional_cells,
     conditional_spread,
     counted_cells,
     counted_spread,
     ends_without_edge,
 )
-from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from tests.bounds import assert_estimate, assert_other_estimate
 from tests.oracle import all_states
 

@@ -10,7 +10,7 @@ import pytest
 from bayesmrf import GroupedMRF
 from bayesmrf.priors import DirichletProcess
 from bayesmrf.results import load
-from bayesmrf.summary import GroupedSummary
+from bayesmrf.results.summary import GroupedSummary
 from tests.conftest import is_silent
 
 from .commands import one_sentence, stopped_by

@@ -21,8 +21,8 @@ from bayesmrf.inference.registry import NAMES, engines_that_answer, engines_to_p
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
 from bayesmrf.results import load
+from bayesmrf.results.summary import ParameterSummary, compare
 from bayesmrf.samplers.gibbs import Gibbs
-from bayesmrf.summary import ParameterSummary, compare
 from tests.conftest import is_silent
 from tests.flat import bayesian
 

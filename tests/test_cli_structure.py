@@ -16,7 +16,7 @@ from bayesmrf.cli.tables import read_votes
 from bayesmrf.methods import EDGES
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from bayesmrf.results import load
-from bayesmrf.summary import StructureSummary
+from bayesmrf.results.summary import StructureSummary
 from tests.conftest import is_silent
 
 from .commands import one_sentence, stopped_by

@@ -17,7 +17,7 @@ from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.priors import LogisticBeta
 from bayesmrf.results import load
-from bayesmrf.summary import DifferenceSummary, summarise
+from bayesmrf.results.summary import DifferenceSummary, summarise
 from tests import groups_oracle
 from tests.commands import one_sentence
 from tests.tables_of_others import NotOfPandas

@@ -15,7 +15,7 @@ from bayesmrf.data.group_labels import codes_of
 from bayesmrf.errors import ApproximateScoreWarning, BayesMRFError, DataError, OptionError
 from bayesmrf.estimators import normaliser
 from bayesmrf.estimators.predictive import error_of_mean
-from bayesmrf.inference.elimination.two_states import cost
+from bayesmrf.inference.elimination.engine import cost
 from tests.bounds import assert_mean, assert_other_mean
 from tests.test_score import enumerated, out_of_reach
 

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesmrf import CompareMRF, GroupedMRF, SpikeSlabMRF, convergence, graphs, results
+from bayesmrf import CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, results
 from bayesmrf.errors import ConvergenceWarning
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.priors import SpikeSlab
-from bayesmrf.rank_diagnostics import rank_diagnostics
+from bayesmrf.results import convergence
+from bayesmrf.results.rank_diagnostics import rank_diagnostics
+from bayesmrf.results.summary import summarise
 from bayesmrf.runs.run import Draws
-from bayesmrf.summary import summarise
 from tests.flat import bayesian, label_field
 
 NODES = ("a", "b", "c", "d")

@@ -27,7 +27,7 @@ from bayesmrf.errors import OptionError
 from bayesmrf.evidence.methods import METHODS, parts
 from bayesmrf.inference.registry import ROWS
 from bayesmrf.methods import COMPARISONS, EDGES, GROUPS
-from bayesmrf.summary import StructureSummary
+from bayesmrf.results.summary import StructureSummary
 from tests import tables
 from tests.posterior_tree import structure_tree
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from bayesmrf import RBM, BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, log_evidence, write_report
-from bayesmrf.convergence import verdict
 from bayesmrf.data.dependent_rows import DependentRows, dependent_rows
 from bayesmrf.data.states import States
 from bayesmrf.errors import DependentRowsWarning
+from bayesmrf.results.convergence import verdict
 from tests.bounds import assert_mean, assert_other_mean
 
 SHORT = {"n_draws": 200, "n_warmup": 50, "n_chains": 2, "random_state": 0, "progress": False}

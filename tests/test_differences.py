@@ -12,7 +12,7 @@ import pytest
 from bayesmrf import CompareMRF, graphs, support
 from bayesmrf.errors import DataError
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Hidden, Sample
 from bayesmrf.methods import Particle

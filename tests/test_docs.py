@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator
 from bayesmrf import cli, estimators
 from bayesmrf.base import InferenceEngine, Kind
 from bayesmrf.errors import ConvergenceWarning
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from docs import make_api
 from tests.test_architecture import ROOT, offenders
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.particles import persistent_chains as edge_chains
-from bayesmrf.particles.chain_flips import flip_clusters, flip_correlated
 from bayesmrf.posterior.edges.stiffness import stiffness
+from bayesmrf.states import persistent_chains as edge_chains
+from bayesmrf.states.chain_flips import flip_clusters, flip_correlated
 from tests.bounds import P
 from tests.test_gibbs import law_p_value
 

@@ -21,7 +21,7 @@ from bayesmrf.estimators import (
     SpikeSlabMRF,
 )
 from bayesmrf.estimators.base import data_hash
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.methods import AuxiliaryParticles
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.priors import Beta, DirichletProcess

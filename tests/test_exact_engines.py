@@ -12,9 +12,9 @@ from bayesmrf import graphs
 from bayesmrf.base import LOG_Z, Kind
 from bayesmrf.errors import OptionError, TooWideError
 from bayesmrf.graphs import Graph
+from bayesmrf.inference.elimination import engine as elimination
 from bayesmrf.inference.elimination import passes as elimination_passes
-from bayesmrf.inference.elimination import two_states as elimination
-from bayesmrf.inference.elimination.two_states import Elimination, cost, width
+from bayesmrf.inference.elimination.engine import Elimination, cost, width
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.agreement import Agreement
 from tests import oracle

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 
 import bayesmrf
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, convergence, results
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, results
 from bayesmrf.errors import ApproximatePosteriorWarning, BayesMRFWarning, OptionError, argument
 from bayesmrf.estimators import edge_start
 from bayesmrf.findings import collected, dumped, loaded, recorded, tell
 from bayesmrf.report import write_report
+from bayesmrf.results import convergence
 
 SOURCE = Path(bayesmrf.__file__).parent
 RUN = {"n_draws": 20, "n_warmup": 5, "n_chains": 2, "random_state": 1, "progress": False}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.learning.forest import forest_start
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric

@@ -10,9 +10,9 @@ from scipy.stats import chi2
 from bayesmrf import graphs
 from bayesmrf.base import Kind
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.inference.chains import FromExact, Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import Langevin

@@ -11,7 +11,7 @@ from bayesmrf import elimination_order, graphs
 from bayesmrf.elimination_order import min_fill
 from bayesmrf.errors import GraphError
 from bayesmrf.graphs import Graph, from_edges
-from bayesmrf.inference.elimination.two_states import Elimination, cost, width
+from bayesmrf.inference.elimination.engine import Elimination, cost, width
 from bayesmrf.models.agreement import Agreement
 from tests.tables_of_others import NotOfPandas
 

@@ -12,7 +12,7 @@ import pytest
 
 from bayesmrf import graphs, support
 from bayesmrf.errors import DivergenceError
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.bases import ManyStateModel

@@ -6,12 +6,10 @@ from scipy import stats
 from scipy.special import expit, logsumexp
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.potts import Potts
-from bayesmrf.particles import tables as table_refresh
-from bayesmrf.particles.memory import refresh_graph, start_particles, unpack
 from bayesmrf.posterior.conditionals.log_concave import draw_exactly
 from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate
 from bayesmrf.posterior.groups import two_states
@@ -23,6 +21,8 @@ from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.posterior.groups.scans import scan_coordinates
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
 from bayesmrf.runs import run
+from bayesmrf.states import tables as table_refresh
+from bayesmrf.states.memory import refresh_graph, start_particles, unpack
 from tests.bounds import Comparison
 from tests.long import LONG
 

@@ -9,7 +9,7 @@ import pytest
 
 from bayesmrf import GroupedMRF, graphs, partitions
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.ordinal import Ordinal
@@ -18,8 +18,8 @@ from bayesmrf.posterior.groups.items import Products
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
 from bayesmrf.results import load
+from bayesmrf.results.summary import GroupedSummary
 from bayesmrf.runs import run
-from bayesmrf.summary import GroupedSummary
 from tests.bounds import Comparison
 from tests.commands import one_sentence
 from tests.grouped_spike_oracle import canonical, log_prior, structures

@@ -9,13 +9,10 @@ from scipy import stats
 from bayesmrf import graphs, partitions
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import GroupedMRF
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import Particle
 from bayesmrf.models.agreement import Agreement
-from bayesmrf.particles.cluster_flips import flip_clusters, flip_near
-from bayesmrf.particles.memory import fill_hubs, pack, refresh_graph, start_particles, unpack
-from bayesmrf.particles.refresh import edge_moment, move_to, refresh
 from bayesmrf.posterior.groups import scans as particle_scans
 from bayesmrf.posterior.groups.dirichlet_process import open_urn
 from bayesmrf.posterior.groups.kernels import particle_groups
@@ -24,6 +21,9 @@ from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.posterior.groups.two_states import default_particles
 from bayesmrf.priors import Beta, DirichletProcess
 from bayesmrf.runs import run
+from bayesmrf.states.cluster_flips import flip_clusters, flip_near
+from bayesmrf.states.memory import fill_hubs, pack, refresh_graph, start_particles, unpack
+from bayesmrf.states.refresh import edge_moment, move_to, refresh
 from tests import oracle
 from tests.bounds import Comparison, assert_estimate
 from tests.ranks import few_draws, p_value, rank

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups import items

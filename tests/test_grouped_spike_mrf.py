@@ -13,7 +13,7 @@ from bayesmrf.errors import GraphError, OptionError
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.partitions import canonical
 from bayesmrf.priors import Beta, DirichletProcess
-from bayesmrf.summary import summarise
+from bayesmrf.results.summary import summarise
 from tests import oracle
 
 NAMES = list("abcde")

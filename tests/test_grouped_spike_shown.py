@@ -8,9 +8,10 @@ import pytest
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 
-from bayesmrf import graphs, partitions, plots, tables, write_report
+from bayesmrf import graphs, partitions, plots, write_report
 from bayesmrf.errors import OptionError
-from bayesmrf.summary import GroupedSummary, summarise
+from bayesmrf.results import tables
+from bayesmrf.results.summary import GroupedSummary, summarise
 
 from .posterior_tree import posterior_tree
 from .test_report import Page, pictures

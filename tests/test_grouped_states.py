@@ -8,7 +8,7 @@ from scipy.special import expit, logsumexp
 from bayesmrf import graphs, partitions
 from bayesmrf.base import Inference
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric

@@ -8,11 +8,11 @@ from bayesmrf import graphs, partitions
 from bayesmrf.errors import OptionError
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.particles.tables import table_graph
 from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.posterior.groups.moves.potential_values import category_counts, move_potentials
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal
 from bayesmrf.runs import run
+from bayesmrf.states.tables import table_graph
 from tests.bounds import Comparison, assert_mean, assert_other_mean
 from tests.grouped_states_oracle import potts_posterior, symmetric_posterior
 from tests.test_grouped_states import ENGINE, TRIANGLE, potts_problem, symmetric_problem

@@ -7,9 +7,9 @@ from bayesmrf import graphs
 from bayesmrf.base import LOG_Z
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.estimators import BayesianMRF
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.tree import Tree
 from bayesmrf.likelihood import Hidden, Likelihood

@@ -17,7 +17,7 @@ import bayesmrf.posterior
 from bayesmrf import BayesianMRF, LabelFieldMRF, SpikeSlabMRF
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.inference.chains import FromExact
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.methods import Metropolis
 from bayesmrf.posterior.parameters.langevin import LangevinKernel

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from bayesmrf import convergence, indicator_diagnostics
-from bayesmrf.indicator_diagnostics import shares_that_differ, weights_that_differ
+from bayesmrf.results import convergence, indicator_diagnostics
+from bayesmrf.results.indicator_diagnostics import shares_that_differ, weights_that_differ
 
 from .posterior_tree import structure_tree
 

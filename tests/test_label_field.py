@@ -6,7 +6,7 @@ import pytest
 
 from bayesmrf.errors import DataError, OptionError, PriorWarning
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.methods import Exchange, Langevin, Metropolis
 from bayesmrf.models.clamped import Clamped

@@ -19,7 +19,7 @@ from bayesmrf.posterior.conditionals import centred
 from bayesmrf.posterior.conditionals.centred import centred_lines, edge_line, mean_pull, move_edge, own_line
 from bayesmrf.posterior.conditionals.line import Line, LineSample, line_log_density, line_mode
 from bayesmrf.posterior.conditionals.log_concave import draw_around, draw_exactly, log_integral
-from bayesmrf.rank_diagnostics import rank_diagnostics
+from bayesmrf.results.rank_diagnostics import rank_diagnostics
 
 N = 30
 GRAPH = graphs.complete(3)

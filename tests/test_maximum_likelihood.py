@@ -11,7 +11,7 @@ import pytest
 from bayesmrf import GroupedMRF, MaximumLikelihoodMRF, families, graphs
 from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning, ConvergenceWarning
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.learning.many_states import potential_mode
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE, summed_statistics
@@ -23,9 +23,9 @@ from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, MultivariateNormal
 from bayesmrf.report import sections
+from bayesmrf.results.summary import GroupedSummary
 from bayesmrf.samplers import gibbs
 from bayesmrf.samplers.tempered import Tempered
-from bayesmrf.summary import GroupedSummary
 from tests import oracle
 from tests.bounds import assert_estimate, assert_other_estimate
 from tests.potts_oracle import infer

@@ -16,7 +16,7 @@ from bayesmrf.cli.show import show
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.names import LONGEST, file_stem, short_names, shown
-from bayesmrf.summary import summarise
+from bayesmrf.results.summary import summarise
 
 from .commands import one_sentence
 from .posterior_tree import parameter_tree, posterior_tree, structure_tree

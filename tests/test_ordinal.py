@@ -12,7 +12,7 @@ from bayesmrf.errors import DataError, FieldsWarning, LevelsWarning, OptionError
 from bayesmrf.estimators import starts
 from bayesmrf.inference import annealed
 from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models.bases import WithPairs

@@ -10,12 +10,12 @@ from bayesmrf import GroupedMRF, families, graphs, methods, write_report
 from bayesmrf.base import LOG_Z
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.grouped_methods import KERNELS
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.priors import Beta, DirichletProcess, Gamma, Normal
-from bayesmrf.summary import summarise
+from bayesmrf.results.summary import summarise
 from tests import grouped_oracle
 from tests.bounds import Comparison
 from tests.grouped_spike_oracle import canonical

@@ -18,12 +18,12 @@ from bayesmrf import (
 )
 from bayesmrf.base import LOG_Z
 from bayesmrf.errors import OptionError, StoreError
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.edges.differences import Differences
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, LogisticBeta, Normal, SpikeSlab
-from bayesmrf.summary import summarise
+from bayesmrf.results.summary import summarise
 from tests import groups_oracle, spike_slab_oracle
 from tests.bounds import Comparison
 from tests.oracle import all_states

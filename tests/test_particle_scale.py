@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.particles.cluster_flips import flip_near
-from bayesmrf.particles.keys import add_agreements, add_states, look_up, random_bits, threshold, weigh_keys
-from bayesmrf.particles.memory import fill_hubs, pack, refresh_graph, start_particles, unpack
-from bayesmrf.particles.refresh import edge_moment, move_to, refresh
 from bayesmrf.posterior.groups.moves.pairs import screened_correlation
 from bayesmrf.posterior.groups.scans import scan_order
+from bayesmrf.states.cluster_flips import flip_near
+from bayesmrf.states.keys import add_agreements, add_states, look_up, random_bits, threshold, weigh_keys
+from bayesmrf.states.memory import fill_hubs, pack, refresh_graph, start_particles, unpack
+from bayesmrf.states.refresh import edge_moment, move_to, refresh
 from tests.test_grouped_particle import M, exact_particles, have_moments
 
 WHEEL = graphs.Graph(7, np.array([(0, i) for i in range(1, 7)] + [(i, i % 6 + 1) for i in range(1, 7)]))

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.particles.memory import pack, unpack
-from bayesmrf.particles.refresh import edge_moment, move_to
-from bayesmrf.particles.table_sweeps import redraw_ends
-from bayesmrf.particles.tables import edge_categories, edge_cells
-from bayesmrf.particles.weights import KEPT, even_out, follow_states, forget, n_effective, set_weights
 from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.priors import DirichletProcess, Normal
+from bayesmrf.states.memory import pack, unpack
+from bayesmrf.states.refresh import edge_moment, move_to
+from bayesmrf.states.table_sweeps import redraw_ends
+from bayesmrf.states.tables import edge_categories, edge_cells
+from bayesmrf.states.weights import KEPT, even_out, follow_states, forget, n_effective, set_weights
 from tests import test_table_refresh as many_states
 from tests.bounds import assert_estimate, assert_other_estimate
 from tests.test_grouped_particle import STAR, M, exact_particles, have_moments

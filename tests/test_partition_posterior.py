@@ -6,7 +6,7 @@ from scipy.special import betaln, gammaln, roots_legendre
 
 from bayesmrf import graphs, partitions
 from bayesmrf.base import Inference
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.learning.maximum_likelihood import bound
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood

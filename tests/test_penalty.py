@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from bayesmrf.particles.chain_pairs import counted_spread
 from bayesmrf.posterior.conditionals.penalty import penalty
+from bayesmrf.states.chain_pairs import counted_spread
 
 SHIFTS = -2.0, 0.0, 2.0  # exact log ratios
 

@@ -14,7 +14,7 @@ from scipy import stats
 from bayesmrf import graphs, partitions, plots
 from bayesmrf.errors import OptionError
 from bayesmrf.models.label_field import LabelField
-from bayesmrf.summary import GroupedSummary, ParameterSummary
+from bayesmrf.results.summary import GroupedSummary, ParameterSummary
 
 from .posterior_tree import parameter_tree, posterior_tree
 

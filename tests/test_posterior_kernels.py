@@ -6,9 +6,9 @@ import pytest
 from bayesmrf import graphs
 from bayesmrf.base import LOG_Z, MOMENTS
 from bayesmrf.errors import DivergenceError, OptionError
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.likelihood import Likelihood

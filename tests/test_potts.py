@@ -10,11 +10,11 @@ from bayesmrf.graphs import Graph
 from bayesmrf.inference import mean_field
 from bayesmrf.inference.auto import choose, is_cheap
 from bayesmrf.inference.bethe import many_states as categorical_bethe
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
+from bayesmrf.inference.elimination import engine as elimination
 from bayesmrf.inference.elimination import many_states as categorical_elimination
-from bayesmrf.inference.elimination import two_states as elimination
-from bayesmrf.inference.elimination.two_states import Elimination, cost
+from bayesmrf.inference.elimination.engine import Elimination, cost
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
@@ -314,7 +314,7 @@ def test_compiled_elimination_is_py_func(rng, monkeypatch):
 
 @pytest.mark.parametrize("engine", [MeanField(max_iterations=4), Bethe(max_iterations=4)], ids=lambda e: e.name)
 def test_compiled_iterations_are_their_python_forms(engine, rng, monkeypatch):
-    from bayesmrf.inference.bethe import two_states as bethe
+    from bayesmrf.inference.bethe import engine as bethe
 
     model = Potts(graphs.cycle(4), 3)
     for theta in (rng.normal(size=model.n_features), np.r_[np.full(4, 2.0), np.zeros(8)]):

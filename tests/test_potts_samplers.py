@@ -12,7 +12,7 @@ from bayesmrf import graphs
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.likelihood import Likelihood

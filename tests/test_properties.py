@@ -11,13 +11,13 @@ from scipy.integrate import quad
 from bayesmrf import priors
 from bayesmrf.base import LOG_Z, MOMENTS, SAMPLE, Kind
 from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.particles.refresh import edge_moment
-from bayesmrf.particles.tables import edge_categories
 from bayesmrf.posterior.conditionals.one_potential import log_odds
 from bayesmrf.posterior.groups.exact import ExactWalk
 from bayesmrf.posterior.groups.two_states import TwoStateWalk
 from bayesmrf.runs import run
 from bayesmrf.runs.state_spec import flatten, unflatten
+from bayesmrf.states.refresh import edge_moment
+from bayesmrf.states.tables import edge_categories
 from tests.bounds import Comparison, assert_mean, assert_other_mean
 from tests.potts_oracle import all_states
 from tests.tables import CHAINS_IN_PLACE, ENGINES, KERNELS, MARGINALS, MODELS, PRIORS, N

@@ -14,10 +14,10 @@ from bayesmrf.learning import many_states
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import OneEdge
 from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.particles import reference
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
 from bayesmrf.priors import SpikeSlab
+from bayesmrf.states import reference
 from tests import spike_slab_oracle as oracle
 from tests.bounds import assert_estimate, assert_other_estimate
 from tests.oracle import all_states

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesmrf import graphs, plots, results, tables, write_report
+from bayesmrf import graphs, plots, results, write_report
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators import LabelFieldMRF
-from bayesmrf.summary import GroupedSummary, ParameterSummary
+from bayesmrf.results import tables
+from bayesmrf.results.summary import GroupedSummary, ParameterSummary
 
 from .posterior_tree import parameter_tree, posterior_tree
 

@@ -13,8 +13,8 @@ import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, plots, results
 from bayesmrf.cli.show import show
 from bayesmrf.errors import OptionError
-from bayesmrf.summary import summarise
-from bayesmrf.tables import Listing, Table, all_tables, base, names_of, table_of
+from bayesmrf.results.summary import summarise
+from bayesmrf.results.tables import Listing, Table, all_tables, base, names_of, table_of
 
 from .posterior_tree import parameter_tree, posterior_tree, structure_tree
 from .test_report import Page

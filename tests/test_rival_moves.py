@@ -8,8 +8,6 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import OneEdge
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
-from bayesmrf.particles import persistent_chains as edge_chains
-from bayesmrf.particles.chain_triples import triple_cells
 from bayesmrf.posterior.conditionals import centred
 from bayesmrf.posterior.conditionals.spike import log_slab_odds
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
@@ -17,6 +15,8 @@ from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.posterior.edges.rival_moves import visit_rivals
 from bayesmrf.priors import Cauchy, SpikeSlab
 from bayesmrf.runs import run
+from bayesmrf.states import persistent_chains as edge_chains
+from bayesmrf.states.chain_triples import triple_cells
 from tests import oracle as states_oracle
 from tests import spike_slab_oracle as oracle
 from tests.test_chain_pairs import chains_in

@@ -8,16 +8,16 @@ import pytest
 from scipy.special import logit
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.potts import Potts
-from bayesmrf.particles.memory import fill_hubs, refresh_graph, start_particles, unpack
 from bayesmrf.posterior.conditionals.rivals import rivals, rivals_in, swaps_in
 from bayesmrf.posterior.groups.dirichlet_process import open_urn
 from bayesmrf.posterior.groups.moves.pairs import scan_pairs
 from bayesmrf.posterior.groups.prior import GroupPrior
+from bayesmrf.states.memory import fill_hubs, refresh_graph, start_particles, unpack
 
 ENGINE = Elimination()
 WHEEL = graphs.Graph(7, np.array([(0, i) for i in range(1, 7)] + [(i, i % 6 + 1) for i in range(1, 7)]))

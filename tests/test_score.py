@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from bayesmrf import RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, graphs, metrics
 from bayesmrf.errors import ApproximateScoreWarning, ConvergenceWarning
 from bayesmrf.estimators import normaliser, predictive
-from bayesmrf.inference.elimination.two_states import Elimination, cost
+from bayesmrf.inference.elimination.engine import Elimination, cost
 from bayesmrf.models.agreement import Agreement
 from bayesmrf.samplers.tempered import Tempered
 from tests.bounds import assert_estimate, assert_other_estimate

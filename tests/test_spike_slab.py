@@ -15,8 +15,6 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import LangevinJumps
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.particles import persistent_chains as edge_chains
-from bayesmrf.particles.tables import start_particles
 from bayesmrf.posterior.conditionals.spike import edge_prior
 from bayesmrf.posterior.edges import langevin as spike_slab
 from bayesmrf.posterior.edges import langevin_jumps
@@ -25,6 +23,8 @@ from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.langevin_chains import table_chains
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from bayesmrf.runs import run
+from bayesmrf.states import persistent_chains as edge_chains
+from bayesmrf.states.tables import start_particles
 from tests import oracle as states_oracle
 from tests import spike_slab_oracle as oracle
 from tests.bounds import Comparison, assert_mean, assert_other_mean, assert_other_share, assert_share, units

@@ -9,12 +9,12 @@ from sklearn.base import clone
 from bayesmrf import SpikeSlabMRF, datasets, graphs, methods, metrics
 from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
 from bayesmrf.families import FAMILIES, families_of
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.methods import Exact, OneEdge
 from bayesmrf.models.boltzmann import Boltzmann, Coding
 from bayesmrf.models.ising import Ising
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab, read_slab
-from bayesmrf.summary import StructureSummary, summarise
+from bayesmrf.results.summary import StructureSummary, summarise
 from tests import oracle
 from tests.bounds import assert_other_share, assert_share
 

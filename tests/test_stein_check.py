@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from bayesmrf import BayesianMRF, write_report
-from bayesmrf.convergence import verdict
 from bayesmrf.errors import ApproximatePosteriorWarning
 from bayesmrf.estimators import stein_check
 from bayesmrf.estimators.stein_check import remark_on_draws
 from bayesmrf.priors import Cauchy
+from bayesmrf.results.convergence import verdict
 
 SEEDS = np.random.SeedSequence(0)
 SHORT = {"n_draws": 300, "n_warmup": 200, "n_chains": 2, "random_state": 0, "progress": False}

@@ -12,12 +12,12 @@ import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, engines, families, graphs, methods, priors, save
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.stored import NotKept, _read, _written
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.inference.chains import Brief
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.results import load as load_tree
-from bayesmrf.tables import names_of
+from bayesmrf.results.tables import names_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 QUICK = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, "random_state": 1, "progress": False}

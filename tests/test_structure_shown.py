@@ -10,10 +10,11 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from bayesmrf import graphs, plots, results, tables, write_report
+from bayesmrf import graphs, plots, results, write_report
 from bayesmrf.errors import OptionError
 from bayesmrf.methods import EDGES
-from bayesmrf.summary import StructureSummary, summarise
+from bayesmrf.results import tables
+from bayesmrf.results.summary import StructureSummary, summarise
 
 from .posterior_tree import parameter_tree, posterior_tree, structure_tree
 from .test_report import CHROMIUM, Page, browse, pictures

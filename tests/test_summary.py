@@ -13,7 +13,7 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.partitions import canonical, credible_ball, expected_vi, variation_of_information
 from bayesmrf.priors import Beta, DirichletProcess, LogisticBeta, Normal, WeightsAndBiases
 from bayesmrf.report import write_report
-from bayesmrf.summary import GroupedSummary, ParameterSummary, compare, summarise
+from bayesmrf.results.summary import GroupedSummary, ParameterSummary, compare, summarise
 
 from .posterior_tree import parameter_tree, posterior_tree
 

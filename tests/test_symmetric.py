@@ -6,11 +6,11 @@ import pytest
 from bayesmrf import graphs
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.inference.chains import Brief, FromExact, Persistent
+from bayesmrf.inference.elimination import engine as elimination
 from bayesmrf.inference.elimination import many_states as categorical_elimination
-from bayesmrf.inference.elimination import two_states as elimination
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.registry import engines_that_answer

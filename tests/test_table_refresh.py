@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.particles.table_features import state_share
-from bayesmrf.particles.table_sweeps import redraw_ends, redraw_node, refresh, sweep, weigh_node
-from bayesmrf.particles.table_triples import grown_jointly, rival_cells
-from bayesmrf.particles.tables import (
+from bayesmrf.states.table_features import state_share
+from bayesmrf.states.table_sweeps import redraw_ends, redraw_node, refresh, sweep, weigh_node
+from bayesmrf.states.table_triples import grown_jointly, rival_cells
+from bayesmrf.states.tables import (
     edge_categories,
     edge_cells,
     follow_weights,

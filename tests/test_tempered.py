@@ -5,7 +5,7 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.errors import ConvergenceWarning
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.models.ising import Ising
 from bayesmrf.models.potts import Potts
 from bayesmrf.models.symmetric import Symmetric

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, graphs
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.ties import read_ties
-from bayesmrf.inference.elimination.two_states import Elimination
+from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood, Sample
 from bayesmrf.methods import Exchange, Langevin, Metropolis
 from bayesmrf.models.boltzmann import Boltzmann
@@ -25,8 +25,8 @@ from bayesmrf.posterior.parameters.independence import IndependenceKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
+from bayesmrf.results.summary import ParameterSummary
 from bayesmrf.runs import run
-from bayesmrf.summary import ParameterSummary
 from tests.bounds import assert_mean, assert_other_mean
 from tests.flat import bayesian
 

@@ -12,7 +12,7 @@ from scipy.optimize import brentq, fsolve
 from scipy.special import gammaln, logsumexp
 from scipy.stats import norm
 
-from bayesmrf import CompareMRF, SpikeSlabMRF, convergence, graphs, results
+from bayesmrf import CompareMRF, SpikeSlabMRF, graphs, results
 from bayesmrf.data.states import States
 from bayesmrf.errors import ApproximatePosteriorWarning, BayesMRFWarning
 from bayesmrf.estimators import mode_check
@@ -23,6 +23,7 @@ from bayesmrf.methods import OneEdge, Particle
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
 from bayesmrf.report import write_report
+from bayesmrf.results import convergence
 from tests.bounds import P as RATE
 from tests.bounds import assert_estimate, assert_other_estimate
 from tests.oracle import all_states

@@ -8,8 +8,8 @@ from bayesmrf.base import Kind
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import Graph
 from bayesmrf.inference import mean_field, tree
-from bayesmrf.inference.bethe import two_states as bethe
-from bayesmrf.inference.bethe.two_states import Bethe
+from bayesmrf.inference.bethe import engine as bethe
+from bayesmrf.inference.bethe.engine import Bethe
 from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.tree import Tree
 from bayesmrf.models.agreement import Agreement

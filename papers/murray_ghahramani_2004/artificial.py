@@ -14,7 +14,7 @@ import pandas as pd
 from bayesmrf import Graph
 from bayesmrf.engines import Elimination
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.elimination.two_states import cost
+from bayesmrf.inference.elimination.engine import cost
 from bayesmrf.models import Boltzmann
 from bayesmrf.models.pairwise import Pairwise, log_potential
 from bayesmrf.samplers import cftp, gibbs

@@ -9,11 +9,11 @@ import numpy as np
 
 from . import datasets, graphs, metrics, plots
 from .estimators import GroupedMRF
-from .inference.elimination.two_states import Elimination
+from .inference.elimination.engine import Elimination
 from .models.agreement import Agreement
 from .report import Section, check_out, paragraph, picture, sections, table, write_page
+from .results.summary import GroupedSummary
 from .rng import OTHER, descendant
-from .summary import GroupedSummary
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,9 +11,9 @@ from typing import Any
 
 from .declare.option import Checked, option
 from .declare.rule import ENGINE, optional
-from .inference.bethe.two_states import Bethe
+from .inference.bethe.engine import Bethe
 from .inference.chains import Brief, FromExact, Persistent
-from .inference.elimination.two_states import Elimination
+from .inference.elimination.engine import Elimination
 from .inference.enumeration import Enumeration
 from .inference.mean_field import MeanField
 from .inference.pseudo_likelihood import PseudoLikelihood

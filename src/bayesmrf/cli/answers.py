@@ -15,7 +15,7 @@ from ..data.ordered_levels import ordered_scales, two_levels
 from ..data.text_cells import is_number, remedy_for_text
 from ..errors import DataError, OptionError, said
 from ..names import digits, quoted, shown
-from ..summary.base import count
+from ..results.summary.base import count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import plots, results
 from ..data.files import check_path
 from ..errors import OptionError, StoreError, TooWideError, renamed
+from ..results.summary import ParameterSummary
 from ..runs.store import RESULTS, has_evidence, is_ours, read_kind
-from ..summary import ParameterSummary
 from . import common
 from .show import show_comparison
 

@@ -52,7 +52,7 @@ def compare(
     """Find out in which edges the networks of two or more groups of people differ, and by how much."""
     from ..estimators import CompareMRF
     from ..priors import SpikeSlab, read_slab
-    from ..summary import DifferenceSummary
+    from ..results.summary import DifferenceSummary
 
     out = run.path(run.out, ".zarr")
     options = {"model": model, "baseline": baseline, "biases": biases}

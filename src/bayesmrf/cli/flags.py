@@ -298,7 +298,7 @@ class Run(Data):
 
     def _fit(self, estimator: Any, table: Any, out: Path, more: dict[str, Any]) -> None:
         """Fit, with messages about the file, and without warnings that the printed verdict repeats, of all chains."""
-        from ..convergence import FAR, MISSING, UNSEEN
+        from ..results.convergence import FAR, MISSING, UNSEEN
 
         try:
             with common.about_file(self.table), common.shown_log(self.console), warnings.catch_warnings():

@@ -55,7 +55,7 @@ def groups(
     from ..data.chosen_model import choose_model
     from ..estimators import GroupedMRF
     from ..priors import Beta, DirichletProcess, Gamma, Normal
-    from ..summary import GroupedSummary
+    from ..results.summary import GroupedSummary
 
     out = run.path(run.out, ".zarr")
     common.checked(GroupedMRF, model=model, **run.options)

@@ -133,7 +133,7 @@ def posterior(
     choices = [c._replace(engine=_engine_for(c, built, of_kernel.get("adjusted", False))) for c in choices]
     _check_used(of_kernel, of_engine, choices)
 
-    from ..summary import ParameterSummary
+    from ..results.summary import ParameterSummary
     from .compare import Job, run_all
 
     def estimator(choice: Choice, path: Path) -> BayesianMRF:

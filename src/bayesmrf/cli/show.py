@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ..findings import BAD
-from ..summary import ParameterSummary, Summary, compare, rows
-from ..tables import Listing, Table, all_tables
+from ..results.summary import ParameterSummary, Summary, compare, rows
+from ..results.tables import Listing, Table, all_tables
 
 if TYPE_CHECKING:
     from rich.console import Console

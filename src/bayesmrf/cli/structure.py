@@ -44,7 +44,7 @@ def structure(
     from ..estimators import SpikeSlabMRF
     from ..estimators.edge_prior import default_prior
     from ..priors import read_slab
-    from ..summary import StructureSummary
+    from ..results.summary import StructureSummary
 
     out = run.path(run.out, ".zarr")
     common.checked(SpikeSlabMRF, model=model, **run.options)

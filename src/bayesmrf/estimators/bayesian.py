@@ -15,7 +15,7 @@ from ..engines import Phases
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
 from ..families import AUTO, families_of, model_rule
 from ..findings import BAD, tell
-from ..inference.elimination.two_states import Elimination
+from ..inference.elimination.engine import Elimination
 from ..inference.registry import engine_of
 from ..likelihood import Hidden, Likelihood
 from ..methods import KERNELS, Custom, Langevin, PseudoPosterior

@@ -15,19 +15,19 @@ from ..data.group_labels import check_group, code_of, codes_of, levels_in, read_
 from ..data.states import States
 from ..declare.option import option
 from ..declare.rule import SLAB, choice, either, instance
-from ..differences import exist_in_groups
 from ..errors import OptionError
 from ..families import AUTO, families_of, model_rule
 from ..families import Custom as CustomModel
 from ..inference.chains import Persistent
-from ..inference.elimination.two_states import Elimination
-from ..intervals import central
+from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS, Custom
 from ..methods.rows import row_of
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_particles import GroupParticles
 from ..posterior.groups.two_states import default_particles
 from ..priors import SpikeSlab
+from ..results.differences import exist_in_groups
+from ..results.intervals import central
 from ..runs.run import Draws
 from .edge_prior import as_attribute, default_prior, like, warn_of_taper
 from .engines import particle_sweeps, read_sample

@@ -9,10 +9,10 @@ import numpy as np
 from ..errors import ApproximatePosteriorWarning, argument
 from ..findings import BAD, tell
 from ..models.boltzmann import Boltzmann, Coding
-from ..particles.reference import MOST_FEATURES, Reference, ReferenceChains
 from ..posterior.conditionals.spike import edge_prior
 from ..posterior.edges.reference import SpikeSlabReference
 from ..priors import SpikeSlab
+from ..states.reference import MOST_FEATURES, Reference, ReferenceChains
 
 _PARTICLES = 256, 16_384
 _MANY = 4096, 20  # observations, and observations for each feature, from which one reference is used

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from .. import convergence, partitions, results
+from .. import partitions, results
 from ..base import Engine
 from ..data.states import States
 from ..declare.option import option
@@ -19,7 +19,7 @@ from ..families import FAMILIES, families_of, model_rule
 from ..families import Custom as CustomModel
 from ..findings import tell
 from ..inference.auto import choose
-from ..inference.elimination.two_states import Elimination
+from ..inference.elimination.engine import Elimination
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import bound
 from ..likelihood import Likelihood
@@ -31,6 +31,7 @@ from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.exact import ExactMarginals
 from ..posterior.groups.gibbs import GroupedGibbs
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
+from ..results import convergence
 from ..runs.run import Draws
 from .base import run_seed, warn_of_unbalanced
 from .engines import particle_sweeps, read_sample

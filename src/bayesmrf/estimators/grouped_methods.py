@@ -12,7 +12,7 @@ from ..base import Engine, Kernel
 from ..data.sample_weight import check_listed
 from ..errors import OptionError, argument
 from ..families import FAMILIES, Custom, FamilyRow
-from ..inference.elimination.two_states import Elimination, cost
+from ..inference.elimination.engine import Elimination, cost
 from ..learning.maximum_likelihood import bound
 from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood

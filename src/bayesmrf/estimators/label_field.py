@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .. import convergence, methods, results
+from .. import methods, results
 from ..base import LOG_Z, MOMENTS, Kernel
 from ..data.frames import check_index, record_columns, text_names
 from ..data.levels import names_rows
@@ -25,7 +25,6 @@ from ..families import AUTO
 from ..findings import recorded, tell
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
-from ..intervals import central
 from ..likelihood import Hidden, Likelihood
 from ..methods.parameters import LABEL_KERNELS
 from ..models.clamped import Clamped
@@ -35,6 +34,8 @@ from ..posterior.parameters.exchange import ExchangeKernel
 from ..posterior.parameters.langevin import LangevinKernel
 from ..posterior.parameters.metropolis import MetropolisKernel
 from ..priors import Normal
+from ..results import convergence
+from ..results.intervals import central
 from ..runs import run
 from ..runs.run_options import RunOptions
 from ..samplers.swendsen_wang import SwendsenWang

@@ -10,7 +10,7 @@ from ..base import LOG_Z
 from ..errors import ApproximateScoreWarning, argument
 from ..findings import tell
 from ..inference import annealed
-from ..inference.elimination.two_states import Elimination, cost
+from ..inference.elimination.engine import Elimination, cost
 from ..inference.registry import check_model, require_answers
 from ..models.categorical import states_of
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import LOG_Z, SAMPLE, ChainEngine, Engine, Kernel, Kind
-from ..inference.elimination.two_states import width
+from ..inference.elimination.engine import width
 from ..likelihood import Likelihood
 from ..methods import KERNELS, Langevin
 from ..methods.parameters import Setting, choose_kernel, row_of

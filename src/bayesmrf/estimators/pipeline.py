@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .. import convergence, results
+from .. import results
 from ..base import Kernel
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
@@ -21,6 +21,7 @@ from ..errors import StoreError
 from ..findings import recorded
 from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
+from ..results import convergence
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
 from ..runs.store import as_written

@@ -16,7 +16,7 @@ from ..declare.rule import SEED, Rule, choice, integer, is_integer, is_list
 from ..errors import OptionError, in_words
 from ..graphs import Graph
 from ..inference.auto import is_cheap
-from ..inference.elimination.two_states import Elimination
+from ..inference.elimination.engine import Elimination
 from ..inference.registry import check_model
 from ..models import categorical, pairwise
 from ..models.categorical import is_categorical, states_of

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..convergence import MISSING
 from ..data.states import States
 from ..errors import ConvergenceWarning
 from ..findings import tell
 from ..graphs import Graph
 from ..names import shown
+from ..results.convergence import MISSING
 
 FEW = 30  # rows: with so many, a mode with other signs of edges that matter has hardly any probability
 

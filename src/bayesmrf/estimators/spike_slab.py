@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import convergence
 from ..base import Kernel
 from ..data.states import States
 from ..declare.option import option
@@ -16,7 +15,7 @@ from ..errors import OptionError, argument, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of, model_rule
 from ..findings import BAD
 from ..inference.chains import Persistent
-from ..inference.elimination.two_states import Elimination
+from ..inference.elimination.engine import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
 from ..methods import EDGES, Custom, OneEdge
@@ -32,6 +31,7 @@ from ..posterior.edges.particle import SpikeSlabParticle
 from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.groups.two_states import default_particles as particles_in_memory
 from ..priors import SpikeSlab
+from ..results import convergence
 from ..runs import run
 from .edge_prior import as_attribute, default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import default_particles, find_reference

@@ -16,7 +16,7 @@ from ..data.states import States
 from ..errors import ApproximatePosteriorWarning
 from ..findings import NOTE, tell
 from ..inference.auto import is_cheap
-from ..inference.elimination.two_states import Elimination
+from ..inference.elimination.engine import Elimination
 from ..inference.pseudo_likelihood import PseudoLikelihood
 from ..inference.registry import require_answers
 from ..learning.many_states import persistent_ascent

@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
 from ..errors import OptionError, instead_of_exact
-from ..inference.elimination.two_states import Elimination
-from ..intervals import central, intervals
+from ..inference.elimination.engine import Elimination
 from ..models.categorical import is_categorical
 from ..models.ising import Ising
+from ..results.intervals import central, intervals
 from .network import Network
 from .tabulated import Tabulated
 

@@ -18,15 +18,15 @@ import numpy as np
 from scipy.optimize import root
 
 from ..base import EVERY_FAMILY, MOMENTS, Inference, Kind, Model, Stateless
-from ..convergence import FAR
 from ..errors import ApproximatePosteriorWarning
 from ..findings import BAD, tell
 from ..inference.auto import is_cheap
-from ..inference.elimination.two_states import Elimination
+from ..inference.elimination.engine import Elimination
 from ..likelihood import Likelihood
 from ..models.categorical import states_of
 from ..names import shown
 from ..priors import Prior
+from ..results.convergence import FAR
 from ..rng import OTHER, descendant
 from ..samplers.tempered import RENEWED, Tempered
 

@@ -34,7 +34,7 @@ class Tabulated(WithPosterior):
             All rows, with unrounded numbers; `DataFrame.to_csv` exports it. What is not known, such as the weight of an
             edge that never exists, is NaN.
         """
-        from ..tables import table_of
+        from ..results.tables import table_of
 
         return table_of(self, name, probability).frame.copy()
 

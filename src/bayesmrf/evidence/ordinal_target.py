@@ -11,7 +11,7 @@ import numpy as np
 from ..inference import annealed
 from ..inference.auto import choose
 from ..inference.chains import Brief, Persistent
-from ..inference.elimination.two_states import Elimination, cost
+from ..inference.elimination.engine import Elimination, cost
 from ..likelihood import Likelihood
 from ..models.categorical import node_statistics
 from .pairwise_target import QUICK_BYTES, SUMMED, PairwiseTarget, SummedNodes

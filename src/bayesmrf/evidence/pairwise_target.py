@@ -17,7 +17,7 @@ from ..errors import TooWideError, argument
 from ..inference import annealed
 from ..inference.auto import choose
 from ..inference.chains import Brief, Persistent
-from ..inference.elimination.two_states import Elimination, cost
+from ..inference.elimination.engine import Elimination, cost
 from ..learning.maximum_likelihood import bound_of_nodes
 from ..likelihood import Hidden, Likelihood
 from ..models.bases import PairwiseModel

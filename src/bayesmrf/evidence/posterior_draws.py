@@ -17,7 +17,7 @@ from joblib import Parallel, cpu_count, delayed
 from ..base import LOG_Z
 from ..declare.option import option
 from ..declare.rule import COUNT, MOST_CHAINS, MOST_DRAWS, choice, instance, integer, number, optional
-from ..inference.bethe.two_states import Bethe
+from ..inference.bethe.engine import Bethe
 from ..progress import track
 from .brief_draws import brief_draws
 from .exact_draws import exact_draws

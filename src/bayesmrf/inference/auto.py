@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..graphs import Graph
 from .chains import Persistent
-from .elimination.two_states import Elimination, is_cheap
+from .elimination.engine import Elimination, is_cheap
 
 __all__ = ["choose", "is_cheap"]
 

@@ -37,7 +37,7 @@ from ..samplers import swendsen_wang
 from ..samplers.cftp import CouplingFromThePast
 from ..samplers.following import Followed, move, swap, watch
 from ..samplers.gibbs import LANES, Chains, counts, from_states, start, sweep, to_states
-from .elimination.two_states import Elimination, is_cheap
+from .elimination.engine import Elimination, is_cheap
 
 Memory = TypeVar("Memory", Chains, Followed, np.ndarray)
 _MOVES, _THREADS = choice("gibbs", "swendsen-wang"), integer(1, 2**10)

@@ -35,10 +35,10 @@ _CHAINS = "moments are estimates by finite chains"
 _RUNS = "states come from finite runs of a Markov chain"
 ROWS = (
     EngineRow("enumeration", "inference.enumeration:Enumeration"),
-    EngineRow("elimination", "inference.elimination.two_states:Elimination"),
+    EngineRow("elimination", "inference.elimination.engine:Elimination"),
     EngineRow("mean-field", "inference.mean_field:MeanField", _TIMES_N),
     EngineRow("tree", "inference.tree:Tree", _TIMES_N),
-    EngineRow("bethe", "inference.bethe.two_states:Bethe", f"{_TIMES_N}; none on graphs without loops"),
+    EngineRow("bethe", "inference.bethe.engine:Bethe", f"{_TIMES_N}; none on graphs without loops"),
     EngineRow("pseudo-likelihood", "inference.pseudo_likelihood:PseudoLikelihood",
               "the posterior of another likelihood, with intervals that are too narrow as a rule"),
     EngineRow("persistent", "inference.chains:Persistent", _CHAINS),

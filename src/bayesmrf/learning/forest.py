@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import xlogy
 
 from ..graphs import Graph
-from ..inference.elimination.two_states import Elimination
+from ..inference.elimination.engine import Elimination
 from .many_states import potential_mode
 from .maximum_likelihood import maximum_likelihood
 

@@ -21,7 +21,7 @@ class OneEdge(Checked):
         With fewer than observations, births of strong edges are rarely accepted. None for the number of observations,
         within 256 and 16,384; or, if there are more than 4,096 observations and at least 20 for each weight and bias,
         for 4,096 chains that measure moments once, at the mean of the posterior, from which those at all draws are
-        extrapolated (`bayesmrf.particles.reference`).
+        extrapolated (`bayesmrf.states.reference`).
     epsilon
         It is shortened where the posterior is stiffer, and such that the noise of the moments hardly widens the
         posterior.

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from ..summary import INTERVAL, DifferenceSummary, ParameterSummary, summarise
+from ..results.summary import INTERVAL, DifferenceSummary, ParameterSummary, summarise
 from .layout import layout
 from .network import by_inclusion, draw_edges, name_nodes, signed
 from .style import INK, axes, plot_of

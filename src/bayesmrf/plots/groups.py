@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..names import shown
-from ..summary import rows
+from ..results.summary import rows
 from .style import (
     COLOURS,
     GREY,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..names import short_names
-from ..summary import DifferenceSummary, GroupedSummary, StructureSummary
+from ..results.summary import DifferenceSummary, GroupedSummary, StructureSummary
 from .style import MOST_NAMED, PALE, axes, colour_bar, plot_of, with_inclusion
 
 if TYPE_CHECKING:

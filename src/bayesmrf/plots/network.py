@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import short_names
-from ..summary import (
+from ..results.summary import (
     AnySummary,
     DifferenceSummary,
     GroupedSummary,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import short_names, shown
-from ..summary import ParameterSummary
+from ..results.summary import ParameterSummary
 from .style import (
     COLOURS,
     GREY,

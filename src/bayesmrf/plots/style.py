@@ -10,7 +10,14 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from ..summary import AnySummary, DifferenceSummary, GroupedSummary, ParameterSummary, StructureSummary, summarise
+from ..results.summary import (
+    AnySummary,
+    DifferenceSummary,
+    GroupedSummary,
+    ParameterSummary,
+    StructureSummary,
+    summarise,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

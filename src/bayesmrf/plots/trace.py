@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from ..summary import DifferenceSummary, ParameterSummary, StructureSummary, summarise
+from ..results.summary import DifferenceSummary, ParameterSummary, StructureSummary, summarise
 from .style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
 
 if TYPE_CHECKING:

@@ -9,8 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from .. import results
+from ..results.summary import (
+    AnySummary,
+    DifferenceSummary,
+    GroupedSummary,
+    ParameterSummary,
+    StructureSummary,
+    summarise,
+)
 from ..runs.store import as_written
-from ..summary import AnySummary, DifferenceSummary, GroupedSummary, ParameterSummary, StructureSummary, summarise
 from . import differences, grouped, parameters, structure
 from .page import Section, check_out, paragraph, picture, table, write_page
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import plots
-from ..summary import GroupedSummary
-from ..tables import table_of
+from ..results.summary import GroupedSummary
+from ..results.tables import table_of
 from .page import Section, paragraph, picture
 from .shared import listed, page
 from .structure import CITE as CITE_SPIKE

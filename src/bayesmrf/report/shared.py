@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 
 from .. import plots
-from ..summary import Summary, count
-from ..tables import Table, table_of
+from ..results.summary import Summary, count
+from ..results.tables import Table, table_of
 from .page import Section, escape, paragraph, picture, table
 
 # Options of the command line that estimators do not have.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import plots
-from ..summary import InclusionSummary, StructureSummary
-from ..tables import table_of
+from ..results.summary import InclusionSummary, StructureSummary
+from ..results.tables import table_of
 from .page import Section, paragraph, picture
 from .shared import listed, page
 

@@ -1,4 +1,4 @@
-r"""Belief propagation over nodes with m states, compiled; see `bayesmrf.inference.bethe.two_states`.
+r"""Belief propagation over nodes with m states, compiled; see `bayesmrf.inference.bethe.engine`.
 
 A message is the logarithm of a function of the receiver's state, less its mean over the m states:
 

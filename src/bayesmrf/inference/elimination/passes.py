@@ -1,6 +1,6 @@
 """The passes of variable elimination, compiled: forward for log Z, back for moments and samples.
 
-They use the `bayesmrf.inference.elimination.two_states.EliminationPlan` of a graph.
+They use the `bayesmrf.inference.elimination.engine.EliminationPlan` of a graph.
 """
 
 from __future__ import annotations

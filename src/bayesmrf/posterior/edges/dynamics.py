@@ -14,7 +14,7 @@ from __future__ import annotations
 from math import sqrt
 
 from ...compiled import leaf
-from ...particles.persistent_chains import count_both
+from ...states.persistent_chains import count_both
 from ..conditionals.spike import slab_slope
 from .rival_moves import move_weights
 

@@ -1,7 +1,7 @@
 """Birth and death of an edge at any weight, with Z along its line from persistent chains.
 
 * One half of the chains is used to propose the weight, the other to accept it, so that the two errors are independent.
-  Both average the distributions of the pair given the other nodes of each chain (`bayesmrf.particles.chain_pairs`).
+  Both average the distributions of the pair given the other nodes of each chain (`bayesmrf.states.chain_pairs`).
   Between nodes of a camp, each almost equal to at least three others, the chains in each state are counted, unless one
   is rare: given the rest of its camp, a node is as good as certain in every chain, and the error would seem small.
 * The error of the log ratio has its penalty, which restores detailed balance
@@ -17,14 +17,14 @@ from math import exp, log1p
 import numpy as np
 
 from ...compiled import leaf
-from ...particles.chain_pairs import (
+from ...states.chain_pairs import (
     conditional_cells,
     conditional_spread,
     counted_cells,
     counted_spread,
     ends_without_edge,
 )
-from ...particles.persistent_chains import add_edge, remove_edge, resample
+from ...states.persistent_chains import add_edge, remove_edge, resample
 from ..conditionals.centred import edge_line, move_edge
 from ..conditionals.line import line_mode
 from ..conditionals.penalty import penalty

@@ -19,7 +19,7 @@ from ...methods import Particle
 from ...models.boltzmann import has_these_features
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
-from ...particles.tables import TableGraph, TableParticles, table_graph
+from ...states.tables import TableGraph, TableParticles, table_graph
 from .differences import DifferencesKernel
 from .particle_scan import scan, started, unpacked
 from .particle_swaps import Swaps

@@ -21,16 +21,8 @@ from ...errors import ApproximatePosteriorWarning, OptionError, argument
 from ...findings import tell
 from ...methods import LangevinJumps
 from ...models.boltzmann import has_these_features
-from ...particles.persistent_chains import (
-    EdgeBlocks,
-    EdgeChains,
-    add_edge,
-    remove_edge,
-    start_chains,
-    start_rows,
-    unpack,
-)
-from ...particles.tables import TableParticles, start_particles
+from ...states.persistent_chains import EdgeBlocks, EdgeChains, add_edge, remove_edge, start_chains, start_rows, unpack
+from ...states.tables import TableParticles, start_particles
 from ..conditionals.centred import (
     CentredLines,
     by_node,

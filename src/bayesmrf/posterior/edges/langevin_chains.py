@@ -15,10 +15,10 @@ import numpy as np
 
 from ...compiled import leaf
 from ...graphs import Graph
-from ...particles.persistent_chains import EdgeBlocks, count_both
-from ...particles.persistent_chains import sweep as sweep_bits
-from ...particles.table_sweeps import sweep as sweep_tables
-from ...particles.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
+from ...states.persistent_chains import EdgeBlocks, count_both
+from ...states.persistent_chains import sweep as sweep_bits
+from ...states.table_sweeps import sweep as sweep_tables
+from ...states.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
 from ..conditionals.by_class import by_class
 from ..conditionals.centred import CentredLines, line_values, move_edge, node_field
 

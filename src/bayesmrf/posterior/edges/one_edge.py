@@ -35,8 +35,8 @@ from ...declare.rule import instance
 from ...errors import OptionError
 from ...methods import OneEdge
 from ...models.boltzmann import Coding
-from ...particles.chain_flips import flip_clusters, flip_correlated
-from ...particles.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
+from ...states.chain_flips import flip_clusters, flip_correlated
+from ...states.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
 from ..conditionals.centred import centred_lines, has_lines
 from ..conditionals.rivals import ALIKE, RIVAL, likeness, other_ends, rival_pairs
 from ..conditionals.spike import draw_hyper, edge_prior, log_slab_odds

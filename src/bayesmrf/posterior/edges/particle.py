@@ -16,7 +16,7 @@ from ...declare.rule import COUNT, instance
 from ...errors import OptionError
 from ...methods import Particle
 from ...models.categorical import is_categorical
-from ...particles.tables import TableGraph, TableParticles, table_graph
+from ...states.tables import TableGraph, TableParticles, table_graph
 from ..conditionals.centred import CentredLines, centred_lines, has_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.rivals import rivals_in

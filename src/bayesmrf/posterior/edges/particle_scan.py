@@ -2,7 +2,7 @@
 
 Each group has particles of its own. A baseline, or a coordinate of a difference, has its full conditional
 (`bayesmrf.posterior.conditionals.group_lines`) from the joint distribution of the ends of its edge, which is averaged
-over particles given their other nodes (`bayesmrf.particles.tables`): over one half of them to propose a value, over the
+over particles given their other nodes (`bayesmrf.states.tables`): over one half of them to propose a value, over the
 other to accept it, so that the two errors are independent. The error of the log ratio has its penalty
 (`..conditionals.penalty`). Then the particles are weighted by the ratio of the two densities, so that they do not lag
 behind theta, and both ends are redrawn in each of them; a half in which few have most of the weight is resampled. The
@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...particles.importance import START_SWEEPS, redrawn_share
-from ...particles.table_features import follow_feature, grown_by_feature, mean_shares, shares_of_states
-from ...particles.table_sweeps import redraw_ends, redraw_node, sweep, weigh_node
-from ...particles.tables import (
+from ...states.importance import START_SWEEPS, redrawn_share
+from ...states.table_features import follow_feature, grown_by_feature, mean_shares, shares_of_states
+from ...states.table_sweeps import redraw_ends, redraw_node, sweep, weigh_node
+from ...states.tables import (
     TableGraph,
     TableParticles,
     UnpackedTableParticles,

@@ -1,6 +1,6 @@
 r"""Edges with a spike-and-slab prior where the observations are many: moments extrapolated from a reference.
 
-The log of Z is that of `bayesmrf.particles.reference`: exact along each coordinate through one point, and
+The log of Z is that of `bayesmrf.states.reference`: exact along each coordinate through one point, and
 quadratic between coordinates. The full conditional of a coordinate is then a line (see
 `bayesmrf.posterior.conditionals.line`) with the states of the reference and the data's sum less :math:`n \sum_{l \ne
 k} C_{kl} d_l`, so that births, deaths and moves are those of the exact method. Nothing is swept, and the draws have no
@@ -22,8 +22,8 @@ from ...compiled import strict_leaf
 from ...declare.option import Checked, needs, option
 from ...declare.rule import COUNT, OBSERVATIONS
 from ...models.boltzmann import Coding
-from ...particles.reference import CHAINS, Reference, residual, residual_values
 from ...priors import SpikeSlab
+from ...states.reference import CHAINS, Reference, residual, residual_values
 from ..conditionals.exact_scan import draw_scales
 from ..conditionals.line import Line, LineSample
 from ..conditionals.spike import EdgePrior, edge_prior, normal_precision, require_finite, visit_edge, visit_node

@@ -4,7 +4,7 @@ Rivals swap, or are born and die together (`bayesmrf.posterior.conditionals.plan
 `bayesmrf.posterior.conditionals.exact_scan` and `bayesmrf.posterior.conditionals.alike_nodes`. All need the joint
 distribution of three nodes only. As in a birth, one half of the chains proposes, the other accepts: Z changes by the
 mean of the eight factors :math:`f_s` of the states, each chain gives their mean given its other nodes
-(`bayesmrf.particles.chain_triples`), and the error of the log ratio has its penalty
+(`bayesmrf.states.chain_triples`), and the error of the log ratio has its penalty
 (`bayesmrf.posterior.conditionals.penalty`).
 
 There are no such moves between nodes of a camp, each almost equal to at least three others. They would make states
@@ -20,9 +20,9 @@ import numpy as np
 
 from ...compiled import leaf
 from ...graphs import edge_between
-from ...particles.chain_triples import triple_cells
-from ...particles.importance import relative_moments
-from ...particles.persistent_chains import add_edge, remove_edge, resample
+from ...states.chain_triples import triple_cells
+from ...states.importance import relative_moments
+from ...states.persistent_chains import add_edge, remove_edge, resample
 from ..conditionals.alike_nodes import pair_states, ridge, ridge_line, ridge_prior, triple_of
 from ..conditionals.centred import end_of, move_edge, pair_values
 from ..conditionals.exact_scan import swap_lines

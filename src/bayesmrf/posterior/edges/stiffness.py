@@ -14,8 +14,8 @@ import numpy as np
 from numba import float32
 
 from ...compiled import copy_to, leaf
-from ...particles.chain_flips import flip_clusters
-from ...particles.persistent_chains import sweep
+from ...states.chain_flips import flip_clusters
+from ...states.persistent_chains import sweep
 
 _SETTLE = 20  # initial sweeps of the chains, and steps of the power method
 

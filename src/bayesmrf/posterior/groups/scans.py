@@ -7,10 +7,10 @@ from math import sqrt
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...particles.cluster_flips import flip_near
-from ...particles.importance import redrawn_share
-from ...particles.refresh import edge_moment, move_to
-from ...particles.weights import n_effective
+from ...states.cluster_flips import flip_near
+from ...states.importance import redrawn_share
+from ...states.refresh import edge_moment, move_to
+from ...states.weights import n_effective
 from ..conditionals.log_concave import draw_exactly
 from ..conditionals.noisy_draws import coordinate_with
 from ..conditionals.one_coordinate import OneCoordinate, sigmoid

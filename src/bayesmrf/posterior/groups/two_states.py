@@ -1,8 +1,8 @@
 r"""Groups on any graph of two-state nodes, with moments from particles that follow theta edge by edge.
 
-* Clusters of nodes are flipped in the particles (`bayesmrf.particles.cluster_flips`), as strongly coupled nodes would
-  lag behind theta, and the weights of the particles follow each move of a scan (`bayesmrf.particles.weights`).
-* A scan is one of *local refresh* (`bayesmrf.particles.refresh`): edges in random order; q_i is the mean over the
+* Clusters of nodes are flipped in the particles (`bayesmrf.states.cluster_flips`), as strongly coupled nodes would
+  lag behind theta, and the weights of the particles follow each move of a scan (`bayesmrf.states.weights`).
+* A scan is one of *local refresh* (`bayesmrf.states.refresh`): edges in random order; q_i is the mean over the
   particles of the probability given the other nodes; the edge's group is drawn by Liu and Page 2013, eq. 4, with its
   exact one-edge likelihood; the edge's two ends are redrawn in every particle, under the new value, before the next
   edge. Edges are not drawn in parallel from one set of moments, as that would amplify the posterior correlation of
@@ -41,9 +41,9 @@ from ...declare.option import Checked, option
 from ...declare.rule import STATES
 from ...likelihood import Likelihood
 from ...models.agreement import Agreement
-from ...particles.cluster_flips import flip_clusters
-from ...particles.importance import START_SWEEPS
-from ...particles.memory import (
+from ...states.cluster_flips import flip_clusters
+from ...states.importance import START_SWEEPS
+from ...states.memory import (
     Particles,
     RefreshGraph,
     UnpackedParticles,
@@ -53,8 +53,8 @@ from ...particles.memory import (
     start_particles,
     unpack,
 )
-from ...particles.refresh import refresh
-from ...particles.weights import even_out, forget
+from ...states.refresh import refresh
+from ...states.weights import even_out, forget
 from .blocks import Block
 from .dirichlet_process import Grouping, group_totals
 from .moves.fields import FEW, scan_fields

@@ -12,7 +12,7 @@ from math import exp, log
 import numpy as np
 
 from ....compiled import strict_leaf
-from ....particles.importance import LEAST, resample
+from ....states.importance import LEAST, resample
 from ...conditionals.log_concave import draw_exactly
 from ...conditionals.noisy_draws import coordinate_with
 from ...conditionals.one_coordinate import OneCoordinate

@@ -6,7 +6,7 @@ from math import log
 
 import numpy as np
 
-from ....particles.importance import add_half_particle, log_mean_weight, resample
+from ....states.importance import add_half_particle, log_mean_weight, resample
 from ..dirichlet_process import group_totals
 from .potential_values import category_counts
 from .split_merge import Proposal, before, shifts

@@ -26,10 +26,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ....compiled import leaf, strict_leaf
-from ....particles.cluster_flips import flip_near
-from ....particles.memory import TILE
-from ....particles.refresh import edge_moment, move_to
-from ....particles.weights import n_effective
+from ....states.cluster_flips import flip_near
+from ....states.memory import TILE
+from ....states.refresh import edge_moment, move_to
+from ....states.weights import n_effective
 from ...conditionals.noisy_draws import more
 from ..dirichlet_process import ABSENT, logit_beta_variate, open_group, put, take_out
 from ..prior import log_odds_absent

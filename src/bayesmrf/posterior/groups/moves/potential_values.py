@@ -19,7 +19,7 @@ import numpy as np
 from numpy.linalg import cholesky, solve
 
 from ....compiled import leaf
-from ....particles.importance import LEAST, add_half_particle, log_mean_weight, resample
+from ....states.importance import LEAST, add_half_particle, log_mean_weight, resample
 from ...conditionals.centred_tables import CentredTables
 
 

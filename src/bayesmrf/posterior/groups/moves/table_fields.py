@@ -10,11 +10,11 @@ import numpy as np
 
 from ....compiled import copy_to, leaf, strict_leaf
 from ....models.categorical import NEVER
-from ....particles.importance import LEAST, resample
-from ....particles.table_features import state_share
-from ....particles.table_sweeps import redraw_node, weigh_node
-from ....particles.weights import n_effective, set_weights
 from ....priors import FIELD_SCALE
+from ....states.importance import LEAST, resample
+from ....states.table_features import state_share
+from ....states.table_sweeps import redraw_node, weigh_node
+from ....states.weights import n_effective, set_weights
 from ...conditionals.centred import node_line, node_row
 from ...conditionals.log_concave import draw_exactly
 from ...conditionals.noisy_draws import coordinate_with, line_with

@@ -17,8 +17,8 @@ from math import exp, log1p, sqrt
 import numpy as np
 
 from ....compiled import copy_to, leaf, strict_leaf
-from ....particles.importance import LEAST, add_half_particle, log_mean_weight, resample
 from ....samplers.resampling import copy_columns
+from ....states.importance import LEAST, add_half_particle, log_mean_weight, resample
 from ...conditionals.one_coordinate import log_sigmoid, sigmoid
 
 _REACH = 1.0  # largest standard deviation of the log weights of one move

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .base import Model
+from ..base import Model
+from ..errors import OptionError, StoreError
+from ..findings import GRADES, loaded
+from ..models.agreement import Agreement
+from ..models.label_field import LabelField
+from ..models.two_arrays import TwoArrays
+from ..runs import netcdf, zarr_results
+from ..runs.run import Draws
+from ..runs.store import CHECKPOINT, as_written, check_single, damaged, digest_of, is_ours, read_kind
 from .convergence import diagnostics
-from .errors import OptionError, StoreError
-from .findings import GRADES, loaded
-from .models.agreement import Agreement
-from .models.label_field import LabelField
-from .models.two_arrays import TwoArrays
-from .runs import netcdf, zarr_results
-from .runs.run import Draws
-from .runs.store import CHECKPOINT, as_written, check_single, damaged, digest_of, is_ours, read_kind
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from .inference.unseen_modes import ModelTails, Unseen
+    from ..inference.unseen_modes import ModelTails, Unseen
 
 __all__ = ["add_missing", "add_mode_check", "add_partition", "diagnostics", "finish", "load", "save", "to_datatree"]
 

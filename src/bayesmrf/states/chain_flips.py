@@ -1,6 +1,6 @@
 r"""Flips of whole clusters of nodes in persistent chains.
 
-The move of `bayesmrf.particles.cluster_flips`, for states in {0, 1} and graphs with changing edges: clusters are drawn
+The move of `bayesmrf.states.cluster_flips`, for states in {0, 1} and graphs with changing edges: clusters are drawn
 at random by the weights alone, or by correlations of the data, and each is flipped in each chain by Gibbs sampling,
 which leaves p(x | theta) invariant. With
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError
-from ..names import LONGEST, quoted, shown
+from ...errors import OptionError
+from ...names import LONGEST, quoted, shown
 from ..summary import Summary, summarise
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...methods import COMPARISONS
+from ...methods.rows import MethodRow
+from ...names import shown
 from ..differences import bias_table, difference_table, exist_in_groups, may_be_absent
 from ..intervals import intervals
-from ..methods import COMPARISONS
-from ..methods.rows import MethodRow
-from ..names import shown
 from .base import count
 from .inclusion import InclusionSummary
 
@@ -46,12 +46,12 @@ class DifferenceSummary(InclusionSummary):
 
     @cached_property
     def differences(self) -> pd.DataFrame:
-        """Differences of all edges in order; see `bayesmrf.differences.difference_table`."""
+        """Differences of all edges in order; see `bayesmrf.results.differences.difference_table`."""
         return difference_table(self.tree, self.tails)
 
     @cached_property
     def bias_differences(self) -> pd.DataFrame:
-        """Differences of all parameters of nodes, the most probable or the largest first; see `bayesmrf.differences`.
+        """Differences of all parameters of nodes, the most probable or the largest first.
 
         Those that are free in each group have no inclusion.
         """

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import metrics
-from ..declare.option import options_of
-from ..errors import OptionError
-from ..graphs import edge_names
-from ..inference.registry import ROWS
+from ... import metrics
+from ...declare.option import options_of
+from ...errors import OptionError
+from ...graphs import edge_names
+from ...inference.registry import ROWS
+from ...methods import KERNELS
+from ...names import quoted, shown
 from ..intervals import intervals
-from ..methods import KERNELS
-from ..names import quoted, shown
 from .base import Summary, logit_of_beta, plain
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 r"""Weights of particles that follow each move of theta, so that they do not lag behind it.
 
 If theta_i moves and only the two ends of edge i are redrawn, the other nodes stay where they were. Their density
-changes by the sum over the states of both ends: in the notation of `bayesmrf.particles.refresh`, by
+changes by the sum over the states of both ends: in the notation of `bayesmrf.states.refresh`, by
 
 .. math:: \frac{1 + \tau' t}{1 + \tau t}
 
@@ -52,7 +52,7 @@ def _multiply(weights, factors):
 def follow(unpacked, tau, new):
     """Let the weights follow a move of the edge from tanh w = ``tau`` to ``new``, before its ends are redrawn.
 
-    `bayesmrf.particles.refresh.edge_moment` must have been called: A and B give the sum of the new weights.
+    `bayesmrf.states.refresh.edge_moment` must have been called: A and B give the sum of the new weights.
     """
     n, square, table, room = len(unpacked.weights), 0.0, np.empty(128, np.float32), np.empty(TILE, np.float32)
     scale = n / (0.5 * (1 + new) * unpacked.total[0] + 0.5 * (1 - new) * unpacked.total[1])

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError
-from ..results import posterior_of
+from ...errors import OptionError
+from .. import posterior_of
 from .base import INTERVAL, Summary, count, rows
 from .differences import DifferenceSummary
 from .grouped import GroupedSummary

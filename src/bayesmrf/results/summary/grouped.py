@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import partitions
+from ... import partitions
+from ...data.missing import COMPLETE_PAIRS
+from ...methods import GROUPS
+from ...methods.rows import MethodRow
+from ...names import shown
 from ..convergence import NOT_CONVERGED
-from ..data.missing import COMPLETE_PAIRS
 from ..intervals import given_inclusion, intervals
-from ..methods import GROUPS
-from ..methods.rows import MethodRow
-from ..names import shown
 from .base import INTERVAL, count, mean_of_existing, plain, rows
 from .inclusion import InclusionSummary, prior_of_density
 from .potentials import PotentialSummary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ..names import LONGEST
+from ...names import LONGEST
 from ..summary import Summary, count
 from .base import Column, Listing, Table, number, table, text
 

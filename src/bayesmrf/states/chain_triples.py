@@ -1,7 +1,7 @@
 """Probabilities of the eight states of three nodes from chains, each given the other nodes of its chain.
 
 Where two of the nodes are nearly always equal, half of the states are rare, and counts of them would be useless (see
-`bayesmrf.particles.chain_pairs`).
+`bayesmrf.states.chain_pairs`).
 """
 
 from __future__ import annotations

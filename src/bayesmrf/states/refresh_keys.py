@@ -1,7 +1,7 @@
 """Moments of an edge and redraws of its ends, once for each joint state of their few neighbours.
 
-This is the case of few other neighbours in `bayesmrf.particles.refresh`, with the same notation: particles with the
-same states of these neighbours have the same key (`bayesmrf.particles.keys`).
+This is the case of few other neighbours in `bayesmrf.states.refresh`, with the same notation: particles with the
+same states of these neighbours have the same key (`bayesmrf.states.keys`).
 """
 
 from __future__ import annotations

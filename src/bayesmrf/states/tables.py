@@ -1,6 +1,6 @@
 r"""Particles of m states a node that follow theta edge by edge: categories of an edge, and redraws of its two ends.
 
-The counterpart of `bayesmrf.particles.refresh` for m states. Let A_k and B_l be the weights of the states of the two
+The counterpart of `bayesmrf.states.refresh` for m states. Let A_k and B_l be the weights of the states of the two
 ends of an edge given the rest of a particle, without the edge. Given all other nodes,
 
 .. math:: P(x_u = k, x_v = l) \propto A_k B_l \, e^{W(k, l)},

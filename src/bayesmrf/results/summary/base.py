@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ...declare.option import options_of
+from ...families import FAMILIES, FamilyRow
+from ...names import shown
 from .. import convergence
-from ..declare.option import options_of
-from ..families import FAMILIES, FamilyRow
 from ..intervals import central, intervals
-from ..names import shown
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from ..methods.rows import MethodRow
+    from ...methods.rows import MethodRow
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval of sentences and pictures
 _MISSING = 5  # missing values that are named in a sentence

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...methods import EDGES
+from ...methods.edges import EXTRAPOLATED
+from ...methods.rows import MethodRow
 from ..intervals import given_inclusion
-from ..methods import EDGES
-from ..methods.edges import EXTRAPOLATED
-from ..methods.rows import MethodRow
 from .inclusion import InclusionSummary, mean_and_interval
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .declare.rule import PROBABILITY
+from ..declare.rule import PROBABILITY
 
 _BLOCK = 512  # columns that are sorted together
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .errors import ApproximatePosteriorWarning, ConvergenceWarning
-from .findings import BAD, FAIR, GOOD, GRADES, NOTE, Finding, loaded, warn
+from ..errors import ApproximatePosteriorWarning, ConvergenceWarning
+from ..findings import BAD, FAIR, GOOD, GRADES, NOTE, Finding, loaded, warn
+from ..names import LONGEST, listed, shown
 from .indicator_diagnostics import shares_that_differ, weights_that_differ
 from .judged_series import Series, indicators, judged_series, rare_weights
-from .names import LONGEST, listed, shown
 from .rank_diagnostics import RankDiagnostics, rank_diagnostics
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ a and b be the local fields of u and v in a particle without the edge. Given all
 
 The first, averaged over the particles, is a better estimate of q_i = P(x_u = x_v) than the share of agreements. With
 both the two ends are redrawn jointly, under a new tau, before the next edge is visited; the other nodes follow by the
-weights of the particles (`bayesmrf.particles.weights`). A node field h is an edge to one more node that is always +1:
+weights of the particles (`bayesmrf.states.weights`). A node field h is an edge to one more node that is always +1:
 w = h and b = infinity.
 
 If both ends together have few other neighbours, this is computed once for each of their joint states, with the
-particles weighed by state (`bayesmrf.particles.refresh_keys`); otherwise once for each particle.
+particles weighed by state (`bayesmrf.states.refresh_keys`); otherwise once for each particle.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ class UnpackedParticles(NamedTuple):
     ends: np.ndarray  # (2, 128) tanh of the local field of either end, by its bits of the key
     n_bits: np.ndarray  # (2,) number of bits; -1 if there are too many for a key
     key_weights: np.ndarray  # (128,), weight of the particles by key
-    weights: np.ndarray  # (n_particles,) float32, of mean 1 (see `bayesmrf.particles.weights`)
-    total: np.ndarray  # (2,) A and B of the current edge (see `bayesmrf.particles.refresh`), summed over the particles
+    weights: np.ndarray  # (n_particles,) float32, of mean 1 (see `bayesmrf.states.weights`)
+    total: np.ndarray  # (2,) A and B of the current edge (see `bayesmrf.states.refresh`), summed over the particles
     sums: np.ndarray  # (n_tiles, 3), over the particles of a tile
     cluster: np.ndarray  # (n_nodes,) int64, nodes to be flipped
     label: np.ndarray  # (n_nodes,) int64, index of the last cluster of each node

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from ...names import shown
 from ..intervals import intervals
-from ..names import shown
 from .base import Summary, mean_of_existing, plain
 
 if TYPE_CHECKING:
