@@ -209,7 +209,6 @@ def test_results_that_no_file_can_hold(bayesmrf, votes):
         given = ["--out", out]
         one_sentence(bayesmrf("groups", "votes.csv", "--graph", "complete", *given), "--out: x+…x+: file name too long")
         one_sentence(bayesmrf("posterior", "votes.csv", *given), "file name too long")
-        one_sentence(bayesmrf("posterior", "votes.csv", "--compare", "bethe,tree", *given), "file name too long")
         one_sentence(bayesmrf("structure", "votes.csv", *given), "file name too long")
         one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", "1", *given), "file name too long")
         one_sentence(bayesmrf("report", "x.zarr", *given), "")
