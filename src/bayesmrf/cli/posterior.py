@@ -33,7 +33,7 @@ def posterior(
         shown="none",
     ),
     kernel: str = flag(
-        "Kernel that updates the parameters; auto is the fastest that engine and data allow: gibbs, independence, "
+        "Kernel that updates the parameters; auto is the fastest that engine and data allow: gibbs, "
         "hamiltonian, metropolis, exchange or langevin.",
         "|".join(["auto", *KERNELS.names]),
         "auto",
