@@ -166,7 +166,6 @@ class BayesianMRF(Posterior):
             "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
             "n_edge_parameters": n_edge_parameters(model, curve),
             "kind": _kind(options, engine, data.hidden),
-            "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
             "engine": engine.name,
             "engine_options": changed_options(engine),
             "hidden_engine": None if data.hidden is None else data.hidden.engine.name,
