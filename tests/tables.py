@@ -43,7 +43,6 @@ from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKe
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
-from bayesmrf.posterior.parameters.independence import IndependenceKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import (
@@ -162,7 +161,6 @@ KERNELS = {
     "metropolis-mean-field": lambda: of(MetropolisKernel, likelihood(BINARY, MeanField()), Normal(), Metropolis(0.1)),
     "hamiltonian": lambda: of(HamiltonianKernel, likelihood(BINARY, Elimination()), scale=0.1 * np.eye(8), n_adapt=60),
     "hamiltonian-diagonal": lambda: of(HamiltonianKernel, likelihood(BINARY, Bethe()), Cauchy(2.5), n_adapt=60),
-    "independence": lambda: of(IndependenceKernel, likelihood(BINARY, Elimination()), Normal(), 0.1 * np.eye(8)),
     "langevin": lambda: of(
         LangevinKernel, likelihood(BINARY, Persistent(64)), Normal(), Langevin(0.02, momentum=0.5), np.ones(8)
     ),

@@ -18,7 +18,6 @@ from bayesmrf.models.ising import Ising
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
-from bayesmrf.posterior.parameters.independence import IndependenceKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
@@ -47,11 +46,6 @@ CASES = {
         EXACT,
     ),
     "hamiltonian": (lambda lik, prior: HamiltonianKernel(lik, prior, np.zeros(8), scale=np.full(8, 0.4)), 2, EXACT),
-    "independence": (
-        lambda lik, prior: IndependenceKernel(lik, prior, reference(lik, prior), 0.5 * np.eye(8)),
-        12,
-        EXACT,
-    ),
     "exchange": (lambda lik, prior: ExchangeKernel(lik, prior, np.zeros(8), Exchange(0.8)), 12, EXACT),
     "exchange, coupling from the past": (
         lambda lik, prior: ExchangeKernel(lik, prior, np.zeros(8), Exchange(0.8)),

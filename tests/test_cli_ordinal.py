@@ -94,15 +94,6 @@ def test_the_engine_of_posterior_supports_the_model(bayesmrf, folder, rng):
     one_sentence(given, "--engine must be one that computes log_z, .* which nothing .* so wide a graph: take another")
 
 
-def test_a_comparison_names_its_own_option(bayesmrf, answers, folder):
-    run = ["posterior", "answers.csv", "--drop", "sex", *SMALL, "--compare"]
-    one_sentence(bayesmrf(*run, "exact,bethe"), "--compare must be an engine for the model 'ordinal'.*, got 'bethe'")
-    one_sentence(bayesmrf(*run, "pseudo-posterior"), "--compare must be 'gibbs',.* for nodes with more than two states")
-    pd.DataFrame({f"sad{i}": np.roll(answers["sad"], i) for i in range(17)}).to_csv("wide.csv", index=False)
-    given = bayesmrf("posterior", "wide.csv", *SMALL, "--compare", "exact,brief")
-    one_sentence(given, "max_bytes = 2 GiB; replace exact in --compare, for example by persistent, or use a graph with")
-
-
 def test_langevin_dynamics(bayesmrf, answers, folder):
     chosen = ["--method", "langevin", "--epsilon", "0.05", "--width", "0.3", "--n-iterations", "20"]
     code, _, err = bayesmrf("structure", "answers.csv", "--drop", "sex", *chosen, *SMALL)

@@ -12,14 +12,13 @@ import pytest
 from bayesmrf import SpikeSlabMRF, families
 from bayesmrf.cli.answers import to_binary
 from bayesmrf.cli.structure import structure
-from bayesmrf.cli.tables import read_votes
 from bayesmrf.methods import EDGES
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from bayesmrf.results import load
 from bayesmrf.results.summary import StructureSummary
 from tests.conftest import is_silent
 
-from .commands import one_sentence, stopped_by
+from .commands import one_sentence, read_votes, stopped_by
 
 SMALL = ["--method", "exact", "--n-draws", "30", "--n-warmup", "10", "--n-chains", "2"]
 QUICK = {"method": "exact", "n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False}

@@ -206,7 +206,7 @@ def test_tables_of_edges_that_come_and_go_are_judged_where_they_exist(rng, field
     values |= {"n_groups": rng.integers(1, 3, shape), "agreement": model.agreement(theta)}
     dims = {"theta": ("feature",), "groups": ("edge",), "agreement": ("edge",), "density": (), "n_groups": ()}
     tree = made_up(values, model, dims)
-    tree.attrs |= {"model": "symmetric", "n_states": 3, "fields": fields}
+    tree.attrs |= {"model": "symmetric", "fields": fields}
     assert convergence.verdict(tree).grade == "good"
     judged = results.diagnostics(tree, None).index
     own = [f"theta[{f}]" for f in model.feature_names]

@@ -13,8 +13,10 @@ import pytest
 
 import bayesmrf
 from bayesmrf import cli
-from bayesmrf.cli.tables import read_by_group, read_edges, read_votes
+from bayesmrf.cli.tables import read_by_group, read_edges
 from bayesmrf.errors import DataError
+
+from .commands import read_votes
 
 GROUPS = ["men ", "women", "men ", "women", "men ", "women"]
 # Codes with declared missing values (8 of SPSS), whole numbers as floats, and a text.

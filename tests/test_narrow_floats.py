@@ -6,13 +6,15 @@ import pytest
 
 from bayesmrf import CompareMRF, SpikeSlabMRF
 from bayesmrf.cli.answers import to_binary
-from bayesmrf.cli.tables import read_by_group, read_votes
+from bayesmrf.cli.tables import read_by_group
 from bayesmrf.data.frames import in_pandas
 from bayesmrf.data.group_labels import code_of, codes_of, read_groups
 from bayesmrf.data.missing import widened
 from bayesmrf.data.states import check_states
 from bayesmrf.errors import DataError, in_words
 from tests.tables_of_others import NotOfPandas
+
+from .commands import read_votes
 
 LEVELS = np.array([0.5, 0.7, 0.9, 0.7] * 20)
 TABLE = pd.DataFrame({"a": LEVELS, "b": LEVELS[::-1], "group": np.repeat([1.1, 2.2], 40)})

@@ -8,10 +8,12 @@ import pyreadstat
 import pytest
 
 from bayesmrf import cli
-from bayesmrf.cli.tables import read_by_group, read_votes
+from bayesmrf.cli.tables import read_by_group
 from bayesmrf.data.files import read_declared
 from bayesmrf.data.sample_weight import check_weights
 from bayesmrf.errors import DataError
+
+from .commands import read_votes
 
 ITEMS = pd.DataFrame({"sleep": [0.0, 1, 1, 0, 1], "mood": [1.0, 0, 1, 0, 1]})
 WT = [1.0, 2, 3, 4, 2]

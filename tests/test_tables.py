@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesmrf.cli.tables import read_by_group, read_edges, read_votes
+from bayesmrf.cli.tables import read_by_group, read_edges
 from bayesmrf.data.levels import find_foreign
 from bayesmrf.errors import DataError, GraphError, OptionError
 
 from .bounds import P
-from .commands import one_sentence
+from .commands import one_sentence, read_votes
 
 TEXT = "a,b,c\n1,0,1\n0,1,1\n1,1,0\n"
 TABLE = pd.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1], "c": [1, 1, 0]})
@@ -209,7 +209,6 @@ def test_results_that_no_file_can_hold(bayesmrf, votes):
         given = ["--out", out]
         one_sentence(bayesmrf("groups", "votes.csv", "--graph", "complete", *given), "--out: x+…x+: file name too long")
         one_sentence(bayesmrf("posterior", "votes.csv", *given), "file name too long")
-        one_sentence(bayesmrf("posterior", "votes.csv", "--compare", "bethe,tree", *given), "file name too long")
         one_sentence(bayesmrf("structure", "votes.csv", *given), "file name too long")
         one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", "1", *given), "file name too long")
         one_sentence(bayesmrf("report", "x.zarr", *given), "")

@@ -23,6 +23,7 @@ from ..errors import (
     OptionError,
     StoppedWarning,
     StoreError,
+    argument,
     said,
     said_in_python,
 )
@@ -80,7 +81,12 @@ def own_options(registry: Registry[Any], name: str, given: dict[str, Any]) -> An
     if name != "auto":
         return registry.build(name, given)
     for option, value in given.items():
-        raise OptionError(option=option, got=value, expected="omitted with --method auto", remedy="give a method")
+        raise OptionError(
+            option=option,
+            got=value,
+            expected=f"omitted with {argument(registry.option, name)}",
+            remedy=f"give a {registry.option}",
+        )
     return name
 
 
@@ -148,11 +154,11 @@ def check_writable(out: Path) -> None:
                          "path") from e  # fmt: skip
 
 
-def checksum(asked: Mapping[str, Any], data: Any, weights: Any, more: bytes = b"") -> str:
+def checksum(asked: Mapping[str, Any], data: Any, weights: Any) -> str:
     """Return a checksum of the data, and of all options on which results depend."""
     import pandas as pd
 
-    digest = hashlib.sha256(repr((sorted(asked.items()), list(data.columns))).encode() + more)
+    digest = hashlib.sha256(repr((sorted(asked.items()), list(data.columns))).encode())
     for table in (data, weights):
         if table is not None:
             digest.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())

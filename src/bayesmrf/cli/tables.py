@@ -31,13 +31,6 @@ _LOOKED_AT = 100_000  # characters in which the separator is detected
 _LONGEST_CELL = 10_000_000  # letters
 
 
-def read_votes(
-    path: Path, weight: str | None = None, drop: Sequence[str] = (), missing_codes: Sequence[str] = ()
-) -> tuple[pd.DataFrame, pd.Series | None]:
-    """Read observations without groups; see `read_by_group`."""
-    return read_by_group(path, None, weight, drop, missing_codes)[:2]
-
-
 def read_by_group(
     path: Path,
     by: str | None,

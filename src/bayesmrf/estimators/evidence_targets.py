@@ -131,7 +131,7 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
     field, there = _supported(model._model()), model.groups_ >= 0
     levels = None if isinstance(model._coding, str) else model._coding
     states = check_states(X, sample_weight, model._names, levels=levels)
-    what = "edges and groups" if model.posterior_.attrs["spike"] else "groups"
+    what = "edges and groups" if "density" in model.posterior_.attrs else "groups"
     s_bar = field.statistics(states.values, states.weights)
     seen = model.posterior_.attrs["data_hash"] == data_hash(model._graph, s_bar, states.n_samples)
     if not there.all():
