@@ -124,7 +124,7 @@ def posterior(
     with common.about_file(table):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesMRFWarning)  # the fit warns
-            states = read(data, weights, FAMILIES.read(run.around(chosen)))
+            states = read(data, weights, FAMILIES.read(run.around(chosen)), missing=True)
         edges = read_graph(run.edges(data, graph), states, not run.quiet)  # learnt once for all runs
     built = family.options().on(edges, states.sizes, True)
     for c in choices:
