@@ -43,17 +43,18 @@ NOT_ORDERED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.LevelsWarning")  # of a list with few rows
 @pytest.mark.parametrize("case", ORDERED)
 def test_ordered_levels_are_found(case):
     X, column = ORDERED[case]
     assert ordered_column(X) == column
-    assert choose_model(X, "ising") == "ordinal"
+    assert choose_model(X, None, "ising") == "ordinal"
 
 
 @pytest.mark.parametrize("case", NOT_ORDERED)
 def test_other_tables_have_none(case):
     assert ordered_column(NOT_ORDERED[case]) is None
-    assert choose_model(NOT_ORDERED[case], "ising") == "ising"
+    assert choose_model(NOT_ORDERED[case], None, "ising") == "ising"
 
 
 @pytest.mark.parametrize("case", [c for c in NOT_ORDERED if c not in ("yes/no", "booleans")])

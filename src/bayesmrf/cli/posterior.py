@@ -82,7 +82,6 @@ def posterior(
     run: Run,
 ) -> None:
     """Sample the posterior of the parameters."""
-    from ..data.chosen_model import choose_model
     from ..data.read import read
     from ..engines import Phases
     from ..estimators import BayesianMRF
@@ -117,14 +116,14 @@ def posterior(
             raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"remove one {twice}")
     check_given(KERNELS, of_kernel)
     check_given(engines, of_engine)
-    data, weights, _ = run.read()
+    data, weights, _ = given = run.read()
     labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
-    chosen = "ordinal" if run.neutral else choose_model(data, "boltzmann") if model == AUTO else model
-    family = families_of("BayesianMRF").row(chosen)
+    options["model"] = run.choose(model, given)
+    family = families_of("BayesianMRF").row(options["model"])
     with common.about_file(table):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesMRFWarning)  # the fit warns
-            states = read(data, weights, FAMILIES.read(run.around(chosen)), missing=True)
+            states = read(data, weights, FAMILIES.read(run.around(options["model"])), missing=True)
         edges = read_graph(run.edges(data, graph), states, not run.quiet)  # learnt once for all runs
     built = family.options().on(edges, states.sizes, True)
     for c in choices:
@@ -154,7 +153,7 @@ def posterior(
         jobs = [Job(c.name, c.label, path := out / f"{c.name}.zarr", estimator(c, path)) for c in choices]
         run_all(jobs, run, data, weights, out, graph)
         return
-    tree = run.sample(estimator(choices[0], out), out, [data, weights, None], graph=graph)
+    tree = run.sample(estimator(choices[0], out), out, given, graph=graph)
     run.show(ParameterSummary(tree), out)
 
 
