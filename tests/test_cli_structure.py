@@ -301,7 +301,7 @@ def test_any_levels_are_answers_if_it_is_said(bayesmrf, levels):
     levels.replace(5, 99).to_csv("answers.csv", index=False)
     given = ["answers.csv", "--model", "potts", "--n-draws", 5, "--n-warmup", 5, "--n-chains", 1, "--n-jobs", 1]
     for name, *more in (("structure",), ("groups", "--graph", "complete"), ("posterior",)):
-        one_sentence(bayesmrf(name, *given, *more), "or --missing-code none if they are answers")
+        one_sentence(bayesmrf(name, *given, *more), "or --missing-code none if all values are answers")
         code, _, err = bayesmrf(name, *given, *more, "--missing-code", "none", "--out", f"{name}.zarr")
         assert code == 0, err
 

@@ -352,11 +352,14 @@ def test_the_command_line_names_what_is_no_answer(bayesmrf, folder, rng):
         one_sentence(given, "t.csv: column 'id' looks like an identifier; .*with --drop id --drop 'my age'")
         assert ">=" not in given[2]
     table.mask(table == 3, 9999999).to_csv("t.csv", index=False)
-    one_sentence(bayesmrf("structure", "t.csv"), "9999999 .* give --missing-code 9999999 if they code missing values")
+    one_sentence(bayesmrf("structure", "t.csv"), "9999999 .* give --missing-code 9999999 if it codes missing values")
     table.mask(table == 3, -9).to_csv("t.csv", index=False)
     given = bayesmrf("structure", "t.csv", "--binarize", ">=4")
     one_sentence(given, r"t.csv: -9 \(\d+ cells\) lie outside the levels 1 to 5, the first in row \d+ below")
-    assert "give --missing-code -9 if they code missing values, or --missing-code none if they are answers" in given[2]
+    assert (
+        "give --missing-code -9 if it codes missing values, or --missing-code none if all values are answers"
+        in given[2]
+    )
     counts = pd.DataFrame({"a": [0, 1] * 10, "b": [0, 0, 1, 1] * 5, "count": rng.choice(500, 20, replace=False)})
     counts.to_csv("t.csv", index=False)
     one_sentence(bayesmrf("structure", "t.csv"), "--drop count, or give --weight count if it counts how often a row")

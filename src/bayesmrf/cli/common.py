@@ -17,6 +17,7 @@ import typer
 from ..data.files import STDIN, call, check_path
 from ..declare.option import rule_of
 from ..errors import (
+    AND,
     BayesMRFError,
     BayesMRFWarning,
     DataError,
@@ -220,7 +221,7 @@ def spoken(kind: str, name: str, value: str) -> str:
     if kind == "row":
         return f"row {int(name) + 1} below the first line"
     if kind == "code":
-        return f"give --missing-code {name}"
+        return " ".join(["give", *(f"--missing-code {value}" for value in name.split(AND))])
     if kind != "argument" or name == "X":
         return "the data" if name == "X" else said_in_python(kind, name, value)
     flag = flag_of(name)
