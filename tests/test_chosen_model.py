@@ -9,7 +9,7 @@ import pytest
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families
 from bayesmrf.data.chosen_model import choose_model, ordered_column
 from bayesmrf.errors import DataError, LevelsWarning, OptionError
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Potts
 
 QUICK = {"n_draws": 5, "n_warmup": 5, "n_chains": 1, "progress": False, "random_state": 1}
 FOUR = np.tile(np.arange(4), 15)  # levels 0 to 3

@@ -14,15 +14,13 @@ from matplotlib.image import imread
 from bayesmrf import BayesianMRF, datasets, graphs
 from bayesmrf.base import LOG_Z, MOMENTS, SAMPLE
 from bayesmrf.cli.posterior import _choice, _engine_with
+from bayesmrf.engines import FromExact, Gibbs, Persistent
 from bayesmrf.errors import ConvergenceWarning, OptionError, TooWideError
 from bayesmrf.estimators.engines import suitable_engine
-from bayesmrf.inference.chains import FromExact, Persistent
 from bayesmrf.inference.registry import NAMES, engines_that_answer, engines_to_propose
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Boltzmann, Potts
 from bayesmrf.results import load
 from bayesmrf.results.summary import ParameterSummary, compare
-from bayesmrf.samplers.gibbs import Gibbs
 from tests.conftest import is_silent
 from tests.flat import bayesian
 

@@ -11,7 +11,7 @@ import pytest
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, graphs
 from bayesmrf.data.states import check_states, decode
 from bayesmrf.errors import ConstantColumnWarning, DataError, LevelsWarning
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.models.pairwise import log_potential
 from tests import oracle
 from tests.tables_of_others import NotOfPandas
