@@ -381,7 +381,7 @@ def test_folders_that_are_not_for_a_comparison(bayesmrf, votes, folder):
     assert bayesmrf("posterior", "votes.csv", *SMALL)[0] == 0
     (folder / "file").write_text("mine")
     run = ["posterior", "votes.csv", "--compare", "exact", *SMALL, "--out"]
-    one_sentence(bayesmrf(*run, "votes.zarr"), "--out: votes.zarr is the result of a single run; give a folder")
+    one_sentence(bayesmrf(*run, "votes.zarr"), "--out: votes.zarr is the result of a single run; give another path")
     one_sentence(bayesmrf(*run, "file"), "--out: file must be a folder, got a file")
     one_sentence(bayesmrf(*run, "/proc/x"), "--out: /proc/x.* cannot be written.*; give")
 

@@ -188,7 +188,7 @@ def test_columns_that_are_partly_text_keep_their_place(gap, levels, tmp_path):
     table = levels.assign(yes=(levels["a"] > 3).astype(object))
     table.loc[table.index[1], "yes"] = gap
     table.to_csv(tmp_path / "mixed.csv", index=False)
-    table, _ = read_votes(tmp_path / "mixed.csv")
+    table, _, _ = read_votes(tmp_path / "mixed.csv")
     found = to_binary(tmp_path, table, "<1")
     assert list(found) == [*levels, "yes"]
     wanted = (levels["a"] <= 3).astype(float).mask(table["yes"].isna())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.files import call
-from ..data.levels import find_foreign
+from ..data.levels import MOST_NAMED, find_foreign
 from ..data.ordered_levels import ordered_scales, two_levels
 from ..data.text_cells import is_number, remedy_for_text
 from ..errors import DataError, OptionError, data_row
@@ -24,7 +24,6 @@ NO_CODES = "none"  # of --missing-code: every value is an answer
 _COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 _COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency)?|weights?|wt|times)$")
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_MOST_NAMED = 5
 
 
 def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.DataFrame:
@@ -67,15 +66,16 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
     found = find_foreign([*seen, *scales.values()], [*others, *scales])
     names, what = found.columns(others)
     if names:
-        drop = " ".join(f"--drop {in_shell(n)}" for n in names[:_MOST_NAMED])
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        drop = " ".join(f"--drop {in_shell(n)}" for n in names[:MOST_NAMED])
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         weight = next((n for n in names if _COUNTS.search(n)), None)
         hint = f", or give --weight {in_shell(weight)} if it counts how often a row was observed" if weight else ""
         raise DataError(f"{call(path)}: column {quoted(names[0])} {what}; drop columns that are not answers with {drop}"
                         f"{more}{hint}")  # fmt: skip
     if found.codes:
-        codes = ", ".join(f"{digits(c)} ({count(found.codes[c], 'cell')})" for c in found.frequent)
-        row, column = np.argwhere(table.isin(found.frequent).to_numpy())[0]
+        named = dict(list(found.codes.items())[:MOST_NAMED])
+        codes = ", ".join(f"{digits(code)} ({count(n, 'cell')})" for code, n in named.items())
+        row, column = np.argwhere(table.isin(named.keys()).to_numpy())[0]
         raise DataError(f"{call(path)}: {codes} lie outside the levels {found.span}, the first in {data_row(row)}, "
                         f"column {quoted(table.columns[column])}; {found.remedy}, or --missing-code {NO_CODES} if all "
                         "values are answers")  # fmt: skip

@@ -149,6 +149,16 @@ def check_writable(out: Path) -> None:
                          "path") from e  # fmt: skip
 
 
+def check_folder(out: Path) -> None:
+    """Check that several results can be written to a folder, which is not that of one."""
+    check_path(out, "--out: ")
+    if out.exists() and not out.is_dir():
+        raise StoreError(f"--out: {out} must be a folder, got a file; give another path.")
+    if (out / "zarr.json").exists():
+        raise StoreError(f"--out: {out} is the result of a single run; give another path.")
+    check_writable(out)
+
+
 def checksum(asked: Mapping[str, Any], data: Any, weights: Any, more: bytes = b"") -> str:
     """Return a checksum of the data, and of all options on which results depend."""
     import pandas as pd

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import plots, results
-from ..data.files import check_path
 from ..errors import OptionError, StoreError, TooWideError, renamed
 from ..results.summary import ParameterSummary
 from ..runs.store import RESULTS, has_evidence, is_ours, read_kind
@@ -35,7 +34,10 @@ def run_all(jobs: Sequence[Job], run: Run, data: Any, weights: Any, out: Path, g
     Each run has its own store in the folder ``out``; one that the same request finished before is loaded.
     """
     picture = out / "marginals.png"
-    _check_folder(out, picture, run.overwrite)
+    common.check_folder(out)
+    if has_evidence(out):
+        raise StoreError(f"--out: {out} has evidences of models; give another path.")
+    common.check_picture(picture, run.overwrite)
     requests = {}
     for job in jobs:
         asked = {k: v for k, v in job.estimator.get_params(deep=False).items() if k not in _NOT_ASKED}
@@ -73,19 +75,6 @@ def _check(job: Job, data: Any, weights: Any, table: Path) -> None:
         raise TooWideError(e.problem, remedy=remedy) from None
     except OptionError as e:
         raise OptionError(renamed(renamed(e.text, "engine", "compare"), "kernel", "compare")) from None
-
-
-def _check_folder(out: Path, picture: Path, overwrite: bool) -> None:
-    """Check that the folder may be written to, and can be."""
-    check_path(out, "--out: ")
-    if out.exists() and not out.is_dir():
-        raise StoreError(f"--out: {out} must be a folder, got a file; give another path.")
-    if (out / "zarr.json").exists():
-        raise StoreError(f"--out: {out} is the result of a single run; give a folder for the results of all methods.")
-    if has_evidence(out):
-        raise StoreError(f"--out: {out} has evidences of models; give another path.")
-    common.check_picture(picture, overwrite)
-    common.check_writable(out)
 
 
 def _finished(path: Path, request: str) -> Any:

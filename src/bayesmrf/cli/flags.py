@@ -155,9 +155,9 @@ class Data:
         """Return the observations, how often each occurs, and the groups in the column ``by``."""
         from ..data.codes import MOST_STATES
         from .answers import NO_CODES
-        from .tables import read_by_group
+        from .tables import read_votes
 
-        found = read_by_group(self.table, by, self.weight, self.drop or (), self.missing_code or ())
+        found = read_votes(self.table, self.weight, self.drop or (), self.missing_code or (), by)
         if any(code.strip().lower() == NO_CODES for code in self.missing_code or ()):
             n = len({level for _, column in found[0].items() for level in column.dropna()})
             self.n_levels = n if 2 <= n <= MOST_STATES else 0

@@ -31,18 +31,11 @@ _LONGEST_CELL = 10_000_000  # letters
 
 
 def read_votes(
-    path: Path, weight: str | None = None, drop: Sequence[str] = (), missing_codes: Sequence[str] = ()
-) -> tuple[pd.DataFrame, pd.Series | None]:
-    """Read observations without groups; see `read_by_group`."""
-    return read_by_group(path, None, weight, drop, missing_codes)[:2]
-
-
-def read_by_group(
     path: Path,
-    by: str | None,
     weight: str | None = None,
     drop: Sequence[str] = (),
     missing_codes: Sequence[str] = (),
+    by: str | None = None,
 ) -> tuple[pd.DataFrame, pd.Series | None, pd.Series | None]:
     """Read observations, one a row, from a file whose first line names the columns.
 
@@ -53,8 +46,6 @@ def read_by_group(
     ----------
     path : Path
         See `bayesmrf.data.files.read_declared`.
-    by : str or None
-        Column with the group of each row, if there are groups.
     weight : str, optional
         Column that counts how often each row was observed.
     drop : sequence of str
@@ -62,6 +53,8 @@ def read_by_group(
     missing_codes : sequence of str
         Values that code missing ones, also in the column ``by``. "none" states that there are no such codes and that
         every value is an answer.
+    by : str, optional
+        Column with the group of each row.
 
     Returns
     -------

@@ -29,7 +29,7 @@ _NEAR = 3  # levels on one side of a gap whose values tell how many to expect in
 _RARE = 0.05  # share of the values beyond a single empty level, from which it counts as a level that was never chosen
 _FEW = 0.2  # share of the values, below which -1 before levels from 0 or 1 is no level
 _STRAYS = 0.01  # share of the values of a column of integers, up to which others are mistakes, such as a row of means
-_MOST_NAMED = 5  # codes
+MOST_NAMED = 5  # codes
 _FEW_LEVELS = 12  # of a scale of answers; longer ones have gaps
 _ID_NAME = re.compile(
     r"(?i)(^|[\W_])(ids?|uuid|guid|index|idx|row|rows|nr|case|caseid|record|serial|key|subject|subj|participant|pid|"
@@ -49,7 +49,8 @@ class Foreign:
     ids: list[int] = field(default_factory=list)  # columns that number or name the rows
     # Columns whose values lie outside the levels of the others, or that have many more levels
     scales: list[int] = field(default_factory=list)
-    codes: dict[float, int] = field(default_factory=dict)  # values outside the levels, and how often they occur
+    # Values outside the levels, and how often they occur, the most frequent first
+    codes: dict[float, int] = field(default_factory=dict)
     levels: tuple[float, ...] = ()  # the levels: a range of evenly spaced values with most of the answers
 
     @property
@@ -60,15 +61,10 @@ class Foreign:
         return " and ".join(map(digits, self.levels))
 
     @property
-    def frequent(self) -> list[float]:
-        """The codes to name, of which the most frequent come first."""
-        return sorted(self.codes, key=lambda code: -self.codes[code])[:_MOST_NAMED]
-
-    @property
     def remedy(self) -> str:
         """What to do about the codes."""
         code = "they code" if len(self.codes) > 1 else "it codes"
-        return f"{missing_code(*map(digits, self.frequent))} if {code} missing values"
+        return f"{missing_code(*map(digits, list(self.codes)[:MOST_NAMED]))} if {code} missing values"
 
     def columns(self, names: Sequence[str]) -> tuple[list[str], str]:
         """Return those of the first columns, which have ``names``, that are not answers, and what the first one is."""
@@ -123,7 +119,7 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
         for value, n in zip(*counted[i], strict=True):
             if value in codes:
                 codes[value] += int(n)
-    codes = {float(v): n for v, n in (codes | strays).items() if n}
+    codes = {float(v): n for v, n in Counter(codes | strays).most_common() if n}
     return Foreign(ids, sorted(scales), codes, tuple(levels[on_scale].tolist()))
 
 
