@@ -187,8 +187,17 @@ class Data:
 
     def around(self, model: str) -> Any:
         """Return the name of a model, or the model with the neutral categories or the levels that are given."""
-        if self.neutral:
-            return _around(self.neutral, model)
+        scores = {}
+        for text in self.neutral or ():
+            if model != "ordinal":
+                raise OptionError(option="neutral", got=text, expected="omitted without --model ordinal")
+            name, _, score = text.rpartition("=")
+            try:
+                scores[name] = float(score)
+            except ValueError:
+                raise OptionError(option="neutral", got=text, expected="COLUMN=SCORE, such as tired=2") from None
+        if scores:
+            return Ordinal(neutral=scores)
         row = FAMILIES.find(model) if self.n_levels else None
         counts = row is not None and any(f.name == "n_states" for f in fields(row.options))
         return row.options(n_states=self.n_levels) if row is not None and counts else model
@@ -207,20 +216,6 @@ class Data:
         if header is not None:
             self.console.print(f"The first line of {text} ({header}) is read as a header.")
         return edges
-
-
-def _around(neutral: Sequence[str], model: str) -> Ordinal:
-    """Return the ordinal model with neutral categories, given as COLUMN=SCORE."""
-    if model != "ordinal":
-        raise OptionError(option="neutral", got=neutral[0], expected="omitted without --model ordinal")
-    found = {}
-    for text in neutral:
-        name, _, score = text.rpartition("=")
-        try:
-            found[name] = float(score)
-        except ValueError:
-            raise OptionError(option="neutral", got=text, expected="COLUMN=SCORE, such as tired=2") from None
-    return Ordinal(neutral=found)
 
 
 @dataclass
