@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 
-from bayesmrf.cli.tables import read_by_group
 from bayesmrf.errors import StoreError
 from bayesmrf.runs.checkpoint import steps_of
 
@@ -53,8 +52,3 @@ def stopped_by(how, arguments, store, folder, after=30):
     process.send_signal(how)
     out, err = process.communicate(timeout=60)
     return process.returncode, out, err
-
-
-def read_votes(path, weight=None, drop=(), missing_codes=()):
-    """Observations without groups, and how often each occurs."""
-    return read_by_group(path, None, weight, drop, missing_codes)[:2]

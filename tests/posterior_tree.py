@@ -3,8 +3,7 @@
 import numpy as np
 
 from bayesmrf import graphs, results
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Agreement, Boltzmann
 from bayesmrf.runs.run import Draws
 
 

@@ -7,15 +7,13 @@ import pytest
 from scipy.special import expit
 
 from bayesmrf import datasets, graphs
+from bayesmrf.engines import Elimination, Enumeration
 from bayesmrf.errors import ApproximatePosteriorWarning, ConstantColumnWarning, OptionError
 from bayesmrf.estimators import BayesianMRF
 from bayesmrf.estimators.parameter_kernels import automatic_kernel
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import KERNELS
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Boltzmann, Symmetric
 from bayesmrf.posterior.parameters.pseudo_posterior import correction, posterior_mode
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
 from tests.bounds import assert_estimate, assert_other_estimate

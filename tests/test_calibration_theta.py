@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.engine import Elimination
+from bayesmrf.engines import CouplingFromThePast, Elimination, Persistent
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
+from bayesmrf.models import Ising
 from bayesmrf.models.clamped import Clamped
-from bayesmrf.models.ising import Ising
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
@@ -22,7 +21,6 @@ from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
-from bayesmrf.samplers.cftp import CouplingFromThePast
 from tests.ranks import few_draws, p_value
 
 N_RANKS, N = 8, 12

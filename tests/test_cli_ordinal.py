@@ -8,9 +8,9 @@ import pytest
 from sklearn.base import clone
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, families, graphs, log_evidence, methods
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import TooWideError
 from bayesmrf.estimators.engines import suitable_engine
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.results import load
 
 from .commands import one_sentence

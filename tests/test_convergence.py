@@ -10,9 +10,7 @@ import xarray as xr
 
 from bayesmrf import CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, results
 from bayesmrf.errors import ConvergenceWarning
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Agreement, Boltzmann, Symmetric
 from bayesmrf.priors import SpikeSlab
 from bayesmrf.results import convergence
 from bayesmrf.results.rank_diagnostics import rank_diagnostics

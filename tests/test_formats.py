@@ -13,10 +13,8 @@ import pytest
 
 import bayesmrf
 from bayesmrf import cli
-from bayesmrf.cli.tables import read_by_group, read_edges
+from bayesmrf.cli.tables import read_edges, read_votes
 from bayesmrf.errors import DataError
-
-from .commands import read_votes
 
 GROUPS = ["men ", "women", "men ", "women", "men ", "women"]
 # Codes with declared missing values (8 of SPSS), whole numbers as floats, and a text.
@@ -96,7 +94,7 @@ def test_values_are_those_of_the_table_as_text(case, tmp_path):
     path = tmp_path / "votes.any"
     WRITTEN[case](path)
     path = next(p for p in (tmp_path / "votes.xlsx", path) if p.exists())
-    table, weights, groups = read_by_group(path, "sex", "count")
+    table, weights, groups = read_votes(path, "count", by="sex")
     pd.testing.assert_frame_equal(table.astype(float), TABLE[["sleep", "mood", "energy"]])
     assert weights.tolist() == TABLE["count"].tolist()
     assert groups.tolist() == [g.strip() for g in GROUPS]

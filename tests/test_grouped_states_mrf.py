@@ -8,16 +8,14 @@ import pytest
 from scipy.special import expit
 
 from bayesmrf import GroupedMRF, families, graphs, results
+from bayesmrf.engines import Elimination, Gibbs
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.learning.many_states import persistent_ascent, potential_mode
 from bayesmrf.learning.maximum_likelihood import maximum_likelihood
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Potts, Symmetric
 from bayesmrf.priors import Beta, DirichletProcess, MultivariateNormal, Normal
 from bayesmrf.results.summary import GroupedSummary
-from bayesmrf.samplers.gibbs import Gibbs
 from tests.commands import one_sentence
 from tests.test_grouped_states import ENGINE, drawn
 

@@ -6,15 +6,13 @@ import pytest
 
 from bayesmrf import CompareMRF, SpikeSlabMRF
 from bayesmrf.cli.answers import to_binary
-from bayesmrf.cli.tables import read_by_group
+from bayesmrf.cli.tables import read_votes
 from bayesmrf.data.frames import in_pandas
 from bayesmrf.data.group_labels import code_of, codes_of, read_groups
 from bayesmrf.data.missing import widened
 from bayesmrf.data.states import check_states
 from bayesmrf.errors import DataError, in_words
 from tests.tables_of_others import NotOfPandas
-
-from .commands import read_votes
 
 LEVELS = np.array([0.5, 0.7, 0.9, 0.7] * 20)
 TABLE = pd.DataFrame({"a": LEVELS, "b": LEVELS[::-1], "group": np.repeat([1.1, 2.2], 40)})
@@ -43,7 +41,7 @@ FILES = {
 def test_files_have_the_decimals_of_the_table_as_text(case, tmp_path):
     path = tmp_path / "votes.any"
     FILES[case](TABLE, path)
-    table, _, groups = read_by_group(path, "group")
+    table, _, groups = read_votes(path, by="group")
     pd.testing.assert_frame_equal(table, TABLE[["a", "b"]], check_exact=True)
     assert groups.tolist() == TABLE["group"].tolist()
     assert to_binary(path, table, ">=0.7").mean().tolist() == [0.75, 0.75]

@@ -14,12 +14,10 @@ import scipy.sparse as sp
 import xarray as xr
 
 from bayesmrf import RBM, SpikeSlabMRF
-from bayesmrf.cli.tables import read_edges
+from bayesmrf.cli.tables import read_edges, read_votes
 from bayesmrf.data.states import check_states
 from bayesmrf.errors import DataError, GraphError
 from bayesmrf.graphs import from_edges
-
-from .commands import read_votes
 
 TABLE = pd.DataFrame({"a": [1, 0, 1, 0], "b": [0, 0, 1, 1], "c": [1, 1, 0, 1]})
 DATASET = xr.Dataset({name: ("row", column) for name, column in TABLE.items()})

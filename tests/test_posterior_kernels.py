@@ -5,19 +5,12 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.base import LOG_Z, MOMENTS
+from bayesmrf.engines import Bethe, Brief, Elimination, Enumeration, Gibbs, Persistent, PseudoLikelihood
 from bayesmrf.errors import DivergenceError, OptionError
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.metrics import log_pseudo_likelihood
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Agreement, Boltzmann, Ising, Potts
 from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel
@@ -27,7 +20,6 @@ from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
 from bayesmrf.runs import run
-from bayesmrf.samplers.gibbs import Gibbs
 from tests import oracle
 from tests.bounds import assert_mean, assert_other_mean
 

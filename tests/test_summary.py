@@ -9,7 +9,7 @@ from rich.console import Console
 from bayesmrf import BayesianMRF, GroupedMRF, results
 from bayesmrf.cli.show import show
 from bayesmrf.errors import OptionError
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Ising
 from bayesmrf.partitions import canonical, credible_ball, expected_vi, variation_of_information
 from bayesmrf.priors import Beta, DirichletProcess, LogisticBeta, Normal, WeightsAndBiases
 from bayesmrf.report import write_report

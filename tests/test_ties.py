@@ -8,17 +8,14 @@ import pytest
 from scipy.special import logsumexp
 
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, graphs
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.ties import read_ties
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood, Sample
 from bayesmrf.methods import Exchange, Langevin, Metropolis
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann, Ising, Potts, Symmetric
 from bayesmrf.models.clamped import Clamped
-from bayesmrf.models.ising import Ising
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
@@ -168,7 +165,7 @@ def test_posterior_of_a_difference_between_two_samples(kernel, rng):
 
 
 def test_memory_of_several_samples_is_kept(two_groups, rng, tmp_path):
-    from bayesmrf.inference.chains import Persistent
+    from bayesmrf.engines import Persistent
 
     model, samples, maps, phi, _ = two_groups
     kernel = LangevinKernel(of_two(model, samples, maps, Persistent(64)), Normal(), 0 * phi, Langevin(0.05))

@@ -17,6 +17,7 @@ import typer
 from ..data.files import STDIN, call, check_path
 from ..declare.option import rule_of
 from ..errors import (
+    AND,
     BayesMRFError,
     BayesMRFWarning,
     DataError,
@@ -154,6 +155,16 @@ def check_writable(out: Path) -> None:
                          "path") from e  # fmt: skip
 
 
+def check_folder(out: Path) -> None:
+    """Check that several results can be written to a folder, which is not that of one."""
+    check_path(out, "--out: ")
+    if out.exists() and not out.is_dir():
+        raise StoreError(f"--out: {out} must be a folder, got a file; give another path.")
+    if (out / "zarr.json").exists():
+        raise StoreError(f"--out: {out} is the result of a single run; give another path.")
+    check_writable(out)
+
+
 def checksum(asked: Mapping[str, Any], data: Any, weights: Any) -> str:
     """Return a checksum of the data, and of all options on which results depend."""
     import pandas as pd
@@ -226,7 +237,7 @@ def spoken(kind: str, name: str, value: str) -> str:
     if kind == "row":
         return f"row {int(name) + 1} below the first line"
     if kind == "code":
-        return f"give --missing-code {name}"
+        return " ".join(["give", *(f"--missing-code {value}" for value in name.split(AND))])
     if kind != "argument" or name == "X":
         return "the data" if name == "X" else said_in_python(kind, name, value)
     flag = flag_of(name)

@@ -78,12 +78,13 @@ def posterior(
     if hidden_engine is not None:
         options["engine"] = Phases(options["engine"], hidden_engine)
     common.check_out(out, run.overwrite)
-    data = run.read()
+    data, *_ = given = run.read()
+    options["model"] = run.choose(model, given)
     options["ties"] = (
-        ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data[0].columns])
+        ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
     )
-    estimator = run.estimator(BayesianMRF, out, graph=run.edges(data[0], graph), **options)
-    run.show(ParameterSummary(run.sample(estimator, out, data, graph=graph)), out)
+    estimator = run.estimator(BayesianMRF, out, graph=run.edges(data, graph), **options)
+    run.show(ParameterSummary(run.sample(estimator, out, given, graph=graph)), out)
 
 
 def _engine(name: str, given: dict[str, Any]) -> Any:
