@@ -23,13 +23,13 @@ from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS, Custom
 from ..methods.rows import row_of
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
-from ..posterior.edges.group_particles import GroupParticles
-from ..posterior.groups.two_states import default_particles
+from ..posterior.edges.group_chains import GroupChains
 from ..priors import SpikeSlab
 from ..results.differences import exist_in_groups
 from ..results.intervals import central
 from ..runs.run import Draws
 from .edge_prior import as_attribute, default_prior, like, warn_of_taper
+from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _SCANS, _MANY_STATES = 2, 2**16  # of a step; states from which it is one
 _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
-_FEWER = 0.4  # four particles for each observation of a group
 
 
 @dataclass(eq=False, repr=False)
@@ -188,7 +187,7 @@ class CompareMRF(Posterior):
         if isinstance(self._family, CustomModel):
             like(model)
         n_states = prod([model.n_states] * model.graph.n_nodes)
-        chosen = "exact" if n_states <= _EXACT else "particle"
+        chosen = "exact" if n_states <= _EXACT else "one-edge"
         row = row_of(chosen if self.method == AUTO else self.method, COMPARISONS)
         method = row.options() if isinstance(self.method, str) else self.method
         if row.name == "exact":
@@ -207,16 +206,15 @@ class CompareMRF(Posterior):
                 kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
             else:
                 if method.n_particles is None:
-                    most = default_particles(_FEWER * max(s.n_samples for s in samples), model.graph.n_nodes)
-                    method = replace(method, n_particles=most)
-                kernel = GroupParticles(*given, options=method)
+                    method = replace(method, n_particles=default_particles(max(s.n_samples for s in samples)))
+                kernel = GroupChains(*given, options=method, n_adapt=self.n_warmup)
             sweeps = kernel.particle_sweeps
         attrs = {
             "prior": as_attribute(prior.prior),
             "baseline": f"{prior.baseline}",
             "biases": self.biases,
             "kind": row.kind,
-        } | ({"n_particles": kernel.n_particles} if row.name == "particle" else {})
+        } | ({"n_particles": kernel.n_particles} if row.name == "one-edge" else {})
         return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps)
 
     def _summarise(self) -> None:

@@ -26,10 +26,9 @@ from ..models.categorical import is_categorical
 from ..names import shown
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
+from ..posterior.edges.many_states import SpikeSlabManyStates
 from ..posterior.edges.one_edge import SpikeSlabOneEdge
-from ..posterior.edges.particle import SpikeSlabParticle
 from ..posterior.edges.reference import SpikeSlabReference
-from ..posterior.groups.two_states import default_particles as particles_in_memory
 from ..priors import SpikeSlab
 from ..results import convergence
 from ..runs import run
@@ -41,8 +40,6 @@ from .pipeline import Posterior, Setup, completed
 
 _TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
-_FEWER = 0.3  # three particles for each observation
-_PER_DRAW = 3  # scans by particles; steps of warm-up have one
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
 _EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective draws a second of one-edge
 
@@ -142,7 +139,7 @@ class SpikeSlabMRF(Posterior):
                 reference = find_reference(model, s_bar, n, prior)
             start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
             problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup)
-            with instead_of_exact(argument("method", "particle" if family.many_states else "one-edge")):
+            with instead_of_exact(argument("method", "one-edge")):
                 kernel = _KERNELS[row.name](method, problem)
             row = EXTRAPOLATED if isinstance(kernel, SpikeSlabReference) else row
             sweeps = kernel.particle_sweeps
@@ -185,7 +182,7 @@ def _automatic(family: FamilyRow, states: States) -> str:
     """Return the method that "auto" stands for."""
     if states.n_states ** len(states.names) <= (_EXACT if family.many_states else _EXACT_BINARY):
         return "exact"
-    return "particle" if family.many_states else "one-edge"
+    return "one-edge"
 
 
 def _start(model: Any, states: States) -> np.ndarray | None:
@@ -220,7 +217,8 @@ def _one_edge(options: Any, p: _Problem) -> Kernel:
         return SpikeSlabReference(p.model, p.s_bar, p.n, p.reference, p.prior, p.start, n_scans)
     if options.n_particles is None:
         options = replace(options, n_particles=default_particles(p.n))
-    return SpikeSlabOneEdge(p.model, p.s_bar, p.n, p.prior, p.start, options, n_adapt=p.n_warmup)
+    kernel = SpikeSlabManyStates if is_categorical(p.model) else SpikeSlabOneEdge
+    return kernel(p.model, p.s_bar, p.n, p.prior, p.start, options, n_adapt=p.n_warmup)
 
 
 def _refuse_dynamics(options: OneEdge) -> None:
@@ -236,12 +234,4 @@ def _langevin(options: Any, p: _Problem) -> Kernel:
     return SpikeSlabLangevin(p.model, p.s_bar, p.n, p.prior, p.start, options)
 
 
-def _particle(options: Any, p: _Problem) -> Kernel:
-    if options.n_particles is None:
-        # Moves allow for the noise of moments, so that fewer particles do than for groups.
-        options = replace(options, n_particles=particles_in_memory(_FEWER * p.n, p.model.graph.n_nodes))
-    given = p.model, p.s_bar, p.n, p.prior, p.start, options
-    return SpikeSlabParticle(*given, n_scans=_PER_DRAW, n_settle=p.n_warmup)
-
-
-_KERNELS = {"exact": _exact, "one-edge": _one_edge, "particle": _particle, "langevin": _langevin}
+_KERNELS = {"exact": _exact, "one-edge": _one_edge, "langevin": _langevin}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ..declare.option import Checked, option
 from ..declare.registry import Registry
 from ..declare.rule import COUNT, MOMENTUM, STATES, STEP, integer, number, optional
-from .groups import Exact, Particle
-from .rows import MANY_STATES, OF_EDGES, PARTICLES, YES_NO, MethodRow, on
+from .groups import Exact
+from .rows import MANY_STATES, OF_EDGES, YES_NO, MethodRow, on
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ EDGES = Registry(
             "one-edge",
             OneEdge,
             "single-edge birth and death at any weight, with moments from persistent chains",
-            "edges of any strength between yes/no columns come and go",
+            "edges of any strength come and go, with any number of columns",
             "approximate (moments from persistent chains)",
-            dict.fromkeys(OF_EDGES, YES_NO),
+            dict.fromkeys(OF_EDGES, YES_NO | MANY_STATES),
             "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
             "between them are neither accepted nor rejected",
         ),
@@ -102,16 +102,6 @@ EDGES = Registry(
             "the same without error, for some twenty columns or few candidates",
             "exact",
             dict.fromkeys(OF_EDGES, YES_NO | MANY_STATES),
-        ),
-        MethodRow(
-            "particle",
-            Particle,
-            "birth and death of edges at any weight, with moments from particles that follow the parameters",
-            "the same for more levels, with any number of columns",
-            PARTICLES,
-            dict.fromkeys(OF_EDGES, MANY_STATES),
-            "births, deaths and changes of edges allow for the noise of moments from finitely many particles, but the "
-            "draws of fields do not",
         ),
         MethodRow(
             "langevin",
@@ -138,14 +128,14 @@ COMPARISONS = Registry(
             dict.fromkeys(OF_EDGES, on("boltzmann", "ordinal")),
         ),
         MethodRow(
-            "particle",
-            Particle,
-            "birth and death of the difference of every edge, with moments from particles of each group that follow "
-            "its parameters",
+            "one-edge",
+            OneEdge,
+            "birth and death of the difference of every edge, with moments from persistent chains of each group",
             "any number of columns",
-            PARTICLES,
+            "approximate (moments from persistent chains)",
             dict.fromkeys(OF_EDGES, on("boltzmann", "ordinal")),
-            "moves allow for the noise of moments from finitely many particles",
+            "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
+            "between them are neither accepted nor rejected",
         ),
     ],
 )

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, sqrt
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,12 +44,19 @@ from .dynamics import drift, kick
 from .edge_jumps import jump
 from .one_edge_problem import OneEdgeProblem, curvature_of, data_moments, has_rare_state, together
 from .rival_moves import visit_rivals
-from .spike_slab import DIVERGED, EDGE_DIMS, SWEEPS, EdgeKernel, check_bounded, drawn, n_particles_of, noise_share
+from .spike_slab import (
+    DIVERGED,
+    EDGE_DIMS,
+    SWEEPS,
+    EdgeKernel,
+    JumpInfo,
+    check_bounded,
+    drawn,
+    longest_step,
+    n_particles_of,
+)
 from .stiffness import settle, stiffness
 
-_NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
-_STIFF_NOISE = 0.3  # the same in the stiffest direction, one of many
-_LONGEST = 1.0  # standard deviations of a step in the stiffest direction, at most
 _FLIPS = 2  # sets of nodes that are flipped in an iteration
 _CAMP = 3  # almost equal nodes of a node of a camp
 _VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
@@ -74,17 +81,6 @@ class OneEdgeState(NamedTuple):
     stiffness: float
     direction: np.ndarray
     age: int
-
-
-class OneEdgeInfo(NamedTuple):
-    """Draw, and the births and deaths of the step."""
-
-    theta: np.ndarray
-    included: np.ndarray
-    n_edges: int
-    density: float
-    slab_scale: float
-    n_jumps: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,18 +198,14 @@ class SpikeSlabOneEdge(EdgeKernel):
 
     def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
         """Return the constants with the step sizes, and how often each edge is visited."""
-        noise, of = noise_share(self.n_samples, self._n_chains, self.options.momentum), self._constants
-        longest, epsilon = _LONGEST, self.options.epsilon
-        if noise > 0:
-            longest, epsilon = min(longest, sqrt(_STIFF_NOISE / noise)), min(epsilon, sqrt(_NOISE / noise))
-        epsilon = min(epsilon, longest / sqrt(max(1.0, stiffness)))
+        of, epsilon = self._constants, longest_step(self.options, self.n_samples, self._n_chains, stiffness)
         share = share.astype(float).clip(_DOUBT, 1 - _DOUBT)
         n_nodes, together = self.model.graph.n_nodes, share[of.joint].min(axis=1)
         rate = min(_VISITS, n_nodes / (2 * np.minimum(share, 1 - share).sum()))
         joint_rate = min(rate, _JOINT_VISITS * n_nodes / max(np.minimum(together, 1 - together).sum(), 1.0))
         return of._replace(now=of.now.copy(), step=epsilon * of.scale, share=share, rate=rate, joint_rate=joint_rate)
 
-    def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
+    def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, JumpInfo]:
         """Run ``n_iterations`` iterations."""
         r = self.model.n_edges
         theta, momentum = state.theta.copy(), state.momentum.copy()
@@ -237,7 +229,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         if state.age < self.n_adapt:
             share = share + (included - share) / (state.age + _PRIOR + 1)
         new = OneEdgeState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1)
-        return new, OneEdgeInfo(*drawn(theta, included, density, precision), n_jumps)
+        return new, JumpInfo(*drawn(theta, included, density, precision), n_jumps)
 
 
 @leaf

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from inspect import unwrap
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,9 @@ from ..conditionals.spike import draw_hyper, edge_prior
 EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
 NO_CAMP = ()  # of nodes between which a kernel moves no edge from one to another
 DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
+_NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
+_STIFF_NOISE = 0.3  # the same in the stiffest direction, one of many
+_LONGEST = 1.0  # standard deviations of a step in the stiffest direction, at most
 SWEEPS = 4  # of all particles take as long as an iteration with clusters and proposals of edges
 
 
@@ -39,6 +43,17 @@ class EdgeInfo(NamedTuple):
     n_edges: int
     density: float
     slab_scale: float
+
+
+class JumpInfo(NamedTuple):
+    """Draw, and the births and deaths of the step."""
+
+    theta: np.ndarray
+    included: np.ndarray
+    n_edges: int
+    density: float
+    slab_scale: float
+    n_jumps: int
 
 
 class EdgeFit(NamedTuple):
@@ -144,6 +159,15 @@ def noise_share(n_samples: float, n_chains: int, momentum: float) -> float:
     steps are independent.
     """
     return n_samples * (1 + momentum) / (4 * n_chains * (1 - momentum))
+
+
+def longest_step(options: OneEdge, n_samples: float, n_chains: int, stiffness: float) -> float:
+    """Return the step of Langevin dynamics: ``epsilon``, or less where the posterior is stiff or the moments noisy."""
+    noise = noise_share(n_samples, n_chains, options.momentum)
+    longest, epsilon = _LONGEST, options.epsilon
+    if noise > 0:
+        longest, epsilon = min(longest, sqrt(_STIFF_NOISE / noise)), min(epsilon, sqrt(_NOISE / noise))
+    return float(min(epsilon, longest / sqrt(max(1.0, stiffness))))
 
 
 def start_theta(model: Any, s_bar: np.ndarray, n_samples: float, start: np.ndarray | None) -> np.ndarray:
