@@ -65,7 +65,7 @@ SECTIONS = {
     "Point estimates": "learning.maximum_likelihood learning.persistent learning.sparse_path learning.rbm_persistent "
     "learning.sparse",
     "Kernels": "posterior.parameters.metropolis posterior.parameters.adaptation posterior.parameters.hamiltonian "
-    "posterior.parameters.independence posterior.parameters.langevin posterior.parameters.gibbs "
+    "posterior.parameters.langevin posterior.parameters.gibbs "
     "posterior.parameters.exchange posterior.parameters.auxiliary_variable posterior.parameters.pseudo_posterior "
     "posterior.edges.langevin posterior.edges.exact posterior.edges.one_edge posterior.edges.reference "
     "posterior.edges.particle posterior.groups.tree posterior.groups.kernels posterior.groups.gibbs "

@@ -15,11 +15,8 @@ from bayesmrf import graphs
 from bayesmrf.evidence.ordinal_target import OrdinalTarget
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
 from bayesmrf.evidence.rbm_target import RBMTarget
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Agreement, Boltzmann, Ordinal, RestrictedBoltzmann
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 
 PRECISION = 1e-3  # nats by which shifted lattices may differ

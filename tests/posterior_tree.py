@@ -3,8 +3,7 @@
 import numpy as np
 
 from bayesmrf import graphs, results
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Agreement, Boltzmann
 from bayesmrf.runs.run import Draws
 
 
@@ -26,7 +25,7 @@ def posterior_tree(
         absent = rng.random(shape) >= np.asarray(inclusion)
         level[absent], groups[absent], constant = 0.0, -1, {}
         extra["density"] = rng.beta(5, 5, shape[:2])
-        attrs |= {"spike": True, "density": [5.0, 5.0]}
+        attrs |= {"density": [5.0, 5.0]}
     if fields == "grouped":
         extra["field_groups"] = np.where(rng.random(field.shape) < 0.95, np.arange(graph.n_nodes) % 2, 2)
         field += np.array([0.8, -0.3, 0.2])[extra["field_groups"]]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Agreement, Potts
 from tests.oracle import normalised, random_graph
 
 

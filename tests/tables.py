@@ -5,25 +5,27 @@ from itertools import product
 import numpy as np
 
 from bayesmrf import graphs, methods
+from bayesmrf.engines import (
+    Bethe,
+    Brief,
+    CouplingFromThePast,
+    Elimination,
+    Enumeration,
+    FromExact,
+    Gibbs,
+    MeanField,
+    Persistent,
+    PseudoLikelihood,
+    SwendsenWang,
+    Tree,
+)
 from bayesmrf.inference import registry
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.chains import Brief, FromExact, Persistent
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.inference.mean_field import MeanField
-from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
-from bayesmrf.inference.tree import Tree
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Hidden, Likelihood, Sample
 from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Agreement, Boltzmann, Ising, Ordinal, Potts, Symmetric
 from bayesmrf.models.clamped import Clamped
-from bayesmrf.models.ising import Ising
 from bayesmrf.models.label_field import LabelField
-from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.group_particles import GroupParticles
@@ -43,7 +45,6 @@ from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKe
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
-from bayesmrf.posterior.parameters.independence import IndependenceKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import (
@@ -56,9 +57,6 @@ from bayesmrf.priors import (
     Normal,
     SpikeSlab,
 )
-from bayesmrf.samplers.cftp import CouplingFromThePast
-from bayesmrf.samplers.gibbs import Gibbs
-from bayesmrf.samplers.swendsen_wang import SwendsenWang
 from bayesmrf.states.reference import ReferenceChains
 
 N = 20
@@ -162,7 +160,6 @@ KERNELS = {
     "metropolis-mean-field": lambda: of(MetropolisKernel, likelihood(BINARY, MeanField()), Normal(), Metropolis(0.1)),
     "hamiltonian": lambda: of(HamiltonianKernel, likelihood(BINARY, Elimination()), scale=0.1 * np.eye(8), n_adapt=60),
     "hamiltonian-diagonal": lambda: of(HamiltonianKernel, likelihood(BINARY, Bethe()), Cauchy(2.5), n_adapt=60),
-    "independence": lambda: of(IndependenceKernel, likelihood(BINARY, Elimination()), Normal(), 0.1 * np.eye(8)),
     "langevin": lambda: of(
         LangevinKernel, likelihood(BINARY, Persistent(64)), Normal(), Langevin(0.02, momentum=0.5), np.ones(8)
     ),

@@ -12,20 +12,15 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.data.states import check_states
+from bayesmrf.engines import Bethe, Elimination, Enumeration, Persistent, PseudoLikelihood
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators.bayesian import _all_moved
 from bayesmrf.estimators.starts import find_start
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.inference.registry import engine_of
 from bayesmrf.likelihood import Evaluation, Hidden, Likelihood
 from bayesmrf.methods import AuxiliaryVariable, Exchange, Hamiltonian, Langevin, Metropolis
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann, Potts
 from bayesmrf.models.clamped import Clamped
-from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.parameters.adaptation import StepSize, adapt, adapted_root, dispersed, langevin_target
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel

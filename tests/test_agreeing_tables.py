@@ -11,16 +11,10 @@ from bayesmrf.base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind
 from bayesmrf.errors import OptionError
 from bayesmrf.estimators.stein_check import gaps
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.models import Agreement, Boltzmann, Ising, ManyStateModel, Ordinal, PairwiseModel, Potts, Symmetric
 from bayesmrf.models.agreeing_tables import disagreeing
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.bases import ManyStateModel, PairwiseModel
-from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import categorical
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.models.pairwise import Pairwise
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.priors import Normal
 
 GRID = graphs.grid(2, 3)

@@ -5,9 +5,7 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Boltzmann, Ising, Potts
 from bayesmrf.posterior.conditionals.alike_nodes import visit_alike
 from bayesmrf.posterior.conditionals.spike import log_slab_odds
 from bayesmrf.posterior.conditionals.state_table import fill_table

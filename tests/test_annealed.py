@@ -9,16 +9,11 @@ from scipy.stats import norm
 
 from bayesmrf import graphs
 from bayesmrf.base import MOMENTS
+from bayesmrf.engines import Enumeration
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.inference import annealed
 from bayesmrf.inference.annealed import forward, reverse
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.rbm import RestrictedBoltzmann
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Agreement, Boltzmann, Ising, Potts, RestrictedBoltzmann, Symmetric
 from tests.bounds import Comparison, P, assert_mean, assert_other_mean
 
 GRID, SQUARE = graphs.grid(3, 3), graphs.grid(2, 3)

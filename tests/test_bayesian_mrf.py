@@ -7,15 +7,13 @@ import pytest
 from scipy.special import expit
 
 from bayesmrf import datasets, graphs
+from bayesmrf.engines import Elimination, Enumeration
 from bayesmrf.errors import ApproximatePosteriorWarning, ConstantColumnWarning, OptionError
 from bayesmrf.estimators import BayesianMRF
 from bayesmrf.estimators.parameter_kernels import automatic_kernel
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import KERNELS
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Boltzmann, Symmetric
 from bayesmrf.posterior.parameters.pseudo_posterior import correction, posterior_mode
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
 from tests.bounds import assert_estimate, assert_other_estimate
@@ -29,13 +27,13 @@ BY_SAMPLES = ["exact", "enumeration", "gibbs", "tempered", "swendsen-wang", "cft
 LEGAL = (
     [("metropolis", e) for e in BY_MOMENTS]
     + [("gibbs", e) for e in ("exact", "enumeration")]
-    + [(k, e) for k in ("hamiltonian", "independence") for e in ("exact", "bethe")]
+    + [("hamiltonian", e) for e in ("exact", "bethe")]
     + [("langevin", e) for e in BY_MOMENTS]
     + [(k, e) for k in ("exchange", "auxiliary-variable") for e in BY_SAMPLES]
     + [("pseudo-posterior", "auto")]
 )
 ILLEGAL = [("metropolis", "gibbs"), ("langevin", "cftp"), ("exchange", "bethe"), ("auxiliary-variable", "brief")]
-ILLEGAL += [("hamiltonian", "persistent"), ("independence", "brief")]
+ILLEGAL += [("hamiltonian", "persistent")]
 
 
 @pytest.fixture
@@ -53,9 +51,9 @@ def test_every_legal_pair_runs_and_says_what_it_is(kernel, engine, model, data):
     theta = est.posterior_["posterior"]["theta"]
     assert theta.sizes == {"chain": 2, "draw": n_draws, "feature": 10}
     assert np.isfinite(theta.values).all()
-    exact = (
-        kernel in ("metropolis", "gibbs", "hamiltonian", "independence") and engine in ("exact", "enumeration")
-    ) or (kernel in ("exchange", "auxiliary-variable") and engine in ("exact", "enumeration", "cftp"))
+    exact = (kernel in ("metropolis", "gibbs", "hamiltonian") and engine in ("exact", "enumeration")) or (
+        kernel in ("exchange", "auxiliary-variable") and engine in ("exact", "enumeration", "cftp")
+    )
     assert (est.posterior_.attrs["kind"] == "exact") == exact
 
 
@@ -67,7 +65,7 @@ AUTO = [
     ("hamiltonian", {"prior": LogisticBeta()}),
     ("hamiltonian", {"prior_scale": 1e3}),
     ("hamiltonian", {"ties": "edges"}),
-    ("independence", {"ties": "all"}),
+    ("hamiltonian", {"ties": "all"}),
     ("hamiltonian", {"ties": "all", "prior": Cauchy(2.0)}),
     ("hamiltonian", {"engine": "bethe"}),
     ("hamiltonian", {"engine": "pseudo-likelihood"}),
@@ -269,7 +267,6 @@ MANY = [
     *((k, e) for k in ("metropolis", "langevin") for e in ("exact", "enumeration", "mean-field", "bethe")),
     *((k, e) for k in ("metropolis", "langevin") for e in ("brief", "persistent", "from-exact")),
     ("hamiltonian", "exact"),
-    ("independence", "exact"),
     *((k, e) for k in ("exchange", "auxiliary-variable") for e in ("exact", "enumeration", "gibbs")),
 ]
 

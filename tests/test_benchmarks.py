@@ -15,13 +15,13 @@ import pytest
 from scipy.special import expit
 
 from bayesmrf import graphs, partitions
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import DivergenceError
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import AuxiliaryParticles
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.kernels import exact_groups

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.engine import Elimination
+from bayesmrf.engines import Elimination
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, Gamma

@@ -9,21 +9,18 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.engine import Elimination
+from bayesmrf.engines import CouplingFromThePast, Elimination, Persistent
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
+from bayesmrf.models import Ising
 from bayesmrf.models.clamped import Clamped
-from bayesmrf.models.ising import Ising
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
-from bayesmrf.posterior.parameters.independence import IndependenceKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
-from bayesmrf.samplers.cftp import CouplingFromThePast
 from tests.ranks import few_draws, p_value
 
 N_RANKS, N = 8, 12
@@ -47,11 +44,6 @@ CASES = {
         EXACT,
     ),
     "hamiltonian": (lambda lik, prior: HamiltonianKernel(lik, prior, np.zeros(8), scale=np.full(8, 0.4)), 2, EXACT),
-    "independence": (
-        lambda lik, prior: IndependenceKernel(lik, prior, reference(lik, prior), 0.5 * np.eye(8)),
-        12,
-        EXACT,
-    ),
     "exchange": (lambda lik, prior: ExchangeKernel(lik, prior, np.zeros(8), Exchange(0.8)), 12, EXACT),
     "exchange, coupling from the past": (
         lambda lik, prior: ExchangeKernel(lik, prior, np.zeros(8), Exchange(0.8)),

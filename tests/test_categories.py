@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import RBM, BayesianMRF, CompareMRF, SpikeSlabMRF
-from bayesmrf.cli.tables import read_by_group
+from bayesmrf.cli.tables import read_votes
 from bayesmrf.data.chosen_model import ordered_column
 from bayesmrf.data.frames import in_pandas
 from bayesmrf.data.states import check_states, decode
@@ -45,7 +45,7 @@ def test_the_order_of_a_file_holds(kind, table, folder, bayesmrf):
     """The command has the draws of the estimator with the table itself, and with that of Arrow's types."""
     write, read, columns = WRITTEN[kind]
     write(table[columns], f"t.{kind}")
-    read_back = read_by_group(folder / f"t.{kind}", None)[0]
+    read_back = read_votes(folder / f"t.{kind}")[0]
     for name in columns:
         assert list(read_back[name].dtype.categories) == list(table[name].dtype.categories)
         assert read_back[name].dtype.ordered
@@ -71,7 +71,7 @@ def test_a_code_of_missing_values_is_no_category(folder, table):
     declared = pd.CategoricalDtype([*WORDS, "refused"], ordered=True)
     texts = table["word"].astype(object).mask(np.arange(120) < 5, "refused")
     pd.DataFrame({"word": texts.astype(declared), "two": table["two"]}).to_parquet("t.parquet")
-    found = read_by_group(folder / "t.parquet", None, missing_codes=["refused"])[0]
+    found = read_votes(folder / "t.parquet", missing_codes=["refused"])[0]
     assert list(found["word"].dtype.categories) == WORDS
     assert found["word"].isna().sum() == 5
 

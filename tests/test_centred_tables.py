@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.engines import Elimination
+from bayesmrf.models import Symmetric
 from bayesmrf.posterior.groups.blocks import edge_block
 from bayesmrf.posterior.groups.dirichlet_process import Grouping
 from bayesmrf.posterior.groups.exact import ExactMarginals

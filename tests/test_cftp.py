@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from bayesmrf.base import Kind
+from bayesmrf.engines import CouplingFromThePast
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import complete, cycle, path
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Agreement, Boltzmann, Ising
 from bayesmrf.models.pairwise import pairwise
 from bayesmrf.rng import lane_generators, next_uint32
 from bayesmrf.samplers import cftp
-from bayesmrf.samplers.cftp import CouplingFromThePast, is_attractive, sample_exact
+from bayesmrf.samplers.cftp import is_attractive, sample_exact
 from tests.bounds import P
 from tests.oracle import all_states
 from tests.test_swendsen_wang import law, p_value, random_field, random_graph

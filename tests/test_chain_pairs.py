@@ -5,9 +5,9 @@ import pytest
 from scipy.special import expit
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.engine import Elimination
+from bayesmrf.engines import Elimination
 from bayesmrf.methods import OneEdge
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.states import persistent_chains as edge_chains
 from bayesmrf.states.chain_pairs import (

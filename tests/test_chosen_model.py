@@ -9,7 +9,7 @@ import pytest
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families
 from bayesmrf.data.chosen_model import choose_model, ordered_column
 from bayesmrf.errors import DataError, LevelsWarning, OptionError
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Potts
 
 QUICK = {"n_draws": 5, "n_warmup": 5, "n_chains": 1, "progress": False, "random_state": 1}
 FOUR = np.tile(np.arange(4), 15)  # levels 0 to 3
@@ -43,17 +43,18 @@ NOT_ORDERED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.LevelsWarning")  # of a list with few rows
 @pytest.mark.parametrize("case", ORDERED)
 def test_ordered_levels_are_found(case):
     X, column = ORDERED[case]
     assert ordered_column(X) == column
-    assert choose_model(X, "ising") == "ordinal"
+    assert choose_model(X, None, "ising") == "ordinal"
 
 
 @pytest.mark.parametrize("case", NOT_ORDERED)
 def test_other_tables_have_none(case):
     assert ordered_column(NOT_ORDERED[case]) is None
-    assert choose_model(NOT_ORDERED[case], "ising") == "ising"
+    assert choose_model(NOT_ORDERED[case], None, "ising") == "ising"
 
 
 @pytest.mark.parametrize("case", [c for c in NOT_ORDERED if c not in ("yes/no", "booleans")])

@@ -159,7 +159,7 @@ BAD_VOTES = {
     "not binary": (
         spoil(3, 1, 7),
         r"votes\.csv: 7 \(1 cell\) lie outside the levels 0 and 1, the first in row 4 below the first line, column "
-        r"'Bob'; give --missing-code 7 if they code missing values, or",
+        r"'Bob'; give --missing-code 7 if it codes missing values, or",
     ),
     "mixed": (spoil(3, 1, -1), r"votes\.csv must have one coding, but 0/1 and -1/\+1 are mixed .*use one coding"),
     "text": (

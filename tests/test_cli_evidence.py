@@ -504,13 +504,11 @@ def test_a_folder_of_evidences_is_no_result(bayesmrf, votes, folder, quick):
     code, again, _ = bayesmrf(*ask)  # the remedy
     assert code == 0
     assert rows(again) == rows(first)
-    given = bayesmrf("posterior", "votes.csv", "--compare", "exact", "--out", "found")
-    one_sentence(given, "--out: found has evidences of models; give another path")
     small = ["--n-draws", 5, "--n-warmup", 0, "--n-chains", 1]
     assert bayesmrf("posterior", "votes.csv", *small, "--out", "run")[0] == 0
-    one_sentence(bayesmrf(*ask[:-1], "run"), "--out: run is the result of a run; give another path")
+    one_sentence(bayesmrf(*ask[:-1], "run"), "--out: run is the result of a single run; give another path")
     assert not (folder / "run" / "evidence.jsonl").exists()
-    assert bayesmrf("posterior", "votes.csv", "--compare", "exact", *small, "--out", "several")[0] == 0
+    assert bayesmrf("posterior", "votes.csv", *small, "--out", "several/exact.zarr")[0] == 0
     for command in ("report", "collect"):
         one_sentence(bayesmrf(command, "several"), "several is not a result, .*; give one .*, such as several/exact")
 

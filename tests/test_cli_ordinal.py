@@ -8,9 +8,9 @@ import pytest
 from sklearn.base import clone
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, families, graphs, log_evidence, methods
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import TooWideError
 from bayesmrf.estimators.engines import suitable_engine
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.results import load
 
 from .commands import one_sentence
@@ -92,15 +92,6 @@ def test_the_engine_of_posterior_supports_the_model(bayesmrf, folder, rng):
         )
     given = bayesmrf(*run, "--kernel", "hamiltonian", "--engine", "persistent")
     one_sentence(given, "--engine must be one that computes log_z, .* which nothing .* so wide a graph: take another")
-
-
-def test_a_comparison_names_its_own_option(bayesmrf, answers, folder):
-    run = ["posterior", "answers.csv", "--drop", "sex", *SMALL, "--compare"]
-    one_sentence(bayesmrf(*run, "exact,bethe"), "--compare must be an engine for the model 'ordinal'.*, got 'bethe'")
-    one_sentence(bayesmrf(*run, "pseudo-posterior"), "--compare must be 'gibbs',.* for nodes with more than two states")
-    pd.DataFrame({f"sad{i}": np.roll(answers["sad"], i) for i in range(17)}).to_csv("wide.csv", index=False)
-    given = bayesmrf("posterior", "wide.csv", *SMALL, "--compare", "exact,brief")
-    one_sentence(given, "max_bytes = 2 GiB; replace exact in --compare, for example by persistent, or use a graph with")
 
 
 def test_langevin_dynamics(bayesmrf, answers, folder):

@@ -1,7 +1,6 @@
-"""``bayesmrf posterior``: one run, several beside each other, resumption, missing values, bad input."""
+"""``bayesmrf posterior``: one run, resumption, missing values, bad input."""
 
 import re
-import shutil
 import signal
 import warnings
 from pathlib import Path
@@ -9,19 +8,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.image import imread
 
 from bayesmrf import BayesianMRF, datasets, graphs
 from bayesmrf.base import LOG_Z, MOMENTS, SAMPLE
-from bayesmrf.cli.posterior import _choice, _engine_with
+from bayesmrf.cli.posterior import _engine
 from bayesmrf.errors import ConvergenceWarning, OptionError, TooWideError
 from bayesmrf.estimators.engines import suitable_engine
 from bayesmrf.inference.chains import FromExact, Persistent
-from bayesmrf.inference.registry import NAMES, engines_that_answer, engines_to_propose
+from bayesmrf.inference.registry import engines_that_answer, engines_to_propose
 from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.potts import Potts
 from bayesmrf.results import load
-from bayesmrf.results.summary import ParameterSummary, compare
+from bayesmrf.results.summary import ParameterSummary
 from bayesmrf.samplers.gibbs import Gibbs
 from tests.conftest import is_silent
 from tests.flat import bayesian
@@ -129,10 +127,6 @@ def test_a_graph_is_learnt_as_the_estimator_learns_it(bayesmrf, votes):
             ["--kernel", "pseudo-posterior", "--engine", "exact"],
             "--engine must be omitted with --kernel pseudo-posterior, .*, got 'elimination'; remove it",
         ),
-        (
-            ["--compare", "exact,pseudo-posterior+bethe"],
-            "--compare must be omitted with --kernel pseudo-posterior, .*, got 'bethe'",
-        ),
     ],
 )
 def test_engines_that_nothing_would_use_are_refused(given, message, bayesmrf, votes, folder):
@@ -206,60 +200,11 @@ def test_remedies_name_no_engine_that_is_off(rng):
         assert not any(name in remedy for name in off)
 
 
-def test_names_in_a_comparison():
-    assert {_choice(name).kernel for name in NAMES} == {"auto"}
-    assert _choice("langevin+bethe") == ("langevin+bethe", "langevin", "bethe")
-    assert _choice("brief") == ("brief", "auto", "brief")
-    assert _choice("exchange") == ("exchange", "exchange", "auto")
-    assert _choice("hamiltonian") == ("hamiltonian", "hamiltonian", "auto")
-
-
 def test_flags_of_engines():
-    given = {"n_sweeps": 3, "n_particles": 9}
-    assert _engine_with("exact", given) == "exact"
-    assert _engine_with("gibbs", {}) == "gibbs"
-    assert _engine_with("gibbs", given) == Gibbs(n_sweeps=3)
-    assert _engine_with("persistent", given) == Persistent(n_chains=9, n_sweeps=3)
-    assert _engine_with("from-exact", given) == FromExact(n_samples=9)
-
-
-def test_comparison(bayesmrf, votes, folder):
-    run = ["posterior", "votes.csv", "--seed", 1, "--out", "c", *SMALL]
-    code, out, err = bayesmrf(*run, "--compare", "exact,bethe,brief")
-    assert (code, err) == (0, "")
-    trees = {name: load(f"c/{name}.zarr") for name in ("exact", "bethe", "brief")}
-    assert [t.attrs["method"] for t in trees.values()] == ["gibbs", "hamiltonian", "langevin"]
-    assert trees["brief"].attrs["epsilon"] == "null"  # chosen by the curvature at the mode
-    assert trees["brief"]["sample_stats"]["step_size"].values.min() > 0
-    table = compare(trees)
-    for name, row in table.iterrows():
-        line = next(part for part in out.splitlines() if part.startswith(f"│ {name}"))
-        cells = [c.strip() for c in line.strip("│").split("│")]
-        if name != "exact":
-            assert cells[1:3] == [f"{row['largest']:.2f} ({row['farthest']})", f"{row['median']:.2f}"]
-        assert cells[3:6] == [f"{row['sd_ratio']:.2f}", f"{row['ess_per_second']:,.1f}", f"{row['r_hat']:.3f}"]
-    assert imread("c/marginals.png").shape[0] > 300
-
-    # The same request reads what is finished, and makes only what is not there.
-    shutil.rmtree("c/bethe.zarr")
-    before = {name: (folder / f"c/{name}.zarr/zarr.json").read_bytes() for name in ("exact", "brief")}
-    code, out, _ = bayesmrf(*run, "--compare", "exact,bethe,brief,tree")
-    assert code == 0
-    assert re.findall(r"^(\w+): \S+ is already finished$", out, re.M) == ["exact", "brief"]
-    assert before == {name: (folder / f"c/{name}.zarr/zarr.json").read_bytes() for name in ("exact", "brief")}
-    np.testing.assert_array_equal(theta_of("c/bethe.zarr"), trees["bethe"]["posterior"]["theta"])
-    assert "tree: the fastest kernel with tree" in out
-    assert "tree: metropolis, with tree for the normaliser" in out
-
-    other = [*run, "--compare", "exact,brief", "--prior-scale", 0.3]
-    one_sentence(bayesmrf(*other), "--out: c/exact.zarr holds the finished result of another run", "--overwrite")
-    votes.iloc[::-1].assign(Eve=votes["Ann"]).to_csv("votes.csv", index=False)
-    one_sentence(bayesmrf(*run, "--compare", "brief"), "c/brief.zarr holds the finished result of another run")
-    (folder / "c/marginals.png").write_bytes(b"mine")
-    one_sentence(bayesmrf(*run, "--compare", "brief"), "--out: c/marginals.png exists and was not written by bayesmrf")
-    assert (folder / "c/marginals.png").read_bytes() == b"mine"
-    assert bayesmrf(*other, "--overwrite")[0] == 0
-    assert load("c/exact.zarr").attrs["prior_scale"].startswith("[0.3")
+    assert _engine("gibbs", {}) == "gibbs"
+    assert _engine("gibbs", {"n_sweeps": 3}) == Gibbs(n_sweeps=3)
+    assert _engine("persistent", {"n_sweeps": 3, "n_particles": 9}) == Persistent(n_chains=9, n_sweeps=3)
+    assert _engine("from-exact", {"n_particles": 9}) == FromExact(n_samples=9)
 
 
 RUN = ["posterior", "votes.csv", "--n-draws", "70", "--n-warmup", "5", "--n-chains", "2", "--out"]
@@ -275,18 +220,6 @@ def test_run_that_was_stopped_continues_with_the_same_draws(bayesmrf, votes, fol
     assert int(re.search(r"continuing, its chains have at least (\d+) of 70", out)[1]) > 5
     assert bayesmrf(*RUN, "w.zarr", "--seed", load("v.zarr").attrs["seed"])[0] == 0
     np.testing.assert_array_equal(theta_of("v.zarr"), theta_of("w.zarr"))
-
-
-def test_comparison_that_was_killed_continues(bayesmrf, votes, folder):
-    given = [*RUN, "c", "--compare", "exact,bethe", "--seed", "5"]
-    assert bayesmrf(*RUN, "c", "--compare", "exact", "--seed", "5")[0] == 0
-    assert stopped_by(signal.SIGKILL, given, "c/bethe.zarr", folder, after=15)[0] == -signal.SIGKILL
-    code, out, _ = bayesmrf(*given)
-    assert code == 0
-    assert "exact: c/exact.zarr is already finished" in out
-    assert int(re.search(r"c/bethe.zarr contains .*continuing, its chains have at least (\d+) of 70", out)[1]) > 5
-    assert bayesmrf(*RUN, "whole.zarr", "--engine", "bethe", "--seed", "5")[0] == 0
-    np.testing.assert_array_equal(theta_of("c/bethe.zarr"), theta_of("whole.zarr"))
 
 
 def test_many_states(bayesmrf, rng, folder):
@@ -336,14 +269,12 @@ BAD = {
     "momentum": (["--kernel", "langevin", "--momentum", "1"], "--momentum must be .*, got 1.0"),
     "diverges": (["--kernel", "langevin", "--adjusted", "--epsilon", "1e60"], "--epsilon must be smaller"),
     "adjusted": (["--kernel", "langevin", "--engine", "brief", "--adjusted"], "--engine must .* needs log_z"),
-    "no use": (["--epsilon", "0.1"], "--epsilon has no effect on the fastest kernel with exact; name a kernel, or"),
-    "no sweeps": (["--n-sweeps", "3"], "--n-sweeps has no effect on the fastest kernel with exact"),
-    "no correction": (["--compare", "exact,brief", "--corrected"], "--corrected has no effect on .* with brief"),
+    "no use": (["--epsilon", "0.1"], "--epsilon must be omitted with --kernel auto, got 0.1; give a kernel"),
+    "no sweeps": (["--n-sweeps", "3"], "--n-sweeps must be omitted with --engine auto, got 3; name an engine that"),
+    "no correction": (["--kernel", "langevin", "--corrected"], "--corrected must be omitted with --kernel langevin"),
     "sweeps": (["--engine", "gibbs", "--n-sweeps", "0"], "--n-sweeps must be an integer from 1 to .*, got 0"),
     "draws": (["--n-draws", "0"], "--n-draws must be .*, got 0"),
-    "compare what": (["--compare", "exact,magic"], r"--compare must be .*\(exact, .*KERNEL\+ENGINE.*, got 'magic'"),
-    "compare pair": (["--compare", "exchange+bethe"], "--compare must be .* computes sample"),
-    "compare and kernel": (["--compare", "exact", "--kernel", "langevin"], "--compare does not support --kernel"),
+    "no particles": (["--engine", "gibbs", "--n-particles", "9"], "--n-particles must be omitted with --engine gibbs"),
     "weight": (["--weight", "Zoe"], "--weight: there is no column 'Zoe'"),
 }  # fmt: skip
 
@@ -379,15 +310,6 @@ def test_graph_too_wide_for_exact(bayesmrf, rng, folder):
     one_sentence(given, "width at least 43 .*; use --hidden-engine persistent, or a graph with fewer edges")
 
 
-def test_folders_that_are_not_for_a_comparison(bayesmrf, votes, folder):
-    assert bayesmrf("posterior", "votes.csv", *SMALL)[0] == 0
-    (folder / "file").write_text("mine")
-    run = ["posterior", "votes.csv", "--compare", "exact", *SMALL, "--out"]
-    one_sentence(bayesmrf(*run, "votes.zarr"), "--out: votes.zarr is the result of a single run; give a folder")
-    one_sentence(bayesmrf(*run, "file"), "--out: file must be a folder, got a file")
-    one_sentence(bayesmrf(*run, "/proc/x"), "--out: /proc/x.* cannot be written.*; give")
-
-
 def test_long_tables_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
     table = pd.DataFrame(rng.integers(0, 2, (40, 13))).add_prefix("n")
     table.to_csv("t.csv", index=False)
@@ -399,17 +321,3 @@ def test_long_tables_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
     rest = s.strongest[["clear"]].to_numpy().ravel()
     wanted = f"Not listed: 10 weaker (weight), {rest[20:30].sum()} of them excluding zero; 3 weaker (bias), "
     assert wanted + f"{rest[40:].sum()} of them excluding" in " ".join(out.split())
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ("cftp,exchange+zz", "--compare must be one of 'exact', .*, got 'zz'"),
-        ("cftp,zz+exact", "--compare must be one of 'gibbs', .*, got 'zz'"),
-        ("cftp,langevin+cftp", "--compare must be .*'langevin' needs moments"),
-        ("exact,exact", "--compare must be different names, got 'exact,exact'; remove one exact"),
-    ],
-)
-def test_all_that_is_compared_is_checked_before_the_first_run(names, message, bayesmrf, votes, folder):
-    one_sentence(bayesmrf("posterior", "votes.csv", "--compare", names, *SMALL), message)
-    assert {p.name for p in folder.iterdir()} == {"votes.csv"}

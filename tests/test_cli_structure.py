@@ -13,6 +13,8 @@ from bayesmrf import SpikeSlabMRF, families
 from bayesmrf.cli.answers import to_binary
 from bayesmrf.cli.structure import structure
 from bayesmrf.cli.tables import read_votes
+from bayesmrf.data import chosen_model
+from bayesmrf.data.chosen_model import ordered_column
 from bayesmrf.methods import EDGES
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
 from bayesmrf.results import load
@@ -188,7 +190,7 @@ def test_columns_that_are_partly_text_keep_their_place(gap, levels, tmp_path):
     table = levels.assign(yes=(levels["a"] > 3).astype(object))
     table.loc[table.index[1], "yes"] = gap
     table.to_csv(tmp_path / "mixed.csv", index=False)
-    table, _ = read_votes(tmp_path / "mixed.csv")
+    table, _, _ = read_votes(tmp_path / "mixed.csv")
     found = to_binary(tmp_path, table, "<1")
     assert list(found) == [*levels, "yes"]
     wanted = (levels["a"] <= 3).astype(float).mask(table["yes"].isna())
@@ -227,6 +229,18 @@ def test_ordered_levels_choose_the_model_and_it_is_said(bayesmrf, levels, folder
     same("answers.zarr", SpikeSlabMRF(model="ordinal", random_state=2, **QUICK).fit(levels))
     assert bayesmrf("report", "answers.zarr")[0] == 0
     assert "model ordinal (chosen by the ordered levels)" in (folder / "report.html").read_text()
+
+
+def test_the_model_is_chosen_once_and_what_is_noticed_then_is_kept(bayesmrf, folder, rng, monkeypatch):
+    table, calls = pd.DataFrame(rng.integers(1, 3, (100, 3)), columns=list("abc")), []
+    table.loc[3, "b"] = 3
+    table.to_csv("answers.csv", index=False)
+    monkeypatch.setattr(chosen_model, "ordered_column", lambda X: calls.append(X) or ordered_column(X))
+    code, out, err = bayesmrf("structure", "answers.csv", "--seed", 2, *SMALL)
+    assert (code, len(calls), out.count("The model is ordinal, as column 'b'")) == (0, 1, 1)
+    said = "--model auto is ordinal only because column 'b' has the value 3 in 1 of 100 rows"
+    assert err.count(said) == 1
+    assert said in load("answers.zarr").attrs["findings"]
 
 
 def test_missing_values(bayesmrf, levels, folder):
@@ -301,7 +315,7 @@ def test_any_levels_are_answers_if_it_is_said(bayesmrf, levels):
     levels.replace(5, 99).to_csv("answers.csv", index=False)
     given = ["answers.csv", "--model", "potts", "--n-draws", 5, "--n-warmup", 5, "--n-chains", 1, "--n-jobs", 1]
     for name, *more in (("structure",), ("groups", "--graph", "complete"), ("posterior",)):
-        one_sentence(bayesmrf(name, *given, *more), "or --missing-code none if they are answers")
+        one_sentence(bayesmrf(name, *given, *more), "or --missing-code none if all values are answers")
         code, _, err = bayesmrf(name, *given, *more, "--missing-code", "none", "--out", f"{name}.zarr")
         assert code == 0, err
 

@@ -311,7 +311,6 @@ def values(folder):
     [
         (["structure", "answers.csv", "--chain", "4"], "--chain must be an integer from 0 to 3, got 4"),
         (["structure", "answers.csv", "--chain", "1", "--overwrite"], "--chain 1 does not support --overwrite"),
-        (["posterior", "answers.csv", "--chain", "1", "--compare", "exact,tree"], "--compare does not support --chain"),
         (["evidence", "answers.csv", "--hidden", "1:3", "--task", "3"], "--task must be an integer from 0 to 2, got 3"),
         (
             ["evidence", "answers.csv", "--hidden", "1", "--task", "0", "--overwrite"],

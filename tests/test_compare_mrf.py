@@ -12,9 +12,9 @@ from sklearn.exceptions import NotFittedError
 
 from bayesmrf import Cauchy, CompareMRF, SpikeSlab, families, graphs, methods, plots, write_report
 from bayesmrf.data.group_labels import read_groups
+from bayesmrf.engines import Enumeration
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning, LevelsWarning, OptionError
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 from bayesmrf.priors import LogisticBeta
 from bayesmrf.results import load
 from bayesmrf.results.summary import DifferenceSummary, summarise

@@ -10,9 +10,7 @@ import xarray as xr
 
 from bayesmrf import CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, results
 from bayesmrf.errors import ConvergenceWarning
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Agreement, Boltzmann, Symmetric
 from bayesmrf.priors import SpikeSlab
 from bayesmrf.results import convergence
 from bayesmrf.results.rank_diagnostics import rank_diagnostics
@@ -206,7 +204,7 @@ def test_tables_of_edges_that_come_and_go_are_judged_where_they_exist(rng, field
     values |= {"n_groups": rng.integers(1, 3, shape), "agreement": model.agreement(theta)}
     dims = {"theta": ("feature",), "groups": ("edge",), "agreement": ("edge",), "density": (), "n_groups": ()}
     tree = made_up(values, model, dims)
-    tree.attrs |= {"model": "symmetric", "n_states": 3, "fields": fields}
+    tree.attrs |= {"model": "symmetric", "fields": fields}
     assert convergence.verdict(tree).grade == "good"
     judged = results.diagnostics(tree, None).index
     own = [f"theta[{f}]" for f in model.feature_names]

@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 
 from bayesmrf import CompareMRF, graphs, support
+from bayesmrf.engines import Elimination, Enumeration, Persistent
 from bayesmrf.errors import DataError
-from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Hidden, Sample
 from bayesmrf.methods import Particle
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann, Ordinal
 from bayesmrf.models.categorical import is_categorical
 from bayesmrf.models.clamped_categorical import clamp
-from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.group_particles import GroupParticles
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries

@@ -25,8 +25,8 @@ from sklearn.base import BaseEstimator
 
 from bayesmrf import cli, estimators
 from bayesmrf.base import InferenceEngine, Kind
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import ConvergenceWarning
-from bayesmrf.inference.elimination.engine import Elimination
 from docs import make_api
 from tests.test_architecture import ROOT, offenders
 

@@ -12,9 +12,8 @@ import pytest
 from bayesmrf import SpikeSlabMRF, families, graphs, support
 from bayesmrf.errors import OptionError
 from bayesmrf.methods import LangevinJumps, OneEdge, Particle
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement, Potts
 from bayesmrf.models.boltzmann import Coding
-from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge

@@ -7,12 +7,11 @@ import pytest
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, graphs
 from bayesmrf.cli.common import spoken
+from bayesmrf.engines import Enumeration
 from bayesmrf.errors import ApproximatePosteriorWarning, ConvergenceWarning, DivergenceError, PriorWarning, said
 from bayesmrf.estimators.edge_prior import log_bayes_factors, warn_of_prior, warn_of_wide_slab
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Boltzmann, Ising
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.spike_slab import check_bounded
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesmrf import datasets, graphs
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import DataError, GraphError, OptionError, TooWideError
 from bayesmrf.estimators import (
     RBM,
@@ -21,9 +22,8 @@ from bayesmrf.estimators import (
     SpikeSlabMRF,
 )
 from bayesmrf.estimators.base import data_hash
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.methods import AuxiliaryParticles
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.priors import Beta, DirichletProcess
 from tests import oracle
 from tests.bounds import assert_other_share, assert_share

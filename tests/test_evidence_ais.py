@@ -14,10 +14,7 @@ from bayesmrf.errors import OptionError, TooWideError
 from bayesmrf.evidence import annealed
 from bayesmrf.evidence.annealed import AIS
 from bayesmrf.evidence.conjugate import Conjugate
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models import Agreement, Boltzmann, Ising, RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 from tests.bounds import Comparison, assert_estimate, assert_mean, assert_other_mean
 from tests.evidence_oracle import PRECISION, TINY, log_evidence, rows, target_of

@@ -9,7 +9,7 @@ from bayesmrf.errors import OptionError
 from bayesmrf.evidence.cross_validation import CrossValidation
 from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.rbm_target import RBMTarget
-from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models import RestrictedBoltzmann
 from bayesmrf.priors import Normal
 
 N = 4000

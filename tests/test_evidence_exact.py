@@ -18,11 +18,8 @@ from bayesmrf.evidence.rbm_exact import rbm_log_likelihoods
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.sampled import SampledPosterior
 from bayesmrf.evidence.target import Target
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Agreement, Boltzmann, Ising, RestrictedBoltzmann
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 from tests import evidence_oracle as oracle
 from tests.evidence_oracle import TINY, machine_likelihood, rows, target_of

@@ -24,11 +24,8 @@ from bayesmrf.evidence.normality import normality
 from bayesmrf.evidence.overlap import groups_of_units, log_equivalent_modes, trapezoid
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.sampled import BATCHES, SHARE, SampledPosterior
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Agreement, Boltzmann, Ising, RestrictedBoltzmann
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.models.rbm import RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 from tests.bounds import assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
 from tests.evidence_oracle import PRECISION, TINY, log_evidence, rows, target_of

@@ -22,9 +22,7 @@ from bayesmrf.evidence.harmonic import HarmonicMean, harmonic_mean, mean_ess, mi
 from bayesmrf.evidence.methods import evaluate
 from bayesmrf.evidence.posterior_draws import PosteriorSampler, describe, log_likelihoods, scale_reduction
 from bayesmrf.learning.rbm_brief import BriefRBM
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models import Agreement, Ising, RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
 from tests.bounds import Comparison, P, assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
 from tests.long import few

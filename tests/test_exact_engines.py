@@ -10,13 +10,13 @@ from scipy.stats import chi2
 
 from bayesmrf import graphs
 from bayesmrf.base import LOG_Z, Kind
+from bayesmrf.engines import Elimination, Enumeration
 from bayesmrf.errors import OptionError, TooWideError
 from bayesmrf.graphs import Graph
 from bayesmrf.inference.elimination import engine as elimination
 from bayesmrf.inference.elimination import passes as elimination_passes
-from bayesmrf.inference.elimination.engine import Elimination, cost, width
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.inference.elimination.engine import cost, width
+from bayesmrf.models import Agreement
 from tests import oracle
 from tests.oracle import random_graph
 

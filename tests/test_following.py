@@ -13,11 +13,10 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from bayesmrf import BayesianMRF, graphs
+from bayesmrf.engines import Persistent
 from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning
-from bayesmrf.inference.chains import Persistent
 from bayesmrf.methods import Langevin
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Boltzmann, Potts
 from bayesmrf.results import convergence
 from bayesmrf.samplers import ladder
 from tests.bounds import assert_mean, assert_other_mean

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.engine import Elimination
+from bayesmrf.engines import Elimination
 from bayesmrf.learning.forest import forest_start
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Potts, Symmetric
 
 COMPLETE = graphs.complete(5)
 

@@ -13,7 +13,7 @@ import pytest
 
 import bayesmrf
 from bayesmrf import cli
-from bayesmrf.cli.tables import read_by_group, read_edges, read_votes
+from bayesmrf.cli.tables import read_edges, read_votes
 from bayesmrf.errors import DataError
 
 GROUPS = ["men ", "women", "men ", "women", "men ", "women"]
@@ -94,7 +94,7 @@ def test_values_are_those_of_the_table_as_text(case, tmp_path):
     path = tmp_path / "votes.any"
     WRITTEN[case](path)
     path = next(p for p in (tmp_path / "votes.xlsx", path) if p.exists())
-    table, weights, groups = read_by_group(path, "sex", "count")
+    table, weights, groups = read_votes(path, "count", by="sex")
     pd.testing.assert_frame_equal(table.astype(float), TABLE[["sleep", "mood", "energy"]])
     assert weights.tolist() == TABLE["count"].tolist()
     assert groups.tolist() == [g.strip() for g in GROUPS]

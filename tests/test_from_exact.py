@@ -9,21 +9,14 @@ from scipy.stats import chi2
 
 from bayesmrf import graphs
 from bayesmrf.base import Kind
+from bayesmrf.engines import Bethe, CouplingFromThePast, Elimination, Enumeration, FromExact, Gibbs, Persistent
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.chains import FromExact, Persistent
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import Langevin
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Agreement, Boltzmann, Potts
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.priors import Normal
 from bayesmrf.runs import run
-from bayesmrf.samplers.cftp import CouplingFromThePast
-from bayesmrf.samplers.gibbs import Gibbs
 from tests.bounds import P, assert_estimate, assert_mean, assert_other_estimate
 
 GRAPH = graphs.cycle(4)

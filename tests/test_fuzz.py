@@ -40,13 +40,7 @@ from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.learning.rbm_persistent import PersistentRBM
 from bayesmrf.methods import COMPARISONS, EDGES, GROUPS, KERNELS, Custom
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.bases import PairwiseModel
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.rbm import RestrictedBoltzmann
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Agreement, Boltzmann, Ordinal, PairwiseModel, Potts, RestrictedBoltzmann, Symmetric
 from bayesmrf.posterior.groups.gibbs import GroupedGibbs
 from bayesmrf.runs import run
 from bayesmrf.runs.run_options import RunOptions

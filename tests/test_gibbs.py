@@ -13,14 +13,14 @@ from scipy.stats import chi2
 
 from bayesmrf import rng as lanes_module
 from bayesmrf.base import Kind
+from bayesmrf.engines import Brief, Gibbs, Persistent
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.models.pairwise import pairwise
 from bayesmrf.samplers import gibbs
 from bayesmrf.samplers.following import watch
-from bayesmrf.samplers.gibbs import Chains, Gibbs, counts, start, sweep, to_states
+from bayesmrf.samplers.gibbs import Chains, counts, start, sweep, to_states
 from tests.bounds import Comparison, P
 
 

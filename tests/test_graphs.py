@@ -9,10 +9,11 @@ import pytest
 
 from bayesmrf import elimination_order, graphs
 from bayesmrf.elimination_order import min_fill
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import GraphError
 from bayesmrf.graphs import Graph, from_edges
-from bayesmrf.inference.elimination.engine import Elimination, cost, width
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.inference.elimination.engine import cost, width
+from bayesmrf.models import Agreement
 from tests.tables_of_others import NotOfPandas
 
 NAMES = ("Ann", "Bob", "Cy", "Dee")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.conditionals.group_lines import GroupTheta, draw_group_scales, one_group
 from bayesmrf.posterior.conditionals.group_swaps import swap_in_table
 from bayesmrf.posterior.conditionals.state_table import fill_table

@@ -11,16 +11,11 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs, support
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import DivergenceError
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.bases import ManyStateModel
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Agreement, Boltzmann, ManyStateModel, Ordinal, Potts, Symmetric
 from bayesmrf.models.clamped_categorical import clamp
-from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.models.two_state_tables import tables_of
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries

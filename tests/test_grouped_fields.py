@@ -6,10 +6,9 @@ from scipy import stats
 from scipy.special import expit, logsumexp
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.engine import Elimination
+from bayesmrf.engines import Elimination
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Agreement, Potts
 from bayesmrf.posterior.conditionals.log_concave import draw_exactly
 from bayesmrf.posterior.conditionals.one_coordinate import OneCoordinate
 from bayesmrf.posterior.groups import two_states

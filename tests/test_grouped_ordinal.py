@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 
 from bayesmrf import GroupedMRF, graphs, partitions
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.models import Agreement, Ordinal
 from bayesmrf.posterior.groups.exact import ExactMarginals
 from bayesmrf.posterior.groups.items import Products
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups

@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from bayesmrf import graphs, partitions
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import GroupedMRF
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import Particle
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.posterior.groups import scans as particle_scans
 from bayesmrf.posterior.groups.dirichlet_process import open_urn
 from bayesmrf.posterior.groups.kernels import particle_groups

@@ -10,9 +10,9 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.engine import Elimination
+from bayesmrf.engines import Elimination
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.posterior.groups import items
 from bayesmrf.posterior.groups import prior as group_prior
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups

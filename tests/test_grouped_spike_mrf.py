@@ -10,7 +10,7 @@ import pytest
 
 from bayesmrf import GroupedMRF, graphs
 from bayesmrf.errors import GraphError, OptionError
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.partitions import canonical
 from bayesmrf.priors import Beta, DirichletProcess
 from bayesmrf.results.summary import summarise

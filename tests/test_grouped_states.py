@@ -7,11 +7,10 @@ from scipy.special import expit, logsumexp
 
 from bayesmrf import graphs, partitions
 from bayesmrf.base import Inference
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Potts, Symmetric
 from bayesmrf.posterior.groups.items import base_precision
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal, Normal

@@ -6,8 +6,7 @@ from scipy.special import expit
 
 from bayesmrf import graphs, partitions
 from bayesmrf.errors import OptionError
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Potts, Symmetric
 from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.posterior.groups.moves.potential_values import category_counts, move_potentials
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal

@@ -5,22 +5,14 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.base import LOG_Z
+from bayesmrf.engines import Bethe, Brief, Elimination, MeanField, Persistent, Tree
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.estimators import BayesianMRF
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.mean_field import MeanField
-from bayesmrf.inference.tree import Tree
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Agreement, Boltzmann, Ising, Potts, Symmetric
 from bayesmrf.models.clamped import Clamped, HiddenEntries
 from bayesmrf.models.clamped_categorical import clamp
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel

@@ -15,10 +15,8 @@ from sklearn.base import clone
 
 import bayesmrf.posterior
 from bayesmrf import BayesianMRF, LabelFieldMRF, SpikeSlabMRF
+from bayesmrf.engines import Elimination, Enumeration, FromExact
 from bayesmrf.errors import OptionError, StoreError
-from bayesmrf.inference.chains import FromExact
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.methods import Metropolis
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel

@@ -128,13 +128,6 @@ def test_when_the_result_is_written(where, bayesmrf, votes, folder, monkeypatch)
     assert load("votes.zarr").attrs["complete"]
 
 
-def test_while_it_compares(bayesmrf, votes, folder, monkeypatch):
-    monkeypatch.setattr("bayesmrf.cli.common.save_picture", stop)
-    code, _, err = bayesmrf("posterior", "votes.csv", "--compare", "exact", "--n-draws", "30", "--n-warmup", "5")
-    assert code == 130
-    assert err.endswith("stopped; the results are in votes-compare; give the same command again to plot them\n")
-
-
 def test_of_an_evidence_no_part_of_the_draws_is_used(rng, stop_after_one_chain, monkeypatch):
     """It was computed from the draws so far, and `bayesmrf evidence` stored it as if they were all, with code 0."""
     monkeypatch.setattr("bayesmrf.evidence.brief_draws._STAGES", 0)  # of one chain each, which would be stopped first

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayesmrf.engines import Elimination, Persistent, SwendsenWang
 from bayesmrf.errors import DataError, OptionError, PriorWarning
-from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.methods import Exchange, Langevin, Metropolis
 from bayesmrf.models.clamped import Clamped
@@ -16,7 +15,6 @@ from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
 from bayesmrf.runs import run
-from bayesmrf.samplers.swendsen_wang import SwendsenWang
 from tests import oracle
 from tests.bounds import assert_mean, assert_other_mean
 from tests.flat import label_field

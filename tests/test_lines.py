@@ -9,12 +9,9 @@ from scipy import stats
 from scipy.integrate import quad
 
 from bayesmrf import SpikeSlabMRF, graphs
-from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.engines import Enumeration
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Agreement, Boltzmann, Ising, Potts
 from bayesmrf.posterior.conditionals import centred
 from bayesmrf.posterior.conditionals.centred import centred_lines, edge_line, mean_pull, move_edge, own_line
 from bayesmrf.posterior.conditionals.line import Line, LineSample, line_log_density, line_mode

@@ -23,6 +23,7 @@ from bayesmrf import (
     metrics,
     plots,
 )
+from bayesmrf.engines import Enumeration
 from bayesmrf.errors import DataError, OptionError, TooWideError
 from bayesmrf.estimators.evidence_targets import hash_of, make_target, prior_name
 from bayesmrf.evidence.annealed import AIS
@@ -34,9 +35,7 @@ from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.target import Target
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models import Boltzmann, RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta
 from tests.bounds import assert_estimate, assert_mean, assert_other_estimate
 from tests.flat import bayesian

@@ -9,23 +9,18 @@ import pandas as pd
 import pytest
 
 from bayesmrf import GroupedMRF, MaximumLikelihoodMRF, families, graphs
+from bayesmrf.engines import Elimination, Persistent, Tempered
 from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning, ConvergenceWarning
-from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.learning.many_states import potential_mode
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE, summed_statistics
 from bayesmrf.methods import Particle
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Agreement, Boltzmann, Ising, Symmetric
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, MultivariateNormal
 from bayesmrf.report import sections
 from bayesmrf.results.summary import GroupedSummary
 from bayesmrf.samplers import gibbs
-from bayesmrf.samplers.tempered import Tempered
 from tests import oracle
 from tests.bounds import assert_estimate, assert_other_estimate
 from tests.potts_oracle import infer

@@ -4,15 +4,9 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs, metrics, partitions
+from bayesmrf.engines import Enumeration, Persistent
 from bayesmrf.errors import DataError, OptionError
-from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.rbm import RestrictedBoltzmann
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Agreement, Boltzmann, Ordinal, Potts, RestrictedBoltzmann, Symmetric
 
 
 def test_mean_absolute_error():

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.engines import Enumeration
+from bayesmrf.models import Agreement, Boltzmann, Ising
 from bayesmrf.models.pairwise import log_potential
 from tests.oracle import all_states
 

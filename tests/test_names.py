@@ -13,8 +13,7 @@ import pytest
 from bayesmrf import graphs, plots, write_report
 from bayesmrf.cli.common import new_console, say, stem_of
 from bayesmrf.cli.show import show
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Agreement, Boltzmann
 from bayesmrf.names import LONGEST, file_stem, short_names, shown
 from bayesmrf.results.summary import summarise
 

@@ -6,7 +6,7 @@ import pytest
 
 from bayesmrf import CompareMRF, SpikeSlabMRF
 from bayesmrf.cli.answers import to_binary
-from bayesmrf.cli.tables import read_by_group, read_votes
+from bayesmrf.cli.tables import read_votes
 from bayesmrf.data.frames import in_pandas
 from bayesmrf.data.group_labels import code_of, codes_of, read_groups
 from bayesmrf.data.missing import widened
@@ -41,7 +41,7 @@ FILES = {
 def test_files_have_the_decimals_of_the_table_as_text(case, tmp_path):
     path = tmp_path / "votes.any"
     FILES[case](TABLE, path)
-    table, _, groups = read_by_group(path, "group")
+    table, _, groups = read_votes(path, by="group")
     pd.testing.assert_frame_equal(table, TABLE[["a", "b"]], check_exact=True)
     assert groups.tolist() == TABLE["group"].tolist()
     assert to_binary(path, table, ">=0.7").mean().tolist() == [0.75, 0.75]

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import betaln
 
 from bayesmrf import graphs
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.posterior.conditionals import log_concave
 from bayesmrf.posterior.conditionals import one_coordinate as oc
 from tests import oracle

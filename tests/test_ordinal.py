@@ -8,24 +8,19 @@ import pytest
 
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families, graphs
 from bayesmrf.data.states import check_states, decode
+from bayesmrf.engines import Elimination, Enumeration, Gibbs, Persistent, Tempered
 from bayesmrf.errors import DataError, FieldsWarning, LevelsWarning, OptionError
 from bayesmrf.estimators import starts
 from bayesmrf.inference import annealed
-from bayesmrf.inference.chains import Persistent
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.models import Boltzmann, Ordinal
 from bayesmrf.models.bases import WithPairs
-from bayesmrf.models.boltzmann import Boltzmann
 from bayesmrf.models.categorical import log_potential
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.posterior.conditionals.polya_gamma import draw_polya_gamma
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import LogisticBeta, Normal, SpikeSlab
 from bayesmrf.runs import run
-from bayesmrf.samplers.gibbs import Gibbs
-from bayesmrf.samplers.tempered import Tempered
 from tests.bounds import assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
 from tests.long import LONG
 from tests.ranks import few_draws, p_value, rank

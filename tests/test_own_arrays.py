@@ -11,8 +11,8 @@ import pytest
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, partitions
 from bayesmrf.methods import COMPARISONS, EDGES, GROUPS
+from bayesmrf.models import PairwiseModel
 from bayesmrf.models.agreeing_tables import disagreeing
-from bayesmrf.models.bases import PairwiseModel
 from bayesmrf.posterior.edges.differences import contrasts
 from bayesmrf.priors import Cauchy, DirichletProcess, Normal, SpikeSlab
 from bayesmrf.runs import run

@@ -8,11 +8,10 @@ import pytest
 
 from bayesmrf import GroupedMRF, families, graphs, methods, write_report
 from bayesmrf.base import LOG_Z
+from bayesmrf.engines import Bethe, Enumeration
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.grouped_methods import KERNELS
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.priors import Beta, DirichletProcess, Gamma, Normal
 from bayesmrf.results.summary import summarise

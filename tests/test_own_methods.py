@@ -17,9 +17,9 @@ from bayesmrf import (
     write_report,
 )
 from bayesmrf.base import LOG_Z
+from bayesmrf.engines import Bethe
 from bayesmrf.errors import OptionError, StoreError
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.differences import Differences
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, LogisticBeta, Normal, SpikeSlab

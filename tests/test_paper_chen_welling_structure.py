@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.engines import Enumeration
+from bayesmrf.models import Boltzmann
 from papers.chen_welling_2012_structure import baselines, calibration, curves, data, measures
 from papers.chen_welling_2012_structure.__main__ import PAPER
 from papers.chen_welling_2012_structure.common import LEARNT, PATH

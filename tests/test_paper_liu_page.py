@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from bayesmrf import metrics
 from bayesmrf.learning.sparse_path import log_conditionals
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from papers.liu_page_2013.common import STRUCTURE_METHODS, Settings
 from papers.liu_page_2013.experiments import FULL, QUICK
 from papers.liu_page_2013.structure import estimate

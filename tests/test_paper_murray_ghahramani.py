@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from bayesmrf import graphs
+from bayesmrf.engines import Enumeration
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 from papers.murray_ghahramani_2004 import artificial, common, coronary, coverage, labels
 from papers.murray_ghahramani_2004.__main__ import PAPER
 from papers.murray_ghahramani_2004.common import Settings

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.engines import Elimination
+from bayesmrf.models import Agreement, Ordinal, Potts, Symmetric
 from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.priors import DirichletProcess, Normal
 from bayesmrf.states.memory import pack, unpack

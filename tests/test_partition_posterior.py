@@ -6,12 +6,12 @@ from scipy.special import betaln, gammaln, roots_legendre
 
 from bayesmrf import graphs, partitions
 from bayesmrf.base import Inference
-from bayesmrf.inference.elimination.engine import Elimination
+from bayesmrf.engines import Elimination
 from bayesmrf.learning.maximum_likelihood import bound
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import AuxiliaryParticles
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta

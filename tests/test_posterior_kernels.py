@@ -5,30 +5,21 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.base import LOG_Z, MOMENTS
+from bayesmrf.engines import Bethe, Brief, Elimination, Enumeration, Gibbs, Persistent, PseudoLikelihood
 from bayesmrf.errors import DivergenceError, OptionError
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.metrics import log_pseudo_likelihood
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Agreement, Boltzmann, Ising, Potts
 from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
-from bayesmrf.posterior.parameters.independence import IndependenceKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
 from bayesmrf.runs import run
-from bayesmrf.samplers.gibbs import Gibbs
 from tests import oracle
 from tests.bounds import assert_mean, assert_other_mean
 
@@ -88,9 +79,6 @@ KERNELS = {
     ),
     "metropolis, by log_z": lambda lik, prior, start: MetropolisKernel(lik(ByLogZ()), prior, start, Metropolis(0.8)),
     "gibbs": lambda lik, prior, start: CoordinateGibbs(lik(Elimination()), prior, start),
-    "independence": lambda lik, prior, start: IndependenceKernel(
-        lik(Elimination()), prior, start, 0.4 * np.eye(len(start))
-    ),
     "exchange": lambda lik, prior, start: ExchangeKernel(lik(Elimination()), prior, start, Exchange(0.8)),
     "auxiliary variable": lambda lik, prior, start: AuxiliaryVariableKernel(
         lik(Elimination()), prior, start, AuxiliaryVariable(0.5)
@@ -169,9 +157,7 @@ class AtZero(Elimination):
         return super().sample(model, np.zeros_like(theta), plan, n_samples, rng)
 
 
-@pytest.mark.parametrize(
-    "name", ["metropolis", "gibbs", "independence", "exchange", "auxiliary variable", "langevin", "hamiltonian"]
-)
+@pytest.mark.parametrize("name", ["metropolis", "gibbs", "exchange", "auxiliary variable", "langevin", "hamiltonian"])
 def test_an_engine_that_is_wrong_is_caught(name, rng, monkeypatch):
     monkeypatch.setattr(exact_scan, "MAX_STATES", 0)  # gibbs asks the engine
     model = MODELS["ising"]
@@ -180,7 +166,6 @@ def test_an_engine_that_is_wrong_is_caught(name, rng, monkeypatch):
     kernel = {
         "metropolis": lambda: MetropolisKernel(lik(AtZero()), prior, start, Metropolis(0.8)),
         "gibbs": lambda: CoordinateGibbs(lik(AtZero()), prior, start),
-        "independence": lambda: IndependenceKernel(lik(AtZero()), prior, start, 0.4 * np.eye(3)),
         "exchange": lambda: ExchangeKernel(lik(AtZero()), prior, start, Exchange(0.8)),
         "auxiliary variable": lambda: AuxiliaryVariableKernel(lik(AtZero()), prior, start, AuxiliaryVariable(0.5)),
         "langevin": lambda: LangevinKernel(lik(AtZero()), prior, start, Langevin(0.6, adjusted=True)),

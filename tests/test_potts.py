@@ -5,30 +5,33 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.base import LOG_Z
+from bayesmrf.engines import (
+    Bethe,
+    Brief,
+    CouplingFromThePast,
+    Elimination,
+    Enumeration,
+    FromExact,
+    Gibbs,
+    MeanField,
+    Persistent,
+    PseudoLikelihood,
+    SwendsenWang,
+    Tempered,
+    Tree,
+)
 from bayesmrf.errors import OptionError, TooWideError
 from bayesmrf.graphs import Graph
 from bayesmrf.inference import mean_field
 from bayesmrf.inference.auto import choose, is_cheap
 from bayesmrf.inference.bethe import many_states as categorical_bethe
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.chains import Brief, FromExact, Persistent
 from bayesmrf.inference.elimination import engine as elimination
 from bayesmrf.inference.elimination import many_states as categorical_elimination
-from bayesmrf.inference.elimination.engine import Elimination, cost
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.inference.mean_field import MeanField
-from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
+from bayesmrf.inference.elimination.engine import cost
 from bayesmrf.inference.registry import engines_that_answer
-from bayesmrf.inference.tree import Tree
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Agreement, Boltzmann, Potts
 from bayesmrf.models.categorical import binary_form, log_potential
-from bayesmrf.models.potts import Potts
-from bayesmrf.samplers.cftp import CouplingFromThePast
-from bayesmrf.samplers.gibbs import Gibbs
-from bayesmrf.samplers.swendsen_wang import SwendsenWang
-from bayesmrf.samplers.tempered import Tempered
 from tests.oracle import gradient_of_log_z, random_graph
 from tests.potts_oracle import as_potts, assert_same, features, infer, law
 

@@ -9,28 +9,22 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
+from bayesmrf.engines import Brief, Elimination, Enumeration, Gibbs, MeanField, Persistent, SwendsenWang
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.chains import Brief, Persistent
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import Exchange, Langevin, Metropolis
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Agreement, Boltzmann, Potts
 from bayesmrf.models.categorical import binary_form
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.clamped_categorical import HiddenStates, clamp
-from bayesmrf.models.potts import Potts
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
 from bayesmrf.runs import run
 from bayesmrf.samplers import categorical_gibbs, gibbs, swendsen_wang
-from bayesmrf.samplers.gibbs import Chains, Gibbs, start, sweep, to_states
-from bayesmrf.samplers.swendsen_wang import SwendsenWang
+from bayesmrf.samplers.gibbs import Chains, start, sweep, to_states
 from tests.bounds import Comparison, P, assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
 from tests.potts_oracle import as_potts, features, infer, law, p_value, problem
 

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 
 from bayesmrf import priors
 from bayesmrf.base import LOG_Z, MOMENTS, SAMPLE, Kind
-from bayesmrf.inference.enumeration import Enumeration
+from bayesmrf.engines import Enumeration
 from bayesmrf.posterior.conditionals.one_potential import log_odds
 from bayesmrf.posterior.groups.exact import ExactWalk
 from bayesmrf.posterior.groups.two_states import TwoStateWalk

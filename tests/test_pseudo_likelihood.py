@@ -5,11 +5,11 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from bayesmrf import graphs
+from bayesmrf.engines import PseudoLikelihood
 from bayesmrf.errors import DataError, OptionError
-from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.learning.maximum_likelihood import maximum_likelihood
 from bayesmrf.metrics import log_pseudo_likelihood
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.models.linear_map import LinearMap
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF
-from bayesmrf.engines import Phases
+from bayesmrf.engines import Persistent, Phases
 from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning
-from bayesmrf.inference.chains import Persistent
 from bayesmrf.results import convergence
 
 STAR = [("a", "d"), ("b", "d"), ("c", "d")]

@@ -14,12 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesmrf import RBM
 from bayesmrf.base import LOG_Z
+from bayesmrf.engines import Enumeration
 from bayesmrf.errors import ConvergenceWarning, DataError, DivergenceError, OptionError, TooWideError
 from bayesmrf.inference import annealed
 from bayesmrf.inference.annealed import Annealed
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.learning.rbm_persistent import PersistentRBM
-from bayesmrf.models.rbm import RestrictedBoltzmann
+from bayesmrf.models import RestrictedBoltzmann
 from bayesmrf.samplers import rbm_gibbs
 from tests.bounds import P, assert_estimate
 from tests.evidence_oracle import machine_likelihood

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from bayesmrf import SpikeSlabMRF, graphs
+from bayesmrf.engines import Enumeration
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import edge_start
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.learning import many_states
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import OneEdge
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
 from bayesmrf.priors import SpikeSlab

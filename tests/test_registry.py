@@ -21,19 +21,12 @@ from bayesmrf import (
     report,
 )
 from bayesmrf.base import BINARY, EVERY_FAMILY, LOG_Z, MOMENTS, SAMPLE, DataEngine, Engine, Inference, Kind
+from bayesmrf.engines import Bethe, Elimination, Gibbs
 from bayesmrf.errors import OptionError, StoreError
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.registry import NAMES, ROWS, SYNONYMS, engine_of, engines_that_answer, row_of
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.bases import ManyStateModel, PairwiseModel
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.models import Agreement, Ising, ManyStateModel, Ordinal, PairwiseModel, Potts, Symmetric
 from bayesmrf.priors import Beta, DirichletProcess
 from bayesmrf.results import summary
-from bayesmrf.samplers.gibbs import Gibbs
 from tests.bounds import assert_mean, assert_other_mean
 from tests.flat import bayesian
 

@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from bayesmrf import BayesianMRF, GroupedMRF, SpikeSlabMRF, graphs, results
 from bayesmrf.errors import OptionError, StoreError
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.results.summary.inclusion import mean_and_interval
 from bayesmrf.runs import store
 from bayesmrf.runs.run import sample

@@ -6,8 +6,7 @@ import pytest
 from bayesmrf import SpikeSlabMRF, graphs
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import OneEdge
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Boltzmann, Ising
 from bayesmrf.posterior.conditionals import centred
 from bayesmrf.posterior.conditionals.spike import log_slab_odds
 from bayesmrf.posterior.edges.exact import SpikeSlabExact

@@ -8,11 +8,8 @@ import pytest
 from scipy.special import logit
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.potts import Potts
+from bayesmrf.engines import Elimination
+from bayesmrf.models import Agreement, Boltzmann, Ising, Potts
 from bayesmrf.posterior.conditionals.rivals import rivals, rivals_in, swaps_in
 from bayesmrf.posterior.groups.dirichlet_process import open_urn
 from bayesmrf.posterior.groups.moves.pairs import scan_pairs

@@ -9,11 +9,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from bayesmrf import RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, graphs, metrics
+from bayesmrf.engines import Elimination, Tempered
 from bayesmrf.errors import ApproximateScoreWarning, ConvergenceWarning
 from bayesmrf.estimators import normaliser, predictive
-from bayesmrf.inference.elimination.engine import Elimination, cost
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.samplers.tempered import Tempered
+from bayesmrf.inference.elimination.engine import cost
+from bayesmrf.models import Agreement
 from tests.bounds import assert_estimate, assert_other_estimate
 
 ENGINE = Elimination()

@@ -5,15 +5,10 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.errors import OptionError
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann, Coding
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Agreement, Boltzmann, Ising, Ordinal, Potts, RestrictedBoltzmann, Symmetric
+from bayesmrf.models.boltzmann import Coding
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.rbm import RestrictedBoltzmann
-from bayesmrf.models.symmetric import Symmetric
 
 PATH = graphs.path(3)
 MACHINE = RestrictedBoltzmann(n_visible=3, n_hidden=2)

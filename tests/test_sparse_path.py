@@ -7,12 +7,11 @@ from sklearn.linear_model import LogisticRegression
 
 from bayesmrf import MaximumLikelihoodMRF, graphs
 from bayesmrf.data.states import ColumnLevels, check_states
+from bayesmrf.engines import Enumeration
 from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.learning.sparse import _L1, learn_graph
 from bayesmrf.learning.sparse_path import cross_validated, log_conditionals, pseudo_likelihood_path, wainwright
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.models import Boltzmann, Ordinal
 
 D = 6
 PAIRS = np.triu_indices(D, 1)

@@ -9,12 +9,11 @@ from scipy import stats
 from scipy.integrate import quad
 
 from bayesmrf import graphs
+from bayesmrf.engines import Enumeration
 from bayesmrf.errors import ApproximatePosteriorWarning, DivergenceError, OptionError
-from bayesmrf.inference.enumeration import Enumeration
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import LangevinJumps
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ordinal import Ordinal
+from bayesmrf.models import Boltzmann, Ordinal
 from bayesmrf.posterior.conditionals.spike import edge_prior
 from bayesmrf.posterior.edges import langevin as spike_slab
 from bayesmrf.posterior.edges import langevin_jumps

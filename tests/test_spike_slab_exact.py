@@ -9,14 +9,10 @@ from scipy import stats
 from scipy.integrate import quad
 
 from bayesmrf import graphs
+from bayesmrf.engines import Enumeration, PseudoLikelihood
 from bayesmrf.errors import OptionError
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.inference.pseudo_likelihood import PseudoLikelihood
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Agreement, Boltzmann, Ising, Potts
 from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.conditionals import spike as edges
 from bayesmrf.posterior.conditionals.centred import CentredLines, TwoStates, edge_line

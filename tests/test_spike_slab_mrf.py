@@ -7,12 +7,12 @@ import pytest
 from sklearn.base import clone
 
 from bayesmrf import SpikeSlabMRF, datasets, graphs, methods, metrics
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
 from bayesmrf.families import FAMILIES, families_of
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.methods import Exact, OneEdge
-from bayesmrf.models.boltzmann import Boltzmann, Coding
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Boltzmann, Ising
+from bayesmrf.models.boltzmann import Coding
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab, read_slab
 from bayesmrf.results.summary import StructureSummary, summarise
 from tests import oracle

@@ -6,7 +6,7 @@ import pytest
 from bayesmrf import graphs
 from bayesmrf.errors import DivergenceError, OptionError
 from bayesmrf.methods import OneEdge
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges import one_edge
 from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab

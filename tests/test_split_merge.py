@@ -11,7 +11,7 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
 from bayesmrf import graphs, partitions
-from bayesmrf.models.agreement import Agreement
+from bayesmrf.models import Agreement
 from bayesmrf.posterior.groups.dirichlet_process import GROUPED_DIMS, GroupedInfo, Grouping, compact
 from bayesmrf.posterior.groups.moves.fits import Parabolas, Trials
 from bayesmrf.posterior.groups.moves.split_merge import JOIN, LEAVE, MERGE, NONE, SPLIT, apply, propose, shifts

@@ -8,7 +8,7 @@ import pyreadstat
 import pytest
 
 from bayesmrf import cli
-from bayesmrf.cli.tables import read_by_group, read_votes
+from bayesmrf.cli.tables import read_votes
 from bayesmrf.data.files import read_declared
 from bayesmrf.data.sample_weight import check_weights
 from bayesmrf.errors import DataError
@@ -78,16 +78,16 @@ def test_a_weighted_file_is_not_run_in_silence(tmp_path, capsys):
         read_votes(path)
     assert str(e.value) == (f"{path}: SPSS weights the rows of this file by column 'wt'; give --weight wt if it counts "
                             "how often each row was observed, or --drop wt to use each row once")  # fmt: skip
-    table, weights = read_votes(path, "wt")
+    table, weights, _ = read_votes(path, "wt")
     assert list(table) == ["sleep", "mood"]
     assert weights.tolist() == WT
-    table, weights = read_votes(path, drop=["wt"])
+    table, weights, _ = read_votes(path, drop=["wt"])
     assert list(table) == ["sleep", "mood"]
     assert weights is None
     with pytest.raises(DataError, match="SPSS weights the rows"):  # another weight does not make it an answer
         read_votes(path, "mood")
     with pytest.raises(DataError, match="SPSS weights the rows"):
-        read_by_group(path, "wt")
+        read_votes(path, by="wt")
     assert cli.run(["structure", str(path), "--out", str(tmp_path / "edges.zarr")]) == 2
     assert "--weight wt" in capsys.readouterr().err
     assert not (tmp_path / "edges.zarr").exists()
@@ -102,7 +102,7 @@ def test_weights_that_are_no_counts(value, tmp_path):
         weighted(path, ITEMS.assign(wt=[*WT[:4], value]), 3)
     with pytest.raises(DataError, match=r"by column 'wt'; its values are not all counts of rows .*: give --drop wt to"):
         read_votes(path)
-    table, weights = read_votes(path, "wt")
+    table, weights, _ = read_votes(path, "wt")
     match = "must contain numbers" if value == "texts" else "weights of a survey are not supported: leave them out"
     with pytest.raises(DataError, match=match):
         check_weights(weights, table, len(table))

@@ -1,4 +1,4 @@
-"""Sentences and tables about posteriors over parameters, and the comparison of several."""
+"""Sentences and tables about posteriors over parameters."""
 
 import numpy as np
 import pandas as pd
@@ -6,14 +6,14 @@ import pytest
 import xarray as xr
 from rich.console import Console
 
-from bayesmrf import BayesianMRF, GroupedMRF, graphs, results
+from bayesmrf import BayesianMRF, GroupedMRF, results
 from bayesmrf.cli.show import show
 from bayesmrf.errors import OptionError
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Ising
 from bayesmrf.partitions import canonical, credible_ball, expected_vi, variation_of_information
 from bayesmrf.priors import Beta, DirichletProcess, LogisticBeta, Normal, WeightsAndBiases
 from bayesmrf.report import write_report
-from bayesmrf.results.summary import GroupedSummary, ParameterSummary, compare, summarise
+from bayesmrf.results.summary import GroupedSummary, ParameterSummary, summarise
 
 from .posterior_tree import parameter_tree, posterior_tree
 
@@ -121,36 +121,6 @@ def test_strength_is_that_of_the_estimator(ties, rng):
     tree = est.posterior_.assign({"posterior": xr.DataTree(draws_of_theta.assign_coords(feature=features))})
     with pytest.raises(OptionError, match="model must be one with a parameter for each edge"):
         _ = ParameterSummary(tree).strength_table
-
-
-def test_comparison_in_the_sds_of_the_first(rng):
-    a, b = parameter_tree(rng, n_draws=500), parameter_tree(rng, n_draws=500)
-    theta = a["posterior"]["theta"].values
-    sd = theta.std(axis=(0, 1))
-    shift = np.zeros(10)
-    shift[[2, 7]] = 3 * sd[2], -1 * sd[7]
-    b["posterior"]["theta"][...] = theta.mean(axis=(0, 1)) + 0.7 * (theta - theta.mean(axis=(0, 1))) + shift
-    b.attrs["run_time"] = 3.0
-    table = compare({"a": a, "b": b})
-    assert table.loc["a", ["largest", "median", "sd_ratio"]].tolist() == [0, 0, 1]
-    row = table.loc["b"]
-    assert [row["largest"], row["median"], row["sd_ratio"]] == pytest.approx([3, 0, 0.7], abs=1e-9)
-    assert row["farthest"] == "a – d"
-    assert row["ess_per_second"] == pytest.approx(table["ess_per_second"]["a"] * 1.5 / 3, rel=1e-6)
-    assert table["r_hat"].between(0.9, 1.1).all()
-
-
-def test_comparison_of_edges_in_another_order(rng):
-    graph = graphs.complete(4, tuple("abcd"))
-    a, order = parameter_tree(rng, graph), np.array([4, 2, 0, 5, 1, 3])
-    b = parameter_tree(rng, graphs.Graph(4, graph.edges[order], graph.names))
-    b["posterior"]["theta"][...] = a["posterior"]["theta"].values[..., [*order, 6, 7, 8, 9]]
-    b["posterior"]["theta"][..., 1] += 1.0
-    table = compare({"a": a, "b": b})
-    assert table["farthest"].tolist() == ["a – b", "a – d"]
-    assert table["median"].tolist() == [0, 0]
-    with pytest.raises(OptionError, match="of the same parameters, but 'a-c' is not in all of them"):
-        compare({"a": a, "b": parameter_tree(rng, graphs.Graph(4, graph.edges[[0, 2, 3, 4, 5]], graph.names))})
 
 
 @pytest.mark.parametrize(

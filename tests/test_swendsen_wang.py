@@ -8,14 +8,14 @@ import pytest
 from scipy.stats import chi2
 
 from bayesmrf.base import Kind
+from bayesmrf.engines import SwendsenWang
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import Graph
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Boltzmann, Ising
 from bayesmrf.models.pairwise import pairwise
 from bayesmrf.samplers import clusters, gibbs, swendsen_wang
 from bayesmrf.samplers.gibbs import Chains, counts, start, to_states
-from bayesmrf.samplers.swendsen_wang import SwendsenWang, sweep
+from bayesmrf.samplers.swendsen_wang import sweep
 from tests.bounds import P
 from tests.oracle import all_states, state_numbers
 

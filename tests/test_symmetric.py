@@ -4,23 +4,26 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
+from bayesmrf.engines import (
+    Bethe,
+    Brief,
+    Elimination,
+    Enumeration,
+    FromExact,
+    Gibbs,
+    MeanField,
+    Persistent,
+    SwendsenWang,
+    Tempered,
+)
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import Graph
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.chains import Brief, FromExact, Persistent
 from bayesmrf.inference.elimination import engine as elimination
 from bayesmrf.inference.elimination import many_states as categorical_elimination
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.inference.mean_field import MeanField
 from bayesmrf.inference.registry import engines_that_answer
 from bayesmrf.likelihood import Likelihood
+from bayesmrf.models import Potts, Symmetric
 from bayesmrf.models.categorical import log_potential
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.samplers.gibbs import Gibbs
-from bayesmrf.samplers.swendsen_wang import SwendsenWang
-from bayesmrf.samplers.tempered import Tempered
 from tests.bounds import assert_other_share, assert_share
 from tests.oracle import gradient_of_log_z, random_graph
 from tests.potts_oracle import infer, p_value

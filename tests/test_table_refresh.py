@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
+from bayesmrf.engines import Elimination
+from bayesmrf.models import Ordinal, Potts, Symmetric
 from bayesmrf.states.table_features import state_share
 from bayesmrf.states.table_sweeps import redraw_ends, redraw_node, refresh, sweep, weigh_node
 from bayesmrf.states.table_triples import grown_jointly, rival_cells

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesmrf.cli.tables import read_by_group, read_edges, read_votes
+from bayesmrf.cli.tables import read_edges, read_votes
 from bayesmrf.data.levels import find_foreign
 from bayesmrf.errors import DataError, GraphError, OptionError
 
@@ -66,7 +66,7 @@ READ = {
 @pytest.mark.parametrize("case", READ)
 def test_what_is_read(case, tmp_path):
     (tmp_path / "votes.csv").write_bytes(READ[case])
-    table, weights = read_votes(tmp_path / "votes.csv")
+    table, weights, _ = read_votes(tmp_path / "votes.csv")
     pd.testing.assert_frame_equal(table.astype(float), TABLE.astype(float))
     assert weights is None
 
@@ -209,7 +209,6 @@ def test_results_that_no_file_can_hold(bayesmrf, votes):
         given = ["--out", out]
         one_sentence(bayesmrf("groups", "votes.csv", "--graph", "complete", *given), "--out: x+…x+: file name too long")
         one_sentence(bayesmrf("posterior", "votes.csv", *given), "file name too long")
-        one_sentence(bayesmrf("posterior", "votes.csv", "--compare", "bethe,tree", *given), "file name too long")
         one_sentence(bayesmrf("structure", "votes.csv", *given), "file name too long")
         one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", "1", *given), "file name too long")
         one_sentence(bayesmrf("report", "x.zarr", *given), "")
@@ -352,11 +351,14 @@ def test_the_command_line_names_what_is_no_answer(bayesmrf, folder, rng):
         one_sentence(given, "t.csv: column 'id' looks like an identifier; .*with --drop id --drop 'my age'")
         assert ">=" not in given[2]
     table.mask(table == 3, 9999999).to_csv("t.csv", index=False)
-    one_sentence(bayesmrf("structure", "t.csv"), "9999999 .* give --missing-code 9999999 if they code missing values")
+    one_sentence(bayesmrf("structure", "t.csv"), "9999999 .* give --missing-code 9999999 if it codes missing values")
     table.mask(table == 3, -9).to_csv("t.csv", index=False)
     given = bayesmrf("structure", "t.csv", "--binarize", ">=4")
     one_sentence(given, r"t.csv: -9 \(\d+ cells\) lie outside the levels 1 to 5, the first in row \d+ below")
-    assert "give --missing-code -9 if they code missing values, or --missing-code none if they are answers" in given[2]
+    assert (
+        "give --missing-code -9 if it codes missing values, or --missing-code none if all values are answers"
+        in given[2]
+    )
     counts = pd.DataFrame({"a": [0, 1] * 10, "b": [0, 0, 1, 1] * 5, "count": rng.choice(500, 20, replace=False)})
     counts.to_csv("t.csv", index=False)
     one_sentence(bayesmrf("structure", "t.csv"), "--drop count, or give --weight count if it counts how often a row")
@@ -368,10 +370,10 @@ def test_missing_codes(tmp_path, rng):
     table.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(DataError, match="-9"):
         read_votes(tmp_path / "t.csv")
-    found, _ = read_votes(tmp_path / "t.csv", missing_codes=["-9", "99", "refused"])
+    found, _, _ = read_votes(tmp_path / "t.csv", missing_codes=["-9", "99", "refused"])
     wanted = table.where(~table.isin([-9, 99, "refused"])).astype(float)
     pd.testing.assert_frame_equal(found.astype(float), wanted)
-    kept, _ = read_votes(tmp_path / "t.csv", missing_codes=["none", "refused"])
+    kept, _, _ = read_votes(tmp_path / "t.csv", missing_codes=["none", "refused"])
     assert (kept["a"] == -9).sum() == 5
     with pytest.raises(OptionError, match=r"--missing-code must be a value that is in .*t\.csv, got '8'"):
         read_votes(tmp_path / "t.csv", missing_codes=["8"])
@@ -422,13 +424,13 @@ def test_codes_and_spaces_in_the_column_of_groups(tmp_path, rng):
     sex = np.where(np.arange(200) < 5, "-9", np.where(table["a"] > 2, "male ", "female"))
     for codes in (["-9"], ["-9", " "], ["-9", "NA"]):
         table.assign(sex=sex, n=9).to_csv(tmp_path / "t.csv", index=False)
-        found, _, groups = read_by_group(tmp_path / "t.csv", "sex", "n", missing_codes=codes)
+        found, _, groups = read_votes(tmp_path / "t.csv", "n", missing_codes=codes, by="sex")
         pd.testing.assert_frame_equal(found, table)
         assert groups[:5].isna().all()
         assert set(groups[5:]) == {"male", "female"}
     table.assign(sex=np.arange(200) % 2, n=np.arange(200) % 2 + 8).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(OptionError, match=r"--missing-code must be a value that is in .*, got '9'"):
-        read_by_group(tmp_path / "t.csv", "sex", "n", missing_codes=["9"])  # of weights, which are no answers
+        read_votes(tmp_path / "t.csv", "n", missing_codes=["9"], by="sex")  # of weights, which are no answers
 
 
 def test_a_code_that_is_read_as_missing_may_be_named(tmp_path):

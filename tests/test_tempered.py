@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
+from bayesmrf.engines import Elimination, Gibbs, Tempered
 from bayesmrf.errors import ConvergenceWarning
-from bayesmrf.inference.elimination.engine import Elimination
-from bayesmrf.models.ising import Ising
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
-from bayesmrf.samplers.gibbs import Gibbs
-from bayesmrf.samplers.tempered import Tempered, find_ladder
+from bayesmrf.models import Ising, Potts, Symmetric
+from bayesmrf.samplers.tempered import find_ladder
 from tests.bounds import assert_mean, assert_other_mean
 
 GRID, EXACT = graphs.grid(4, 4), Elimination()

@@ -8,20 +8,16 @@ import pytest
 from scipy.special import logsumexp
 
 from bayesmrf import BayesianMRF, MaximumLikelihoodMRF, graphs
+from bayesmrf.engines import Elimination
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.ties import read_ties
-from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.likelihood import Hidden, Likelihood, Sample
 from bayesmrf.methods import Exchange, Langevin, Metropolis
-from bayesmrf.models.boltzmann import Boltzmann
+from bayesmrf.models import Boltzmann, Ising, Potts, Symmetric
 from bayesmrf.models.clamped import Clamped
-from bayesmrf.models.ising import Ising
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.models.potts import Potts
-from bayesmrf.models.symmetric import Symmetric
 from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
-from bayesmrf.posterior.parameters.independence import IndependenceKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
@@ -138,7 +134,7 @@ def test_hidden_entries_in_two_samples(two_groups, rng):
     assert [len(lik.hidden_probabilities(phi[None], rng, t)) for t in (0, 1)] == [(x < 0).sum() for x in samples]
 
 
-@pytest.mark.parametrize("kernel", ["metropolis", "independence", "langevin", "hamiltonian", "exchange"])
+@pytest.mark.parametrize("kernel", ["metropolis", "langevin", "hamiltonian", "exchange"])
 def test_posterior_of_a_difference_between_two_samples(kernel, rng):
     """Two parameters, a coupling and its contrast, by quadrature; the negative control has the groups exchanged."""
     graph = graphs.path(2)
@@ -158,7 +154,6 @@ def test_posterior_of_a_difference_between_two_samples(kernel, rng):
     lik, start = of_two(model, samples, maps), np.zeros(2)
     made = {
         "metropolis": lambda: MetropolisKernel(lik, Normal(), start, Metropolis(0.7)),
-        "independence": lambda: IndependenceKernel(lik, Normal(), start, np.diag([0.2, 0.4])),
         "langevin": lambda: LangevinKernel(lik, Normal(), start, Langevin(0.25, adjusted=True)),
         "hamiltonian": lambda: HamiltonianKernel(lik, Normal(), start, scale=np.full(2, 0.2)),
         "exchange": lambda: ExchangeKernel(lik, Normal(), start, Exchange(0.7)),
@@ -170,7 +165,7 @@ def test_posterior_of_a_difference_between_two_samples(kernel, rng):
 
 
 def test_memory_of_several_samples_is_kept(two_groups, rng, tmp_path):
-    from bayesmrf.inference.chains import Persistent
+    from bayesmrf.engines import Persistent
 
     model, samples, maps, phi, _ = two_groups
     kernel = LangevinKernel(of_two(model, samples, maps, Persistent(64)), Normal(), 0 * phi, Langevin(0.05))

@@ -20,8 +20,7 @@ from bayesmrf.estimators.mode_check import check_modes, spread_draws
 from bayesmrf.inference import annealed
 from bayesmrf.inference.unseen_modes import ModeSearch, _parts, count_tails, unseen
 from bayesmrf.methods import OneEdge, Particle
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.potts import Potts
+from bayesmrf.models import Boltzmann, Potts
 from bayesmrf.report import write_report
 from bayesmrf.results import convergence
 from tests.bounds import P as RATE

@@ -5,16 +5,12 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.base import Kind
+from bayesmrf.engines import Bethe, MeanField, Tree
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import Graph
 from bayesmrf.inference import mean_field, tree
 from bayesmrf.inference.bethe import engine as bethe
-from bayesmrf.inference.bethe.engine import Bethe
-from bayesmrf.inference.mean_field import MeanField
-from bayesmrf.inference.tree import Tree
-from bayesmrf.models.agreement import Agreement
-from bayesmrf.models.boltzmann import Boltzmann
-from bayesmrf.models.ising import Ising
+from bayesmrf.models import Agreement, Boltzmann, Ising
 from tests.oracle import all_states, random_graph
 
 ENGINES = [MeanField(), Tree(), Bethe()]

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 # Private characters of Unicode: they enclose what Python and the command line call by different names.
+AND = "\ue003"  # between the values of a term
 _TERM = re.compile("\ue000(\\w+)\ue001(.*?)\ue001(.*?)\ue002", re.DOTALL)
 
 
@@ -38,9 +39,9 @@ def data_row(number: int) -> str:
     return _term("row", number)
 
 
-def missing_code(value: str) -> str:
-    """Mark, as a remedy, that a value stands for a missing one."""
-    return _term("code", value)
+def missing_code(*values: str) -> str:
+    """Mark, as a remedy, that values stand for missing ones."""
+    return _term("code", AND.join(values))
 
 
 def in_python(text: str) -> str:
@@ -52,7 +53,7 @@ def said_in_python(kind: str, name: str, value: str) -> str:
     """Write a marked term as in Python."""
     if kind == "argument":
         return f"{name}={value}" if value else name
-    return {"row": f"row {name}", "code": f"replace {name} by NaN"}.get(kind, name)
+    return {"row": f"row {name}", "code": f"replace {name.replace(AND, ' and ')} by NaN"}.get(kind, name)
 
 
 def said(text: str, say: Callable[[str, str, str], str] = said_in_python) -> str:
@@ -62,8 +63,8 @@ def said(text: str, say: Callable[[str, str, str], str] = said_in_python) -> str
     ----------
     text : str
     say : callable
-        Its arguments are "argument", a name and a value as Python writes it, or ""; "row", a number, ""; "code", a
-        value, ""; or "python", a text, "".
+        Its arguments are "argument", a name and a value as Python writes it, or ""; "row", a number, ""; "code", values
+        with `AND` between them, ""; or "python", a text, "".
     """
     return _TERM.sub(lambda term: say(*term.groups()), text)
 

@@ -55,9 +55,10 @@ def digits(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(float(value))
 
 
-def listed(texts: Sequence[str], most: int = 5) -> str:
-    """Return the first of several texts, separated by commas, with an ellipsis for the others."""
-    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
+def listed(texts: Sequence[str], most: int = 5, total: bool = False) -> str:
+    """Return the first of several texts, separated by commas, with an ellipsis for the others, and their number."""
+    more = f", ... ({len(texts)} in all)" if total else ", ..."
+    return ", ".join(texts[:most]) + (more if len(texts) > most else "")
 
 
 def one_of(texts: Sequence[str]) -> str:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.files import call
-from ..data.levels import find_foreign
+from ..data.levels import MOST_NAMED, find_foreign
 from ..data.ordered_levels import ordered_scales, two_levels
 from ..data.text_cells import is_number, remedy_for_text
-from ..errors import DataError, OptionError, said
-from ..names import digits, quoted, shown
+from ..errors import DataError, OptionError, data_row
+from ..names import digits, listed, quoted, shown
 from ..results.summary.base import count
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ NO_CODES = "none"  # of --missing-code: every value is an answer
 _COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 _COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency)?|weights?|wt|times)$")
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_MOST_NAMED = 5
 
 
 def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.DataFrame:
@@ -65,25 +64,21 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
     seen = [table[name].dropna().to_numpy() for name in others]
     seen = [c.astype(str) if c.dtype == object else c for c in seen]
     found = find_foreign([*seen, *scales.values()], [*others, *scales])
-    names = [others[i] for i in (*found.ids, *found.scales) if i < len(others)]
+    names, what = found.columns(others)
     if names:
-        what = "looks like an identifier"
-        if names[0] not in [others[i] for i in found.ids if i < len(others)]:
-            what = f"is on a different scale than the others, whose levels are {found.span}"
-        drop = " ".join(f"--drop {_quoted(n)}" for n in names[:_MOST_NAMED])
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        drop = " ".join(f"--drop {in_shell(n)}" for n in names[:MOST_NAMED])
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         weight = next((n for n in names if _COUNTS.search(n)), None)
-        hint = f", or give --weight {_quoted(weight)} if it counts how often a row was observed" if weight else ""
+        hint = f", or give --weight {in_shell(weight)} if it counts how often a row was observed" if weight else ""
         raise DataError(f"{call(path)}: column {quoted(names[0])} {what}; drop columns that are not answers with {drop}"
                         f"{more}{hint}")  # fmt: skip
     if found.codes:
-        codes = sorted(found.codes, key=lambda c: -found.codes[c])[:_MOST_NAMED]
-        listed = ", ".join(f"{digits(c)} ({count(found.codes[c], 'cell')})" for c in codes)
-        row, column = np.argwhere(table.isin(codes).to_numpy())[0]
-        named = " ".join(f"--missing-code {digits(c)}" for c in codes)
-        raise DataError(f"{call(path)}: {listed} lie outside the levels {found.span}, the first in row {row + 1} below "
-                        f"the first line, column {quoted(table.columns[column])}; give {named} if they code missing "
-                        f"values, or --missing-code {NO_CODES} if they are answers")  # fmt: skip
+        named = dict(list(found.codes.items())[:MOST_NAMED])
+        codes = ", ".join(f"{digits(code)} ({count(n, 'cell')})" for code, n in named.items())
+        row, column = np.argwhere(table.isin(named.keys()).to_numpy())[0]
+        raise DataError(f"{call(path)}: {codes} lie outside the levels {found.span}, the first in {data_row(row)}, "
+                        f"column {quoted(table.columns[column])}; {found.remedy}, or --missing-code {NO_CODES} if all "
+                        "values are answers")  # fmt: skip
 
 
 def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "") -> pd.DataFrame:
@@ -127,17 +122,16 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
             if isinstance(kind, pd.CategoricalDtype):
                 kept = f"keep its ordered categories with {keep or '--model ordinal'}, "
                 order = kept if kind.ordered else "order its categories in the file, "
-            otherwise = f"{order}recode it as numbers, or drop it with --drop {_quoted(name)}"
-            remedy = remedy_for_text(text, values, otherwise)
-            remedy = said(remedy, lambda _kind, code, _value: f"give --missing-code {code}")
-            raise DataError(f"{call(path)}: column {quoted(name)} contains text such as {quoted(text)}; {remedy}")
+            otherwise = f"{order}recode it as numbers, or drop it with --drop {in_shell(name)}"
+            raise DataError(f"{call(path)}: column {quoted(name)} contains text such as {quoted(text)}; "
+                            f"{remedy_for_text(text, values, otherwise)}")  # fmt: skip
         numbers[name] = table[name].map(_number).astype(float)
     levels = np.unique(numbers.to_numpy(dtype=float))
     if np.isinf(levels).any():
         raise DataError(f"{call(path)}: the table has infinite values; give --missing-code inf (or -inf) if they are "
                         "missing, else correct them")  # fmt: skip
     levels = levels[~np.isnan(levels)]
-    listed = ", ".join(map(digits, levels[:7])) + (f", ... ({len(levels)} in all)" if len(levels) > 7 else "")
+    known = listed(list(map(digits, levels)), 7, total=True)
     if rule is None:
         many = ~(numbers.isna() | numbers.isin([-1, 0, 1])).all()
         if many.any():
@@ -147,8 +141,8 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
             alike = [n for n in numbers if numbers[n].nunique() > 1 and (numbers[n].dropna() >= example).nunique() < 2]
             kept = f"keep them with {keep}, or " if keep else ""
             only = f" (then column {quoted(alike[0])} is constant: drop or recode it)" if alike else ""
-            only += "" if 2 * many.sum() > len(many) else f", or drop it with --drop {_quoted(first)}"
-            raise DataError(f"{call(path)}: the table has the levels {listed} (column {quoted(first)} is the first "
+            only += "" if 2 * many.sum() > len(many) else f", or drop it with --drop {in_shell(first)}"
+            raise DataError(f"{call(path)}: the table has the levels {known} (column {quoted(first)} is the first "
                             f"with others than 0/1, -1/+1 or true/false); {kept}state which of them mean yes, for "
                             f'example --binarize ">={digits(example)}"{only}')  # fmt: skip
         return numbers
@@ -158,7 +152,7 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
                           '">=4", ">2", "<=1" or "==5"')  # fmt: skip
     compare, than = _COMPARISONS[found[1]], float(found[2])
     if len(set(compare(levels, than))) < 2:
-        raise OptionError(f"--binarize must divide the levels ({listed}), got {rule!r}, which puts all of them "
+        raise OptionError(f"--binarize must divide the levels ({known}), got {rule!r}, which puts all of them "
                           "on one side; give a rule that divides them")  # fmt: skip
     yes = compare(numbers.astype(float), than)
     return yes.astype(float).where(numbers.notna()) if numbers.isna().any(axis=None) else yes.astype(np.int8)
@@ -186,5 +180,6 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _quoted(name: str) -> str:
+def in_shell(name: str) -> str:
+    """Return the name of a column for a command line."""
     return shlex.quote(shown(name))

@@ -17,12 +17,14 @@ import typer
 from ..data.files import STDIN, call, check_path
 from ..declare.option import rule_of
 from ..errors import (
+    AND,
     BayesMRFError,
     BayesMRFWarning,
     DataError,
     OptionError,
     StoppedWarning,
     StoreError,
+    argument,
     said,
     said_in_python,
 )
@@ -80,7 +82,12 @@ def own_options(registry: Registry[Any], name: str, given: dict[str, Any]) -> An
     if name != "auto":
         return registry.build(name, given)
     for option, value in given.items():
-        raise OptionError(option=option, got=value, expected="omitted with --method auto", remedy="give a method")
+        raise OptionError(
+            option=option,
+            got=value,
+            expected=f"omitted with {argument(registry.option, name)}",
+            remedy=f"give a {registry.option}",
+        )
     return name
 
 
@@ -148,11 +155,21 @@ def check_writable(out: Path) -> None:
                          "path") from e  # fmt: skip
 
 
-def checksum(asked: Mapping[str, Any], data: Any, weights: Any, more: bytes = b"") -> str:
+def check_folder(out: Path) -> None:
+    """Check that several results can be written to a folder, which is not that of one."""
+    check_path(out, "--out: ")
+    if out.exists() and not out.is_dir():
+        raise StoreError(f"--out: {out} must be a folder, got a file; give another path.")
+    if (out / "zarr.json").exists():
+        raise StoreError(f"--out: {out} is the result of a single run; give another path.")
+    check_writable(out)
+
+
+def checksum(asked: Mapping[str, Any], data: Any, weights: Any) -> str:
     """Return a checksum of the data, and of all options on which results depend."""
     import pandas as pd
 
-    digest = hashlib.sha256(repr((sorted(asked.items()), list(data.columns))).encode() + more)
+    digest = hashlib.sha256(repr((sorted(asked.items()), list(data.columns))).encode())
     for table in (data, weights):
         if table is not None:
             digest.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
@@ -220,7 +237,7 @@ def spoken(kind: str, name: str, value: str) -> str:
     if kind == "row":
         return f"row {int(name) + 1} below the first line"
     if kind == "code":
-        return f"give --missing-code {name}"
+        return " ".join(["give", *(f"--missing-code {value}" for value in name.split(AND))])
     if kind != "argument" or name == "X":
         return "the data" if name == "X" else said_in_python(kind, name, value)
     flag = flag_of(name)

@@ -55,14 +55,14 @@ def compare(
     from ..results.summary import DifferenceSummary
 
     out = run.path(run.out, ".zarr")
-    options = {"model": model, "baseline": baseline, "biases": biases}
-    common.checked(CompareMRF, **options, **run.options)
+    options = common.checked(CompareMRF, baseline=baseline, biases=biases)
+    common.checked(CompareMRF, model=model, **run.options)
     prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
     options["method"] = common.own_options(COMPARISONS, method, own)
     common.check_out(out, run.overwrite)
-    data, _ = run.read_coded(model, binarize, by)
+    data, family = run.read_coded(model, binarize, by)
     edges = run.edges(data[0], candidates, "--candidates")
 
     asked = {"candidates": candidates, "by": by} | ({"binarize": binarize.strip()} if binarize else {})
-    estimator = run.estimator(CompareMRF, out, candidates=edges, prior=prior, **options)
+    estimator = run.estimator(CompareMRF, out, model=family.name, candidates=edges, prior=prior, **options)
     run.show(DifferenceSummary(run.sample(estimator, out, data, **asked)), out)

@@ -84,8 +84,8 @@ def evidence(
     Results are written as they are computed: a stopped run continues when the same command is given again, and
     models or methods can be added later.
     """
-    from ..data.chosen_model import choose_model
-    from ..data.states import check_states
+    from ..data.chosen_model import ordered_column
+    from ..data.read import read
     from ..graphs import from_edges
     from ..runs.workers import connect
     from .answers import to_binary
@@ -104,13 +104,12 @@ def evidence(
     if binarize is not None:
         data = to_binary(table, data, binarize)
     model: str | Ordinal = CODING
-    if not hidden:
-        model = given.around("ordinal" if given.neutral else choose_model(data, CODING))
-    if model == CODING:
-        data = to_binary(table, data, None)
-    else:
+    if not hidden and (given.neutral or ordered_column(data) is not None):
+        model = given.around("ordinal")
         reason = "--neutral is given" if given.neutral else "columns have more than two ordered levels"
         console.print(f"The model is ordinal, as {reason}.")
+    else:
+        data = to_binary(table, data, None)
     ends = None if edges is None else given.edges(data, str(edges), "--edges")
     asked = {
         "prior_scale": prior_scale,
@@ -126,7 +125,7 @@ def evidence(
     if plot:
         common.check_picture(picture, given.overwrite)
     with common.about_file(table):
-        states = check_states(data, weights, n_states=FAMILIES.read(model).n_states)
+        states = read(data, weights, None if model == CODING else FAMILIES.read(model))
         if given.neutral:  # refused before anything is stored
             FAMILIES.read(model).on(from_edges([], states.names), states.sizes, True)
     request = common.checksum(asked, data, weights)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import OptionError
-from ..families import AUTO
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +64,7 @@ def fields(
 
     def groups() -> tuple[Any, str]:
         graph = "complete" if ends is None else ends
-        est = GroupedMRF(graph, model=AUTO if model == CODING else model, random_state=seed, progress=progress)
+        est = GroupedMRF(graph, model="agreement" if model == CODING else model, random_state=seed, progress=progress)
         est.fit(table, sample_weight=learn)
         target, _ = make_target(est, table, prior_scale, None, rest, CODING)
         return target, f"its groups were {flattered}" if flattered else ""

@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.files import EVIDENCE, TASK, check_path
+from ..data.files import EVIDENCE, TASK
 from ..errors import StoreError
 from ..runs.lock import hold
-from .common import check_writable
+from .common import check_folder
 
 if TYPE_CHECKING:
     from ..evidence.target import Evidence
@@ -120,12 +120,7 @@ class EvidenceStore:
 @contextmanager
 def opened(folder: Path, request: str, seed: int | None, fresh: int, overwrite: bool) -> Iterator[EvidenceStore]:
     """Open the store of a folder (see `EvidenceStore`) and lock it; results of tasks are added to it."""
-    check_path(folder, "--out: ")
-    if folder.exists() and not folder.is_dir():
-        raise StoreError(f"--out: {folder} must be a folder, got a file; give another path.")
-    if (folder / "zarr.json").exists():
-        raise StoreError(f"--out: {folder} is the result of a run; give another path.")
-    check_writable(folder)
+    check_folder(folder)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         with hold(folder):

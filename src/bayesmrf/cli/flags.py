@@ -28,7 +28,7 @@ from ..errors import (
     said,
 )
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
-from ..findings import collected, dumped
+from ..findings import Finding, collected, dumped
 from ..methods.rows import MethodRow
 from ..runs.run_options import RunOptions
 from . import common
@@ -140,6 +140,7 @@ class Data:
     def __post_init__(self) -> None:
         self.n_levels = 0  # of a table whose values are all valid, once it is read
         self.kept = _NOTHING  # what an interruption leaves
+        self.chosen, self.noticed = False, list[Finding]()  # whether the table chose the model, and what was found
 
     @cached_property
     def console(self) -> Console:
@@ -154,31 +155,49 @@ class Data:
         """Return the observations, how often each occurs, and the groups in the column ``by``."""
         from ..data.codes import MOST_STATES
         from .answers import NO_CODES
-        from .tables import read_by_group
+        from .tables import read_votes
 
-        found = read_by_group(self.table, by, self.weight, self.drop or (), self.missing_code or ())
+        found = read_votes(self.table, self.weight, self.drop or (), self.missing_code or (), by)
         if any(code.strip().lower() == NO_CODES for code in self.missing_code or ()):
             n = len({level for _, column in found[0].items() for level in column.dropna()})
             self.n_levels = n if 2 <= n <= MOST_STATES else 0
         return found
 
+    def choose(self, model: str, data: Sequence[Any], yes_no: str = "boltzmann") -> str:
+        """Return the name of the model; if it is "auto", the table chooses it, and what is noticed is a finding."""
+        from ..data.chosen_model import choose_model
+
+        if model != AUTO or self.neutral:
+            return "ordinal" if model == AUTO else model
+        self.chosen = True
+        with common.about_file(self.table), common.shown_log(self.console), collected() as self.noticed:
+            return choose_model(data[0], data[1], yes_no)
+
     def read_coded(self, model: str, binarize: str | None, by: str | None = None) -> tuple[list[Any], FamilyRow]:
         """Return what `read` does, with yes/no columns where the model has these, and the row of the model."""
-        from ..data.chosen_model import choose_model
         from .answers import to_binary
 
-        table, *about = self.read(by)
+        data = list(self.read(by))
         if binarize is not None:
-            table = to_binary(self.table, table, binarize)
-        family = FAMILIES.row(choose_model(table, "boltzmann") if model == AUTO else model)
+            data[0] = to_binary(self.table, data[0], binarize)
+        family = FAMILIES.row(self.choose(model, data))
         if not family.many_states:
-            table = to_binary(self.table, table, None, "--model ordinal")
-        return [table, *about], family
+            data[0] = to_binary(self.table, data[0], None, "--model ordinal")
+        return data, family
 
     def around(self, model: str) -> Any:
         """Return the name of a model, or the model with the neutral categories or the levels that are given."""
-        if self.neutral:
-            return _around(self.neutral, model)
+        scores = {}
+        for text in self.neutral or ():
+            if model != "ordinal":
+                raise OptionError(option="neutral", got=text, expected="omitted without --model ordinal")
+            name, _, score = text.rpartition("=")
+            try:
+                scores[name] = float(score)
+            except ValueError:
+                raise OptionError(option="neutral", got=text, expected="COLUMN=SCORE, such as tired=2") from None
+        if scores:
+            return Ordinal(neutral=scores)
         row = FAMILIES.find(model) if self.n_levels else None
         counts = row is not None and any(f.name == "n_states" for f in fields(row.options))
         return row.options(n_states=self.n_levels) if row is not None and counts else model
@@ -197,20 +216,6 @@ class Data:
         if header is not None:
             self.console.print(f"The first line of {text} ({header}) is read as a header.")
         return edges
-
-
-def _around(neutral: Sequence[str], model: str) -> Ordinal:
-    """Return the ordinal model with neutral categories, given as COLUMN=SCORE."""
-    if model not in (AUTO, "ordinal"):
-        raise OptionError(option="neutral", got=neutral[0], expected="omitted without --model ordinal")
-    found = {}
-    for text in neutral:
-        name, _, score = text.rpartition("=")
-        try:
-            found[name] = float(score)
-        except ValueError:
-            raise OptionError(option="neutral", got=text, expected="COLUMN=SCORE, such as tired=2") from None
-    return Ordinal(neutral=found)
 
 
 @dataclass
@@ -286,7 +291,8 @@ class Run(Data):
         tree.attrs |= {
             "data_file": "standard input" if self.table == STDIN else self.table.name,
             "command": shlex.join(["bayesmrf", *self.context.obj]),
-            "findings": dumped(found, lambda text: said(text, common.spoken)),
+            "chosen_model": self.chosen,
+            "findings": dumped([*self.noticed, *found], lambda text: said(text, common.spoken)),
             **more,
         }
         try:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from ..declare.rule import SCALE
 from ..errors import OptionError
-from ..families import AUTO, families_of
+from ..families import families_of
 from ..methods import GROUPS
 from . import common
 from .flags import GRAPH_HELP, Run, command, method_flag, model_flag, observations
@@ -52,7 +52,6 @@ def groups(
     run: Run,
 ) -> None:
     """Find the groups of edges that share a parameter; with --candidates, also which edges exist."""
-    from ..data.chosen_model import choose_model
     from ..estimators import GroupedMRF
     from ..priors import Beta, DirichletProcess, Gamma, Normal
     from ..results.summary import GroupedSummary
@@ -75,7 +74,7 @@ def groups(
         raise OptionError(option="--no-fields", got=True, expected="omitted with --field-groups")
     common.check_out(out, run.overwrite)
     data = run.read()
-    family = choose_model(data[0], "agreement") if model == AUTO else model
+    family = run.choose(model, data, "agreement")
     if family in _NORMAL:
         if base is not None:
             expected = f"omitted with --model {family}"
@@ -87,7 +86,7 @@ def groups(
     options["prior"] = DirichletProcess(concentration, found, p0 if spike else None)
     name, asked = ("candidates", candidates) if graph is None else ("graph", graph)
     options[name] = run.edges(data[0], str(asked), f"--{name}")
-    options |= {"model": model, "fields": "grouped" if field_groups else fields is not False}
+    options |= {"model": family, "fields": "grouped" if field_groups else fields is not False}
     estimator = run.estimator(GroupedMRF, out, **options)
     tree = run.sample(estimator, out, data, **{"candidates" if spike else "graph": asked})
     run.show(GroupedSummary(tree), out)

@@ -1,35 +1,19 @@
-"""The command ``bayesmrf posterior``: the posterior of the parameters by one method, or by several to compare."""
+"""The command ``bayesmrf posterior``: the posterior of the parameters."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from ..declare.option import flags_of
-from ..declare.rule import SCALE, choice
-from ..errors import BayesMRFWarning, OptionError
-from ..families import AUTO, FAMILIES, families_of
+from ..declare.rule import SCALE
+from ..errors import OptionError, argument
+from ..families import AUTO
 from ..inference.registry import NAMES, ROWS, engine_of, row_of
 from ..methods import KERNELS
 from . import common
 from .flags import GRAPH_HELP, Run, command, model_flag, observations
 from .method_flags import check_given, flag
-
-
-class Choice(NamedTuple):
-    """A kernel and its engine (or "auto"), with their name in --compare."""
-
-    name: str
-    kernel: str
-    engine: str
-
-    @property
-    def label(self) -> str:
-        """Both in words."""
-        return f"{'the fastest kernel' if self.kernel == 'auto' else self.kernel} with {self.engine}"
 
 
 def engines() -> list[tuple[str, type]]:
@@ -49,7 +33,7 @@ def posterior(
         shown="none",
     ),
     kernel: str = flag(
-        "Kernel that updates the parameters; auto is the fastest that engine and data allow: gibbs, independence, "
+        "Kernel that updates the parameters; auto is the fastest that engine and data allow: gibbs, "
         "hamiltonian, metropolis, exchange or langevin.",
         "|".join(["auto", *KERNELS.names]),
         "auto",
@@ -66,145 +50,48 @@ def posterior(
         "NAME",
         shown="exact if cheap, else persistent",
     ),
-    compare: str | None = flag(
-        "Run several methods and plot their marginals together. A name is an engine (run with the kernel that suits "
-        "it), a kernel, or KERNEL+ENGINE.",
-        "NAME,NAME,...",
-    ),
     prior_scale: float = flag("Standard deviation of the normal prior of an edge.", default=1.0),
     bias_scale: float | None = flag("The same for a node.", shown="--prior-scale"),
-    out: Path | None = flag(
-        "Folder for the result, written during the run.", shown="TABLE.zarr; TABLE-compare with --compare"
-    ),
     *,
     of_kernel: Annotated[dict[str, Any], KERNELS],
     of_engine: Annotated[dict[str, Any], engines],
     run: Run,
 ) -> None:
     """Sample the posterior of the parameters."""
-    from ..data.chosen_model import choose_model
-    from ..data.read import read
     from ..engines import Phases
     from ..estimators import BayesianMRF
-    from ..estimators.base import read_graph
-    from ..estimators.engines import refuse_unused
     from ..priors import WeightsAndBiases
+    from ..results.summary import ParameterSummary
     from .tables import read_labels
 
+    out = run.path(run.out, ".zarr")
     options = common.checked(BayesianMRF, model=model, **run.options)
     scales = {"prior_scale": prior_scale, "bias_scale": prior_scale if bias_scale is None else bias_scale}
     for which, scale in scales.items():
         SCALE.check(which, scale)
     options["prior"] = WeightsAndBiases(*scales.values())
-    choice("auto", *KERNELS.names).check("kernel", kernel)
-    for option, name in (("--engine", engine), ("--hidden-engine", hidden_engine)):
-        if name is not None and (name != AUTO or option == "--hidden-engine"):
-            row_of(name, option, (AUTO,) if option == "--engine" else ())
-    if compare is not None and (kernel, engine) != (AUTO, AUTO):
-        raise OptionError(
-            "--compare does not support --kernel and --engine; name them in --compare, such as langevin+brief."
-        )
-    if compare is not None and run.chain is not None:
-        raise OptionError("--compare does not support --chain; run each method in a job of its own.")
-    out = run.path(out, ".zarr" if compare is None else "-compare")
-    if compare is None:
-        choices = [Choice("", kernel, engine)]
-        common.check_out(out, run.overwrite)
-    else:
-        choices = [_choice(name.strip()) for name in compare.split(",")]
-        twice = next((c.name for i, c in enumerate(choices) if c in choices[:i]), None)
-        if twice is not None:
-            raise OptionError(option="--compare", got=compare, expected="different names", remedy=f"remove one {twice}")
+    if hidden_engine is not None:
+        row_of(hidden_engine, "hidden_engine")
     check_given(KERNELS, of_kernel)
     check_given(engines, of_engine)
-    data, weights, _ = run.read()
-    labels = ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
-    chosen = "ordinal" if run.neutral else choose_model(data, "boltzmann") if model == AUTO else model
-    family = families_of("BayesianMRF").row(chosen)
-    with common.about_file(table):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BayesMRFWarning)  # the fit warns
-            states = read(data, weights, FAMILIES.read(run.around(chosen)))
-        edges = read_graph(run.edges(data, graph), states, not run.quiet)  # learnt once for all runs
-    built = family.options().on(edges, states.sizes, True)
-    for c in choices:
-        if c.kernel == "pseudo-posterior":
-            refuse_unused(c.engine, "--engine" if compare is None else "--compare")
-    choices = [c._replace(engine=_engine_for(c, built, of_kernel.get("adjusted", False))) for c in choices]
-    _check_used(of_kernel, of_engine, choices)
-
-    from ..results.summary import ParameterSummary
-    from .compare import Job, run_all
-
-    def estimator(choice: Choice, path: Path) -> BayesianMRF:
-        kernel, found = choice.kernel, _engine_with(choice.engine, of_engine)
-        if kernel != "auto":
-            kernel = KERNELS.build(kernel, _kernel_options(kernel, of_kernel))
-        return run.estimator(
-            BayesianMRF,
-            path,
-            graph=edges,
-            ties=labels,
-            kernel=kernel,
-            engine=found if hidden_engine is None else Phases(found, hidden_engine),
-            **options,
-        )
-
-    if compare is not None:
-        jobs = [Job(c.name, c.label, path := out / f"{c.name}.zarr", estimator(c, path)) for c in choices]
-        run_all(jobs, run, data, weights, out, graph)
-        return
-    tree = run.sample(estimator(choices[0], out), out, [data, weights, None], graph=graph)
-    run.show(ParameterSummary(tree), out)
+    options |= {"kernel": common.own_options(KERNELS, kernel, of_kernel), "engine": _engine(engine, of_engine)}
+    if hidden_engine is not None:
+        options["engine"] = Phases(options["engine"], hidden_engine)
+    common.check_out(out, run.overwrite)
+    data, *_ = given = run.read()
+    options["model"] = run.choose(model, given)
+    options["ties"] = (
+        ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
+    )
+    estimator = run.estimator(BayesianMRF, out, graph=run.edges(data, graph), **options)
+    run.show(ParameterSummary(run.sample(estimator, out, given, graph=graph)), out)
 
 
-def _choice(name: str) -> Choice:
-    """Return the kernel and engine of a name in --compare."""
-    kernel, plus, engine = name.partition("+")
-    if plus:
-        choice(*KERNELS.names).check("--compare", kernel)
-        row_of(engine, "--compare")
-        return Choice(name, kernel, engine)
-    if name in NAMES:
-        return Choice(name, "auto", name)
-    if name in KERNELS.names:
-        return Choice(name, name, AUTO)
-    expected = f"engines ({', '.join(NAMES)}), kernels, or KERNEL+ENGINE, separated by commas"
-    raise OptionError(option="--compare", got=name, expected=expected)
-
-
-def _engine_for(choice: Choice, model: Any, adjusted: bool) -> str:
-    """Return the name of the engine, chosen as by `BayesianMRF`."""
-    from ..estimators.engines import suitable_engine
-
-    if choice.engine != AUTO:
-        return choice.engine
-    return suitable_engine(choice.kernel, model, adjusted and choice.kernel == "langevin")
-
-
-def _kernel_options(kernel: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return those of the options that a kernel has; "auto" has none."""
-    has = () if kernel == "auto" else [f.name for f in fields(KERNELS.row(kernel).options)]
-    return {name: value for name, value in given.items() if name in has}
-
-
-def _engine_options(engine: str, given: dict[str, int]) -> dict[str, int]:
-    """Return the options of an engine that the flags set."""
-    has = flags_of(row_of(engine).engine_class)
-    return {has[flag]: value for flag, value in given.items() if flag in has}
-
-
-def _engine_with(engine: str, given: dict[str, int]) -> Any:
+def _engine(name: str, given: dict[str, Any]) -> Any:
     """Return the engine's name, or the engine with the options given."""
-    options: dict[str, Any] = _engine_options(engine, given)
-    return engine_of(engine, **options) if options else engine
-
-
-def _check_used(given: dict[str, Any], particular: dict[str, int], choices: Sequence[Choice]) -> None:
-    """Raise OptionError for an option that would have no effect."""
-    methods = " or ".join(c.label for c in choices)
-    unused = [name for name in given if not any(name in _kernel_options(c.kernel, given) for c in choices)]
-    unused += [k for k, v in particular.items() if not any(_engine_options(c.engine, {k: v}) for c in choices)]
-    remedy = "name a kernel, or remove it" if any(c.kernel == "auto" for c in choices) else "remove it"
-    for option in unused:
-        raise OptionError(f"{common.flag_of(option)} has no effect on {methods}; {remedy}.")
+    has = {} if name == AUTO else flags_of(row_of(name, others=(AUTO,)).engine_class)
+    for option, value in given.items():
+        if option not in has:
+            expected = f"omitted with {argument('engine', name)}"
+            raise OptionError(option=option, got=value, expected=expected, remedy="name an engine that has it")
+    return engine_of(name, **{has[option]: value for option, value in given.items()}) if given else name

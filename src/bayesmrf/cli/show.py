@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..findings import BAD
-from ..results.summary import ParameterSummary, Summary, compare, rows
+from ..results.summary import Summary
 from ..results.tables import Listing, Table, all_tables
 
 if TYPE_CHECKING:
@@ -49,22 +48,6 @@ def _show(table: Table, listing: Listing | None, console: Console) -> None:
         console.print(listing.rest)
     if table.note and len(listing.rows):
         console.print(table.note)
-
-
-def show_comparison(summaries: Mapping[str, ParameterSummary], console: Console) -> None:
-    """Print how far each posterior is from the first, and how each was sampled."""
-    first = next(iter(summaries))
-    title = f"Distance of the means to {first}, in its posterior sds"
-    shown = new_table(title, ("method", "largest, and where"), ("median", "sd ratio", "ESS/s", "R-hat"))
-    for row in rows(compare(summaries).reset_index()):
-        distance = ("–", "–") if row.method == first else (f"{row.largest:.2f} ({row.farthest})", f"{row.median:.2f}")
-        shown.add_row(row.method, *distance, f"{row.sd_ratio:.2f}", f"{row.ess_per_second:,.1f}", f"{row.r_hat:.3f}")
-    console.print(shown)
-    console.print("sd ratio: median over the parameters. ESS/s and R-hat: of the slowest-mixing parameter.\n")
-    for name, s in summaries.items():
-        console.print(f"{name}: {s.method_sentence}; {s.attrs['run_time']:,.1f} s; {s.kind_sentence}.")
-        if s.verdict.grade == BAD:
-            console.print(f"  {s.verdict.sentence}")
 
 
 def new_table(title: str, texts: Iterable[str], numbers: Iterable[str]) -> Printed:

@@ -53,7 +53,7 @@ def structure(
     chosen = common.own_options(EDGES, method, own)
     common.check_out(out, run.overwrite)
     data, family = run.read_coded(model, binarize)
-    options = {"model": model, "prior": replace(default_prior(family.options()), **changed), "method": chosen}
+    options = {"model": family.name, "prior": replace(default_prior(family.options()), **changed), "method": chosen}
     edges = run.edges(data[0], candidates, "--candidates")
 
     asked = {"candidates": candidates} | ({"binarize": binarize.strip()} if binarize else {})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import itertools
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from io import StringIO
@@ -17,8 +16,8 @@ from ..data.formats import MEASURE, Categories
 from ..data.missing import MISSING_TEXTS, stripped
 from ..data.text_cells import is_number
 from ..errors import DataError, GraphError, OptionError
-from ..names import digits, quoted, shown
-from .answers import NO_CODES, check_answers, without_codes
+from ..names import digits, listed, quoted, shown
+from .answers import NO_CODES, check_answers, in_shell, without_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,18 +31,11 @@ _LONGEST_CELL = 10_000_000  # letters
 
 
 def read_votes(
-    path: Path, weight: str | None = None, drop: Sequence[str] = (), missing_codes: Sequence[str] = ()
-) -> tuple[pd.DataFrame, pd.Series | None]:
-    """Read observations without groups; see `read_by_group`."""
-    return read_by_group(path, None, weight, drop, missing_codes)[:2]
-
-
-def read_by_group(
     path: Path,
-    by: str | None,
     weight: str | None = None,
     drop: Sequence[str] = (),
     missing_codes: Sequence[str] = (),
+    by: str | None = None,
 ) -> tuple[pd.DataFrame, pd.Series | None, pd.Series | None]:
     """Read observations, one a row, from a file whose first line names the columns.
 
@@ -54,8 +46,6 @@ def read_by_group(
     ----------
     path : Path
         See `bayesmrf.data.files.read_declared`.
-    by : str or None
-        Column with the group of each row, if there are groups.
     weight : str, optional
         Column that counts how often each row was observed.
     drop : sequence of str
@@ -63,6 +53,8 @@ def read_by_group(
     missing_codes : sequence of str
         Values that code missing ones, also in the column ``by``. "none" states that there are no such codes and that
         every value is an answer.
+    by : str, optional
+        Column with the group of each row.
 
     Returns
     -------
@@ -112,7 +104,7 @@ def read_by_group(
         unknown = next((c for c in wanted if c not in names), None)
         if unknown is not None:
             raise OptionError(f"{option}: there is no column {quoted(unknown)} in {call(path)}; its columns are "
-                              f"{_some(names)}")  # fmt: skip
+                              f"{listed(list(map(quoted, names)), total=True)}")  # fmt: skip
     for option, column in kept.items():
         other = "--drop" if column in drop else "--by" if option == "--weight" and column == by else ""
         if column is not None and other:
@@ -148,9 +140,9 @@ def read_by_group(
 def _refuse_weighted(path: Path, table: pd.DataFrame, name: str) -> None:
     """Refuse a table whose file weights the rows by a column, unless the column is a weight or left out."""
     values = table[name]
-    without = f"--drop {shlex.quote(shown(name))} to use each row once"
+    without = f"--drop {in_shell(name)} to use each row once"
     counts = values.dtype.kind in "iuf" and bool(((values >= 0) & (values == values.round())).all())
-    remedy = f"give --weight {shlex.quote(shown(name))} if it counts how often each row was observed, or {without}"
+    remedy = f"give --weight {in_shell(name)} if it counts how often each row was observed, or {without}"
     if not counts:
         remedy = "its values are not all counts of rows (integers >= 0), and survey weights are not supported: "
         remedy += f"give {without}"
@@ -284,7 +276,8 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
         line, name = missing[0]
         count = len({s for _, s in missing})
         raise GraphError(f"{option}: {quoted(name)} in line {line} of {call(path)} is not a column of the data "
-                         f"({count} such name(s) in all); the columns are {_some(list(names))}")  # fmt: skip
+                         f"({count} such name(s) in all); the columns are "
+                         f"{listed(list(map(quoted, names)), total=True)}")  # fmt: skip
     return [(a, b) for _, a, b in lines], header
 
 
@@ -356,10 +349,6 @@ def _are_answers(header: list[str], table: pd.DataFrame) -> bool:
 
 def _is_number(s: str) -> bool:
     return re.fullmatch(r"-?[0-9]{1,18}", s) is not None
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(quoted(n) for n in names[:5]) + (f", ... ({len(names)} in all)" if len(names) > 5 else "")
 
 
 def read_labels(path: Path, names: Sequence[str], option: str = "--ties") -> dict[Any, str]:

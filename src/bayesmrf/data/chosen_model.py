@@ -92,18 +92,20 @@ def _counts(column: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray,
     return levels, np.bincount(place, None if weights is None else weights[there], len(levels))
 
 
-def choose_model(X: Any, yes_no: str) -> str:
-    """Return "ordinal" if a column of X has more than two ordered levels, else the model ``yes_no``."""
-    return yes_no if ordered_column(X) is None else "ordinal"
+def choose_model(X: Any, sample_weight: Any, yes_no: str) -> str:
+    """Return "ordinal" if a column of X has more than two ordered levels, else the model ``yes_no``.
 
-
-def tell_of_choice(X: Any, sample_weight: Any, column: str) -> None:
-    """Say in the log that the model is ordinal because of a column, and warn if that may be by mistake."""
+    The log names the column, and a warning says if it may be by mistake.
+    """
+    column = ordered_column(X)
+    if column is None:
+        return yes_no
     _warn_of_stray_levels(X, sample_weight)
     _log.info("The model is ordinal, as column %s has more than two ordered levels.", quoted(column))
+    return "ordinal"
 
 
-def _warn_of_stray_levels(X: Any, sample_weight: Any = None) -> None:
+def _warn_of_stray_levels(X: Any, sample_weight: Any) -> None:
     """Warn if all columns have the same two levels but for a few answers."""
     weights = check_weights(sample_weight, in_pandas(X), len(X))
     names, columns = _answers(X)

@@ -29,6 +29,7 @@ _NEAR = 3  # levels on one side of a gap whose values tell how many to expect in
 _RARE = 0.05  # share of the values beyond a single empty level, from which it counts as a level that was never chosen
 _FEW = 0.2  # share of the values, below which -1 before levels from 0 or 1 is no level
 _STRAYS = 0.01  # share of the values of a column of integers, up to which others are mistakes, such as a row of means
+MOST_NAMED = 5  # codes
 _FEW_LEVELS = 12  # of a scale of answers; longer ones have gaps
 _ID_NAME = re.compile(
     r"(?i)(^|[\W_])(ids?|uuid|guid|index|idx|row|rows|nr|case|caseid|record|serial|key|subject|subj|participant|pid|"
@@ -48,7 +49,8 @@ class Foreign:
     ids: list[int] = field(default_factory=list)  # columns that number or name the rows
     # Columns whose values lie outside the levels of the others, or that have many more levels
     scales: list[int] = field(default_factory=list)
-    codes: dict[float, int] = field(default_factory=dict)  # values outside the levels, and how often they occur
+    # Values outside the levels, and how often they occur, the most frequent first
+    codes: dict[float, int] = field(default_factory=dict)
     levels: tuple[float, ...] = ()  # the levels: a range of evenly spaced values with most of the answers
 
     @property
@@ -57,6 +59,18 @@ class Foreign:
         if len(self.levels) > 2:
             return f"{digits(self.levels[0])} to {digits(self.levels[-1])}"
         return " and ".join(map(digits, self.levels))
+
+    @property
+    def remedy(self) -> str:
+        """What to do about the codes."""
+        code = "they code" if len(self.codes) > 1 else "it codes"
+        return f"{missing_code(*map(digits, list(self.codes)[:MOST_NAMED]))} if {code} missing values"
+
+    def columns(self, names: Sequence[str]) -> tuple[list[str], str]:
+        """Return those of the first columns, which have ``names``, that are not answers, and what the first one is."""
+        ids, scales = ([names[i] for i in which if i < len(names)] for which in (self.ids, self.scales))
+        scale = f"is on a different scale than the others, whose levels are {self.span}"
+        return ids + scales, "looks like an identifier" if ids else scale
 
 
 def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign:
@@ -105,7 +119,7 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
         for value, n in zip(*counted[i], strict=True):
             if value in codes:
                 codes[value] += int(n)
-    codes = {float(v): n for v, n in (codes | strays).items() if n}
+    codes = {float(v): n for v, n in Counter(codes | strays).most_common() if n}
     return Foreign(ids, sorted(scales), codes, tuple(levels[on_scale].tolist()))
 
 
@@ -125,21 +139,10 @@ def remedy_of(columns: Sequence[np.ndarray], names: Sequence[str], n: int | None
         Number of columns, the first ones, that may be other than answers.
     """
     found = find_foreign(columns, names)
-    ids, scales = ([names[i] for i in which if n is None or i < n] for which in (found.ids, found.scales))
-    if ids or scales:
-        kind = "looks like an identifier" if ids else f"is on a different scale than the others ({found.span})"
-        return (
-            f"drop columns that are not answers: {listed([quoted(name) for name in ids + scales])} (the first {kind})"
-        )
-    if found.codes:
-        return f"{_for_codes(found)} (the levels are {found.span})"
-    return ""
-
-
-def _for_codes(found: Foreign) -> str:
-    """Return the remedy for codes outside the levels."""
-    code = "they code" if len(found.codes) > 1 else "it codes"
-    return f"{missing_code(' and '.join(map(digits, found.codes)))} if {code} missing values"
+    others, kind = found.columns(names[:n])
+    if others:
+        return f"drop columns that are not answers: {listed(list(map(quoted, others)))} (the first {kind})"
+    return f"{found.remedy} (the levels are {found.span})" if found.codes else ""
 
 
 def warn_outside(what: str, columns: Mapping[str, np.ndarray]) -> None:
@@ -148,7 +151,7 @@ def warn_outside(what: str, columns: Mapping[str, np.ndarray]) -> None:
     if found.codes:
         tell(
             f"{listed([digits(code) for code in found.codes])} of {what} ({sum(found.codes.values()):,} values) lie "
-            f"outside the levels {found.span}, and become levels; {_for_codes(found)}",
+            f"outside the levels {found.span}, and become levels; {found.remedy}",
             LevelsWarning,
         )
 
@@ -180,7 +183,7 @@ def warn_of_texts(what: str, levels: Iterable[Any]) -> None:
     if found:
         tell(
             f"{listed(list(map(quoted, found)))} of {what} {'count' if len(found) > 1 else 'counts'} like the others; "
-            f"{missing_code(' and '.join(map(repr, found)))} if no answer is meant",
+            f"{missing_code(*map(repr, found))} if no answer is meant",
             LevelsWarning,
         )
     known: dict[str, str] = {}

@@ -66,7 +66,7 @@ class BayesianMRF(Posterior):
     prior : "normal", `priors.WeightsAndBiases` or Prior
         Normal with standard deviation 1; with one for edges and one for nodes; or any density of `bayesmrf.priors` with
         a gradient.
-    kernel : {"auto", "gibbs", "independence", "hamiltonian", "metropolis", "langevin", "exchange", \
+    kernel : {"auto", "gibbs", "hamiltonian", "metropolis", "langevin", "exchange", \
 "auxiliary-variable", "pseudo-posterior"} or object
         The Markov chain on theta. The objects of `bayesmrf.methods` have options, such as ``Langevin(adjusted=True)``.
 
@@ -74,12 +74,10 @@ class BayesianMRF(Posterior):
 
           1. gibbs, each parameter from its exact full conditional: exact engine, normal or Cauchy prior, no ties, and
              so few nodes (or so dense a graph) that a table of all states is the fastest sum over them;
-          2. independence, proposals around the mode: exact engine, normal prior, complete data, at most three
-             parameters, such as those that edges and nodes share;
-          3. hamiltonian: log Z and moments, exact or approximate, but not bounds of log Z;
-          4. metropolis: log Z;
-          5. exchange: samples;
-          6. langevin: moments.
+          2. hamiltonian: log Z and moments, exact or approximate, but not bounds of log Z;
+          3. metropolis: log Z;
+          4. exchange: samples;
+          5. langevin: moments.
 
           ``kernel_`` says which.
 
@@ -168,7 +166,6 @@ class BayesianMRF(Posterior):
             "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
             "n_edge_parameters": n_edge_parameters(model, curve),
             "kind": _kind(options, engine, data.hidden),
-            "ties": self.ties if self.ties is None or isinstance(self.ties, str) else "labels",
             "engine": engine.name,
             "engine_options": changed_options(engine),
             "hidden_engine": None if data.hidden is None else data.hidden.engine.name,

@@ -98,14 +98,16 @@ def _read_hidden(hidden_engine: Any, engine: Engine, model: Any, states: States,
     return Hidden(clamped, replace(found, tempered=False) if isinstance(found, Persistent) else found)
 
 
-def refuse_unused(engine: str | Engine, option: str = "engine") -> None:
+def refuse_unused(engine: str | Engine) -> None:
     """Raise OptionError for an engine with the pseudo-posterior, which has its own; the default is not one given."""
     if isinstance(engine, str) and engine == AUTO:
         return
     found = engine_of(engine)
     if not isinstance(found, PseudoLikelihood):
         expected = f"omitted with {argument('kernel', 'pseudo-posterior')}, whose engine is 'pseudo-likelihood'"
-        raise OptionError(option=option, got=found.name, expected=expected, remedy="remove it, or give another kernel")
+        raise OptionError(
+            option="engine", got=found.name, expected=expected, remedy="remove it, or give another kernel"
+        )
 
 
 def particle_sweeps(engine: Engine) -> float:

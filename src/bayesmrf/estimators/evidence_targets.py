@@ -11,7 +11,8 @@ from sklearn.base import clone
 from .. import graphs
 from ..base import BINARY
 from ..data.dependent_rows import remark_on_rows
-from ..data.states import States, check_states
+from ..data.read import read
+from ..data.states import States
 from ..declare.option import check_params
 from ..declare.rule import SCALE, choice, optional
 from ..errors import OptionError, argument
@@ -79,7 +80,7 @@ def make_target(
                 option="coding", got=coding, expected="'boltzmann' for an RBM, whose units are in {0, 1}",
                 remedy=f"give {argument('coding', 'boltzmann')} to the models that it is compared with",
             )  # fmt: skip
-        states = check_states(X, sample_weight)
+        states = read(X, sample_weight)
         return _machine(model, states, prior), _remark(states)
     if isinstance(model, str) and model == "independent":
         model = BayesianMRF([])
@@ -129,9 +130,8 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
         raise OptionError("model must be a fitted GroupedMRF, which has groups; fit it first, or give known groups as "
                           f"{argument('ties')} of MaximumLikelihoodMRF.")  # fmt: skip
     field, there = _supported(model._model()), model.groups_ >= 0
-    levels = None if isinstance(model._coding, str) else model._coding
-    states = check_states(X, sample_weight, model._names, levels=levels)
-    what = "edges and groups" if model.posterior_.attrs["spike"] else "groups"
+    states = model._new(X, sample_weight)
+    what = "edges and groups" if "density" in model.posterior_.attrs else "groups"
     s_bar = field.statistics(states.values, states.weights)
     seen = model.posterior_.attrs["data_hash"] == data_hash(model._graph, s_bar, states.n_samples)
     if not there.all():

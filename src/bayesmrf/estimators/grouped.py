@@ -26,7 +26,7 @@ from ..likelihood import Likelihood
 from ..methods import GROUPS, Custom, Particle
 from ..methods.groups import kind_of
 from ..methods.rows import row_of
-from ..models.categorical import is_categorical, states_of
+from ..models.categorical import states_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.exact import ExactMarginals
 from ..posterior.groups.gibbs import GroupedGibbs
@@ -207,7 +207,6 @@ class GroupedMRF(Posterior):
         attrs = ({} if isinstance(method, Custom) else asdict(method)) | {
             "fields": self.fields,
             "alpha": _constants(prior.alpha),
-            "spike": request.spike,
             "kind": kind_of(row, method, self._graph.is_forest and not model.fields),
             "engine": "none" if used is None else used.name,
         }
@@ -218,8 +217,6 @@ class GroupedMRF(Posterior):
         else:
             scale = base.covariance if isinstance(base, MultivariateNormal) else base.scale
             attrs["prior_scale"] = np.asarray(scale).tolist()
-        if is_categorical(model):
-            attrs["n_states"] = model.n_states
         if isinstance(self._coding, tuple):
             attrs["levels"] = [str(level) for level in self._coding]
         if start.mle is not None:
@@ -236,7 +233,7 @@ class GroupedMRF(Posterior):
         )
 
     def _finish(self, setup: Setup, draws: Draws) -> Draws:
-        unasked = {"density": not setup.attrs["spike"], "field_groups": self.fields != "grouped"}
+        unasked = {"density": "density" not in setup.attrs, "field_groups": self.fields != "grouped"}
         return replace(draws, values={name: v for name, v in draws.values.items() if not unasked.get(name)})
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import BINARY
-from ..data.chosen_model import ordered_column, tell_of_choice
+from ..data.chosen_model import choose_model
 from ..data.frames import record_columns
 from ..data.nominal import warn_of_meanings
 from ..data.read import read
@@ -78,10 +78,7 @@ class Network(Estimator):
         """Forget a former fit, choose the model by the data if it is "auto", and say so in the log."""
         self._forget()
         if self._chooses:
-            column = ordered_column(X)
-            self.model_ = self._yes_no if column is None else "ordinal"
-            if column is not None:
-                tell_of_choice(X, sample_weight, column)
+            self.model_ = choose_model(X, sample_weight, self._yes_no)
         self._family, self._has_fields = self._object("model"), bool(self.fields)
 
     def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:

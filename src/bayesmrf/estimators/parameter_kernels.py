@@ -20,7 +20,6 @@ from ..posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
 from ..posterior.parameters.exchange import ExchangeKernel
 from ..posterior.parameters.gibbs import CoordinateGibbs
 from ..posterior.parameters.hamiltonian import HamiltonianKernel
-from ..posterior.parameters.independence import IndependenceKernel
 from ..posterior.parameters.langevin import LangevinKernel
 from ..posterior.parameters.metropolis import MetropolisKernel
 from ..priors import Prior
@@ -54,7 +53,6 @@ def automatic_kernel(likelihood: Likelihood, prior: Prior) -> Any:
             hidden=hidden,
             prior=prior,
             ties=likelihood.curve is not None,
-            n_parameters=likelihood.n_parameters,
             by_table=_by_table(likelihood.model),
         )
     )
@@ -117,11 +115,6 @@ def _hamiltonian(options: Any, p: Problem) -> Kernel:
     return HamiltonianKernel(p.likelihood, p.prior, theta, options, p.at.root, spread, p.n_warmup)
 
 
-def _independence(options: Any, p: Problem) -> Kernel:
-    root = p.at.root
-    return IndependenceKernel(p.likelihood, p.prior, p.at.theta, root if root.ndim == 2 else np.diag(root))
-
-
 def _langevin(options: Any, p: Problem) -> Kernel:
     precondition = options.epsilon is None if options.precondition is None else options.precondition
     scale, epsilon = p.at.root if precondition else None, options.epsilon
@@ -144,7 +137,6 @@ def _custom(options: Any, p: Problem) -> Kernel:
 _BUILD: dict[str, Callable[[Any, Problem], Kernel]] = {
     "metropolis": _metropolis,
     "gibbs": _gibbs,
-    "independence": _independence,
     "hamiltonian": _hamiltonian,
     "langevin": _langevin,
     "exchange": _exchange,

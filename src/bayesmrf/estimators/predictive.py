@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
 from ..base import EVERY_FAMILY, SAMPLE, Kind
-from ..data.states import States, check_states, decode
+from ..data.read import read_new
+from ..data.states import States, decode
 from ..declare.rule import SEED, Rule, choice, integer, is_integer, is_list
 from ..errors import OptionError, in_words
 from ..graphs import Graph
@@ -188,8 +189,7 @@ class Predictive(Network, DensityMixin):
     def _new(self, X: Any, sample_weight: Any = None, unused: Sequence[int] = ()) -> States:
         """Check data in the coding of those that were fitted; the values of ``unused`` columns are arbitrary."""
         check_is_fitted(self)
-        levels = None if isinstance(self._coding, str) else self._coding
-        return check_states(X, sample_weight, self._names, levels=levels, unused=unused)
+        return read_new(X, sample_weight, self, unused)
 
     def _components(self, average: str, group: int | None = None) -> np.ndarray:
         """Return the parameters of the fields that are averaged, (n_components, n_features)."""

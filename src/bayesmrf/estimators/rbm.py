@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.frames import record_columns
-from ..data.states import States, check_states, decode
+from ..data.read import read, read_new
+from ..data.states import States, decode
 from ..declare.option import check_params, option
 from ..declare.rule import COUNT, SCALE, SEED, STATES, STEP, integer, optional
 from ..errors import ConstantColumnWarning, ConvergenceWarning, OptionError, argument
@@ -170,7 +171,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Check X and the options, and initialise."""
         check_params(self)
         self._forget()
-        states = check_states(X, sample_weight)
+        states = read(X, sample_weight)
         record_columns(self, X, len(states.names))
         self._names, self._coding = states.names, states.coding
         self.model_ = RestrictedBoltzmann(len(states.names), self.n_hidden)
@@ -198,8 +199,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _read(self, X: Any, sample_weight: Any = None) -> States:
         check_is_fitted(self)
-        levels = None if isinstance(self._coding, str) else self._coding
-        return check_states(X, sample_weight, self._names, levels=levels)
+        return read_new(X, sample_weight, self)
 
     def _check_fit(self, values: np.ndarray) -> None:
         """Warn of uninformative hidden units, else of a mode that the fit has lost."""

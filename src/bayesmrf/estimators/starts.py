@@ -21,7 +21,6 @@ from ..inference.pseudo_likelihood import PseudoLikelihood
 from ..inference.registry import require_answers
 from ..learning.many_states import persistent_ascent
 from ..likelihood import Likelihood
-from ..methods.parameters import FEW
 from ..models.categorical import is_categorical, states_of
 from ..models.linear_map import LinearMap
 from ..posterior.parameters.langevin import excess, is_stable, stable_epsilon
@@ -122,8 +121,7 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
         require_answers(likelihood.engine, "the start of chains", _MODE, model)
         known = likelihood.replaced(model.statistics(table, states.weights), likelihood.engine)
     elif not isinstance(likelihood.engine, PseudoLikelihood):
-        few = likelihood.is_exact and LOG_Z in likelihood.engine.answers and likelihood.n_parameters <= FEW
-        exact = few or is_cheap(model.graph, states_of(model))
+        exact = is_cheap(model.graph, states_of(model))
         if is_categorical(model) and not exact:
             return _by_chains(likelihood, prior, replace(states, values=table))
         engine = Elimination() if exact else PseudoLikelihood(table, states.weights)

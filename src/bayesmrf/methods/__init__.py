@@ -16,7 +16,6 @@ from .parameters import (
     Exchange,
     Gibbs,
     Hamiltonian,
-    Independence,
     Langevin,
     Metropolis,
     PseudoPosterior,
@@ -25,6 +24,6 @@ from .rows import Custom
 
 __all__ = [
     "COMPARISONS", "EDGES", "GROUPS", "KERNELS", "AuxiliaryParticles", "AuxiliaryVariable", "Custom", "Exact",
-    "Exchange", "Gibbs", "Hamiltonian", "Independence", "Langevin", "LangevinJumps", "Metropolis", "OneEdge",
+    "Exchange", "Gibbs", "Hamiltonian", "Langevin", "LangevinJumps", "Metropolis", "OneEdge",
     "Particle", "PseudoPosterior", "StrippedBeta", "Tree",
 ]  # fmt: skip

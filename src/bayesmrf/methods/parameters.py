@@ -68,11 +68,6 @@ class Gibbs(Checked):
 
 
 @dataclass(frozen=True)
-class Independence:
-    """Independent proposals around the mode (`bayesmrf.posterior.parameters.independence`), for few parameters."""
-
-
-@dataclass(frozen=True)
 class Exchange(Checked):
     """The exchange algorithm (`bayesmrf.posterior.parameters.exchange`).
 
@@ -184,7 +179,6 @@ class PseudoPosterior(Checked):
 
 
 ANY_KIND = frozenset(Kind)
-FEW = 3  # parameters, of which nearly all proposals around the mode are accepted
 WIDEST = 100.0  # scale of a prior under which weights of states are computed; beyond, they overflow
 
 
@@ -205,8 +199,6 @@ class KernelRow:
     ties: bool = True  # whether it supports tied parameters
     # Whether "auto" chooses it only where a table of all states is the fastest way to sum over them
     by_table: bool = False
-    # Whether "auto" chooses it only for complete data and at most `FEW` parameters
-    few: bool = False
     kind: str = "exact"  # "exact" if the engine is, or "approximate (...)"
 
 
@@ -224,14 +216,6 @@ KERNELS = Registry(
             sums=False,
             ties=False,
             by_table=True,
-        ),
-        KernelRow(
-            "independence",
-            Independence,
-            frozenset({LOG_Z}),
-            engines=frozenset({Kind.EXACT}),
-            priors=("Normal",),
-            few=True,
         ),
         KernelRow(
             "hamiltonian",
@@ -268,7 +252,6 @@ class Setting(NamedTuple):
     hidden: frozenset[str] | None
     prior: Any
     ties: bool  # whether parameters are tied
-    n_parameters: int
     by_table: bool  # whether a table of all states is the fastest way to sum over them
 
 
@@ -313,7 +296,6 @@ def _supports(row: KernelRow, s: Setting) -> bool:
         and takes_prior(row, s.prior)
         and (row.ties or not s.ties)
         and (s.by_table or not row.by_table)
-        and (not row.few or (s.n_parameters <= FEW and s.hidden is None))
     )
 
 

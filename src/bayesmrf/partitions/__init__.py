@@ -10,7 +10,7 @@ from __future__ import annotations
 from .ball import CredibleBall, credible_ball
 from .distance import canonical, expected_vi, random_partition, variation_of_information, vi_difference
 from .point import point_partition
-from .prior import expected_n_groups, log_prior, set_partitions
+from .prior import log_prior, set_partitions
 from .similarity import MOST_CO_CLUSTERING_ITEMS, co_clustering
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "canonical",
     "co_clustering",
     "credible_ball",
-    "expected_n_groups",
     "expected_vi",
     "log_prior",
     "point_partition",

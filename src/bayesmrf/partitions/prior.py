@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from scipy.special import gammaln
 
 from ..declare.rule import POSITIVE, integer
 from .distance import canonical
@@ -20,14 +20,8 @@ def log_prior(groups: Any, alpha: float) -> float:
     .. math:: p(c) = \frac{\Gamma(\alpha)}{\Gamma(\alpha + n)} \alpha^k \prod_{j=1}^k (n_j - 1)!
     """
     sizes = np.bincount(canonical(groups))
-    alpha = _check_alpha(alpha)
+    POSITIVE.check("alpha", alpha)
     return float(gammaln(alpha) - gammaln(alpha + sizes.sum()) + len(sizes) * np.log(alpha) + gammaln(sizes).sum())
-
-
-def expected_n_groups(n_items: int, alpha: float) -> float:
-    """Return the prior mean of the number of groups, the sum over i < n of alpha / (alpha + i)."""
-    alpha = _check_alpha(alpha)
-    return float(alpha * (digamma(alpha + n_items) - digamma(alpha)))
 
 
 def set_partitions(n_items: int) -> Iterator[np.ndarray]:
@@ -43,8 +37,3 @@ def _grow(n_items: int) -> Iterator[np.ndarray]:
     for first in _grow(n_items - 1):
         for label in range(first.max() + 2):
             yield np.append(first, label)
-
-
-def _check_alpha(alpha: float) -> float:
-    POSITIVE.check("alpha", alpha)
-    return float(alpha)

@@ -16,7 +16,6 @@ _SOURCES = {
     "metropolis": _LANGEVIN,
     "gibbs": "S. Geman and D. Geman, Stochastic Relaxation, Gibbs Distributions, and the Bayesian Restoration of "
     "Images, IEEE Transactions on Pattern Analysis and Machine Intelligence 6 (1984)",
-    "independence": "L. Tierney, Markov Chains for Exploring Posterior Distributions, Annals of Statistics 22 (1994)",
     "hamiltonian": "M. Hoffman and A. Gelman, The No-U-Turn Sampler: Adaptively Setting Path Lengths in Hamiltonian "
     "Monte Carlo, Journal of Machine Learning Research 15 (2014)",
     "langevin": _LANGEVIN,

@@ -102,18 +102,13 @@ def is_ours(path: Path) -> bool:
 def check_single(path: Path) -> None:
     """Refuse a folder of evidences, or of the results of several methods, where one result is read."""
     check_path(path)
-    if has_evidence(path):
+    evidence = (path / EVIDENCE).is_file() or any(path.glob(f"{TASK}*/{EVIDENCE}"))
+    if evidence and not (path / RECORD).exists():
         raise StoreError(f"{path} has evidences of models, which no other command reads; give the same command of "
                          "bayesmrf evidence again to print them")  # fmt: skip
     inner = sorted(p.parent for p in path.glob("*/zarr.json") if p.parent.suffix != ".partial")
     if inner and not (path / RECORD).exists():
         raise StoreError(f"{path} is not a result, but a folder of {len(inner)}; give one of them, such as {inner[0]}")
-
-
-def has_evidence(path: Path) -> bool:
-    """Return whether ``path`` is a folder of evidences, and not a result."""
-    found = (path / EVIDENCE).is_file() or any(path.glob(f"{TASK}*/{EVIDENCE}"))
-    return found and not (path / RECORD).exists()
 
 
 def read_kind(path: Path) -> str:

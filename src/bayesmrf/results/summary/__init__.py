@@ -12,7 +12,7 @@ from .base import INTERVAL, Summary, count, rows
 from .differences import DifferenceSummary
 from .grouped import GroupedSummary
 from .inclusion import InclusionSummary
-from .parameters import ParameterSummary, compare
+from .parameters import ParameterSummary
 from .structure import StructureSummary
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "ParameterSummary",
     "StructureSummary",
     "Summary",
-    "compare",
     "count",
     "rows",
     "summarise",

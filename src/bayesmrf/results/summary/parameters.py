@@ -1,9 +1,8 @@
-"""Summary of a posterior over parameters, and comparison of several."""
+"""Summary of a posterior over parameters."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from ...errors import OptionError
 from ...graphs import edge_names
 from ...inference.registry import ROWS
 from ...methods import KERNELS
-from ...names import quoted, shown
+from ...names import shown
 from ..intervals import intervals
 from .base import Summary, logit_of_beta, plain
 
@@ -169,46 +168,3 @@ class ParameterSummary(Summary):
         if given is None:
             return f"automatic ({used:.3g})"
         return given if np.isclose(used, float(given)) else f"{used:.3g} (in place of {given:g})"
-
-
-def compare(trees: Mapping[str, Any]) -> pd.DataFrame:
-    """Compare several posteriors of the same parameters with the first of them.
-
-    Distances are between the means, in posterior standard deviations of the first.
-
-    Parameters
-    ----------
-    trees : mapping of str to xarray.DataTree or ParameterSummary
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row each: ``farthest`` (a parameter), its distance ``largest``, the ``median`` distance, ``sd_ratio``
-        (median), ``ess_per_second`` of the slowest-mixing parameter, largest ``r_hat``, ``run_time`` in seconds.
-    """
-    import pandas as pd
-
-    summaries = {k: t if isinstance(t, ParameterSummary) else ParameterSummary(t) for k, t in trees.items()}
-    first = next(iter(summaries.values())).table
-    rows = {}
-    for name, s in summaries.items():
-        if set(s.table.index) != set(first.index):
-            lacking = quoted(str(s.table.index.symmetric_difference(first.index)[0]))
-            raise OptionError(
-                f"trees must be posteriors of the same parameters, but {lacking} is not in all of them; give runs of "
-                "one model on one graph."
-            )
-        own = s.table.loc[first.index]
-        distance = ((own["mean"] - first["mean"]) / first["sd"]).abs()
-        seconds = float(s.attrs["run_time"])
-        rows[name] = {
-            "kind": s.kind,
-            "farthest": own["label"].iloc[int(distance.to_numpy().argmax())],
-            "largest": distance.max(),
-            "median": distance.median(),
-            "sd_ratio": (own["sd"] / first["sd"]).median(),
-            "ess_per_second": s.diagnostics["ess_bulk"].min() / seconds,
-            "r_hat": s.diagnostics["r_hat"].max(),
-            "run_time": seconds,
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
