@@ -20,13 +20,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from bayesmrf.posterior.edges.particle import SpikeSlabParticle
 from timing import arguments, duration, machine, table, turns
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, datasets, graphs
 from bayesmrf.engines import Gibbs
 from bayesmrf.methods import Particle
 from bayesmrf.models import Boltzmann, Ordinal
-from bayesmrf.posterior.edges.particle import SpikeSlabParticle
 from bayesmrf.priors import Cauchy, SpikeSlab
 from bayesmrf.results.rank_diagnostics import rank_diagnostics
 

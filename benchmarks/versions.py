@@ -71,7 +71,7 @@ def ordered(method: str, **numbers: int) -> Callable[[], Any]:
 BLOCK, GRID, TREE, WIDE = graphs.complete(12), graphs.grid(4, 4), graphs.binary_tree(12), graphs.grid(4, 5)
 WORKLOADS = {
     "edges-exact": (BLOCK, edges("exact", 4000)),
-    "edges-one-edge": (BLOCK, edges("one-edge", 500, 100, n_iterations=20)),
+    "edges-reversible-jump": (BLOCK, edges("reversible-jump", 500, 100, n_iterations=20)),
     "edges-langevin": (BLOCK, edges("langevin", 200)),
     "groups-tree": (TREE, groups(TREE, "tree", n_draws=200, n_warmup=0)),
     "groups-exact": (GRID, groups(GRID, "exact", n_draws=500, n_warmup=0)),

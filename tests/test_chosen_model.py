@@ -159,7 +159,7 @@ def test_the_method_follows_the_number_of_joint_states(rng):
         est = SpikeSlabMRF(**QUICK).fit(levels[:, :n_nodes])
         assert (est.model_, est.method_) == ("ordinal", method)
         assert est.posterior_.attrs["method"] == method
-    for n_nodes, method in ((3, "exact"), (17, "one-edge")):
+    for n_nodes, method in ((3, "exact"), (17, "reversible-jump")):
         assert SpikeSlabMRF(**QUICK).fit(rng.integers(0, 2, (40, n_nodes))).method_ == method
     assert SpikeSlabMRF(model="potts", **QUICK).fit(levels[:, :3]).method_ == "exact"
 
@@ -183,7 +183,7 @@ def test_options_wait_for_a_choice(build, key):
 
 
 def test_options_of_a_choice():
-    est = SpikeSlabMRF(method="one-edge", model="ordinal", **QUICK)
+    est = SpikeSlabMRF(method="reversible-jump", model="ordinal", **QUICK)
     est.set_params(prior__density=0.3, method__n_iterations=2, model__unused="merge")
     assert (est.prior.density, est.method.n_iterations) == (0.3, 2)
     assert est.model == families.Ordinal(unused="merge")

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from bayesmrf.posterior.edges.group_particles import GroupParticles
 
 from bayesmrf import CompareMRF, graphs, support
 from bayesmrf.engines import Elimination, Enumeration, Persistent
@@ -18,7 +19,6 @@ from bayesmrf.models import Boltzmann, Ordinal
 from bayesmrf.models.categorical import is_categorical
 from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
-from bayesmrf.posterior.edges.group_particles import GroupParticles
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.priors import Beta, Cauchy, LogisticBeta, Normal, SpikeSlab
 from bayesmrf.runs import run

@@ -208,7 +208,7 @@ def test_edges_under_a_logistic_beta_prior_of_thresholds(rng):
         assert_mean(draws, exact)
         assert_other_mean(draws, exact + np.array([0.1, 0, 0, 0, 0.3]))
     with pytest.raises(OptionError, match="'exact' or 'particle' for a logistic-beta prior"):
-        SpikeSlabMRF(prior=prior, method="one-edge", **QUICK).fit(X > 0)
+        SpikeSlabMRF(prior=prior, method="reversible-jump", **QUICK).fit(X > 0)
 
 
 def test_polya_gamma_has_its_mean_and_variance(rng):

@@ -12,7 +12,7 @@ from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import edge_start
 from bayesmrf.learning import many_states
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.methods import OneEdge
+from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
@@ -189,7 +189,9 @@ def test_the_reference_is_where_less_is_neglected(rng, monkeypatch):
 @pytest.mark.parametrize("given", [{"epsilon": 0.1}, {"momentum": 0.9}])
 def test_options_of_dynamics_are_refused_where_moments_are_extrapolated(given, data):
     counts = data[0]
-    est = SpikeSlabMRF(method=OneEdge(**given), n_draws=2, n_warmup=0, n_chains=1, random_state=1, progress=False)
+    est = SpikeSlabMRF(
+        method=ReversibleJump(**given), n_draws=2, n_warmup=0, n_chains=1, random_state=1, progress=False
+    )
     (name,) = given
     with pytest.raises(OptionError, match=f"{name} must be omitted where moments are extrapolated .* give n_particles"):
         est.fit(all_states(D), sample_weight=counts)
@@ -198,7 +200,7 @@ def test_options_of_dynamics_are_refused_where_moments_are_extrapolated(given, d
 def test_repeated_rows_and_the_number_of_particles(data, recwarn):
     """A table of counts takes the moments of one reference; few observations, or given particles, take chains."""
     counts, s_bar, _ = data
-    est = SpikeSlabMRF(method="one-edge", n_draws=20, n_warmup=5, n_chains=2, random_state=1, progress=False)
+    est = SpikeSlabMRF(method="reversible-jump", n_draws=20, n_warmup=5, n_chains=2, random_state=1, progress=False)
     est.fit(all_states(D), sample_weight=counts)
     assert est.posterior_.attrs["n_particles"] == reference.CHAINS
     assert (

@@ -258,7 +258,7 @@ def test_engines_that_look_at_the_data(X):
         (SpikeSlabMRF, "model", families.Symmetric()),
         (SpikeSlabMRF, "method", methods.Tree()),
         (GroupedMRF, "model", families.Boltzmann()),
-        (GroupedMRF, "method", methods.OneEdge()),
+        (GroupedMRF, "method", methods.ReversibleJump()),
         (CompareMRF, "model", families.Potts()),
         (CompareMRF, "method", methods.LangevinJumps()),
         (BayesianMRF, "model", families.Symmetric()),
@@ -304,7 +304,7 @@ class Alike(Potts):
 @pytest.mark.parametrize(
     ("own", "same", "method"),
     [
-        *((Product, "boltzmann", method) for method in ("auto", "exact", "one-edge", "langevin")),
+        *((Product, "boltzmann", method) for method in ("auto", "exact", "reversible-jump", "langevin")),
         (families.Custom(Product), "boltzmann", "exact"),
         *(
             (families.Custom(lambda graph: Alike(graph, 3), n_states=3), "potts", method)
@@ -463,12 +463,12 @@ def test_models_that_a_method_of_differences_lacks(X):
         (
             Product,
             "particle",
-            "method must be 'one-edge', 'exact' or 'langevin' for absent edges with model='product', got 'particle'",
+            "method must be 'reversible-jump', 'exact' or 'langevin' for absent edges with model='product', got 'particle'",
         ),
         (
             families.Custom(lambda graph: Alike(graph, 2), n_states=2),
-            "one-edge",
-            "method must be 'exact', 'particle' or 'langevin' for absent edges with model='alike', got 'one-edge'",
+            "reversible-jump",
+            "method must be 'exact', 'particle' or 'langevin' for absent edges with model='alike', got 'reversible-jump'",
         ),
         (
             lambda graph: Product(graph, fields=False),

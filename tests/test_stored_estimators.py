@@ -267,7 +267,11 @@ def test_a_tree_without_its_estimator(tmp_path):
 VALUES = [
     *(None, True, 3, 0.5, "x", [1, "a"], (1, 2), {"a": (1,)}, {("a", "b"): 1}, float("inf")),
     *(priors.SpikeSlab(priors.Beta(2, 3), priors.Cauchy(0.5)), priors.DirichletProcess(priors.Gamma(2, 1))),
-    *(methods.OneEdge(n_iterations=3), engines.Phases("brief", Bethe(damping=0.2)), families.Ordinal(scores=(0, 1, 3))),
+    *(
+        methods.ReversibleJump(n_iterations=3),
+        engines.Phases("brief", Bethe(damping=0.2)),
+        families.Ordinal(scores=(0, 1, 3)),
+    ),
 ]
 
 

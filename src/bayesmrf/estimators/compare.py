@@ -187,7 +187,7 @@ class CompareMRF(Posterior):
         if isinstance(self._family, CustomModel):
             like(model)
         n_states = prod([model.n_states] * model.graph.n_nodes)
-        chosen = "exact" if n_states <= _EXACT else "one-edge"
+        chosen = "exact" if n_states <= _EXACT else "reversible-jump"
         row = row_of(chosen if self.method == AUTO else self.method, COMPARISONS)
         method = row.options() if isinstance(self.method, str) else self.method
         if row.name == "exact":
@@ -214,7 +214,7 @@ class CompareMRF(Posterior):
             "baseline": f"{prior.baseline}",
             "biases": self.biases,
             "kind": row.kind,
-        } | ({"n_particles": kernel.n_particles} if row.name == "one-edge" else {})
+        } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
         return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps)
 
     def _summarise(self) -> None:

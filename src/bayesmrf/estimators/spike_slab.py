@@ -18,7 +18,7 @@ from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
-from ..methods import EDGES, Custom, OneEdge
+from ..methods import EDGES, Custom, ReversibleJump
 from ..methods.edges import EXTRAPOLATED
 from ..methods.rows import refusal, row_of
 from ..models.boltzmann import Coding
@@ -27,8 +27,8 @@ from ..names import shown
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.many_states import SpikeSlabManyStates
-from ..posterior.edges.one_edge import SpikeSlabOneEdge
 from ..posterior.edges.reference import SpikeSlabReference
+from ..posterior.edges.two_states import SpikeSlabTwoStates
 from ..priors import SpikeSlab
 from ..results import convergence
 from ..runs import run
@@ -41,7 +41,7 @@ from .pipeline import Posterior, Setup, completed
 _TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
-_EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective draws a second of one-edge
+_EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective draws a second of reversible-jump
 
 
 @dataclass(eq=False, repr=False)
@@ -59,10 +59,10 @@ class SpikeSlabMRF(Posterior):
         Prior of the density (the share of the candidates that exist), of the weights and of the biases, such as
         ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``, whose scales are those of the parameters of ``model``.
         "spike-slab" is the same prior in all codings: a uniform density, and Cauchy log odds ratios of scale 1.
-    method : {"auto", "one-edge", "exact", "particle", "langevin"} or an object of `bayesmrf.methods`
-        * auto: exact for at most 16 yes/no nodes, else one-edge; for others exact with at most 2^19 joint states (eight
+    method : {"auto", "reversible-jump", "exact", "particle", "langevin"} or an object of `bayesmrf.methods`
+        * auto: exact for at most 16 yes/no nodes, else reversible-jump; for others exact with at most 2^19 joint states (eight
           nodes with five), else particle. ``method_`` says which.
-        * one-edge (`methods.OneEdge`): single-edge birth and death at any weight, by the full conditional of one edge
+        * reversible-jump (`methods.ReversibleJump`): single-edge birth and death at any weight, by the full conditional of one edge
           with moments from persistent chains.
         * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
         * particle (`methods.Particle`): the same for "potts" and "ordinal" on any graph, with moments from particles.
@@ -72,7 +72,7 @@ class SpikeSlabMRF(Posterior):
         ``methods.Custom`` makes your own kernel from the likelihood and the prior.
     model : {"auto", "boltzmann", "ising", "agreement", "potts", "ordinal"}, object of `bayesmrf.families` or callable
         Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "ordinal" if these are in order (which
-        "auto" chooses), else "potts"; "one-edge" does not take them. A callable makes your own model
+        "auto" chooses), else "potts"; "reversible-jump" does not take them. A callable makes your own model
         (`families.Custom`), a `bayesmrf.models.two_arrays.PairwiseModel` with fields and one parameter for each edge.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
@@ -139,7 +139,7 @@ class SpikeSlabMRF(Posterior):
                 reference = find_reference(model, s_bar, n, prior)
             start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
             problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup)
-            with instead_of_exact(argument("method", "one-edge")):
+            with instead_of_exact(argument("method", "reversible-jump")):
                 kernel = _KERNELS[row.name](method, problem)
             row = EXTRAPOLATED if isinstance(kernel, SpikeSlabReference) else row
             sweeps = kernel.particle_sweeps
@@ -182,7 +182,7 @@ def _automatic(family: FamilyRow, states: States) -> str:
     """Return the method that "auto" stands for."""
     if states.n_states ** len(states.names) <= (_EXACT if family.many_states else _EXACT_BINARY):
         return "exact"
-    return "one-edge"
+    return "reversible-jump"
 
 
 def _start(model: Any, states: States) -> np.ndarray | None:
@@ -210,21 +210,21 @@ def _exact(_: Any, p: _Problem) -> Kernel:
     return SpikeSlabExact(Likelihood(model, p.s_bar, p.n, Elimination()), p.prior, p.start, n_scans)
 
 
-def _one_edge(options: Any, p: _Problem) -> Kernel:
+def _reversible_jump(options: Any, p: _Problem) -> Kernel:
     if p.reference is not None and options.n_particles is None:
         _refuse_dynamics(options)
         n_scans = max(1, round(options.n_iterations * p.model.graph.n_nodes / p.model.n_edges))
         return SpikeSlabReference(p.model, p.s_bar, p.n, p.reference, p.prior, p.start, n_scans)
     if options.n_particles is None:
         options = replace(options, n_particles=default_particles(p.n))
-    kernel = SpikeSlabManyStates if is_categorical(p.model) else SpikeSlabOneEdge
+    kernel = SpikeSlabManyStates if is_categorical(p.model) else SpikeSlabTwoStates
     return kernel(p.model, p.s_bar, p.n, p.prior, p.start, options, n_adapt=p.n_warmup)
 
 
-def _refuse_dynamics(options: OneEdge) -> None:
+def _refuse_dynamics(options: ReversibleJump) -> None:
     """Raise OptionError for options of dynamics where moments are extrapolated; defaults are not given ones."""
     for name in ("epsilon", "momentum"):
-        if (got := getattr(options, name)) != getattr(OneEdge, name):
+        if (got := getattr(options, name)) != getattr(ReversibleJump, name):
             expected = "omitted where moments are extrapolated from one point"
             remedy = f"remove it, or give {argument('n_particles')}"
             raise OptionError(option=name, got=got, expected=expected, remedy=remedy)
@@ -234,4 +234,4 @@ def _langevin(options: Any, p: _Problem) -> Kernel:
     return SpikeSlabLangevin(p.model, p.s_bar, p.n, p.prior, p.start, options)
 
 
-_KERNELS = {"exact": _exact, "one-edge": _one_edge, "langevin": _langevin}
+_KERNELS = {"exact": _exact, "reversible-jump": _reversible_jump, "langevin": _langevin}

@@ -12,7 +12,7 @@ from .rows import MANY_STATES, OF_EDGES, YES_NO, MethodRow, on
 
 
 @dataclass(frozen=True)
-class OneEdge(Checked):
+class ReversibleJump(Checked):
     """Single-edge birth and death at any weight, with moments from persistent chains.
 
     Parameters
@@ -86,8 +86,8 @@ EDGES = Registry(
     "methods",
     [
         MethodRow(
-            "one-edge",
-            OneEdge,
+            "reversible-jump",
+            ReversibleJump,
             "single-edge birth and death at any weight, with moments from persistent chains",
             "edges of any strength come and go, with any number of columns",
             "approximate (moments from persistent chains)",
@@ -128,8 +128,8 @@ COMPARISONS = Registry(
             dict.fromkeys(OF_EDGES, on("boltzmann", "ordinal")),
         ),
         MethodRow(
-            "one-edge",
-            OneEdge,
+            "reversible-jump",
+            ReversibleJump,
             "birth and death of the difference of every edge, with moments from persistent chains of each group",
             "any number of columns",
             "approximate (moments from persistent chains)",
@@ -140,10 +140,10 @@ COMPARISONS = Registry(
     ],
 )
 
-# What "one-edge" does with many observations.
+# What "reversible-jump" does with many observations.
 EXTRAPOLATED = MethodRow(
-    "one-edge",
-    OneEdge,
+    "reversible-jump",
+    ReversibleJump,
     "birth and death of edges at any weight, with moments extrapolated from those at the mean of the posterior",
     "",
     "approximate (moments extrapolated from one point)",

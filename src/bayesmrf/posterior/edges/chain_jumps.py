@@ -9,7 +9,7 @@ each of them; they are resampled at the end of the visits. The edges of one grou
 without differences.
 
 Visits are in proportion to doubt, and between them all parameters move together, as in
-`bayesmrf.posterior.edges.one_edge`, which is the same algorithm for chains of bits.
+`bayesmrf.posterior.edges.two_states`, which is the same algorithm for chains of bits.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import numpy as np
 from ...declare.option import option
 from ...declare.rule import instance
 from ...errors import OptionError
-from ...methods import OneEdge
+from ...methods import ReversibleJump
 from ...models.boltzmann import has_these_features
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
@@ -38,7 +38,7 @@ class GroupChains(DifferencesKernel):
     ----------
     likelihood, contrast, prior, baseline, biases, n_scans
         As in `DifferencesKernel`.
-    options : OneEdge
+    options : ReversibleJump
         The number of particles of each group must be given; it is rounded up to a multiple of 128.
     n_adapt : int
         Steps with half of the iterations, in which the shares of draws with each edge are found.
@@ -51,7 +51,7 @@ class GroupChains(DifferencesKernel):
         If a weight exceeds 1000 in absolute value (`bayesmrf.posterior.edges.spike_slab.check_bounded`).
     """
 
-    options: OneEdge = option(OneEdge(n_particles=512), instance("methods", "OneEdge"))
+    options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
     n_adapt: int = 0
     design: Design | None = None
 

@@ -14,7 +14,7 @@ import numpy as np
 from ...declare.option import option
 from ...declare.rule import instance
 from ...errors import OptionError
-from ...methods import OneEdge
+from ...methods import ReversibleJump
 from ...models.categorical import is_categorical
 from ..conditionals.centred import centred_lines, has_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
@@ -41,7 +41,7 @@ class SpikeSlabManyStates(EdgeKernel):
         Potts or ordinal, with fields.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
-    options : OneEdge
+    options : ReversibleJump
         The number of particles must be given; it is rounded up to a multiple of 128.
     n_adapt : int
         Steps with half of the iterations, in which the shares of draws with each edge are found.
@@ -54,7 +54,7 @@ class SpikeSlabManyStates(EdgeKernel):
         If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
-    options: OneEdge = option(OneEdge(n_particles=512), instance("methods", "OneEdge"))
+    options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
     n_adapt: int = 0
     design: Design | None = None
 

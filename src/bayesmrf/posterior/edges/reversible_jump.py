@@ -3,7 +3,7 @@ r"""Edges with a spike-and-slab prior on persistent chains: birth and death of a
 The sampler of Reversible jump Markov chain Monte Carlo for nodes of any number of states and for one or several groups
 of people. An iteration is a Gibbs sweep of the chains of each group, births, deaths and swaps in proportion to doubt
 (`bayesmrf.posterior.edges.chain_jumps`), and a Langevin step of all parameters
-(`bayesmrf.posterior.edges.line_dynamics`). `bayesmrf.posterior.edges.one_edge` is the same for one group and two
+(`bayesmrf.posterior.edges.line_dynamics`). `bayesmrf.posterior.edges.two_states` is the same for one group and two
 states, with chains of bits.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...methods import OneEdge
+from ...methods import ReversibleJump
 from ...states.importance import START_SWEEPS
 from ...states.table_sweeps import sweep
 from ...states.tables import TableGraph, TableParticles, UnpackedTableParticles, start_particles, table_graph, unpack
@@ -85,7 +85,7 @@ class Walker:
     design : Design
     sums : (G, F) array
         Of the data, with the slope of the log prior.
-    options : OneEdge
+    options : ReversibleJump
     n_adapt : int
         Steps with half of the iterations, in which the shares of draws with each edge are found.
     """
@@ -93,7 +93,7 @@ class Walker:
     model: Any
     design: Design
     sums: np.ndarray
-    options: OneEdge
+    options: ReversibleJump
     n_adapt: int
 
     @cached_property

@@ -13,7 +13,7 @@ import numpy as np
 from ...declare.option import Checked, needs
 from ...declare.rule import OBSERVATIONS, STATES
 from ...errors import DivergenceError, OptionError
-from ...methods import LangevinJumps, OneEdge, Particle
+from ...methods import LangevinJumps, Particle, ReversibleJump
 from ...priors import Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_hyper, edge_prior
@@ -102,7 +102,7 @@ class EdgeKernel(Checked):
         return with_hyper(rng, self.prior, theta, self.model.n_edges)
 
 
-def n_particles_of(options: Particle | OneEdge | LangevinJumps) -> int:
+def n_particles_of(options: Particle | ReversibleJump | LangevinJumps) -> int:
     """Return the number of particles; estimators choose it by the data if it is not given.
 
     Raises
@@ -161,7 +161,7 @@ def noise_share(n_samples: float, n_chains: int, momentum: float) -> float:
     return n_samples * (1 + momentum) / (4 * n_chains * (1 - momentum))
 
 
-def longest_step(options: OneEdge, n_samples: float, n_chains: int, stiffness: float) -> float:
+def longest_step(options: ReversibleJump, n_samples: float, n_chains: int, stiffness: float) -> float:
     """Return the step of Langevin dynamics: ``epsilon``, or less where the posterior is stiff or the moments noisy."""
     noise = noise_share(n_samples, n_chains, options.momentum)
     longest, epsilon = _LONGEST, options.epsilon

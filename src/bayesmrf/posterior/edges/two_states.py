@@ -33,7 +33,7 @@ from ...compiled import leaf
 from ...declare.option import option
 from ...declare.rule import instance
 from ...errors import OptionError
-from ...methods import OneEdge
+from ...methods import ReversibleJump
 from ...models.boltzmann import Coding
 from ...states.chain_flips import flip_clusters, flip_correlated
 from ...states.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
@@ -42,7 +42,6 @@ from ..conditionals.rivals import ALIKE, RIVAL, likeness, other_ends, rival_pair
 from ..conditionals.spike import draw_hyper, edge_prior, log_slab_odds
 from .dynamics import drift, kick
 from .edge_jumps import jump
-from .one_edge_problem import OneEdgeProblem, curvature_of, data_moments, has_rare_state, together
 from .rival_moves import visit_rivals
 from .spike_slab import (
     DIVERGED,
@@ -56,6 +55,7 @@ from .spike_slab import (
     n_particles_of,
 )
 from .stiffness import settle, stiffness
+from .two_states_problem import TwoStatesProblem, curvature_of, data_moments, has_rare_state, together
 
 _FLIPS = 2  # sets of nodes that are flipped in an iteration
 _CAMP = 3  # almost equal nodes of a node of a camp
@@ -67,7 +67,7 @@ _SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
 
 
-class OneEdgeState(NamedTuple):
+class TwoStatesState(NamedTuple):
     """Position and momentum, p0 and the slab's precision, the share of draws with each edge, and the particles; the
     stiffness of the posterior (averaged), its direction, and the number of steps.
     """
@@ -84,7 +84,7 @@ class OneEdgeState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabOneEdge(EdgeKernel):
+class SpikeSlabTwoStates(EdgeKernel):
     """Single-edge birth and death at any weight, with moments from many persistent chains.
 
     The chains are those of the Boltzmann machine with the distribution of theta (`bayesmrf.models.boltzmann.Coding`),
@@ -97,7 +97,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         Binary, with node parameters.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
-    options : OneEdge
+    options : ReversibleJump
         The number of particles must be given; it is rounded up to a multiple of 128. Between half and twice the number
         of observations mix fastest: with fewer the penalty prevents births of strong edges, with more a sweep costs
         more. A Langevin step is no longer than one standard deviation in the stiffest direction (see
@@ -113,10 +113,10 @@ class SpikeSlabOneEdge(EdgeKernel):
         If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
-    options: OneEdge = option(OneEdge(n_particles=512), instance("methods", "OneEdge"))
+    options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
     n_adapt: int = 0
 
-    name = "spike_slab_one_edge"
+    name = "spike_slab_two_states"
     dims = EDGE_DIMS | {"n_jumps": ()}
 
     def __post_init__(self) -> None:
@@ -141,13 +141,13 @@ class SpikeSlabOneEdge(EdgeKernel):
     def _n_chains(self) -> int:
         return -(-self.n_particles // LANES) * LANES
 
-    def init(self, rng: np.random.Generator) -> OneEdgeState:
+    def init(self, rng: np.random.Generator) -> TwoStatesState:
         """Start at ``start``, with particles at random."""
         theta, density, precision = self.first(rng)
         chains = start_chains(self._n_chains, self.model.graph.n_nodes, rng)
         momentum, direction = rng.standard_normal((2, len(theta)))
         share = np.full(self.model.n_edges, 0.5, np.float32)
-        return OneEdgeState(theta, momentum, density, precision, share, chains, 1.0, direction, 0)
+        return TwoStatesState(theta, momentum, density, precision, share, chains, 1.0, direction, 0)
 
     @cached_property
     def _rivals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -180,7 +180,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         return pairs, pairs[similar >= _JOINT], pairs[similar >= ALIKE]
 
     @cached_property
-    def _constants(self) -> OneEdgeProblem:
+    def _constants(self) -> TwoStatesProblem:
         """What is the same in all steps; the rest is of a first step."""
         n, (u, v) = self.n_samples, self.model.graph.edges.T
         prior, coding = edge_prior(self.prior), Coding.of(self.model)
@@ -191,12 +191,12 @@ class SpikeSlabOneEdge(EdgeKernel):
         scale = 1 / np.sqrt(curvature_of(lines, moments, ends, prior, coding))
         now = np.full(self.model.n_features, prior.bias_precision)
         pairs, joint, alike = self._pairs
-        return OneEdgeProblem(
+        return TwoStatesProblem(
             prior, lines, now, scale, scale, self.options.momentum, coding, moments.centre, ends, moments.sums, counted,
             np.full(len(u), 0.5), 1.0, 1.0, pairs, joint, alike, together(lines.edges, moments),
         )  # fmt: skip
 
-    def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
+    def _problem(self, stiffness: float, share: np.ndarray) -> TwoStatesProblem:
         """Return the constants with the step sizes, and how often each edge is visited."""
         of, epsilon = self._constants, longest_step(self.options, self.n_samples, self._n_chains, stiffness)
         share = share.astype(float).clip(_DOUBT, 1 - _DOUBT)
@@ -205,7 +205,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         joint_rate = min(rate, _JOINT_VISITS * n_nodes / max(np.minimum(together, 1 - together).sum(), 1.0))
         return of._replace(now=of.now.copy(), step=epsilon * of.scale, share=share, rate=rate, joint_rate=joint_rate)
 
-    def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, JumpInfo]:
+    def step(self, rng: np.random.Generator, state: TwoStatesState) -> tuple[TwoStatesState, JumpInfo]:
         """Run ``n_iterations`` iterations."""
         r = self.model.n_edges
         theta, momentum = state.theta.copy(), state.momentum.copy()
@@ -228,7 +228,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         share = state.share
         if state.age < self.n_adapt:
             share = share + (included - share) / (state.age + _PRIOR + 1)
-        new = OneEdgeState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1)
+        new = TwoStatesState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1)
         return new, JumpInfo(*drawn(theta, included, density, precision), n_jumps)
 
 
