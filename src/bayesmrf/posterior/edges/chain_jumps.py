@@ -92,14 +92,25 @@ def _visit_all(rng, graph, stacked, problem, visits, gains, theta, momentum, has
     """
     n_jumps, r, always = 0, len(problem.lines.edges), problem.baseline.fixed == 1
     for part in range(2 if len(theta.weights) > 1 else 1):
-        for e in range((0 if always else r) if part == 0 else problem.n_absent):
-            odds = visits.share[part, e] / (1 - visits.share[part, e])
-            if rng.random() < visits.rate[part] * min(1.0, 1 / odds if has[part, e] else odds) and _jump(
-                rng, graph, stacked, problem, gains, theta, momentum, drawn, e, part, log(odds), share, weights
-            ):
+        stop = (0 if always else r) if part == 0 else problem.n_absent
+        e = _next(rng, visits.share[part], visits.rate[part], has[part], 0, stop)
+        while e < stop:
+            log_odds = log(visits.share[part, e] / (1 - visits.share[part, e]))
+            if _jump(rng, graph, stacked, problem, gains, theta, momentum, drawn, e, part, log_odds, share, weights):
                 has[part, e] = not has[part, e]
                 n_jumps += 1
+            e = _next(rng, visits.share[part], visits.rate[part], has[part], e + 1, stop)
     return n_jumps
+
+
+@strict_leaf
+def _next(rng, share, rate, has, first, stop):
+    """Return the next feature from ``first`` on whose birth or death is proposed, or ``stop``."""
+    for e in range(first, stop):
+        odds = share[e] / (1 - share[e])
+        if rng.random() < rate * min(1.0, 1 / odds if has[e] else odds):
+            return e
+    return stop
 
 
 @strict_leaf

@@ -51,30 +51,44 @@ def visit_rivals(rng, graph, stacked, problem, visits, gains, theta, momentum, h
 
     A swap of e for f is proposed in proportion to the shares of draws with f and without e; the ratio allows for it.
     """
-    n_swaps, rivals, share, always = 0, problem.rivals, visits.share, problem.baseline.fixed == 1
+    n_swaps, rivals, always = 0, problem.rivals, problem.baseline.fixed == 1
     for part in range(1 if always else 0, 2 if len(theta.weights) > 1 else 1):
-        for pair in range(len(rivals)):
+        share, rate, n_edges = visits.share[part], visits.swaps[part], len(problem.lines.edges)
+        n_free = n_edges if part == 0 else min(n_edges, problem.n_absent)
+        pair = _next(rng, rivals, share, rate, has[part], 0, n_free)
+        while pair < len(rivals):
             e, f = rivals[pair, 0], rivals[pair, 1]
-            if has[part, e] == has[part, f] or (part == 1 and max(e, f) >= problem.n_absent):
-                continue
             if has[part, f]:
                 e, f = f, e
-            there, back = _swap_rate(share, part, e, f), _swap_rate(share, part, f, e)
-            if rng.random() >= visits.swaps[part] * there or np.abs(value_of(theta, e, part)).max() >= visits.reach[e]:
-                continue
-            rates = log(back / there)
-            if _swap(rng, graph, stacked, problem, visits.reach[f], gains, theta, drawn, e, f, part, rates, weights):
+            rates = log(_swap_rate(share, f, e) / _swap_rate(share, e, f))
+            if np.abs(value_of(theta, e, part)).max() < visits.reach[e] and _swap(
+                rng, graph, stacked, problem, visits.reach[f], gains, theta, drawn, e, f, part, rates, weights
+            ):
                 n_swaps += 1
                 has[part, e], has[part, f] = False, True
                 for k in range(part, 1 if part == 0 else len(theta.weights)):
                     momentum.weights[k, f] = rng.standard_normal()
+            pair = _next(rng, rivals, share, rate, has[part], pair + 1, n_free)
     return n_swaps
 
 
 @strict_leaf
-def _swap_rate(share, part, e, f):
+def _next(rng, rivals, share, rate, has, first, n_free):
+    """Return the next pair from ``first`` on for which a swap is proposed, or their number."""
+    for pair in range(first, len(rivals)):
+        e, f = rivals[pair, 0], rivals[pair, 1]
+        if has[e] != has[f] and max(e, f) < n_free:
+            if has[f]:
+                e, f = f, e
+            if rng.random() < rate * _swap_rate(share, e, f):
+                return pair
+    return len(rivals)
+
+
+@strict_leaf
+def _swap_rate(share, e, f):
     """Return how often a swap of edge e for f is proposed: seldom if f is rarely present, or e nearly always."""
-    return share[part, f] * min(1.0, SURE * (1 - share[part, e]))
+    return share[f] * min(1.0, SURE * (1 - share[e]))
 
 
 @strict_leaf

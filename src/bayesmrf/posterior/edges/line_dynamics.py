@@ -34,17 +34,21 @@ def _count(x, counts):
 
 @leaf
 def _product(x, y):
-    total = np.int32(0)
-    for c in range(len(x)):
-        total += np.int32(x[c]) * np.int32(y[c])
+    total = np.float32(0)
+    for c in range(len(x) >> 6 << 6):
+        total += x[c] * y[c]
     return total
 
 
 @leaf
-def _mean(graph, x, y, values, counts):
+def _copied(x, out):
+    for c in range(len(x) >> 6 << 6):
+        out[c] = np.float32(x[c])
+
+
+@leaf
+def _mean(x, y, values, counts):
     """Return the mean of the feature of an edge over the chains; ``counts`` (m^2,) is room."""
-    if graph.by_score:
-        return _product(x, y) / len(x)
     m, total = len(values), 0.0
     counts[:] = 0.0
     for c in range(len(x)):
@@ -59,16 +63,22 @@ def chain_means(graph, stacked, problem, has, out):
     """Set ``out`` (G, F) to the means over the chains of the features of nodes, and of present edges on their lines."""
     lines, (n_groups, n_nodes, n_chains) = problem.lines, stacked.x.shape
     m, r = len(lines.values), len(lines.edges)
-    counts = np.empty(m * m)
+    counts, scores = np.empty(m * m), np.empty((n_nodes if graph.by_score else 0, n_chains), np.float32)
     for t in range(n_groups):
         x = stacked.x[t]
+        for i in range(len(scores)):  # as numbers whose products vectorise
+            _copied(x[i], scores[i])
         for i in range(n_nodes):
             _count(x[i], counts[:m])
             for k in range(lines.starts[i], lines.starts[i + 1]):
                 out[t, k] = np.dot(counts[:m], lines.features[k - r]) / n_chains
         for e in range(r):
             if has[0, e] or has[1, e]:
-                found = _mean(graph, x[lines.edges[e, 0]], x[lines.edges[e, 1]], lines.values, counts)
+                i, j = lines.edges[e, 0], lines.edges[e, 1]
+                if graph.by_score:
+                    found = _product(scores[i], scores[j]) / n_chains
+                else:
+                    found = _mean(x[i], x[j], lines.values, counts)
                 for end in range(2):
                     first = lines.starts[lines.edges[e, end]]
                     for k in range(first, lines.starts[lines.edges[e, end] + 1]):

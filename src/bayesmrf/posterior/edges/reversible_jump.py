@@ -27,7 +27,7 @@ from .line_steps import GroupMomentum, GroupSteps, along_lines, steps_of, stiffn
 from .spike_slab import longest_step, n_particles_of
 
 _VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
-_SWAPS = 0.05  # swaps that are proposed in an iteration, at most, for each node
+_SWAPS = 0.15  # swaps that are proposed in an iteration, at most, for each node
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
 _SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
