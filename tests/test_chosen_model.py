@@ -155,7 +155,7 @@ def test_stray_levels_are_counted_by_weights(recwarn):
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.PriorWarning")  # of some random answers
 def test_the_method_follows_the_number_of_joint_states(rng):
     levels = rng.integers(0, 3, (40, 13))
-    for n_nodes, method in ((3, "exact"), (13, "particle")):
+    for n_nodes, method in ((3, "exact"), (13, "reversible-jump")):
         est = SpikeSlabMRF(**QUICK).fit(levels[:, :n_nodes])
         assert (est.model_, est.method_) == ("ordinal", method)
         assert est.posterior_.attrs["method"] == method
@@ -177,7 +177,7 @@ def test_the_method_follows_the_number_of_joint_states(rng):
 def test_options_wait_for_a_choice(build, key):
     """Before a fit and after one: the options of one method would choose it, whatever the data."""
     name, estimator = key.partition("__")[0], build()
-    estimator.method_, estimator.model_ = "particle", "ordinal"  # as a fit sets them
+    estimator.method_, estimator.model_ = "exact", "ordinal"  # as a fit sets them
     with pytest.raises(OptionError, match=f"^{name} must be chosen before {key} is set, got 'auto'; set {name} to"):
         estimator.set_params(**{key: 64})
 
@@ -189,7 +189,7 @@ def test_options_of_a_choice():
     assert est.model == families.Ordinal(unused="merge")
     with pytest.raises(OptionError, match="method__width must be a parameter that exists"):
         est.set_params(method__width=1)
-    both = SpikeSlabMRF().set_params(method="particle", method__n_particles=64)  # the choice comes first
+    both = SpikeSlabMRF().set_params(method="reversible-jump", method__n_particles=64)  # the choice comes first
     assert both.method.n_particles == 64
 
 

@@ -107,14 +107,17 @@ def test_models(model, bayesmrf, levels, votes, folder):
     assert bayesmrf("report", f"{name}.zarr")[0] == 0
     assert families.FAMILIES.row(model).meaning in (folder / "report.html").read_text()
     if model == "potts":
-        few = ["--method", "reversible-jump", "--overwrite"]
+        few = ["--method", "reversible-jump", "--moments", "extrapolated", "--overwrite"]
         refused = bayesmrf("structure", "answers.csv", "--model", model, *few)
-        one_sentence(refused, "--method must be 'exact', 'particle' or 'langevin' for")
+        one_sentence(
+            refused, "--moments must be 'auto' or 'chains' unless there are yes/no columns", "got 'extrapolated'"
+        )
 
 
 # Options that some methods know: flag, value, what is said of it.
 OWN = {
     "n_particles": ("--n-particles", 128, "particles 128"),
+    "moments": ("--moments", "chains", "moments chains"),
     "n_sweeps": ("--n-sweeps", 2, "Gibbs sweeps 2"),
     "epsilon": ("--epsilon", 0.02, "step epsilon 0.02"),
     "momentum": ("--momentum", 0.4, "share of momentum kept 0.4"),
@@ -342,7 +345,7 @@ def test_run_that_was_killed_continues_with_the_same_draws(bayesmrf, votes, fold
 BAD = {
     "method": (
         ["--method", "magic"],
-        "--method must be one of 'reversible-jump', 'exact', 'particle', 'langevin', got 'magic'",
+        "--method must be one of 'reversible-jump', 'exact', 'langevin', got 'magic'",
     ),
     "candidates": (["--candidates", "all"], "--candidates: 'all' is neither a file nor complete"),
     "learn": (["--candidates", "learn:3"], "--candidates: 'learn:3' is neither a file nor complete"),

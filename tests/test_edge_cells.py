@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from bayesmrf.posterior.edges.particle import SpikeSlabParticle
 
 from bayesmrf import SpikeSlabMRF, families, graphs, support
 from bayesmrf.errors import OptionError
-from bayesmrf.methods import LangevinJumps, Particle, ReversibleJump
+from bayesmrf.methods import LangevinJumps, ReversibleJump
 from bayesmrf.models import Agreement, Potts
 from bayesmrf.models.boltzmann import Coding
 from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
+from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from bayesmrf.runs import run
@@ -29,7 +29,6 @@ WRONG = SpikeSlab(Beta(5.0, 1.0), PRIOR.slab, PRIOR.bias_scale)
 METHODS = {
     "exact": "exact",
     "reversible-jump": ReversibleJump(n_particles=512, epsilon=0.1, n_iterations=10),
-    "particle": Particle(256),
     "langevin": LangevinJumps(n_particles=256, epsilon=0.1, width=0.3, n_iterations=50),
 }
 TABLE = support().loc["SpikeSlabMRF"]
@@ -120,7 +119,7 @@ def test_every_structure(name, method, missing, rng):
 
 
 @pytest.mark.parametrize(
-    ("method", "missing"), [("exact", False), ("exact", True), ("particle", False), ("langevin", False)]
+    ("method", "missing"), [("exact", False), ("exact", True), ("reversible-jump", False), ("langevin", False)]
 )
 def test_neutral_categories(method, missing, rng):
     """Controls: missing values taken for state 0, and another neutral category."""
@@ -135,33 +134,23 @@ def test_neutral_categories(method, missing, rng):
         assert not oracle.compared(draws, *exact_of((model, x, other, seen), rng)).holds
 
 
-def test_swaps_by_particles_know_the_better_of_two_rivals(rng):
+def test_swaps_on_chains_know_the_better_of_two_rivals(rng):
     """Node 2 follows node 0, which node 1 resembles; the control has the edges of nodes 0 and 1 exchanged."""
     model, x, features, _ = problem_of("ordinal", False, rng)
     x[N // 3 :, 2] = x[N // 3 :, 0] > 0
     seen = (x[:, None] == np.array(list(np.ndindex(3, 3, 2)))).all(axis=2)
     problem = model, x, features, seen
-    assert len(SpikeSlabParticle(model, model.statistics(x), N).pairs) > 0
+    assert len(SpikeSlabManyStates(model, model.statistics(x), N).design.problem.rivals) > 0
     exact = exact_of(problem, rng)
-    draws = draws_of(problem, "particle", rng)
+    draws = draws_of(problem, "reversible-jump", rng)
     assert oracle.compared(draws, *exact).holds
     assert not oracle.compared(draws, *exact_of((model, x[:, [1, 0, 2]], features, seen), rng)).holds
 
 
-def test_the_first_steps_by_particles_are_single_scans(rng):
-    model, x, _, _ = problem_of("ordinal", False, rng)
-    short = SpikeSlabParticle(model, model.statistics(x), N, n_scans=1, options=Particle(128))
-    long, both = replace(short, n_scans=3), replace(short, n_scans=3, n_settle=1)
-    state = both.init(np.random.default_rng(1))
-    for kernel in (short, long):
-        (expected, _), (found, _) = (k.step(np.random.default_rng(2), state) for k in (kernel, both))
-        np.testing.assert_array_equal(expected.theta, found.theta)
-        state = found
-
-
-def test_warm_up_of_one_edge_has_a_third_of_the_iterations(rng):
-    model, x, _, _ = problem_of("boltzmann", False, rng)
-    short = SpikeSlabTwoStates(model, model.statistics(x), N, options=ReversibleJump(128, n_iterations=1))
+@pytest.mark.parametrize(("name", "kernel"), [("boltzmann", SpikeSlabTwoStates), ("ordinal", SpikeSlabManyStates)])
+def test_steps_of_warm_up_have_half_of_the_iterations(name, kernel, rng):
+    model, x, _, _ = problem_of(name, False, rng)
+    short = kernel(model, model.statistics(x), N, options=ReversibleJump(128, n_iterations=1))
     long = replace(short, options=ReversibleJump(128, n_iterations=3))
     both = replace(long, n_adapt=1)
     state = both.init(np.random.default_rng(1))
@@ -184,7 +173,7 @@ def test_models_of_other_kinds_are_refused():
             SpikeSlabTwoStates(model, np.zeros(model.n_features), 10.0)
     for model in (Potts(graphs.complete(3), 3, False), Agreement(graphs.complete(3), True)):
         with pytest.raises(OptionError, match="model must be potts, ordinal or another PairwiseModel"):
-            SpikeSlabParticle(model, np.zeros(model.n_features), 10.0)
+            SpikeSlabManyStates(model, np.zeros(model.n_features), 10.0)
     for model in (Potts(graphs.complete(3), 3, False), Agreement(graphs.complete(3), False)):
         with pytest.raises(OptionError, match="model must be with one parameter for each edge, and with fields, for"):
             SpikeSlabLangevin(model, np.zeros(model.n_features), 10.0)

@@ -308,7 +308,7 @@ class Alike(Potts):
         (families.Custom(Product), "boltzmann", "exact"),
         *(
             (families.Custom(lambda graph: Alike(graph, 3), n_states=3), "potts", method)
-            for method in ("auto", "exact", "particle", "langevin")
+            for method in ("auto", "exact", "reversible-jump", "langevin")
         ),
     ],
 )
@@ -331,7 +331,7 @@ class Scores(Ordinal):
     name = "scores"
 
 
-@pytest.mark.parametrize("method", ["exact", "particle"])
+@pytest.mark.parametrize("method", ["exact", "reversible-jump"])
 @pytest.mark.parametrize(
     ("own", "same"), [(Product, "boltzmann"), (families.Custom(lambda graph: Scores(graph, 3), n_states=3), "ordinal")]
 )
@@ -448,7 +448,7 @@ def test_models_that_a_method_of_differences_lacks(X):
     for own, method, message in (
         (
             Distance,
-            "particle",
+            "reversible-jump",
             "model must be one of many states, or with the features of boltzmann, .*'distance'",
         ),
         (lambda graph: Symmetric(graph, 2), "exact", "model must be a PairwiseModel with fields .*, got 'symmetric'"),
@@ -460,16 +460,7 @@ def test_models_that_a_method_of_differences_lacks(X):
 @pytest.mark.parametrize(
     ("own", "method", "message"),
     [
-        (
-            Product,
-            "particle",
-            "method must be 'reversible-jump', 'exact' or 'langevin' for absent edges with model='product', got 'particle'",
-        ),
-        (
-            families.Custom(lambda graph: Alike(graph, 2), n_states=2),
-            "reversible-jump",
-            "method must be 'exact', 'particle' or 'langevin' for absent edges with model='alike', got 'reversible-jump'",
-        ),
+        (Product, "particle", "method must be one of 'auto', 'reversible-jump', 'exact', 'langevin', or an object of"),
         (
             lambda graph: Product(graph, fields=False),
             "exact",

@@ -298,7 +298,7 @@ def test_a_constant_column_is_allowed(data):
     [
         (
             {"method": "magic"},
-            "method must be one of 'auto', 'reversible-jump', 'exact', 'particle', 'langevin', or an object of ",
+            "method must be one of 'auto', 'reversible-jump', 'exact', 'langevin', or an object of ",
         ),
         ({"method": methods.Tree()}, "method must be .*, got Tree"),
         ({"prior": "slab"}, "prior must be 'spike-slab' or a priors.SpikeSlab, got 'slab'"),

@@ -51,7 +51,7 @@ RUNS = {
     "parameters, Bethe": (BayesianMRF(kernel="metropolis", engine=Bethe(damping=0.5)), answers(2)),
     "edges": (SpikeSlabMRF(), answers(2, True)),
     "edges, words": (SpikeSlabMRF(graphs.cycle(4), priors.SpikeSlab(0.5, priors.Normal(1.0))), in_words(answers(3))),
-    "edges, potts": (SpikeSlabMRF(model="potts", method=methods.Particle(256)), answers(3)),
+    "edges, potts": (SpikeSlabMRF(model="potts", method=methods.ReversibleJump(256)), answers(3)),
     "edges, array": (SpikeSlabMRF(method="langevin"), 2 * answers(2).to_numpy() - 1),
     "edges, neutral": (SpikeSlabMRF(model=families.Ordinal(neutral={"b": 1})), answers(3)),
     "groups": (GroupedMRF(), answers(2)),

@@ -63,5 +63,5 @@ def fit(
 
 
 def particles(method: str, n: int) -> dict[str, int]:
-    """Return the number of chains of "reversible-jump": twice the observations, at least 512, for strong edges to jump."""
+    """Return the chains of "reversible-jump": twice the observations, at least 512, for strong edges to jump."""
     return {"n_particles": max(512, 2 * n)} if method == "reversible-jump" else {}

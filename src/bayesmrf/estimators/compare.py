@@ -73,11 +73,12 @@ class CompareMRF(Posterior):
     biases : {"free", "slab", "spike-slab"}
         Biases (thresholds) are free in each group; or have a baseline, with the prior of biases, and a difference, with
         the slab of the differences of edges, or their spike and slab.
-    method : {"auto", "exact", "particle"} or an object of `bayesmrf.methods`
-        * auto: exact with at most 2^18 joint states (18 yes/no columns, seven columns of five levels), else particle.
-          ``method_`` says which.
+    method : {"auto", "exact", "reversible-jump"} or an object of `bayesmrf.methods`
+        * auto: exact with at most 2^18 joint states (18 yes/no columns, seven columns of five levels), else
+          reversible-jump. ``method_`` says which.
         * exact (`methods.Exact`): all joint states of the nodes, at most 2^23, are summed over in each group.
-        * particle (`methods.Particle`): moments from particles of each group that follow its parameters.
+        * reversible-jump (`methods.ReversibleJump`): moments from persistent chains of each group that follow its
+          parameters; they are never extrapolated.
 
         ``methods.Custom`` makes your own kernel from the likelihood and the priors.
     model : {"auto", "boltzmann", "ordinal"}, object of `bayesmrf.families` or callable
@@ -205,6 +206,9 @@ class CompareMRF(Posterior):
             if row.name == "exact":
                 kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
             else:
+                if method.moments == "extrapolated":
+                    expected = "'auto' or 'chains' for groups of people"
+                    raise OptionError(option="moments", got=method.moments, expected=expected)
                 if method.n_particles is None:
                     method = replace(method, n_particles=default_particles(max(s.n_samples for s in samples)))
                 kernel = GroupChains(*given, options=method, n_adapt=self.n_warmup)

@@ -1,4 +1,4 @@
-"""Methods: the options of the samplers of each estimator. A name, such as "particle", stands for the default options.
+"""Methods: the options of the samplers of each estimator. A name, such as "exact", stands for the default options.
 
 GroupedMRF(method=methods.Particle(n_particles=4096))
 SpikeSlabMRF(method=methods.ReversibleJump(n_iterations=50))

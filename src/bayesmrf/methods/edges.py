@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ..declare.option import Checked, option
 from ..declare.registry import Registry
-from ..declare.rule import COUNT, MOMENTUM, STATES, STEP, integer, number, optional
+from ..declare.rule import COUNT, MOMENTUM, STATES, STEP, choice, integer, number, optional
+from ..errors import OptionError, argument
 from .groups import Exact
 from .rows import MANY_STATES, OF_EDGES, YES_NO, MethodRow, on
 
@@ -19,9 +20,13 @@ class ReversibleJump(Checked):
     ----------
     n_particles
         With fewer than observations, births of strong edges are rarely accepted. None for the number of observations,
-        within 256 and 16,384; or, if there are more than 4,096 observations and at least 20 for each weight and bias,
-        for 4,096 chains that measure moments once, at the mean of the posterior, from which those at all draws are
-        extrapolated (`bayesmrf.states.reference`).
+        within 256 and 16,384.
+    moments
+        * chains: moments are those of the persistent chains, which follow the weights.
+        * extrapolated: 4,096 chains measure moments once, at the mean of the posterior, from which those at all draws
+          are extrapolated (`bayesmrf.states.reference`): for yes/no columns of many observations, at least
+          20 for each weight and bias.
+        * auto: extrapolated where that is accurate, ``n_particles`` is None and no value is missing, else chains.
     epsilon
         It is shortened where the posterior is stiffer, and such that the noise of the moments hardly widens the
         posterior.
@@ -38,6 +43,12 @@ class ReversibleJump(Checked):
         label="particles",
         unset="depends on the data",
     )
+    moments: str = option(
+        "auto",
+        choice("auto", "chains", "extrapolated"),
+        "Where moments come from: chains that follow the weights, or one point from which they are extrapolated.",
+        label="moments",
+    )
     epsilon: float = option(
         0.2, STEP, "Largest step of Langevin dynamics, in posterior standard deviations.", label="step epsilon"
     )
@@ -45,6 +56,12 @@ class ReversibleJump(Checked):
         0.5, MOMENTUM, "Share of the momentum that is kept, in [0, 1).", label="share of momentum kept"
     )
     n_iterations: int = option(20, COUNT, "Iterations in a step.", label="iterations in a step")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.moments == "extrapolated" and self.n_particles is not None:
+            expected = f"omitted for {argument('moments', 'extrapolated')}"
+            raise OptionError(option="n_particles", got=self.n_particles, expected=expected)
 
 
 @dataclass(frozen=True)

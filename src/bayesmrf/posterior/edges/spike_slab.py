@@ -13,7 +13,7 @@ import numpy as np
 from ...declare.option import Checked, needs
 from ...declare.rule import OBSERVATIONS, STATES
 from ...errors import DivergenceError, OptionError
-from ...methods import LangevinJumps, Particle, ReversibleJump
+from ...methods import LangevinJumps, ReversibleJump
 from ...priors import Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_hyper, edge_prior
@@ -102,7 +102,7 @@ class EdgeKernel(Checked):
         return with_hyper(rng, self.prior, theta, self.model.n_edges)
 
 
-def n_particles_of(options: Particle | ReversibleJump | LangevinJumps) -> int:
+def n_particles_of(options: ReversibleJump | LangevinJumps) -> int:
     """Return the number of particles; estimators choose it by the data if it is not given.
 
     Raises
