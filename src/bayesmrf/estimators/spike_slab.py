@@ -28,7 +28,8 @@ from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.many_states import SpikeSlabManyStates
 from ..posterior.edges.reference import SpikeSlabReference
-from ..posterior.edges.two_states import SpikeSlabTwoStates
+from ..posterior.edges.spike_slab import iterations_of
+from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..priors import SpikeSlab
 from ..results import convergence
 from ..runs import run
@@ -217,7 +218,7 @@ def _reversible_jump(options: Any, p: _Problem) -> Kernel:
         raise OptionError(option="moments", got=options.moments, expected=expected)
     if p.reference is not None and options.n_particles is None:
         _refuse_dynamics(options)
-        n_scans = max(1, round(options.n_iterations * p.model.graph.n_nodes / p.model.n_edges))
+        n_scans = max(1, round(iterations_of(options, ITERATIONS, False) * p.model.graph.n_nodes / p.model.n_edges))
         return SpikeSlabReference(p.model, p.s_bar, p.n, p.reference, p.prior, p.start, n_scans)
     if options.n_particles is None:
         options = replace(options, n_particles=default_particles(p.n))

@@ -55,7 +55,13 @@ class ReversibleJump(Checked):
     momentum: float = option(
         0.5, MOMENTUM, "Share of the momentum that is kept, in [0, 1).", label="share of momentum kept"
     )
-    n_iterations: int = option(20, COUNT, "Iterations in a step.", label="iterations in a step")
+    n_iterations: int | None = option(
+        None,
+        optional(COUNT),
+        "Iterations in a step.",
+        label="iterations in a step",
+        unset="20, or 10 with more than two levels or several groups",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

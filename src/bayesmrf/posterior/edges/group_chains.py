@@ -19,8 +19,8 @@ from ...models.boltzmann import has_these_features
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
 from .differences import DifferencesKernel
-from .reversible_jump import ChainsWalk, Design, Walker, design, started
-from .spike_slab import EDGE_DIMS, SWEEPS, JumpInfo, check_bounded, n_particles_of
+from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design, started
+from .spike_slab import EDGE_DIMS, SWEEPS, JumpInfo, check_bounded, iterations_of, n_particles_of
 
 
 class GroupChainsState(NamedTuple):
@@ -77,7 +77,7 @@ class GroupChains(DifferencesKernel):
     @property
     def particle_sweeps(self) -> int:
         """Gibbs sweeps of single particles that a step is worth."""
-        return SWEEPS * self.options.n_iterations * self.n_particles * len(self.contrast)
+        return SWEEPS * iterations_of(self.options, ITERATIONS, False) * self.n_particles * len(self.contrast)
 
     @cached_property
     def _tables(self) -> Any:

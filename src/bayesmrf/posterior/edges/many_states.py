@@ -20,8 +20,8 @@ from ..conditionals.centred import centred_lines, has_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior, plain_prior, prior_scales
-from .reversible_jump import ChainsWalk, Design, Walker, design
-from .spike_slab import EDGE_DIMS, SWEEPS, EdgeKernel, JumpInfo, check_bounded, drawn, n_particles_of
+from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design
+from .spike_slab import EDGE_DIMS, SWEEPS, EdgeKernel, JumpInfo, check_bounded, drawn, iterations_of, n_particles_of
 
 
 class ManyStatesState(NamedTuple):
@@ -80,7 +80,7 @@ class SpikeSlabManyStates(EdgeKernel):
     @property
     def particle_sweeps(self) -> int:
         """Gibbs sweeps of single particles that a step is worth."""
-        return SWEEPS * self.options.n_iterations * self.n_particles
+        return SWEEPS * iterations_of(self.options, ITERATIONS, False) * self.n_particles
 
     def _problem(self) -> GroupProblem:
         model, prior, n = self.model, edge_prior(self.prior), float(self.n_samples)

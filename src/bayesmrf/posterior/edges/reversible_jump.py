@@ -24,12 +24,12 @@ from ..conditionals.group_lines import GroupProblem, GroupTheta
 from .chain_jumps import Visits, iterate
 from .chain_swaps import SURE, of_group, reach_of
 from .line_steps import GroupMomentum, GroupSteps, along_lines, steps_of, stiffness_of
-from .spike_slab import longest_step, n_particles_of
+from .spike_slab import iterations_of, longest_step, n_particles_of
 
 _VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
 _SWAPS = 0.15  # swaps that are proposed in an iteration, at most, for each node
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
-_SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
+ITERATIONS = 10  # in a step
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
 _SMALL = 1e-6  # where baselines that are always present start: 0 is an absent edge
 
@@ -125,7 +125,7 @@ class Walker:
         n = max(problem.lines.n.max(), 0.0)
         epsilon = longest_step(options, n, walk.chains.x.shape[2], walk.stiffness)
         steps = self.design.steps._replace(sums=along_lines(self.model, problem.lines), epsilon=epsilon)
-        n_iterations = max(1, options.n_iterations // _SHORT) if age < self.n_adapt else options.n_iterations
+        n_iterations = iterations_of(options, ITERATIONS, age < self.n_adapt)
         visits, gains = self._visits(walk.share), self.model.gains
         drawn, n_jumps = iterate(
             rng, self.design.graph, stacked, problem, steps, visits, gains, theta, momentum, n_iterations

@@ -24,6 +24,7 @@ DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
 _STIFF_NOISE = 0.3  # the same in the stiffest direction, one of many
 _LONGEST = 1.0  # standard deviations of a step in the stiffest direction, at most
+_SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
 SWEEPS = 4  # of all particles take as long as an iteration with clusters and proposals of edges
 
 
@@ -159,6 +160,12 @@ def noise_share(n_samples: float, n_chains: int, momentum: float) -> float:
     steps are independent.
     """
     return n_samples * (1 + momentum) / (4 * n_chains * (1 - momentum))
+
+
+def iterations_of(options: ReversibleJump, usual: int, is_early: bool) -> int:
+    """Return the iterations of a step, ``usual`` if they are not given, and half of them in warm-up."""
+    n = usual if options.n_iterations is None else options.n_iterations
+    return max(1, n // _SHORT) if is_early else n
 
 
 def longest_step(options: ReversibleJump, n_samples: float, n_chains: int, stiffness: float) -> float:

@@ -51,6 +51,7 @@ from .spike_slab import (
     JumpInfo,
     check_bounded,
     drawn,
+    iterations_of,
     longest_step,
     n_particles_of,
 )
@@ -63,7 +64,7 @@ _VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would
 _JOINT = 0.6  # least similarity of the other ends of edges that are born and die together
 _JOINT_VISITS = 0.05  # most births, and deaths, of such pairs that are proposed in an iteration, for each node
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
-_SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
+ITERATIONS = 20  # in a step
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
 
 
@@ -135,7 +136,7 @@ class SpikeSlabTwoStates(EdgeKernel):
     @property
     def particle_sweeps(self) -> int:
         """Gibbs sweeps of single particles that a step is worth."""
-        return SWEEPS * self.options.n_iterations * self.n_particles
+        return SWEEPS * iterations_of(self.options, ITERATIONS, False) * self.n_particles
 
     @property
     def _n_chains(self) -> int:
@@ -219,7 +220,7 @@ class SpikeSlabTwoStates(EdgeKernel):
         if state.age == 0:
             now = settle(rng, blocks, rows, weights, *of, direction)
             problem = self._problem(now, state.share)
-        n = max(1, self.options.n_iterations // _SHORT) if state.age < self.n_adapt else self.options.n_iterations
+        n = iterations_of(self.options, ITERATIONS, state.age < self.n_adapt)
         density, precision, n_jumps = _iterate(rng, problem, n, rows, blocks, theta, weights, momentum)
         check_bounded(theta, self.options.epsilon, self.prior, state.precision)
         found = stiffness(blocks, rows, *of, direction)
