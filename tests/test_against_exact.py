@@ -1,0 +1,104 @@
+"""Reversible jumps on persistent chains next to the exact sampler, on the tables that people have.
+
+Inclusions must be within 0.02 of those of the exact sampler, but for Monte Carlo errors.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from bayesmrf import CompareMRF, SpikeSlabMRF, datasets
+from bayesmrf.priors import Cauchy, SpikeSlab
+from bayesmrf.runs import run
+from tests.bounds import Comparison, units
+
+AWAY = 0.02  # of an inclusion
+needs_data = pytest.mark.skipif("BAYESMRF_DATA" not in os.environ, reason="needs the folder BAYESMRF_DATA")
+pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+
+
+def chain_of(n, sizes, rng):
+    """Answers of a chain of items, of which each follows the one before in a third of the rows."""
+    x = (rng.random((n, len(sizes))) * sizes).astype(int)
+    for i in range(1, len(sizes)):
+        scaled = x[:, i - 1] * (sizes[i] - 1) // max(sizes[i - 1] - 1, 1)
+        x[:, i] = np.where(rng.random(n) < 1 / 3, scaled, x[:, i])
+    x[: max(sizes)] = np.minimum(np.arange(max(sizes))[:, None], np.array(sizes) - 1)
+    return x
+
+
+def wenchuan(rng):
+    return (datasets.wenchuan().iloc[:, :5],)
+
+
+def adhd(rng):
+    table = datasets.adhd()
+    return table.drop(columns="group").iloc[:, :5], table["group"]
+
+
+def three_groups(rng):
+    group = np.repeat([0, 1, 2], [120, 200, 150])
+    x = chain_of(len(group), (3, 3, 3, 3), rng)
+    x[:, 0] = np.where((group == 2) & (rng.random(len(group)) < 0.5), x[:, 3], x[:, 0])
+    return x, group
+
+
+def unequal(rng):
+    return (chain_of(400, (2, 3, 5, 7), rng),)
+
+
+def unused(rng):
+    """No row has the third level of the second item, which the others have."""
+    x = chain_of(300, (4, 4, 4, 4), rng)
+    x[x[:, 1] == 2, 1] = 3
+    return (x,)
+
+
+def rare(rng):
+    """Three of 500 rows have the last level of the first item."""
+    x = chain_of(500, (3, 3, 3, 3), rng)
+    x[:, 0] = np.minimum(x[:, 0], 1)
+    x[rng.choice(500, 3, replace=False), 0] = 2
+    return (x,)
+
+
+def alike(rng):
+    """The last two items differ in a tenth of the rows."""
+    x = chain_of(300, (3, 3, 3, 3), rng)
+    x[:, 3] = np.where(rng.random(300) < 0.9, x[:, 2], x[:, 3])
+    return (x,)
+
+
+SETS = {f.__name__: f for f in (wenchuan, adhd, three_groups, unequal, unused, rare, alike)}
+REAL = "wenchuan", "adhd"
+
+
+def draws_of(given, method, rng, n_draws, n_chains=16, n_warmup=100, density=0.5):
+    """By the kernel of the estimator."""
+    options = {"method": method, "n_warmup": n_warmup, "progress": False}
+    prior = SpikeSlab(density, Cauchy(0.5))
+    if len(given) > 1:
+        est, parts = CompareMRF(prior=prior, **options), (given[0], None, given[1])
+    else:
+        est, parts = SpikeSlabMRF(model="ordinal", prior=prior, **options), given
+    kernel = est._prepare(*parts)[2]
+    options = {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": n_chains, "progress": False}
+    return run.sample(kernel, random_state=rng, **options).values
+
+
+def compared(found, exact):
+    """Inclusions, which may be off by `AWAY` beyond their Monte Carlo errors."""
+    by_batch = units(exact["included"].astype(float))
+    error = by_batch.std(axis=0, ddof=1) / np.sqrt(len(by_batch))
+    return Comparison().shares(found["included"], by_batch.mean(axis=0), bias=AWAY, error=error)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs_data) if name in REAL else name for name in SETS])
+def test_inclusions(name, rng):
+    """The control is another prior of the density."""
+    given = SETS[name](rng)
+    exact = draws_of(given, "exact", rng, 150)
+    found = compared(draws_of(given, "reversible-jump", rng, 150), exact)
+    assert found.holds, found
+    assert not compared(draws_of(given, "reversible-jump", rng, 50, density=0.95), exact).holds
