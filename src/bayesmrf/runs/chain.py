@@ -41,7 +41,7 @@ class Board:
     """
 
     def __init__(self, plan: Plan, n_chains: int) -> None:
-        self.plan, self.n_chains = plan, n_chains
+        self.plan, self.n_chains, self.room = plan, n_chains, plan.n_draws
         self.values: dict[str, np.ndarray] = {}
         self.steps = [0] * n_chains
         self.latest: list[Any] = [None] * n_chains
@@ -53,8 +53,17 @@ class Board:
         """Allocate the draws (n_draws, ...) of one field of one chain."""
         with self.lock:
             if name not in self.values:
-                self.values[name] = np.empty((self.n_chains, self.plan.n_draws, *shape), dtype)
+                self.values[name] = np.empty((self.n_chains, self.room, *shape), dtype)
             return self.values[name][chain]
+
+    def plan_until(self, n_draws: int) -> None:
+        """Let the chains, which are at rest, end after so many draws; make room for them, one field after another."""
+        self.plan = self.plan._replace(n_draws=n_draws)
+        if n_draws > self.room:
+            for name, old in self.values.items():
+                self.values[name] = np.empty((self.n_chains, n_draws, *old.shape[2:]), old.dtype)
+                self.values[name][:, : self.room] = old
+            self.room = n_draws
 
 
 class Outcome(NamedTuple):
