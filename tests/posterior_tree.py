@@ -1,9 +1,11 @@
 """Posteriors made up for the tests of what is shown of them."""
 
 import numpy as np
+import xarray as xr
 
 from bayesmrf import graphs, results
 from bayesmrf.models import Agreement, Boltzmann
+from bayesmrf.results.blocks import Columns
 from bayesmrf.runs.run import Draws
 
 
@@ -103,3 +105,8 @@ def structure_tree(rng, graph=None, *, inclusion=None, n_chains=2, n_draws=50, c
         attrs=about | attrs,
         observed={"statistics": np.zeros(model.n_features), "n_samples": 100.0},
     )
+
+
+def columns(draws):
+    """Draws (n_chains, n_draws, n) as they are read from a tree."""
+    return Columns(xr.Variable(("chain", "draw", "edge"), draws))

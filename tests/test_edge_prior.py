@@ -16,6 +16,7 @@ from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.spike_slab import check_bounded
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
+from tests.posterior_tree import columns
 from tests.test_spike_slab_exact import draw
 
 EXACT = {"method": "exact", "n_draws": 300, "n_warmup": 100, "n_chains": 2, "progress": False, "random_state": 0}
@@ -69,7 +70,7 @@ def test_a_learnt_density_is_no_fault_of_the_prior(rng):
     s_bar = model.statistics(rng.integers(0, 2, (50, 3)).astype(np.int8))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_prior(weights, slab_scale, SpikeSlab(), model, s_bar, 50, True)
+        warn_of_prior(columns(weights[None]), slab_scale, SpikeSlab(), model, s_bar, 50, True)
     for prior, scale, cause in (
         (SpikeSlab(Beta(9, 1)), 1.0, r"the density has a prior mean of 0\.9; "),
         (
@@ -79,7 +80,7 @@ def test_a_learnt_density_is_no_fault_of_the_prior(rng):
         ),
     ):
         with pytest.warns(PriorWarning, match=f"^3 of 3 candidate edges .* includes the others: {cause}"):
-            warn_of_prior(weights, scale * slab_scale, prior, model, s_bar, 50, True)
+            warn_of_prior(columns(weights[None]), scale * slab_scale, prior, model, s_bar, 50, True)
 
 
 def test_a_questionnaire(rng):
@@ -164,7 +165,14 @@ def test_chains_that_find_no_edge_do_not_blame_the_prior(rng):
     X = rng.integers(0, 2, (300, 5))
     X[:, 1] = np.where(rng.random(300) < 0.9, X[:, 0], X[:, 1])
     model = Boltzmann(graphs.complete(5))
-    none = np.zeros((20, model.n_edges)), np.ones(20), SpikeSlab(0.5), model, model.statistics(X.astype(np.int8)), 300
+    none = (
+        columns(np.zeros((1, 20, model.n_edges))),
+        np.ones(20),
+        SpikeSlab(0.5),
+        model,
+        model.statistics(X.astype(np.int8)),
+        300,
+    )
     for has_converged, category, reason in (
         (False, ConvergenceWarning, r"the chains have not found the edges yet\. Use more draws, or another method\."),
         (True, PriorWarning, r"the prior keeps the edges out\. Use a prior of the density with a larger mean, such as"),

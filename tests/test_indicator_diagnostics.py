@@ -7,7 +7,7 @@ from scipy.stats import binom
 from bayesmrf.results import convergence, indicator_diagnostics
 from bayesmrf.results.indicator_diagnostics import shares_that_differ, weights_that_differ
 
-from .posterior_tree import structure_tree
+from .posterior_tree import columns, structure_tree
 
 
 def chains(p, tau, n_chains, n_draws, rng):
@@ -35,7 +35,7 @@ def test_false_alarms_of_a_family(rng, monkeypatch, ignores):
     if ignores:
         monkeypatch.setattr(indicator_diagnostics, "_markov_times", lambda x: np.ones(x.shape[2]))
         monkeypatch.setattr(indicator_diagnostics, "effective_size", lambda x: x.size)
-    alarms = sum(bool(shares_that_differ(chains(*random_edges(60, rng), 4, 400, rng))) for _ in range(120))
+    alarms = sum(bool(shares_that_differ(columns(chains(*random_edges(60, rng), 4, 400, rng)))) for _ in range(120))
     assert (alarms <= binom.isf(1e-6, 120, rate)) == (not ignores)
 
 
@@ -46,7 +46,7 @@ def test_a_chain_that_never_finds_an_edge(rng, tau):
     x[2, :, 7] = False
     x[:, :, 9] = ~x[:, :, 9]
     x[1, :, 9] = True
-    found = shares_that_differ(x)
+    found = shares_that_differ(columns(x))
     assert sorted((one.item, one.chain) for one in found) == [(7, 2), (9, 1)]
 
 

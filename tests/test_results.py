@@ -175,7 +175,7 @@ def test_arviz_summary_has_no_complaints(tree):
 
 def every_edge_exists(draws):
     """The tree of draws without inclusions, in which agreements are judged."""
-    del draws.values["included"]
+    del draws.fields["included"]
     return tree_of(draws)
 
 

@@ -211,7 +211,8 @@ class Kernel(Protocol):
     """One Markov chain on the posterior, as two functions over NamedTuples of arrays.
 
     ``State`` is the input of the next step (and part of a checkpoint), ``Info`` the draw. ``dims`` names the dimensions
-    of every field of Info, e.g. ``{"groups": ("edge",), "n_groups": ()}``.
+    of every field of Info, e.g. ``{"groups": ("edge",), "n_groups": ()}``, or as
+    `bayesmrf.memory.MostlyZero`.
     """
 
     @property

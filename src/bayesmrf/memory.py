@@ -1,4 +1,4 @@
-"""Check that draws and graphs fit into the memory of this machine before they are made."""
+"""Memory of draws and graphs: which draws take little, and a check that all fit, before they are made."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ from .errors import GraphError, OptionError, argument
 _GRAPH = argument("graph")
 _GIB = 2**30
 _MOST_EDGES = 20_000_000  # some GiB with their names: all pairs of 6,000 nodes
+
+
+class MostlyZero(tuple[str, ...]):
+    """Dimensions of a field of Info that is mostly zeros, or mostly equal along the last dimension but one.
+
+    Draws of such a field are kept as bits and the other values (`bayesmrf.runs.draws`), which changes no value.
+    """
+
+    def __new__(cls, *dims: str) -> MostlyZero:
+        """Make the dimensions from their names."""
+        return super().__new__(cls, dims)
 
 
 def machine_bytes() -> float:
@@ -32,8 +43,7 @@ def check_draws(dims: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], n
         Sizes of dimensions; 1 if unknown.
     n_draws, n_chains : int
     """
-    # Parameters are doubles; everything else takes at least a byte.
-    each = sum(math.prod(sizes.get(d, 1) for d in names) * (8 if "feature" in names else 1) for names in dims.values())
+    each = sum(math.prod(sizes.get(d, 1) for d in names) * _bytes(names) for names in dims.values())
     room = machine_bytes()
     most = int(room // (each * n_chains))
     if n_draws > most:
@@ -44,6 +54,11 @@ def check_draws(dims: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], n
             remedy=f"these take {n_draws * n_chains * each / _GIB:,.0f} GiB or more; keep fewer, with a larger thin",
         )
     return most
+
+
+def _bytes(dims: tuple[str, ...]) -> float:
+    """Return the bytes of an entry of a draw: of parameters 8, of everything else one; mostly zeros take an eighth."""
+    return (8 if "feature" in dims else 1) * (1 / 8 if isinstance(dims, MostlyZero) else 1)
 
 
 def check_pairs(n_nodes: int) -> None:

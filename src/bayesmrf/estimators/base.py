@@ -18,6 +18,7 @@ from ..errors import DataError, FieldsWarning, GraphError, OptionError, argument
 from ..findings import tell
 from ..graphs import Graph
 from ..likelihood import Hidden, Likelihood, Sample
+from ..results.blocks import at_draws
 from ..results.until_good import shortfall
 from ..runs import run
 from ..runs.run_options import RunOptions
@@ -131,18 +132,17 @@ def hash_of_samples(graph: Graph, samples: Sequence[Sample]) -> str:
     return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
 
 
-def hidden_probabilities(likelihood: Likelihood, theta: np.ndarray, seeds: np.random.SeedSequence) -> np.ndarray:
+def hidden_probabilities(likelihood: Likelihood, theta: xr.Variable, seeds: np.random.SeedSequence) -> np.ndarray:
     """`Likelihood.hidden_probabilities` over evenly spaced draws of theta (n_chains, n_draws, n_features).
 
     ``seeds`` is the seed of the run, whose chains have children of it: a run that was resumed gives the same.
     """
-    theta = theta.reshape(-1, theta.shape[2])
-    some = np.unique(np.linspace(0, len(theta) - 1, _PREDICTED).astype(int))
-    return likelihood.hidden_probabilities(theta[some], np.random.default_rng(seeds))
+    some = np.unique(np.linspace(0, theta.shape[0] * theta.shape[1] - 1, _PREDICTED).astype(int))
+    return likelihood.hidden_probabilities(at_draws(theta, some), np.random.default_rng(seeds))
 
 
 def missing_table(
-    likelihood: Likelihood, theta: np.ndarray, parts: Sequence[States], seeds: np.random.SeedSequence
+    likelihood: Likelihood, theta: xr.Variable, parts: Sequence[States], seeds: np.random.SeedSequence
 ) -> pd.DataFrame:
     """Return row, node and probability of 1 (of each state, if many) of missing values, averaged over draws.
 
@@ -164,7 +164,7 @@ def missing_table(
 
 
 def _missing_of_sample(
-    likelihood: Likelihood, theta: np.ndarray, states: States, seeds: np.random.SeedSequence
+    likelihood: Likelihood, theta: xr.Variable, states: States, seeds: np.random.SeedSequence
 ) -> pd.DataFrame:
     import pandas as pd
 

@@ -202,8 +202,8 @@ class BayesianMRF(Posterior):
         if curve is None:
             return draws
         phi = draws.values["theta"]
-        values = draws.values | {"theta": curve.natural(phi), "phi": phi}
-        return replace(draws, values=values, dims={**draws.dims, "phi": ("parameter",)})
+        fields = draws.fields | {"theta": curve.natural(phi), "phi": phi}
+        return replace(draws, fields=fields, dims={**draws.dims, "phi": ("parameter",)})
 
     def _summarise(self) -> None:
         super()._summarise()
@@ -274,4 +274,4 @@ def _corrected(draws: run.Draws, pseudo: Likelihood, likelihood: Likelihood, pri
     start = theta.mean(axis=(0, 1))
     true, approximate = posterior_mode(likelihood, prior, start), posterior_mode(pseudo, prior, start)
     moved = true.theta + (theta - approximate.theta) @ correction(true, approximate).T
-    return replace(draws, values=draws.values | {"theta": moved})
+    return replace(draws, fields=draws.fields | {"theta": moved})

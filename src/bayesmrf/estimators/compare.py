@@ -25,6 +25,7 @@ from ..methods.rows import row_of
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_chains import GroupChains
 from ..priors import SpikeSlab
+from ..results.blocks import Columns, variable
 from ..results.differences import exist_in_groups
 from ..results.intervals import central
 from ..runs.run import Draws
@@ -224,8 +225,9 @@ class CompareMRF(Posterior):
     def _summarise(self) -> None:
         super()._summarise()
         r = len(self.edges_)
-        self.difference_inclusion_ = self._symmetric(self._stacked("included").mean(axis=0))
-        self.edge_inclusion_ = self._symmetric(exist_in_groups(self._stacked("theta")[..., :r]).mean(axis=0))
+        exist = Columns(variable(self.posterior_, "theta"), 0, r, exist_in_groups)
+        self.difference_inclusion_ = self._symmetric(Columns(variable(self.posterior_, "included")).means())
+        self.edge_inclusion_ = self._symmetric(exist.means())
         self.weights_ = np.array([self._symmetric(t[:r]) for t in self.theta_])
         self.density_ = self._mean("density")
 

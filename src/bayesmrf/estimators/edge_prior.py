@@ -18,6 +18,7 @@ from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..posterior.conditionals.centred import edge_correlations, has_lines
 from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab
+from ..results.blocks import Columns, stacked
 
 _ALL = 0.95  # share of the candidates that counts as all of them
 _SUPPORTED = log(3)  # log Bayes factor above which the data support an edge
@@ -123,7 +124,7 @@ def warn_of_taper(slab: Any) -> None:
 
 
 def warn_of_prior(
-    weights: np.ndarray,
+    weights: Columns,
     slab_scale: np.ndarray,
     prior: SpikeSlab,
     model: Any,
@@ -137,11 +138,12 @@ def warn_of_prior(
     own are included only where others have much, from which p0 is learnt: this is no fault of the prior. That no edge
     is included has other reasons than the prior where chains are too short.
     """
-    found = int(((weights != 0).mean(axis=0) > 0.5).sum())
-    r = weights.shape[1]
+    found = int((weights.map(lambda draws: (draws != 0).mean(axis=(0, 1))) > 0.5).sum())
+    r = weights.shape[2]
     if found >= _ALL * r:
         cauchy = isinstance(prior.slab, Cauchy)
-        supported = int((log_bayes_factors(weights, slab_scale, cauchy) > _SUPPORTED).sum())
+        factors = weights.map(lambda draws: log_bayes_factors(stacked(draws), slab_scale, cauchy))
+        supported = int((factors > _SUPPORTED).sum())
         code, density = Coding.of(model).edge, prior.density
         mean = density.a / (density.a + density.b) if isinstance(density, Beta) else density
         width = float(slab_scale.mean()) * code

@@ -239,7 +239,7 @@ class GroupedMRF(Posterior):
 
     def _finish(self, setup: Setup, draws: Draws) -> Draws:
         unasked = {"density": "density" not in setup.attrs, "field_groups": self.fields != "grouped"}
-        return replace(draws, values={name: v for name, v in draws.values.items() if not unasked.get(name)})
+        return replace(draws, fields={name: v for name, v in draws.fields.items() if not unasked.get(name)})
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         """Warn if there are too few particles: some noisy edges bias all, or fewer particles than observations."""

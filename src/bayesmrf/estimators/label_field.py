@@ -35,6 +35,7 @@ from ..posterior.parameters.langevin import LangevinKernel
 from ..posterior.parameters.metropolis import MetropolisKernel
 from ..priors import Normal
 from ..results import convergence
+from ..results.blocks import variable
 from ..results.intervals import central
 from ..results.until_good import tell_if_short
 from ..runs import run
@@ -274,7 +275,7 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
         """Fill ``label_distributions_`` and ``transduction_``."""
         one = (labels == 1).astype(np.float64)
         if likelihood.hidden is not None:
-            one[labels < 0] = hidden_probabilities(likelihood, draws.values["theta"], seeds)
+            one[labels < 0] = hidden_probabilities(likelihood, variable(self.posterior_, "theta"), seeds)
         self.label_distributions_ = np.stack([1 - one, one], axis=1)
         self.transduction_ = self.classes_[(one > 0.5).astype(int)]
 

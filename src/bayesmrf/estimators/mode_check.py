@@ -10,6 +10,7 @@ import numpy as np
 from .. import results
 from ..data.states import ColumnLevels, States, levels_of
 from ..inference.unseen_modes import CountTails, ModelTails, ModeSearch, Unseen, count_tails, unseen
+from ..results.blocks import variable
 from ..rng import OTHER, descendant
 
 _CHECKED = 20  # draws, at most
@@ -35,7 +36,7 @@ def check_modes(estimator: Any, samples: Sequence[States], seeds: np.random.Seed
         Gibbs sweeps of single particles that a step of one chain is worth; 0 where moments are exact.
     """
     tree = estimator.posterior_
-    theta = tree["posterior"]["theta"].values
+    theta = variable(tree, "theta")
     n_chains, n_draws = theta.shape[:2]
     steps = n_chains * (tree.attrs["n_warmup"] + n_draws * tree.attrs["thin"])
     search, data = ModeSearch(), [count_tails(states) for states in samples]
@@ -44,7 +45,7 @@ def check_modes(estimator: Any, samples: Sequence[States], seeds: np.random.Seed
         return
     rng = descendant(seeds, OTHER)
     which = spread_draws(n_chains, n_draws, n)
-    checked = np.array([theta[draw] for draw in which]).reshape(len(which), len(samples), -1)
+    checked = np.array([theta[draw].values for draw in which]).reshape(len(which), len(samples), -1)
     searched = [
         _search(estimator, checked[:, g], states, tails, search, rng)
         for g, (states, tails) in enumerate(zip(samples, data, strict=True))

@@ -22,6 +22,7 @@ from ..findings import recorded
 from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..results import convergence
+from ..results.blocks import Columns, variable
 from ..results.until_good import tell_if_short
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
@@ -122,7 +123,7 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         draws = self._finish(s, self._correct(s, draws))
         self.posterior_ = tree_of(draws)
         keep(self.posterior_, self._kept())
-        theta = draws.values.get("phi", draws.values["theta"])
+        theta = variable(self.posterior_, "phi" if "phi" in draws.fields else "theta")
         self.missing_ = missing_table(s.likelihood, theta, s.parts, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
@@ -223,8 +224,7 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
     def _summarise(self) -> None:
         """Set the attributes that sum up the tree, and depend on it alone."""
         self._name_choices(self.posterior_.attrs["model"], self.posterior_.attrs["method"])
-        theta = self.posterior_["posterior"].dataset["theta"]
-        self.theta_ = np.ascontiguousarray(theta).mean(axis=(0, 1))  # a sum depends on the order in memory
+        self.theta_ = Columns(variable(self.posterior_, "theta")).means()
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         """Tell of doubts that this estimator alone has."""

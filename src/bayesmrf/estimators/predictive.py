@@ -21,6 +21,7 @@ from ..inference.elimination.engine import Elimination
 from ..inference.registry import check_model
 from ..models import categorical, pairwise
 from ..models.categorical import is_categorical, states_of
+from ..results.blocks import at_draws, variable
 from ..rng import as_seed_sequence
 from ..samplers.tempered import Tempered
 from .network import Network
@@ -195,10 +196,10 @@ class Predictive(Network, DensityMixin):
         """Return the parameters of the fields that are averaged, (n_components, n_features)."""
         AVERAGE.check("average", average)
         if average == "bayes" and self._has_draws:
-            draws = np.asarray(self.posterior_["posterior"].dataset["theta"])
+            draws = variable(self.posterior_, "theta")
             draws = draws if group is None else draws[:, :, group]
-            draws = draws.reshape(-1, draws.shape[2])
-            return draws[np.unique(np.linspace(0, len(draws) - 1, _DRAWS).astype(int))]
+            n = draws.shape[0] * draws.shape[1]
+            return at_draws(draws, np.unique(np.linspace(0, n - 1, _DRAWS).astype(int)))
         theta = self.theta_.copy() if group is None else self.theta_[group].copy()
         if self._inclusion is not None:
             model = self._model()

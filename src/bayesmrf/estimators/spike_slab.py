@@ -32,6 +32,7 @@ from ..posterior.edges.spike_slab import iterations_of
 from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..priors import SpikeSlab
 from ..results import convergence
+from ..results.blocks import Columns, variable
 from ..runs import run
 from .edge_prior import as_attribute, default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import EXTRAPOLATES, default_particles, find_reference
@@ -74,7 +75,7 @@ class SpikeSlabMRF(Posterior):
         "auto" chooses), else "potts". A callable makes your own model (`families.Custom`), a
         `bayesmrf.models.two_arrays.PairwiseModel` with fields and one parameter for each edge.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
-        As in `GroupedMRF`. A draw takes 9 bytes per candidate, 4.5 MB with 1,000 nodes: thin long chains.
+        As in `GroupedMRF`. A draw takes 8 bytes for each edge that exists, and at most two bits for each candidate.
 
     Attributes
     ----------
@@ -92,7 +93,7 @@ class SpikeSlabMRF(Posterior):
         Row and node of each missing value of X, and the posterior probability that it is 1 (True; for "potts", of each
         state).
     posterior_ : xarray.DataTree
-        Draws in ArviZ's form.
+        Draws in ArviZ's form. Those of many candidates become arrays when ``.values`` are first asked for.
     edges_ : (n_edges, 2) int array
         The candidates.
     feature_names_ : (n_features,) array of str
@@ -159,19 +160,19 @@ class SpikeSlabMRF(Posterior):
     def _summarise(self) -> None:
         super()._summarise()
         r = len(self.edges_)
-        share = self._stacked("included").mean(axis=0)
+        share = Columns(variable(self.posterior_, "included")).means()
         self.inclusion_ = self._symmetric(share)
         self.theta_[:r] /= np.where(share > 0, share, 1)
         self.density_, self.slab_scale_ = self._mean("density"), self._mean("slab_scale")
 
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
-        prior, data, scales = self._object("prior"), setup.likelihood, draws.values["slab_scale"]
+        prior, data, scales = self._object("prior"), setup.likelihood, np.asarray(draws.fields["slab_scale"])
         seen = data.s_bar if data.hidden is None else None
         # Langevin dynamics may start without edges, and stay there however little theta varies.
         is_sure = self.method_ != "langevin" and (
             bool((self.inclusion_ > 0.5).any()) or all(s != BAD for s, _ in convergence.of_chains(self.posterior_))
         )
-        weights = self._stacked("theta")[:, : len(self.edges_)]
+        weights = Columns(variable(self.posterior_, "theta"), 0, len(self.edges_))
         warn_of_prior(weights, scales.ravel(), prior, data.model, seen, data.n_samples, is_sure)
         is_own = isinstance(self.method, Custom)
         if not is_own and self.method_ != "langevin":

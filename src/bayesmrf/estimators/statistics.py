@@ -13,6 +13,7 @@ from ..errors import OptionError, instead_of_exact
 from ..inference.elimination.engine import Elimination
 from ..models.categorical import is_categorical
 from ..models.ising import Ising
+from ..results.blocks import Columns, in_turn
 from ..results.intervals import central, intervals
 from .network import Network
 from .tabulated import Tabulated
@@ -49,15 +50,20 @@ class Statistics(Tabulated, Network):
         check_is_fitted(self)
         posterior = self.posterior_["posterior"].dataset
         theta = posterior["phi" if "phi" in posterior else "theta"]
-        draws = np.asarray(theta).reshape(theta.sizes["chain"] * theta.sizes["draw"], -1)
-        lower, upper = intervals(draws, central(probability))
+        tails = central(probability)
+
+        def of_block(draws: np.ndarray) -> np.ndarray:
+            flat = draws.reshape(draws.shape[0] * draws.shape[1], -1)
+            return np.array([flat.mean(axis=0), *intervals(flat, tails)]).reshape(3, *draws.shape[2:])
+
+        mean, lower, upper = Columns(theta.variable).map(of_block).reshape(3, -1)
         *groups, along = (theta[d].values.tolist() for d in theta.dims[2:])
         index = (
             pd.MultiIndex.from_product([*groups, along], names=["group", "feature"])
             if groups
             else pd.Index(along, name="feature")
         )
-        return pd.DataFrame({"mean": draws.mean(axis=0), "lower": lower, "upper": upper}, index=index)
+        return pd.DataFrame({"mean": mean, "lower": lower, "upper": upper}, index=index)
 
     def _stacked(self, name: str) -> np.ndarray:
         """Draws of all chains, (n_draws, ...)."""
@@ -93,10 +99,10 @@ class Statistics(Tabulated, Network):
         if of not in ("theta", "graph"):
             raise OptionError(option="of", got=of, expected="'theta' or 'graph'")
         theta = self.posterior_["posterior"].dataset["theta"]
-        given, dims = np.asarray(theta), list(theta.dims[:-1])
-        draws = given.reshape(-1, given.shape[-1])
+        dims = list(theta.dims[:-1])
+        draws = (draw for block in in_turn(theta.variable) for draw in block.reshape(-1, theta.shape[-1]))
         each = np.array([function(t if of == "theta" else self._network_of_draw(t)) for t in draws])
-        values = each.reshape(*given.shape[:-1], *each.shape[1:])
+        values = each.reshape(*theta.shape[:-1], *each.shape[1:])
         extra = [f"{name}_dim_{i}" for i in range(each.ndim - 1)]
         return xr.DataArray(values, dims=[*dims, *extra], coords={d: theta.coords[d] for d in dims}, name=name)
 
@@ -121,7 +127,9 @@ class Statistics(Tabulated, Network):
             expected = "one with a single parameter for each edge"
             raise OptionError(option="model", got=self._model().name, expected=expected, remedy="take `statistic`")
         theta, r = self.posterior_["posterior"].dataset["theta"], self._graph.n_edges
-        values, dims = metrics.strength(np.asarray(theta)[..., :r], self.edges_, len(self._names)), theta.dims[:-1]
+        dims, n = theta.dims[:-1], len(self._names)
+        each = [metrics.strength(draws[..., :r], self.edges_, n) for draws in in_turn(theta.variable)]
+        values = np.concatenate(each).reshape(*theta.shape[:-1], n)
         coords = {d: theta.coords[d] for d in dims} | {"node": list(self._names)}
         return xr.DataArray(values, dims=[*dims, "node"], coords=coords, name="strength")
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
+from ..results.blocks import stacked
 from ..results.summary import INTERVAL, DifferenceSummary, ParameterSummary, summarise
 from .layout import layout
 from .network import by_inclusion, draw_edges, name_nodes, signed
@@ -38,7 +39,8 @@ def plot_networks(tree: Any, ax: Axes | None = None) -> Axes:
     ax = axes(ax, (3.6 * columns, 3.9 * n_rows))
     ax.axis("off")
     place = layout(len(s.names), s.ends)
-    means, (low, high) = s.weights.mean(axis=0), np.quantile(s.weights, INTERVAL, axis=0)
+    weights = s.columns("theta", 0, s.n_edges)
+    means, (low, high) = weights.means(), weights.map(lambda draws: np.quantile(stacked(draws), INTERVAL, axis=0))
     sure, doubtful = ("90 % interval excludes zero", 0.9), ("90 % interval contains zero", 0.25)
     looks = [
         signed(mean, np.where((a > 0) | (b < 0), sure[1], doubtful[1]), s.terms.edge, sure, doubtful,

@@ -21,8 +21,10 @@ from ..models.agreement import Agreement
 from ..models.label_field import LabelField
 from ..models.two_arrays import TwoArrays
 from ..runs import netcdf, zarr_results
+from ..runs.draws import SparseDraws
 from ..runs.run import Draws
 from ..runs.store import CHECKPOINT, as_written, check_single, damaged, digest_of, is_ours, read_kind
+from .blocks import in_turn
 from .convergence import diagnostics
 
 if TYPE_CHECKING:
@@ -107,23 +109,23 @@ def to_datatree(
         "node": np.array(model.graph.names, dtype=object),
     }
 
-    def dataset(variables: Mapping[str, tuple[tuple[str, ...], np.ndarray]], *always: str) -> xr.Dataset:
+    def dataset(variables: Mapping[str, tuple[tuple[str, ...], Any]], *always: str) -> xr.Dataset:
         used = {d for dims, _ in variables.values() for d in dims}.union(always)
-        return xr.Dataset(dict(variables), coords={d: names[d] for d in names if d in used})
+        made = {name: _variable(dims, v) for name, (dims, v) in variables.items()}
+        return xr.Dataset(made, coords={d: names[d] for d in names if d in used})
 
-    grouped = "groups" in draws.values
-    values = {name: (("chain", "draw", *draws.dims[name]), v) for name, v in draws.values.items()}
+    fields: dict[str, Any] = draws.fields
+    grouped = "groups" in fields
+    values = {name: (("chain", "draw", *draws.dims[name]), v) for name, v in fields.items()}
     if isinstance(model, TwoArrays) and "theta" in values and (grouped or isinstance(model, Agreement)):
         values["agreement"] = (("chain", "draw", "edge"), model.agreement(draws.values["theta"]))
     if "groups" in values and "density" in values:
-        values["included"] = (values["groups"][0], draws.values["groups"] >= 0)
-        values["groups"] = (values["groups"][0], draws.values["groups"] + 1)
+        values["included"] = (values["groups"][0], fields["groups"] >= 0)
+        values["groups"] = (values["groups"][0], fields["groups"] + 1)
     given: dict[str, Any] = {}
     for name in ("alpha", "density"):
-        if name in draws.values and draws.values[name].size > 1 and np.ptp(draws.values[name]) == 0:
+        if name in fields and fields[name].size > 1 and np.ptp(fields[name]) == 0:
             given[name] = ((), values.pop(name)[1][0, 0])
-    # ArviZ computes quantiles of every variable, which numpy does not support for booleans.
-    values = {name: (dims, _countable(v)) for name, (dims, v) in values.items()}
     posterior = {n: values[n] for n in POSTERIOR if n in values}
     arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
     if grouped and isinstance(model, TwoArrays):
@@ -356,15 +358,21 @@ def _facts(tree: xr.DataTree) -> Iterator[bool]:
 def _digests(tree: xr.DataTree) -> dict[str, str]:
     """Return the checksum of each variable."""
     return {
-        f"{group.strip('/')}/{name}": digest_of({str(name): v.values})
+        f"{group.strip('/')}/{name}": digest_of(str(name), v.shape, in_turn(v) if v.ndim > 2 else iter([v.values]))
         for group, data in tree.to_dict().items()
         for name, v in data.variables.items()
     }
 
 
-def _countable(v: np.ndarray) -> np.ndarray:
-    """Convert booleans to 0 and 1, of which ArviZ can compute quantiles."""
-    return v.astype(np.int8) if v.dtype == bool else v
+def _variable(dims: Sequence[str], v: Any) -> xr.Variable:
+    """Return a variable; booleans as 0 and 1, as ArviZ computes quantiles of every variable."""
+    if isinstance(v, SparseDraws):
+        from .sparse_array import variable  # xarray is slow to import
+
+        return variable(dims, v)
+    import xarray as xr
+
+    return xr.Variable(dims, v.astype(np.int8) if v.dtype == bool else v)
 
 
 def _plain(value: Any) -> Any:

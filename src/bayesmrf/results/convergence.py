@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -212,14 +213,14 @@ def _kept_modes(tree: xr.DataTree) -> str:
 def disagreement(tree: xr.DataTree) -> str:
     """Describe what a chain has more often, or less often, than the others, or with other weights; empty if nothing."""
     said = []
-    for names, draws, _ in indicators(tree):
-        for found in shares_that_differ(draws):
-            shares = [f"{share:.3g}" for share in draws[:, :, found.item].mean(axis=1)]
+    for names, there in indicators(tree):
+        for found in shares_that_differ(there):
+            shares = [f"{share:.3g}" for share in there[:, :, found.item].mean(axis=1)]
             said.append((found.chance, names[found.item], f"shares of draws of {listed(shares, 8)}"))
-    for names, draws in rare_weights(tree):
-        for found in weights_that_differ(draws, range(len(names))):
-            there = draws[:, :, found.item]
-            mean = [f"{chain[chain != 0].mean():.3g}" if chain.any() else "none" for chain in there]
+    for names, weights, rare in rare_weights(tree):
+        for found in weights_that_differ(weights, rare):
+            each = weights[:, :, found.item]
+            mean = [f"{chain[chain != 0].mean():.3g}" if chain.any() else "none" for chain in each]
             said.append((found.chance, names[found.item], f"means of {listed(mean, 8)}, where it exists"))
     if not said:
         return ""
@@ -228,15 +229,14 @@ def disagreement(tree: xr.DataTree) -> str:
     return f"the chains disagree about {_name(name)}, with {how}{others}"
 
 
-def _table(series: list[Series]) -> pd.DataFrame:
+def _table(series: Iterable[Series]) -> pd.DataFrame:
     import pandas as pd
 
     columns = ["mean", "sd", *RankDiagnostics._fields]
-    parts = [
-        np.column_stack([s.draws.mean(axis=(0, 1)), s.draws.std(axis=(0, 1)), *rank_diagnostics(s.draws)])
-        for s in series
-    ]
-    names = [name for s in series for name in s.names]
+    parts, names = [], list[str]()
+    for s in series:
+        parts.append(np.column_stack([s.draws.mean(axis=(0, 1)), s.draws.std(axis=(0, 1)), *rank_diagnostics(s.draws)]))
+        names += s.names
     return pd.DataFrame(np.concatenate([np.empty((0, len(columns))), *parts]), index=names, columns=columns)
 
 
@@ -251,16 +251,18 @@ def never_moved(tree: xr.DataTree) -> str:
     chains, acceptance = tree["posterior"].to_dataset()["chain"].values, _acceptance(tree)
     what, how = "", "acceptance 0"
     still: Any = np.zeros(len(chains), dtype=bool) if acceptance is None else np.asarray(acceptance == 0)
-    series = [s for s in judged_series(tree)[1] if s.is_continuous and s.draws.shape[1] >= _FEWEST]
-    if series and not still.any():
-        # Corrected draws are linear maps of others, with rounding errors.
-        parts = [np.ptp(s.draws, axis=1) <= 1e-10 * np.abs(s.draws).max(axis=1) for s in series]
+    parts, names = [], list[str]()
+    for s in () if still.any() else judged_series(tree)[1]:
+        if s.is_continuous and s.draws.shape[1] >= _FEWEST:
+            # Corrected draws are linear maps of others, with rounding errors.
+            parts.append(np.ptp(s.draws, axis=1) <= 1e-10 * np.abs(s.draws).max(axis=1))
+            names += s.names
+    if parts:
         constant = np.concatenate(parts, axis=1)
         # Parameters that are constant in all chains were given or estimated once, unless all are.
         frozen: np.ndarray = constant if constant.all() else constant & ~constant.all(axis=0)
         still, how = frozen.sum(axis=1) > 0, "its draws are all equal"
         if not constant[still].all():
-            names = [name for s in series for name in s.names]
             what = f"{_name(names[int(frozen.any(axis=0).argmax())])} in "
     if not still.any():
         return ""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .intervals import given_inclusion
+from .blocks import Columns, variable
+from .intervals import intervals_given
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,13 +35,11 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
     """
     constant = tree["constant_data"].to_dataset()
     ends, names = constant["edges"].values, _texts(constant["node"])
-    included = tree["posterior"].to_dataset()["included"].values.reshape(-1, len(ends)) != 0
     table = {"first": names[ends[:, 0]], "second": names[ends[:, 1]]}
-    weights = _draws(tree)[..., : len(ends)]
-    found = _table(tree, table, weights, included, tails)
+    found = _table(tree, table, slice(0, len(ends)), Columns(variable(tree, "included")), tails)
     if may_be_absent(tree):
-        n_pairs = len(found) // len(ends)
-        found["edge_inclusion"] = np.repeat(exist_in_groups(weights).mean(axis=0), n_pairs)
+        exist = Columns(variable(tree, "theta"), 0, len(ends), exist_in_groups)
+        found["edge_inclusion"] = np.repeat(exist.means(), len(found) // len(ends))
     return found
 
 
@@ -65,13 +65,12 @@ def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
 
     Where biases are free in each group, they always differ: there is no inclusion, and no Bayes factor.
     """
-    r = len(tree["constant_data"].to_dataset()["edges"])
-    values = _draws(tree)[..., r:]
+    r, theta = len(tree["constant_data"].to_dataset()["edges"]), variable(tree, "theta")
     table = {"parameter": _texts(tree["posterior"].to_dataset()["feature"])[r:]}
     if tree.attrs["biases"] != "spike-slab":
-        found = _table(tree, table, values, np.ones((len(values), values.shape[2]), dtype=bool), tails)
+        found = _table(tree, table, slice(r, None), Columns(theta, r, None, _always), tails)
         return found.drop(columns=["inclusion", "bayes_factor", "bayes_factor_against"])
-    return _table(tree, table, values, differ(values), tails)
+    return _table(tree, table, slice(r, None), Columns(theta, r, None, differ), tails)
 
 
 def _texts(labels: Any) -> np.ndarray:
@@ -79,24 +78,30 @@ def _texts(labels: Any) -> np.ndarray:
     return np.array([str(label) for label in labels.values], dtype=object)
 
 
-def _draws(tree: xr.DataTree) -> np.ndarray:
-    """Return the draws of theta, (n_draws, n_groups, n_features)."""
-    theta = tree["posterior"].to_dataset()["theta"].values
-    return theta.reshape(-1, *theta.shape[2:])
+def _always(theta: np.ndarray) -> np.ndarray:
+    return np.ones((*theta.shape[:2], theta.shape[3]), dtype=bool)
+
+
+def minus(theta: np.ndarray, a: int, b: int) -> np.ndarray:
+    """Return the parameters of group b minus those of group a."""
+    found: np.ndarray = theta[:, :, b] - theta[:, :, a]
+    return found
 
 
 def _table(
-    tree: xr.DataTree, table: dict[str, Any], values: np.ndarray, included: np.ndarray, tails: tuple[float, float]
+    tree: xr.DataTree, table: dict[str, Any], features: slice, included: Columns, tails: tuple[float, float]
 ) -> pd.DataFrame:
-    """Return the differences of ``values`` (n_draws, n_groups, n) given that they are ``included`` (n_draws, n)."""
+    """Return the differences of some parameters given that they are ``included``."""
     import pandas as pd
 
-    share, odds, groups = included.mean(axis=0), _prior_odds(tree), _texts(tree["posterior"].to_dataset()["group"])
+    theta, groups = variable(tree, "theta"), _texts(tree["posterior"].to_dataset()["group"])
+    share, odds = included.means(), _prior_odds(tree)
     with np.errstate(divide="ignore"):
         factor, against = share / (1 - share) / odds, (1 - share) / share * odds
     parts = []
     for a, b in combinations(range(len(groups)), 2):
-        mean, lower, upper = given_inclusion(values[:, b] - values[:, a], included, tails)
+        differences = Columns(theta, features.start, features.stop, partial(minus, a=a, b=b))
+        mean, lower, upper = intervals_given(differences, included, tails)
         pair = {"group": groups[a], "other": groups[b]}
         moments = {"difference": mean, "lower": lower, "upper": upper, "inclusion": share}
         parts.append(pd.DataFrame(table | pair | moments | {"bayes_factor": factor, "bayes_factor_against": against}))

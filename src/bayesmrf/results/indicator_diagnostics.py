@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import rel_entr
 
+from .blocks import Columns
 from .rank_diagnostics import effective_size
 
 FALSE_ALARMS = 0.01  # largest probability that a run whose chains agree has any such finding, of each kind
@@ -36,12 +37,13 @@ class Disagreement(NamedTuple):
     chance: float  # bound of the probability of a difference like this in any item and chain
 
 
-def shares_that_differ(indicators: np.ndarray) -> list[Disagreement]:
+def shares_that_differ(indicators: Columns) -> list[Disagreement]:
     """Find the indicators of which one chain has a different share from the others, the least probable first.
 
     Parameters
     ----------
-    indicators : (n_chains, n_draws, n) bool array
+    indicators : (n_chains, n_draws, n) Columns
+        Of booleans.
 
     Returns
     -------
@@ -51,11 +53,13 @@ def shares_that_differ(indicators: np.ndarray) -> list[Disagreement]:
     n_chains, n_draws, n = indicators.shape
     if n_chains < 2 or n_draws < 4 or n == 0:
         return []
-    shares, times = indicators.mean(axis=1), _markov_times(indicators)
+    *means, times = indicators.map(lambda part: np.array([*part.mean(axis=1), _markov_times(part)]))
+    shares = np.array(means)
     found = []
     # The times of a Markov chain of two states are the least: most items need no others.
     for c, item in np.argwhere(n * _chance(shares, times, n_draws) < FALSE_ALARMS):
-        parts = np.delete(indicators[:, :, item], c, axis=0), indicators[[c], :, item]
+        draws = indicators[:, :, item]
+        parts = np.delete(draws, c, axis=0), draws[[c]]
         tau = max([times[item], *(x.size / effective_size(x) for x in parts if 0 < x.mean() < 1)])
         chance = n * _chance(shares[:, [item]], np.array([tau]), n_draws)[c, 0]
         if chance < FALSE_ALARMS:
@@ -63,12 +67,12 @@ def shares_that_differ(indicators: np.ndarray) -> list[Disagreement]:
     return _one_each(found)
 
 
-def weights_that_differ(values: np.ndarray, items: Sequence[int] | np.ndarray) -> list[Disagreement]:
+def weights_that_differ(values: Columns | np.ndarray, items: Sequence[int] | np.ndarray) -> list[Disagreement]:
     """Find the edges whose weights, where the edge exists, differ between a chain and the others.
 
     Parameters
     ----------
-    values : (n_chains, n_draws, n) array
+    values : (n_chains, n_draws, n) Columns or array
         Weights, 0 where an edge is absent.
     items : (m,) array of int
         The edges to compare.
@@ -80,7 +84,8 @@ def weights_that_differ(values: np.ndarray, items: Sequence[int] | np.ndarray) -
     """
     from scipy.stats import mannwhitneyu, rankdata  # take half a second
 
-    n_chains, family, found = len(values), len(values) * len(items), []
+    n_chains, found = values.shape[0], []
+    family = n_chains * len(items)
     for item in items if n_chains > 1 else ():
         visits = [_means_of_visits(chain) for chain in values[:, :, item]]
         every = np.concatenate(visits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..declare.rule import PROBABILITY
+from .blocks import Columns, stacked
 
 _BLOCK = 512  # columns that are sorted together
 
@@ -21,6 +22,12 @@ def intervals(draws: np.ndarray, tails: tuple[float, float]) -> np.ndarray:
     for i in range(0, draws.shape[1], _BLOCK):
         found[:, i : i + _BLOCK] = np.quantile(draws[:, i : i + _BLOCK], tails, axis=0)
     return found
+
+
+def intervals_given(draws: Columns, included: Columns, tails: tuple[float, float]) -> np.ndarray:
+    """Return `given_inclusion` of columns, which are read in blocks."""
+    parts = [given_inclusion(stacked(draws[:, :, s]), stacked(included[:, :, s]), tails) for s in draws.blocks()]
+    return np.concatenate(parts, axis=1)
 
 
 def given_inclusion(draws: np.ndarray, included: np.ndarray, tails: tuple[float, float]) -> np.ndarray:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .differences import differ, exist_in_groups
+from .blocks import Columns, divided, variable
+from .differences import differ, exist_in_groups, minus
+from .rank_diagnostics import batch
 
 if TYPE_CHECKING:
     import xarray as xr
 
 IN_DOUBT = (0.1, 0.9)  # inclusion of the edges whose indicators are judged
 SCALARS = ("n_groups", "alpha", "density", "slab_scale")
+_BLOCK = 2**25  # bytes of draws of a series
 
 
 class Series(NamedTuple):
@@ -24,18 +29,23 @@ class Series(NamedTuple):
     is_continuous: bool = True
 
 
-def judged_series(tree: xr.DataTree) -> tuple[list[Series], list[Series]]:
-    """Divide scalars into those that are always shown, and all others."""
-    posterior: Any = tree["posterior"].to_dataset()
+def judged_series(tree: xr.DataTree) -> tuple[list[Series], Iterator[Series]]:
+    """Divide scalars into those that are always shown, and all others, which are read in turn."""
+    posterior: Any = tree["posterior"].dataset
     scalars = [Series([name], posterior[name].values[..., None], False) for name in SCALARS if name in posterior]
     if "field_groups" in posterior:
         number = posterior["field_groups"].values.max(axis=2, keepdims=True) + 1
         scalars.append(Series(["n_field_groups"], number, False))
-    included = posterior["included"].values != 0 if "included" in posterior else np.empty((0, 0, 0), dtype=bool)
-    others = []
-    if included.size:
-        scalars.append(Series(["n_edges"], included.sum(axis=2, keepdims=True), False))
-    others += [_in_doubt(series) for series in indicators(tree)]
+    if there := _included(tree):
+        number = sum(there[:, :, some].sum(axis=2, keepdims=True) for some in there.blocks())
+        scalars.append(Series(["n_edges"], number, False))
+    return scalars, (series for series in _others(tree) if series.names)
+
+
+def _others(tree: xr.DataTree) -> Iterator[Series]:
+    for names, there in indicators(tree):
+        yield _in_doubt(names, there)
+    posterior, included = tree["posterior"].dataset, _included(tree)
     seen: set[str] = set()
     names_of = {"theta": "feature"}
     if "phi" in posterior:
@@ -45,57 +55,58 @@ def judged_series(tree: xr.DataTree) -> tuple[list[Series], list[Series]]:
     for name, dim in names_of.items():
         if name not in posterior:
             continue
-        labels = [str(label) for label in posterior[dim].values]
-        if "group" in posterior[name].dims:  # of observations
-            values = posterior[name].values
-            # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
-            exist = (values != 0).any(axis=2).mean(axis=1).max(axis=0) >= IN_DOUBT[0]
-            labels = [label for label, there in zip(labels, exist, strict=True) if there]
-            of_groups = [f"{name}[{label} in {g}]" for g in posterior["group"].values for label in labels]
-            others.append(Series(of_groups, values[..., exist].reshape(*included.shape[:2], -1)))
+        draws, labels = variable(tree, name), [str(label) for label in posterior[dim].values]
+        if "group" in draws.dims:  # of observations
+            yield from _of_groups(name, labels, [str(g) for g in posterior["group"].values], draws)
             continue
-        own = [i for i, label in enumerate(labels) if label not in seen]  # theta is the logit of the agreement there
-        values, kept = posterior[name].values, [f"{name}[{labels[i]}]" for i in own]
-        present = np.repeat(included, _of_an_edge(tree), axis=2) if name == "theta" else included
-        r = sum(i < present.shape[2] for i in own)
-        if r:
-            others += _given_inclusion(kept[:r], values[:, :, own[:r]], present)
-        if len(own) > r:
-            others.append(Series(kept[r:], values[:, :, own[r:]]))
+        own = np.array([i for i, label in enumerate(labels) if label not in seen], dtype=int)
+        kept = [f"{name}[{labels[i]}]" for i in own]  # theta is the logit of the agreement there
+        of_an_edge = _of_an_edge(tree) if name == "theta" else 1
+        r = int((own < of_an_edge * included.shape[2]).sum()) if included else 0
+        if included and r:
+            yield from _given_inclusion(kept[:r], Columns(draws), own[:r], included, of_an_edge)
+        for some in _divided(len(own) - r, *draws.shape[:2]):
+            yield Series(kept[r:][some], Columns(draws)[:, :, own[r:][some]])
         seen |= set(labels)
-    return scalars, [s for s in others if s.names]
 
 
-def indicators(tree: xr.DataTree) -> Iterable[Series]:
+def indicators(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns]]:
     """Return what exists in some draws: edges, differences between groups of people, edges in any of these groups."""
-    posterior: Any = tree["posterior"].to_dataset()
-    if "included" in posterior and posterior["included"].size:
-        included = posterior["included"].values != 0
-        yield Series([f"included[{name}]" for name in posterior["edge"].values], included, False)
-        if "group" in posterior["theta"].dims:
-            theta, labels, r = posterior["theta"].values, posterior["feature"].values, included.shape[2]
-            yield Series([f"included[{name}]" for name in labels[r:]], differ(theta[..., r:]), False)
-            yield Series([f"exists[{name}]" for name in labels[:r]], exist_in_groups(theta[..., :r]), False)
+    if included := _included(tree):
+        posterior: Any = tree["posterior"].dataset
+        theta, labels, r = variable(tree, "theta"), posterior["feature"].values, included.shape[2]
+        yield [f"included[{name}]" for name in posterior["edge"].values], included
+        if "group" in theta.dims:
+            yield [f"included[{name}]" for name in labels[r:]], Columns(theta, r, None, differ)
+            yield [f"exists[{name}]" for name in labels[:r]], Columns(theta, 0, r, exist_in_groups)
 
 
-def _in_doubt(series: Series) -> Series:
+def _included(tree: xr.DataTree) -> Columns | None:
+    """Return whether each edge is included, if edges may be absent."""
+    if "included" not in tree["posterior"].dataset or not prod((found := variable(tree, "included")).shape):
+        return None
+    return Columns(found, function=partial(np.not_equal, 0))
+
+
+def _in_doubt(names: list[str], there: Columns) -> Series:
     """Return those of the indicators that are uncertain in a chain, or differ between chains."""
-    share = series.draws.mean(axis=1)
+    share = there.map(lambda draws: draws.mean(axis=1))
     doubt = np.flatnonzero((share.max(axis=0) >= IN_DOUBT[0]) & (share.min(axis=0) <= IN_DOUBT[1]))
-    return Series([series.names[i] for i in doubt], series.draws[:, :, doubt], False)
+    return Series([names[i] for i in doubt], there[:, :, doubt], False)
 
 
-def rare_weights(tree: xr.DataTree) -> Iterable[tuple[list[str], np.ndarray]]:
-    """Return the weights of edges, and their differences between groups, that exist in too few draws for R-hat."""
-    posterior: Any = tree["posterior"].to_dataset()
+def rare_weights(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns, np.ndarray]]:
+    """Return the weights of edges, and their differences between groups, and which exist in too few draws for R-hat."""
+    posterior: Any = tree["posterior"].dataset
     if "included" not in posterior or "theta" not in posterior:
         return
-    theta, labels = posterior["theta"].values, posterior["feature"].values
-    groups = [theta] if theta.ndim == 3 else [theta[:, :, g] - theta[:, :, 0] for g in range(1, theta.shape[2])]
-    for values in groups:
-        there = (values != 0).mean(axis=(0, 1))
-        rare = np.flatnonzero((there > 0) & (there < IN_DOUBT[0]))
-        yield [f"theta[{labels[i]}]" for i in rare], values[:, :, rare]
+    theta, labels = variable(tree, "theta"), [f"theta[{label}]" for label in posterior["feature"].values]
+    each = [Columns(theta)]
+    if "group" in theta.dims:
+        each = [Columns(theta, function=partial(minus, a=0, b=g)) for g in range(1, theta.shape[2])]
+    for values in each:
+        there = values.map(lambda draws: (draws != 0).mean(axis=(0, 1)))
+        yield labels, values, np.flatnonzero((there > 0) & (there < IN_DOUBT[0]))
 
 
 def _of_an_edge(tree: xr.DataTree) -> int:
@@ -103,19 +114,44 @@ def _of_an_edge(tree: xr.DataTree) -> int:
     return int(tree["constant_data"].sizes.get("edge_parameter", 1))
 
 
-def _given_inclusion(names: list[str], values: np.ndarray, included: np.ndarray) -> Iterable[Series]:
+def _of_groups(name: str, labels: list[str], groups: list[str], draws: xr.Variable) -> Iterator[Series]:
+    """Return the parameters of each group of people that exist in enough draws."""
+    # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
+    share = Columns(draws, function=exist_in_groups).map(lambda there: there.mean(axis=1))
+    exist = np.flatnonzero(share.max(axis=0) >= IN_DOUBT[0])
+    names = [f"{name}[{labels[i]} in {g}]" for g in groups for i in exist]
+    for some in _divided(len(names), *draws.shape[:2]):
+        group, item = np.divmod(np.arange(some.start, some.stop), max(len(exist), 1))
+        own, at = np.unique(exist[item], return_inverse=True)
+        values = draws[:, :, group[0] : group[-1] + 1][..., own].values[:, :, group - group[0], at]
+        yield Series(names[some], np.ascontiguousarray(values))
+
+
+def _given_inclusion(
+    names: list[str], values: Columns, items: np.ndarray, included: Columns, of_an_edge: int
+) -> Iterator[Series]:
     """Return the parameters of edges over the draws in which they are present, grouped by similar numbers of draws."""
-    counts = included.sum(axis=1)
+    n_chains, n_draws = values.shape[:2]
+    counts = np.repeat(included.map(lambda there: there.sum(axis=1)), of_an_edge, axis=1)
     fewest = counts.min(axis=0)
-    judged = np.flatnonzero((included.mean(axis=(0, 1)) >= IN_DOUBT[0]) & (fewest >= 4))
+    judged = np.flatnonzero((counts.sum(axis=0) / (n_chains * n_draws) >= IN_DOUBT[0]) & (fewest >= 4))
     # Lengths in steps of 3 %, so that `rank_diagnostics` processes many edges at once.
     steps = np.unique(np.floor(4 * 1.03 ** np.arange(500)).astype(int))
     length = steps[np.searchsorted(steps, fewest[judged], side="right") - 1]
-    length[fewest[judged] == included.shape[1]] = included.shape[1]
+    length[fewest[judged] == n_draws] = n_draws
     for n in np.unique(length):
         edges = judged[length == n]
-        draws = np.empty((len(values), n, len(edges)))
-        for i, e in enumerate(edges):
-            for c in range(len(values)):
-                draws[c, :, i] = values[c, np.flatnonzero(included[c, :, e])[:n], e]
-        yield Series([names[e] for e in edges], draws)
+        for some in _divided(len(edges), n_chains, n):
+            own = edges[some]
+            given, there = values[:, :, items[own]], included[:, :, own // of_an_edge]
+            draws = np.empty((n_chains, n, len(own)))
+            for i in range(len(own)):
+                for c in range(n_chains):
+                    draws[c, :, i] = given[c, np.flatnonzero(there[c, :, i])[:n], i]
+            yield Series([names[e] for e in own], draws)
+
+
+def _divided(n: int, n_chains: int, n_draws: int) -> Iterator[slice]:
+    """Divide n scalars into series, in which `rank_diagnostics` makes the same batches as in one."""
+    width = batch(n_chains, n_draws)
+    return divided(n, max(1, _BLOCK // (8 * n_chains * n_draws * width)) * width) if n else iter(())

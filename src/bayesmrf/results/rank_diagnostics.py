@@ -40,10 +40,9 @@ def rank_diagnostics(draws: np.ndarray) -> RankDiagnostics:
     half = n_draws // 2
     if half < 2:
         return found
-    size = 2 * n_chains * half
+    size, width = 2 * n_chains * half, batch(n_chains, n_draws)
     # Scores of all mean ranks, which are halves of integers for ties.
     scores = ndtri((np.arange(2 * size + 1) / 2 - 3 / 8) / (size + 1 / 4))
-    width = max(1, _BLOCK // size)
     for i in range(0, n, width):
         part = np.moveaxis(draws[:, :, i : i + width], 2, 0).astype(np.float64)
         split = np.concatenate([part[:, :, :half], part[:, :, -half:]], axis=1)
@@ -54,10 +53,14 @@ def rank_diagnostics(draws: np.ndarray) -> RankDiagnostics:
     return found
 
 
+def batch(n_chains: int, n_draws: int) -> int:
+    """Return the number of scalars that are processed together."""
+    return max(1, _BLOCK // max(1, 2 * n_chains * (n_draws // 2)))
+
+
 def effective_sizes(draws: np.ndarray) -> np.ndarray:
     """Return the effective sample size of each scalar of draws (n_chains, n_draws, n) for its mean, without ranks."""
-    half = draws.shape[1] // 2
-    width = max(1, _BLOCK // draws[..., 0].size)
+    half, width = draws.shape[1] // 2, batch(*draws.shape[:2])
     found = np.empty(draws.shape[2])
     for i in range(0, len(found), width):
         part = np.moveaxis(draws[:, :, i : i + width], 2, 0)

@@ -10,9 +10,10 @@ from ..errors import ConvergenceWarning, argument
 from ..findings import FAIR, tell
 from ..names import LONGEST, shown
 from ..runs.run import Draws
+from .blocks import divided
 from .convergence import diagnostics, disagreement, lacks, never_moved
 from .judged_series import indicators
-from .rank_diagnostics import effective_sizes
+from .rank_diagnostics import batch, effective_sizes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,11 +59,11 @@ def tell_if_short(draws: Draws) -> None:
 def _largest_error(tree: xr.DataTree) -> tuple[float, str]:
     """Return the largest Monte Carlo error of what exists in some draws, and of what."""
     worst = 0.0, ""
-    for names, draws, _ in indicators(tree):
-        share = draws.mean(axis=(0, 1))
+    for names, there in indicators(tree):
+        share = there.means()
         variance = share * (1 - share)
         far = np.flatnonzero(variance > _FEWEST * ERROR**2)
-        if len(far):
-            errors = np.sqrt(variance[far] / effective_sizes(draws[:, :, far]))
-            worst = max(worst, (float(errors.max()), names[far[errors.argmax()]]))
+        for some in divided(len(far), batch(*there.shape[:2])) if len(far) else ():
+            errors = np.sqrt(variance[far[some]] / effective_sizes(there[:, :, far[some]]))
+            worst = max(worst, (float(errors.max()), names[far[some][errors.argmax()]]))
     return worst

@@ -14,6 +14,7 @@ import numpy as np
 from ..base import Kernel
 from ..rng import generator_from_array, generator_to_array
 from .checkpoint import ChainStore, Position
+from .draws import SparseDraws, SparseRows, Stretch, is_sparse, loaded, stored
 from .store import as_written
 
 
@@ -42,18 +43,24 @@ class Board:
 
     def __init__(self, plan: Plan, n_chains: int) -> None:
         self.plan, self.n_chains, self.room = plan, n_chains, plan.n_draws
-        self.values: dict[str, np.ndarray] = {}
+        self.values: dict[str, np.ndarray | list[SparseRows]] = {}
         self.steps = [0] * n_chains
         self.latest: list[Any] = [None] * n_chains
         self.began = time.time()
         self.stop = False
         self.lock = threading.Lock()
 
-    def rows(self, name: str, chain: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    def rows(
+        self, name: str, chain: int, dims: tuple[str, ...], shape: tuple[int, ...], dtype: Any
+    ) -> np.ndarray | SparseRows:
         """Allocate the draws (n_draws, ...) of one field of one chain."""
         with self.lock:
             if name not in self.values:
-                self.values[name] = np.empty((self.n_chains, self.room, *shape), dtype)
+                self.values[name] = (
+                    [SparseRows(shape, dtype) for _ in range(self.n_chains)]
+                    if is_sparse(dims, shape, dtype)
+                    else np.empty((self.n_chains, self.room, *shape), dtype)
+                )
             return self.values[name][chain]
 
     def plan_until(self, n_draws: int) -> None:
@@ -61,19 +68,33 @@ class Board:
         self.plan = self.plan._replace(n_draws=n_draws)
         if n_draws > self.room:
             for name, old in self.values.items():
-                self.values[name] = np.empty((self.n_chains, n_draws, *old.shape[2:]), old.dtype)
-                self.values[name][:, : self.room] = old
+                if isinstance(old, np.ndarray):  # others grow by themselves
+                    new = np.empty((self.n_chains, n_draws, *old.shape[2:]), old.dtype)
+                    new[:, : self.room] = old
+                    self.values[name] = new
             self.room = n_draws
+
+    def between(self, chain: int, start: int, stop: int) -> dict[str, np.ndarray | Stretch]:
+        """Return draws ``start`` to ``stop`` of a chain."""
+        return {name: rows[chain][start:stop] for name, rows in self.values.items()}
+
+    def block(self, name: str, chains: np.ndarray, n: int) -> np.ndarray | SparseDraws:
+        """Return the first n draws of some chains."""
+        rows = self.values[name]
+        if isinstance(rows, np.ndarray):
+            return rows[:, :n] if len(chains) == self.n_chains else rows[chains, :n]
+        some = [rows[chain] for chain in chains]
+        return SparseDraws([r.parts(n) for r in some], (len(some), n, *some[0].shape), some[0].dtype)
 
 
 class Outcome(NamedTuple):
-    """What steps of a chain gave: where it is now, the draws since ``first``, and the error that ended it."""
+    """What steps of a chain gave: where it is now, the error that ended it, and a worker's draws since ``first``."""
 
     position: Position
-    first: int
-    values: dict[str, np.ndarray]
     latest: Any
     error: BaseException | None
+    first: int
+    values: dict[str, np.ndarray | Stretch]
 
 
 def advance(kernel: Kernel, board: Board, chain: int, start: Position, until: float) -> Outcome:
@@ -84,7 +105,7 @@ def advance(kernel: Kernel, board: Board, chain: int, start: Position, until: fl
     step, state, generator = start
     rng, plan, clock = generator_from_array(generator), board.plan, time.monotonic
     n_steps, n_warmup, thin = plan.n_steps, plan.n_warmup, plan.thin
-    first, info = plan.kept(step), None
+    info = None
     rows: list[_Row] = []
     error: BaseException | None = None
     steps, latest = board.steps, board.latest
@@ -107,10 +128,9 @@ def advance(kernel: Kernel, board: Board, chain: int, start: Position, until: fl
             going = clock() < until
     except BaseException as e:
         error = e
-    values = {row.name: row.values[first : plan.kept(step)] for row in rows}
     # An interrupted step may leave State and generator inconsistent: they are not used.
     position = Position(step, state, generator_to_array(rng)) if error is None else Position(step, None, generator)
-    return Outcome(position, first, values, info, error)
+    return Outcome(position, info, error, 0, {})
 
 
 class Chain:
@@ -168,46 +188,53 @@ class Chain:
         """Commit what was not committed yet."""
         if self.store is None or self.error is not None or self.position is self.saved:
             return
-        plan, values = self.board.plan, self.board.values
-        new = slice(plan.kept(self.saved.steps), plan.kept(self.position.steps))
-        draws = {name: values[name][self.index, new] for name in self.kernel.dims if name in values}
+        plan, names = self.board.plan, self.kernel.dims
+        new = self.board.between(self.index, plan.kept(self.saved.steps), plan.kept(self.position.steps))
         try:
+            draws = stored({name: new[name] for name in names if name in new})
             self.store.commit(*self.position, draws, time.time() - self.board.began)
             self.saved = self.position
         except BaseException as e:
             self.error, self.board.stop = e, True
 
     def _copy(self, outcome: Outcome) -> None:
-        """Copy draws to the board, unless they were written there."""
+        """Copy the draws of a worker to the board."""
         board, steps = self.board, outcome.position.steps
         for name, v in outcome.values.items():
-            target = board.rows(name, self.index, v.shape[1:], v.dtype)[outcome.first : outcome.first + len(v)]
-            if not np.may_share_memory(target, v):
-                _check_kind(name, v.dtype, v, target)
-                target[:] = v
+            self._put(name, v, outcome.first)
         board.steps[self.index], board.latest[self.index] = steps, outcome.latest
+
+    def _put(self, name: str, v: np.ndarray | Stretch, first: int) -> None:
+        rows = self.board.rows(name, self.index, self.kernel.dims[name], v.shape[1:], v.dtype)
+        _check_kind(name, v.dtype, v, rows)
+        if isinstance(rows, SparseRows):
+            rows.extend(v)
+        else:
+            rows[first : first + len(v)] = v
 
     def _read(self, store: ChainStore) -> None:
         """Copy the committed draws to the board."""
         at = 0
-        for part in store.load_draws():
+        for arrays in store.load_draws():
+            part = loaded(arrays)
             n = len(next(iter(part.values())))
             for name, dims in self.kernel.dims.items():
                 v = part[name]
-                rows = self.board.rows(name, self.index, v.shape[1:], v.dtype)[at : at + n]
-                if v.ndim != 1 + len(dims) or rows.shape != v.shape or rows.dtype != v.dtype:
+                rows = self.board.rows(name, self.index, dims, v.shape[1:], v.dtype)
+                room = rows.shape if isinstance(rows, SparseRows) else rows[at : at + n].shape[1:]
+                if v.shape != (n, *room) or len(v.shape) != 1 + len(dims) or rows.dtype != v.dtype:
                     raise ValueError
-                rows[:] = v
+                self._put(name, v, at)
             at += n
         if at != self.board.plan.kept(self.position.steps):
             raise ValueError
 
 
 class _Row(NamedTuple):
-    """Array for the draws of one field of Info, and the type of the first of them."""
+    """Where the draws of one field of Info are written, and the type of the first of them."""
 
     name: str
-    values: np.ndarray
+    values: np.ndarray | SparseRows
     kind: Any
 
     def check(self, value: Any) -> None:
@@ -215,7 +242,7 @@ class _Row(NamedTuple):
         _check_kind(self.name, np.asarray(value).dtype, value, self.values)
 
 
-def _check_kind(name: str, kind: np.dtype, value: Any, into: np.ndarray) -> None:
+def _check_kind(name: str, kind: np.dtype, value: Any, into: np.ndarray | SparseRows) -> None:
     if not np.can_cast(kind, into.dtype, "same_kind"):
         raise TypeError(f"Info.{name} is {value!r:.200} now and was {into.dtype} in the first draw")
 
@@ -226,10 +253,10 @@ def _rows(kernel: Kernel, board: Board, chain: int, info: Any) -> list[_Row]:
         raise TypeError(f"kernel {kernel.name}: dims names {sorted(kernel.dims)}, Info has {sorted(info._fields)}")
     rows = []
     for name, value in zip(info._fields, info, strict=True):
-        a = np.asarray(value)
-        if a.ndim != len(kernel.dims[name]) or a.dtype.kind not in "biuf":
-            raise TypeError(f"kernel {kernel.name}: Info.{name} is {a.dtype} {a.shape}, dims says {kernel.dims[name]}")
-        rows.append(_Row(name, board.rows(name, chain, a.shape, a.dtype), getattr(value, "dtype", type(value))))
+        a, dims = np.asarray(value), kernel.dims[name]
+        if a.ndim != len(dims) or a.dtype.kind not in "biuf":
+            raise TypeError(f"kernel {kernel.name}: Info.{name} is {a.dtype} {a.shape}, dims says {dims}")
+        rows.append(_Row(name, board.rows(name, chain, dims, a.shape, a.dtype), getattr(value, "dtype", type(value))))
         rows[-1].check(value)
     return rows
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -30,6 +30,7 @@ from ..progress import chain_bars
 from ..rng import as_seed_sequence, generator_to_array, spawn_generators
 from .chain import Board, Chain, Plan, interruptible
 from .checkpoint import UNTIL_GOOD, ChainStore, described_sequence, keep_n_draws, opened, seed_of
+from .draws import SparseDraws
 from .identity import describe
 from .looks import FIRST, MOST, OF_A_TASK, Course, looks
 from .run_options import RunOptions
@@ -47,8 +48,8 @@ class Draws:
 
     Attributes
     ----------
-    values : dict of str to (n_chains, n_draws, ...) array
-        One array for each field of the kernel's Info.
+    fields : dict of str to (n_chains, n_draws, ...) array or `bayesmrf.runs.draws.SparseDraws`
+        One for each field of the kernel's Info.
     dims : dict of str to tuple of str
         Names of the dimensions behind chain and draw.
     kernel : str
@@ -67,7 +68,7 @@ class Draws:
         What the draws of a run until good are short of at the most draws; empty if it ended before.
     """
 
-    values: dict[str, np.ndarray]
+    fields: dict[str, np.ndarray | SparseDraws]
     dims: dict[str, tuple[str, ...]]
     kernel: str
     n_warmup: int
@@ -78,6 +79,11 @@ class Draws:
     seed: dict[str, Any]
     short: str | None = None
 
+    @cached_property
+    def values(self) -> dict[str, np.ndarray]:
+        """One array (n_chains, n_draws, ...) for each field of the kernel's Info."""
+        return {name: v.dense() if isinstance(v, SparseDraws) else v for name, v in self.fields.items()}
+
     @property
     def n_chains(self) -> int:
         """Number of chains."""
@@ -86,7 +92,7 @@ class Draws:
     @property
     def n_draws(self) -> int:
         """Draws of each chain."""
-        return next(iter(self.values.values())).shape[1] if self.values else 0
+        return next(iter(self.fields.values())).shape[1] if self.fields else 0
 
 
 def sample(
@@ -327,11 +333,10 @@ def _block(kernel: Kernel, board: Board, run_time: float, seed: dict[str, Any]) 
     kept = np.minimum([plan.kept(s) for s in board.steps], plan.n_draws)
     n = max(kept, key=lambda k: k * np.count_nonzero(kept >= k))
     chains = np.flatnonzero(kept >= n) if n else np.arange(0)
-    whole = len(chains) == board.n_chains
-    values = {name: board.values[name][:, :n] if whole else board.values[name][chains, :n] for name in kernel.dims if n}
+    fields = {name: board.block(name, chains, n) for name in kernel.dims if n}
     complete = bool((kept >= plan.n_draws).all())
     return Draws(
-        values,
+        fields,
         dict(kernel.dims),
         kernel.name,
         plan.n_warmup,

@@ -234,14 +234,15 @@ def damaged(place: Path, reason: str) -> StoreError:
                       f"{argument('overwrite', True)} or another path")  # fmt: skip
 
 
-def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
-    """Return the checksum of names, types, shapes and contents."""
+def digest_of(name: str, shape: tuple[int, ...], parts: Iterator[np.ndarray]) -> str:
+    """Return the checksum of an array: of its name, type, shape and contents, of which there is a part at least."""
     h = hashlib.blake2b(digest_size=16)
-    for name in sorted(arrays):
-        a = arrays[name]
+    for i, a in enumerate(parts):
         if a.dtype.kind in "OTU" or not a.size:  # zarr does not store the type of empty text arrays
             a = np.frombuffer("\0".join(map(str, a.ravel())).encode(), np.uint8)
-        h.update(f"{name}{a.dtype.str}{a.shape}".encode())
+            shape = a.shape
+        if i == 0:
+            h.update(f"{name}{a.dtype.str}{shape}".encode())
         h.update(np.ascontiguousarray(a).reshape(-1).view(np.uint8).data)
     return h.hexdigest()
 

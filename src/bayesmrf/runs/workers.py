@@ -56,10 +56,12 @@ def check_version(versions: str) -> None:
 
 
 def _advance(kernel: Kernel, plan: Plan, start: Position, seconds: float) -> Outcome:
-    board = Board(plan, 1)
+    board, first = Board(plan, 1), plan.kept(start.steps)
     start = deepcopy(start)  # some executors, such as of ray, send arrays that cannot be written to
     with one_thread(), interruptible(board):
         outcome = advance(kernel, board, 0, start, time.monotonic() + seconds)
+    values = board.between(0, first, plan.kept(outcome.position.steps))
+    outcome = outcome._replace(first=first, values=values)
     return outcome if outcome.error is None else outcome._replace(error=sendable(outcome.error))
 
 

@@ -15,6 +15,7 @@ from ...declare.option import Checked, option
 from ...declare.rule import COUNT, choice
 from ...errors import DataError, argument
 from ...likelihood import Likelihood, Sample
+from ...memory import MostlyZero
 from ...models.linear_map import LinearMap
 from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
 from ..conditionals.centred import centred_lines
@@ -130,7 +131,7 @@ class DifferencesKernel(Checked):
     biases: str = option("free", choice("free", "slab", "spike-slab"))
     n_scans: int = option(1, COUNT)
 
-    dims = EDGE_DIMS | {"theta": ("group", "feature")}
+    dims = EDGE_DIMS | {"theta": MostlyZero("group", "feature")}
 
     @property
     def _model(self) -> Any:

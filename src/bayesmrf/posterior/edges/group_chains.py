@@ -20,7 +20,7 @@ from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
 from .differences import DifferencesKernel
 from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design, started
-from .spike_slab import EDGE_DIMS, SWEEPS, JumpInfo, check_bounded, iterations_of, n_particles_of
+from .spike_slab import SWEEPS, JumpInfo, check_bounded, iterations_of, n_particles_of
 
 
 class GroupChainsState(NamedTuple):
@@ -56,7 +56,7 @@ class GroupChains(DifferencesKernel):
     design: Design | None = None
 
     name = "group_chains"
-    dims = EDGE_DIMS | {"theta": ("group", "feature"), "n_jumps": ()}
+    dims = DifferencesKernel.dims | {"n_jumps": ()}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,12 +13,19 @@ import numpy as np
 from ...declare.option import Checked, needs
 from ...declare.rule import OBSERVATIONS, STATES
 from ...errors import DivergenceError, OptionError
+from ...memory import MostlyZero
 from ...methods import LangevinJumps, ReversibleJump
 from ...priors import Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_hyper, edge_prior
 
-EDGE_DIMS = {"theta": ("feature",), "included": ("edge",), "n_edges": (), "density": (), "slab_scale": ()}
+EDGE_DIMS = {
+    "theta": MostlyZero("feature"),
+    "included": MostlyZero("edge"),
+    "n_edges": (),
+    "density": (),
+    "slab_scale": (),
+}
 NO_CAMP = ()  # of nodes between which a kernel moves no edge from one to another
 DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import OptionError
 from .. import posterior_of
+from ..blocks import in_turn
 from .base import INTERVAL, Summary, count, rows
 from .differences import DifferenceSummary
 from .grouped import GroupedSummary
@@ -52,7 +53,7 @@ def summarise(tree: Any, probability: float = 0.9) -> AnySummary:
         return tree
     tree = posterior_of(tree)
     for name, draws in tree["posterior"].data_vars.items():
-        if draws.dtype.kind == "f" and (n := int((~np.isfinite(draws.values)).sum())):
+        if draws.dtype.kind == "f" and (n := sum(int((~np.isfinite(v)).sum()) for v in in_turn(draws.variable))):
             raise OptionError(
                 f"tree must have finite draws, but {n:,} values of {name!r} are infinite or NaN; leave out these draws."
             )

@@ -16,6 +16,7 @@ from ...declare.option import options_of
 from ...families import FAMILIES, FamilyRow
 from ...names import shown
 from .. import convergence
+from ..blocks import Columns, stacked, variable
 from ..intervals import central, intervals
 
 if TYPE_CHECKING:
@@ -135,17 +136,21 @@ class Summary(ABC):
 
     def stacked(self, name: str) -> np.ndarray:
         """Return the draws of one variable, chains joined: (n_draws, ...)."""
-        values = self["posterior"][name].values
-        return values.reshape(-1, *values.shape[2:])
+        return stacked(self["posterior"][name].values)
 
-    def interval_table(self, variable: str, names: str, start: int) -> pd.DataFrame:
+    def columns(self, name: str, start: int = 0, stop: int | None = None) -> Columns:
+        """Return entries ``start`` to ``stop`` of one variable, which are read in blocks."""
+        return Columns(variable(self.tree, name), start, stop)
+
+    def interval_table(self, name: str, names: str, start: int) -> pd.DataFrame:
         """Return the scalars of a variable from number ``start`` on: name, mean, ends of the interval."""
         import pandas as pd
 
-        draws = self.stacked(variable)[:, start:]
-        low, high = intervals(draws, self.tails)
+        draws = self.columns(name, start)
+        low, high = draws.map(lambda values: intervals(stacked(values), self.tails))
         node = [str(name) for name in self["posterior"][names].values[start:]]
-        return pd.DataFrame({"node": node, "mean": draws.mean(axis=0), "lower": low, "upper": high})
+        mean = draws.map(lambda values: stacked(values).mean(axis=0))
+        return pd.DataFrame({"node": node, "mean": mean, "lower": low, "upper": high})
 
     @cached_property
     def missing_table(self) -> pd.DataFrame:

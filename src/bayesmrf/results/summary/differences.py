@@ -11,6 +11,7 @@ import numpy as np
 from ...methods import COMPARISONS
 from ...methods.rows import MethodRow
 from ...names import shown
+from ..blocks import Columns, stacked, variable
 from ..differences import bias_table, difference_table, exist_in_groups, may_be_absent
 from ..intervals import intervals
 from .base import count
@@ -33,11 +34,6 @@ class DifferenceSummary(InclusionSummary):
     def sizes(self) -> np.ndarray:
         """Observations of each group."""
         return self["observed_data"]["group_sizes"].values
-
-    @cached_property
-    def weights(self) -> np.ndarray:
-        """Draws of the weights of each group: (n_draws, n_groups, n_edges)."""
-        return self.stacked("theta")[..., : self.n_edges]
 
     @property
     def pairs(self) -> int:
@@ -80,10 +76,10 @@ class DifferenceSummary(InclusionSummary):
         """Weights of the edges in each group: ends, group, mean, ends of the interval; and their inclusion, if edges
         may be absent: the probability that the edge exists, which is the same in all groups.
         """
-        found = self._of_groups(self.named_ends, slice(None, self.n_edges), "weight")
+        found = self._of_groups(self.named_ends, slice(0, self.n_edges), "weight")
         if not self.may_be_absent:
             return found
-        exist = exist_in_groups(self.weights).mean(axis=0)
+        exist = Columns(variable(self.tree, "theta"), 0, self.n_edges, exist_in_groups).means()
         found.insert(2, "inclusion", np.repeat(exist, len(self.groups)))
         return found
 
@@ -97,12 +93,15 @@ class DifferenceSummary(InclusionSummary):
         """Return mean and interval of some features in each group, one feature after the other."""
         import pandas as pd
 
-        draws, labels = self.stacked("theta")[..., features], self["posterior"]["group"].values
-        values = draws.swapaxes(1, 2).reshape(len(draws), -1)
-        low, high = intervals(values, self.tails)
+        def of_block(draws: np.ndarray) -> np.ndarray:
+            values = stacked(draws).swapaxes(1, 2).reshape(self.n_draws, -1)
+            return np.array([values.mean(axis=0), *intervals(values, self.tails)])
+
+        draws, labels = self.columns("theta", features.start, features.stop), self["posterior"]["group"].values
+        means, low, high = draws.map(of_block)
         table = {name: np.repeat(given, len(labels)) for name, given in names.items()}
-        table["group"] = np.tile([str(g) for g in labels], draws.shape[2])
-        return pd.DataFrame(table | {mean: values.mean(axis=0), "lower": low, "upper": high})
+        table["group"] = np.tile([str(g) for g in labels], draws.shape[-1])
+        return pd.DataFrame(table | {mean: means, "lower": low, "upper": high})
 
     @property
     def n_edges_sentence(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..blocks import in_turn, variable
 from ..judged_series import IN_DOUBT
 from .base import INTERVAL, Summary, logit_of_beta
 
@@ -29,7 +30,7 @@ class InclusionSummary(Summary):
     @cached_property
     def inclusion(self) -> np.ndarray:
         """Probability of each candidate edge: (n_edges,)."""
-        return self.stacked("included").mean(axis=0) if self.spike else np.ones(self.n_edges)
+        return self.columns("included").means() if self.spike else np.ones(self.n_edges)
 
     @property
     @abstractmethod
@@ -54,7 +55,7 @@ class InclusionSummary(Summary):
     @property
     def n_edges_sentence(self) -> str:
         """Mean and 90 % interval of the number of edges, how many are likely, and how many are in doubt."""
-        draws = self.stacked("included").sum(axis=1)
+        draws = np.concatenate([part.sum(axis=1) for part in in_turn(variable(self.tree, "included"))])
         low, high = np.quantile(draws, INTERVAL, method="inverted_cdf")
         return (
             f"{draws.mean():.1f} on average, 90 % interval {low:,g} to {high:,g}, of {self.n_edges:,} candidates; "

@@ -11,7 +11,7 @@ import numpy as np
 from ...methods import EDGES
 from ...methods.edges import EXTRAPOLATED
 from ...methods.rows import MethodRow
-from ..intervals import given_inclusion
+from ..intervals import intervals_given
 from .inclusion import InclusionSummary, mean_and_interval
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ class StructureSummary(InclusionSummary):
         """
         import pandas as pd
 
-        draws = self.stacked("theta")[:, : self.n_edges]
-        mean, low, high = given_inclusion(draws, self.stacked("included"), self.tails)
+        mean, low, high = intervals_given(self.columns("theta", 0, self.n_edges), self.columns("included"), self.tails)
         table = {"inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
         return pd.DataFrame(self.named_ends | table)
 

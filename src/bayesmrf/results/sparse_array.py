@@ -1,0 +1,43 @@
+"""Draws that become an array when they are read, as those of a file do (xarray's interface of backends)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from ..runs.draws import SparseDraws
+
+
+class SparseArray(BackendArray):
+    """Draws of a field; booleans as 0 and 1."""
+
+    def __init__(self, draws: SparseDraws) -> None:
+        self.draws, self.shape = draws, draws.shape
+        self.dtype = np.dtype(np.int8) if draws.dtype == bool else draws.dtype
+
+    def __getitem__(self, key: Any) -> Any:
+        support = indexing.IndexingSupport.OUTER
+        return indexing.explicit_indexing_adapter(key, self.shape, support, self._read)
+
+    def _read(self, key: tuple[Any, ...]) -> np.ndarray:
+        """Return the entries at slices, arrays of numbers, and numbers."""
+        wanted = [np.atleast_1d(np.arange(n)[k]) for n, k in zip(self.shape, key, strict=True)]
+        each = [np.unique(numbers, return_inverse=True) for numbers in wanted]
+        found = self.draws.read(wanted[0], each[1][0], each[-1][0])
+        for axis in range(1, len(key)):
+            at = wanted[axis] if 1 < axis < len(key) - 1 else each[axis][1]
+            if not np.array_equal(at, np.arange(found.shape[axis])):
+                found = np.take(found, at, axis=axis)
+        numbers = tuple(axis for axis, k in enumerate(key) if np.ndim(k) == 0 and not isinstance(k, slice))
+        return found.squeeze(numbers).astype(self.dtype, copy=False)
+
+
+def variable(dims: Sequence[str], draws: SparseDraws) -> xr.Variable:
+    """Return draws as a variable, which keeps all values when they were asked for, and those of a part never."""
+    lazy: Any = indexing
+    return xr.Variable(dims, lazy.MemoryCachedArray(lazy.LazilyIndexedArray(SparseArray(draws))))
