@@ -8,7 +8,14 @@ import os
 import numpy as np
 import pytest
 
-from bayesmrf import CompareMRF, SpikeSlabMRF, datasets
+from bayesmrf import CompareMRF, SpikeSlabMRF, datasets, graphs
+from bayesmrf.engines import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import ReversibleJump
+from bayesmrf.models import Ordinal
+from bayesmrf.posterior.edges import chain_jumps, reversible_jump
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.priors import Cauchy, SpikeSlab
 from bayesmrf.runs import run
 from tests.bounds import Comparison, units
@@ -102,3 +109,34 @@ def test_inclusions(name, rng):
     found = compared(draws_of(given, "reversible-jump", rng, 150), exact)
     assert found.holds, found
     assert not compared(draws_of(given, "reversible-jump", rng, 50, density=0.95), exact).holds
+
+
+def three_items(rng, n=300):
+    """The kernel of three unrelated items, and draws of the exact sampler."""
+    x, model = rng.integers(0, 3, (n, 3)), Ordinal(graphs.complete(3), 3)
+    prior, s_bar = SpikeSlab(0.5, Cauchy(0.5)), model.statistics(x.astype(np.int8))
+    exact = SpikeSlabExact(Likelihood(model, s_bar, n, Elimination()), prior)
+    options = ReversibleJump(256, n_iterations=10)
+    kernel = SpikeSlabManyStates(model, s_bar, n, prior, options=options, n_adapt=60)
+    given = {"n_draws": 80, "n_warmup": 60, "n_chains": 40, "random_state": rng, "progress": False}
+    return kernel, given, run.sample(exact, **given).values
+
+
+CONTROLS = {
+    "right": (),
+    "visits that the ratio does not allow for": ("log",),
+    "chains that do not follow": ("follow_weights", "follow_edge", "redraw_ends", "resample", "sweep"),
+}
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_parts_of_an_iteration_that_are_left_out(name, rng, monkeypatch):
+    """The iteration in plain Python, with functions that do nothing; the first has all."""
+    kernel, given, exact = three_items(rng)
+    for part in ("_visit_all", "_jump"):
+        monkeypatch.setattr(chain_jumps, part, getattr(chain_jumps, part).py_func)
+    monkeypatch.setattr(reversible_jump, "iterate", chain_jumps.iterate.py_func)
+    for part in CONTROLS[name]:
+        monkeypatch.setattr(chain_jumps, part, lambda *_: 0.0)
+    found = compared(run.sample(kernel, **given).values, exact)
+    assert found.holds == (name == "right"), found
