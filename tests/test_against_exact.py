@@ -1,6 +1,7 @@
 """Reversible jumps on persistent chains next to the exact sampler, on the tables that people have.
 
-Inclusions must be within 0.02 of those of the exact sampler, but for Monte Carlo errors.
+Inclusions must be within 0.02 of those of the exact sampler, but for Monte Carlo errors, and standard deviations of
+parameters that always exist within 3 %.
 """
 
 import os
@@ -8,12 +9,21 @@ import os
 import numpy as np
 import pytest
 
-from bayesmrf import CompareMRF, SpikeSlabMRF, datasets
+from bayesmrf import CompareMRF, SpikeSlabMRF, datasets, graphs
+from bayesmrf.engines import Elimination
+from bayesmrf.likelihood import Likelihood
+from bayesmrf.methods import ReversibleJump
+from bayesmrf.models import Ordinal
+from bayesmrf.posterior.edges import chain_jumps, reversible_jump
+from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.priors import Cauchy, SpikeSlab
 from bayesmrf.runs import run
 from tests.bounds import Comparison, units
 
-AWAY = 0.02  # of an inclusion
+AWAY, WIDER = 0.02, 0.03  # of an inclusion, and of a standard deviation
+ERROR = 0.004  # of an inclusion, in a long run
+LENGTH = {"alike": 20_000}  # draws of each long chain
 needs_data = pytest.mark.skipif("BAYESMRF_DATA" not in os.environ, reason="needs the folder BAYESMRF_DATA")
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 
@@ -102,3 +112,62 @@ def test_inclusions(name, rng):
     found = compared(draws_of(given, "reversible-jump", rng, 150), exact)
     assert found.holds, found
     assert not compared(draws_of(given, "reversible-jump", rng, 50, density=0.95), exact).holds
+
+
+@pytest.mark.calibration
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs_data) if name in REAL else name for name in SETS])
+def test_inclusions_and_spreads_of_long_runs(name, rng):
+    """Monte Carlo errors are below `ERROR` on both sides; standard deviations are within `WIDER`.
+
+    Those are of parameters that always exist: of nodes, and of edges with an inclusion above 0.99.
+    """
+    given, found, errors = SETS[name](rng), {}, {}
+    for method, n_draws in (("exact", 3000), ("reversible-jump", LENGTH.get(name, 6000))):
+        draws = found[method] = draws_of(given, method, rng, n_draws, 32, 300)
+        by_chain = draws["included"].mean(axis=1)
+        errors[method] = by_chain.std(axis=0, ddof=1).max() / np.sqrt(len(by_chain))
+    exact, jumps = found["exact"], found["reversible-jump"]
+    share, r = exact["included"].mean(axis=(0, 1)), exact["included"].shape[2]
+    always = np.append(share > 0.99, np.ones(exact["theta"].shape[-1] - r, bool)) if len(given) == 1 else slice(None)
+    here, there = (d["theta"][..., always].reshape(*d["theta"].shape[:2], -1) for d in (jumps, exact))
+    mean, sd = there.mean(axis=(0, 1)), there.std(axis=(0, 1))
+    away, ratio = jumps["included"].mean(axis=(0, 1)) - share, here.std(axis=(0, 1)) / sd
+    print(
+        f"{name}: inclusions off by {np.abs(away).max():.4f}, errors {errors}, ratios {ratio.min():.3f} {ratio.max():.3f}"
+    )
+    assert max(errors.values()) < ERROR, errors
+    wide = Comparison().means(((here - mean) / sd) ** 2, 1.0, bias=2 * WIDER)
+    assert compared(jumps, exact).holds
+    assert wide.holds, wide
+    assert not Comparison().means(((here - mean) / sd) ** 2, 1.2, bias=2 * WIDER).holds  # the control
+
+
+def three_items(rng, n=300):
+    """The kernel of three unrelated items, and draws of the exact sampler."""
+    x, model = rng.integers(0, 3, (n, 3)), Ordinal(graphs.complete(3), 3)
+    prior, s_bar = SpikeSlab(0.5, Cauchy(0.5)), model.statistics(x.astype(np.int8))
+    exact = SpikeSlabExact(Likelihood(model, s_bar, n, Elimination()), prior)
+    options = ReversibleJump(256, n_iterations=10)
+    kernel = SpikeSlabManyStates(model, s_bar, n, prior, options=options, n_adapt=60)
+    given = {"n_draws": 80, "n_warmup": 60, "n_chains": 40, "random_state": rng, "progress": False}
+    return kernel, given, run.sample(exact, **given).values
+
+
+CONTROLS = {
+    "right": (),
+    "visits that the ratio does not allow for": ("log",),
+    "chains that do not follow": ("follow_weights", "follow_edge", "redraw_ends", "resample", "sweep"),
+}
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_parts_of_an_iteration_that_are_left_out(name, rng, monkeypatch):
+    """The iteration in plain Python, with functions that do nothing; the first has all."""
+    kernel, given, exact = three_items(rng)
+    for part in ("_visit_all", "_jump"):
+        monkeypatch.setattr(chain_jumps, part, getattr(chain_jumps, part).py_func)
+    monkeypatch.setattr(reversible_jump, "iterate", chain_jumps.iterate.py_func)
+    for part in CONTROLS[name]:
+        monkeypatch.setattr(chain_jumps, part, lambda *_: 0.0)
+    found = compared(run.sample(kernel, **given).values, exact)
+    assert found.holds == (name == "right"), found
