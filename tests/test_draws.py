@@ -159,8 +159,8 @@ def data(rng, n_nodes=24, n=150):
 QUICK = {"n_draws": 60, "n_warmup": 20, "n_chains": 2, "random_state": 3, "progress": False}
 FITS = {
     "reversible-jump": lambda **more: SpikeSlabMRF(method=methods.ReversibleJump(n_iterations=1), **QUICK | more),
-    "particle": lambda **more: CompareMRF(
-        method=methods.Particle(n_particles=64), baseline="spike-slab", **QUICK | more
+    "comparison": lambda **more: CompareMRF(
+        method=methods.ReversibleJump(n_particles=64, n_iterations=1), baseline="spike-slab", **QUICK | more
     ),
 }
 

@@ -482,7 +482,7 @@ def when_density_is_high(model, draws):
 @LONG
 def test_draws_of_runs_until_good_are_calibrated(rng):
     """Of the right posterior the smallest of eight p-values is below 1e-6 in 8 of a million runs."""
-    assert p_value(ranks(as_is, 500, rng), N_CHAINS + 1) > 1e-6
+    assert p_value(ranks(as_is, 250, rng), N_CHAINS + 1) > 1e-6
 
 
 @LONG
@@ -491,4 +491,4 @@ def test_control_a_rule_that_looks_at_the_result_is_caught(rng, monkeypatch):
     monkeypatch.setattr(looks, "FIRST", 20)
     monkeypatch.setattr(looks, "TIMES", 1.05)
     monkeypatch.setattr("bayesmrf.runs.run.MOST", 1000)
-    assert p_value(ranks(when_density_is_high, 500, rng), N_CHAINS + 1) < 1e-6
+    assert p_value(ranks(when_density_is_high, 250, rng), N_CHAINS + 1) < 1e-6

@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -109,7 +108,7 @@ def sample(
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     overwrite: bool = False,
     judge: Callable[[Draws], str] | None = None,
-    sizes: Mapping[str, int] = MappingProxyType({}),
+    sizes: Mapping[str, int] | None = None,
 ) -> Draws:
     """Run the chains of ``kernel``, and record every ``thin``-th state after ``n_warmup`` steps.
 
@@ -180,7 +179,7 @@ def sample(
     FLAG.check("overwrite", overwrite)
     if n_draws is None and judge is None:
         raise OptionError(option="n_draws", got=n_draws, expected="an integer, as nothing judges the draws")
-    most = check_draws(kernel.dims, sizes, FIRST if n_draws is None else n_draws, n_chains)
+    most = check_draws(kernel.dims, sizes or {}, FIRST if n_draws is None else n_draws, n_chains)
     place = as_checkpoint(checkpoint)
     chain = None if place is None else place.chain
     counts = looks(min(MOST, max(FIRST, most // _SHARE))) if n_draws is None else [int(n_draws)]
