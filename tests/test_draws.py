@@ -15,7 +15,7 @@ from bayesmrf.memory import MostlyZero
 from bayesmrf.results import blocks
 from bayesmrf.results.sparse_array import variable
 from bayesmrf.results.summary import summarise
-from bayesmrf.runs import draws
+from bayesmrf.runs import draws, zarr_results
 from bayesmrf.runs.draws import SparseDraws, SparseRows, is_sparse, loaded, stored
 
 SHAPES = [((5000,), np.float64), ((2, 700), np.float64), ((3, 2, 300), np.float32), ((4500,), bool), ((300,), np.int64)]
@@ -191,7 +191,19 @@ def test_a_fit_is_that_of_plain_arrays(rng, monkeypatch, tmp_path, name):
     with monkeypatch.context() as m:
         m.setattr(blocks, "_BLOCK", 2**16)
         assert tables_of(sparse) == told
-    results.save(sparse, tmp_path / "sparse")
+    results.save(sparse, tmp_path / "whole")
+    with monkeypatch.context() as m:
+        m.setattr(zarr_results, "_BLOCK", 2**12)
+        results.save(sparse, tmp_path / "sparse")
+    files = [
+        {
+            str(f.relative_to(tmp_path / path)): f.read_bytes()
+            for f in (tmp_path / path).rglob("*")
+            if f.is_file() and "/c/" in str(f)
+        }
+        for path in ("whole", "sparse")
+    ]
+    assert files[0] == files[1]
     with monkeypatch.context() as m:
         m.setattr(draws, "_FEW", 10**9)
         dense = fitted(name, X)
@@ -224,7 +236,7 @@ def test_a_run_that_goes_on_has_the_same_draws(rng, tmp_path, name):
 
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
-def test_peak_memory_of_a_fit_with_many_candidates(rng, monkeypatch, sparse):
+def test_peak_memory_of_a_fit_with_many_candidates(rng, monkeypatch, tmp_path, sparse):
     """12,720 candidates, 1,600 draws: as plain arrays, which the control has, 166 MB of theta and 20 of inclusions."""
     X = rng.integers(0, 2, (300, 160))
     X[:, 1::2] = np.where(rng.random((300, 80)) < 0.8, X[:, ::2], X[:, 1::2])
@@ -235,6 +247,7 @@ def test_peak_memory_of_a_fit_with_many_candidates(rng, monkeypatch, sparse):
     est = SpikeSlabMRF(**options | {"n_draws": 400}).fit(X)
     est.table("edges")
     est.score(X[:10])
+    results.save(est, tmp_path / "run")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (peak < 130e6) == sparse

@@ -12,8 +12,11 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import StoreError, argument, in_python
 from . import netcdf
@@ -40,6 +43,7 @@ from .store import (
 if TYPE_CHECKING:
     import xarray as xr
 
+_BLOCK = 2**25  # bytes of a variable from which on it is written by blocks
 MOST_ABSENT = 4096  # chunks that may be missing, which zarr reads as zeros
 
 _NUMBERS = {"bool": 1, "complex64": 8, "complex128": 16, "float16": 2, "float32": 4, "float64": 8}
@@ -65,12 +69,34 @@ def write(tree: xr.DataTree, path: Path, marker: Mapping[str, Any], overwrite: b
     with hold(path):
         try:
             remove(partial)
-            tree.to_zarr(partial, mode="w", consolidated=False, zarr_format=3)
+            _write(tree, partial)
             publish(path, partial, {"groups": list(tree.children), **marker})
         except OSError as e:
             with suppress(OSError):
                 remove(partial)
             raise StoreError(f"{path} cannot be written ({e.strerror or e}); make room, or give another path") from e
+
+
+def _write(tree: xr.DataTree, folder: Path) -> None:
+    """Write a tree: first zeros in the place of large variables, then these by blocks, which alone are read."""
+    import xarray as xr
+    import zarr
+
+    large: dict[str, Any] = {}
+    light: dict[str, xr.Dataset] = {}
+    for group, node in tree.children.items():
+        own = {n: v for n, v in node.dataset.variables.items() if v.dtype.kind in "iuf" and v.nbytes > _BLOCK}
+        large |= {f"{group}/{name}": v for name, v in own.items()}
+        zeros = {n: (v.dims, np.broadcast_to(np.zeros((), v.dtype), v.shape), v.attrs) for n, v in own.items()}
+        light[group] = node.to_dataset().assign(zeros)
+    found = xr.DataTree.from_dict(light)
+    found.attrs = tree.attrs
+    found.to_zarr(folder, mode="w", consolidated=False, zarr_format=3)
+    for place, v in large.items():
+        array: Any = zarr.open_array(folder / place, mode="r+")
+        for start in product(*(range(0, n, width) for n, width in zip(v.shape[:2], array.chunks[:2], strict=True))):
+            some = tuple(slice(i, i + n) for i, n in zip(start, array.chunks[:2], strict=True))
+            array[some] = v[some].values
 
 
 def read(path: Path) -> tuple[xr.DataTree, dict[str, str]]:
