@@ -132,9 +132,7 @@ def test_inclusions_and_spreads_of_long_runs(name, rng):
     here, there = (d["theta"][..., always].reshape(*d["theta"].shape[:2], -1) for d in (jumps, exact))
     mean, sd = there.mean(axis=(0, 1)), there.std(axis=(0, 1))
     away, ratio = jumps["included"].mean(axis=(0, 1)) - share, here.std(axis=(0, 1)) / sd
-    print(
-        f"{name}: inclusions off by {np.abs(away).max():.4f}, errors {errors}, ratios {ratio.min():.3f} {ratio.max():.3f}"
-    )
+    print(f"{name}: off by {np.abs(away).max():.4f}, {errors}, ratios {ratio.min():.3f} to {ratio.max():.3f}")
     assert max(errors.values()) < ERROR, errors
     wide = Comparison().means(((here - mean) / sd) ** 2, 1.0, bias=2 * WIDER)
     assert compared(jumps, exact).holds
