@@ -114,6 +114,20 @@ def test_inclusions(name, rng):
     assert not compared(draws_of(given, "reversible-jump", rng, 50, density=0.95), exact).holds
 
 
+def test_six_of_forty_items(rng):
+    """Candidates are among six items; the other items, without edges, change nothing. The control has six others."""
+    x, pairs = chain_of(300, (3,) * 40, rng), graphs.complete(6).edges
+    options = {"model": "ordinal", "prior": SpikeSlab(0.5, Cauchy(0.5)), "n_warmup": 100, "progress": False}
+    given = {"n_draws": 100, "n_warmup": 100, "n_chains": 16, "random_state": rng, "progress": False}
+
+    def draws(columns, **more):
+        return run.sample(SpikeSlabMRF(**options, **more)._prepare(columns)[2], **given).values
+
+    found = draws(x, candidates=pairs, method="reversible-jump")
+    assert compared(found, draws(x[:, :6], method="exact")).holds
+    assert not compared(found, draws(x[:, [0, 20, 3, 30, 4, 10]], method="exact")).holds
+
+
 @pytest.mark.calibration
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs_data) if name in REAL else name for name in SETS])
 def test_inclusions_and_spreads_of_long_runs(name, rng):
@@ -132,9 +146,7 @@ def test_inclusions_and_spreads_of_long_runs(name, rng):
     here, there = (d["theta"][..., always].reshape(*d["theta"].shape[:2], -1) for d in (jumps, exact))
     mean, sd = there.mean(axis=(0, 1)), there.std(axis=(0, 1))
     away, ratio = jumps["included"].mean(axis=(0, 1)) - share, here.std(axis=(0, 1)) / sd
-    print(
-        f"{name}: inclusions off by {np.abs(away).max():.4f}, errors {errors}, ratios {ratio.min():.3f} {ratio.max():.3f}"
-    )
+    print(f"{name}: off by {np.abs(away).max():.4f}, {errors}, ratios {ratio.min():.3f} to {ratio.max():.3f}")
     assert max(errors.values()) < ERROR, errors
     wide = Comparison().means(((here - mean) / sd) ** 2, 1.0, bias=2 * WIDER)
     assert compared(jumps, exact).holds
