@@ -32,12 +32,3 @@ def propose_over(rng, a, mode, scale):
     """
     new = mode - _OVER * (a - mode) + sqrt(1 - _OVER**2) * scale * rng.standard_normal()
     return new, 0.5 * ((new - mode) ** 2 - (a - mode) ** 2) / scale**2
-
-
-@strict_leaf
-def propose_move(rng, a, mode, scale):
-    """Propose a coordinate as `propose_over`, or from the Student t around the mode."""
-    if rng.random() < 0.5:
-        new = draw_t(rng, mode, scale)
-        return new, log_t(a, mode, scale) - log_t(new, mode, scale)
-    return propose_over(rng, a, mode, scale)
