@@ -7,9 +7,12 @@ and its draws are the first of a longer run with the same seed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ..errors import MoreDrawsError, argument
-from .chain import Board
+
+if TYPE_CHECKING:  # as the help text of the commands names numbers of draws, and imports no numpy
+    from .chain import Board
 
 FIRST, TIMES, MOST = 500, 1.5, 20_000  # draws of a chain at the first look, and how they grow up to the last
 OF_A_TASK = 1_125  # draws of a chain that runs alone, and cannot be judged: those of the third look
