@@ -50,6 +50,29 @@ def pair_states(s, places, m):
 
 
 @strict_leaf
+def add_pair_weights(weights, places, m, g, change, of_e, of_f):
+    """Add the ``weights`` (m^3,) of the states of three nodes to those of the states of the ends of edges e and f.
+
+    They are times the exponential of ``change`` times the feature ``g`` of e.
+    """
+    for s in range(len(weights)):
+        k, j = pair_states(s, places, m)
+        weight = weights[s] * exp(change * g[k])
+        of_e[k] += weight
+        of_f[j] += weight
+
+
+@strict_leaf
+def follow_swap(table, places, nodes, cells, g_e, change_e, g_f, change_f):
+    """Let a table follow the changes of edges e and f with the features ``g_e`` and ``g_f``; ``cells`` is room."""
+    m, flat = len(cells), cells.ravel()
+    for s in range(len(flat)):
+        k, j = pair_states(s, places, m)
+        flat[s] = exp(change_e * g_e[k] + change_f * g_f[j])
+    scale_triple(table, m, nodes, cells)
+
+
+@strict_leaf
 def visit_share(rng, line, t, whole, log_slab):
     """Draw t, the part of ``whole`` that the second parameter has.
 
