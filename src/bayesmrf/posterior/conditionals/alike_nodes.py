@@ -164,15 +164,15 @@ def ridge_line(lines, weights, g, t, score, kappa, mu):
 
 
 @strict_leaf
-def visit_alike(rng, prior, lines, edge_of, table, e, f, theta, scales, log_slab):
+def visit_alike(rng, prior, lines, table, e, f, between, theta, scales, log_slab):
     """Redraw edges e and f, and parameters of their ends v and w, along the directions that the data hardly determine.
 
-    ``table`` has the weights of all states, and follows. ``edge_of`` (n_nodes, n_nodes) numbers the edges.
+    ``table`` has the weights of all states, and follows. The edge ``between`` v and w is -1 if there is none.
     """
     m = len(lines.values)
     (_, v, w), places, nodes = triple_of(lines.edges, e, f, m)
     n_own = min(lines.starts[v + 1] - lines.starts[v], lines.starts[w + 1] - lines.starts[w])
-    between, cells, weights = edge_of[v, w], np.empty((m, m * m)), np.empty(m**3)
+    cells, weights = np.empty((m, m * m)), np.empty(m**3)
     g, log_factors, k, c = np.empty(m**3), np.zeros(m**3), np.empty(3, np.int64), np.empty(3)
     triple_sums(table, m, nodes, cells)
     flat = cells.ravel()

@@ -44,7 +44,6 @@ from .spike import (
 from .state_table import (
     BlockOrder,
     block_order,
-    edge_numbers,
     fill_table,
     follow,
     move_node,
@@ -70,7 +69,7 @@ class ScanProblem(NamedTuple):
     scales: np.ndarray  # (n_features,), scale^-2 of the prior of each parameter, unless drawn
     order: BlockOrder
     pairs: np.ndarray  # (n_pairs, 2), edges that may be swapped
-    alike: np.ndarray  # (n_alike, 2), those between almost equal nodes, redrawn together where there is a table
+    alike: np.ndarray  # (n_alike, 3), as of `alike_in`, redrawn together where there is a table
 
 
 def scan_problem(
@@ -275,10 +274,10 @@ def scan_table(rng, problem, pairs, alike, theta, n_scans):
                 k = int(rng.random() * len(pairs))
                 _swap(rng, prior, lines, table, pairs[k, 0], pairs[k, 1], theta, scales, now)
         if alike is not None:
-            edge_of = edge_numbers(lines.edges, n_nodes)
             for _ in range(n_nodes):
                 k = int(rng.random() * len(alike))
-                visit_alike(rng, prior, lines, edge_of, table, alike[k, 0], alike[k, 1], theta, scales, log_slab)
+                e, f, between = alike[k, 0], alike[k, 1], alike[k, 2]
+                visit_alike(rng, prior, lines, table, e, f, between, theta, scales, log_slab)
     return density, precision, top + log(table.sum())
 
 
