@@ -46,7 +46,6 @@ def test_moves_leave_the_posterior_invariant(name, rng):
     exact = oracle.posterior(model.graph, lik.s_bar, N, prior, rng, features=features)
     kernel = without_moves(lik, prior, n_scans=10)
     values, problem = draw(kernel, rng, 40), kernel._problem
-    edge_of = np.array([[-1, 0, 1], [0, -1, 2], [1, 2, -1]])
     log_slab = log_slab_odds(problem.prior, 0.4, problem.prior.precision)
 
     def moved(more):
@@ -55,7 +54,7 @@ def test_moves_leave_the_posterior_invariant(name, rng):
             before, table = theta[:r] != 0, fill_table(problem.lines, theta)[0]
             for e, f in rng.permutation(PAIRS).tolist():
                 visit_alike(
-                    rng, problem.prior, problem.lines, edge_of, table, e, f, theta, problem.scales, log_slab + more
+                    rng, problem.prior, problem.lines, table, e, f, 3 - e - f, theta, problem.scales, log_slab + more
                 )
             n_moved += (before != (theta[:r] != 0)).any()
         end = fill_table(problem.lines, theta)[0]
@@ -75,7 +74,7 @@ def test_the_table_keeps_its_scale(rng):
     """The log likelihood of a draw, from log Z that follows the moves, is that of its parameters."""
     lik = alike(rng)
     kernel = SpikeSlabExact(lik, SpikeSlab(Beta(2.0, 3.0), Cauchy(1.5), 2.0), n_scans=20)
-    kernel.__dict__["_problem"] = kernel._problem._replace(alike=np.array([(0, 1)]))
+    kernel.__dict__["_problem"] = kernel._problem._replace(alike=np.array([(0, 1, 2)]))
     _, info = kernel.step(rng, kernel.init(rng))
     assert info.log_likelihood == pytest.approx(lik.log_likelihood(info.theta, lik.log_z(info.theta)), abs=1e-8)
 

@@ -50,6 +50,29 @@ def pair_states(s, places, m):
 
 
 @strict_leaf
+def add_pair_weights(weights, places, m, g, change, of_e, of_f):
+    """Add the ``weights`` (m^3,) of the states of three nodes to those of the states of the ends of edges e and f.
+
+    They are times the exponential of ``change`` times the feature ``g`` of e.
+    """
+    for s in range(len(weights)):
+        k, j = pair_states(s, places, m)
+        weight = weights[s] * exp(change * g[k])
+        of_e[k] += weight
+        of_f[j] += weight
+
+
+@strict_leaf
+def follow_swap(table, places, nodes, cells, g_e, change_e, g_f, change_f):
+    """Let a table follow the changes of edges e and f with the features ``g_e`` and ``g_f``; ``cells`` is room."""
+    m, flat = len(cells), cells.ravel()
+    for s in range(len(flat)):
+        k, j = pair_states(s, places, m)
+        flat[s] = exp(change_e * g_e[k] + change_f * g_f[j])
+    scale_triple(table, m, nodes, cells)
+
+
+@strict_leaf
 def visit_share(rng, line, t, whole, log_slab):
     """Draw t, the part of ``whole`` that the second parameter has.
 
@@ -141,15 +164,15 @@ def ridge_line(lines, weights, g, t, score, kappa, mu):
 
 
 @strict_leaf
-def visit_alike(rng, prior, lines, edge_of, table, e, f, theta, scales, log_slab):
+def visit_alike(rng, prior, lines, table, e, f, between, theta, scales, log_slab):
     """Redraw edges e and f, and parameters of their ends v and w, along the directions that the data hardly determine.
 
-    ``table`` has the weights of all states, and follows. ``edge_of`` (n_nodes, n_nodes) numbers the edges.
+    ``table`` has the weights of all states, and follows. The edge ``between`` v and w is -1 if there is none.
     """
     m = len(lines.values)
     (_, v, w), places, nodes = triple_of(lines.edges, e, f, m)
     n_own = min(lines.starts[v + 1] - lines.starts[v], lines.starts[w + 1] - lines.starts[w])
-    between, cells, weights = edge_of[v, w], np.empty((m, m * m)), np.empty(m**3)
+    cells, weights = np.empty((m, m * m)), np.empty(m**3)
     g, log_factors, k, c = np.empty(m**3), np.zeros(m**3), np.empty(3, np.int64), np.empty(3)
     triple_sums(table, m, nodes, cells)
     flat = cells.ravel()

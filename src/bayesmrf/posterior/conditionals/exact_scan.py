@@ -6,7 +6,7 @@ moments after each change.
 
 from __future__ import annotations
 
-from math import exp, log, log1p
+from math import log, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from ...base import MOMENTS
 from ...compiled import copy_to, strict_leaf
 from ...errors import OptionError, argument
 from ...likelihood import Likelihood
-from .alike_nodes import pair_states, triple_of, visit_alike
+from .alike_nodes import add_pair_weights, follow_swap, triple_of, visit_alike
 from .centred import (
     CentredLines,
     centred_lines,
@@ -44,14 +44,12 @@ from .spike import (
 from .state_table import (
     BlockOrder,
     block_order,
-    edge_numbers,
     fill_table,
     follow,
     move_node,
     move_pair,
     node_sum,
     pair_sums,
-    scale_triple,
     sum_out,
     triple_sums,
 )
@@ -71,7 +69,7 @@ class ScanProblem(NamedTuple):
     scales: np.ndarray  # (n_features,), scale^-2 of the prior of each parameter, unless drawn
     order: BlockOrder
     pairs: np.ndarray  # (n_pairs, 2), edges that may be swapped
-    alike: np.ndarray  # (n_alike, 2), those between almost equal nodes, redrawn together where there is a table
+    alike: np.ndarray  # (n_alike, 3), as of `alike_in`, redrawn together where there is a table
 
 
 def scan_problem(
@@ -276,10 +274,10 @@ def scan_table(rng, problem, pairs, alike, theta, n_scans):
                 k = int(rng.random() * len(pairs))
                 _swap(rng, prior, lines, table, pairs[k, 0], pairs[k, 1], theta, scales, now)
         if alike is not None:
-            edge_of = edge_numbers(lines.edges, n_nodes)
             for _ in range(n_nodes):
                 k = int(rng.random() * len(alike))
-                visit_alike(rng, prior, lines, edge_of, table, alike[k, 0], alike[k, 1], theta, scales, log_slab)
+                e, f, between = alike[k, 0], alike[k, 1], alike[k, 2]
+                visit_alike(rng, prior, lines, table, e, f, between, theta, scales, log_slab)
     return density, precision, top + log(table.sum())
 
 
@@ -324,11 +322,7 @@ def swap_lines(lines, weights, places, e, f, nodes, theta, now, a):
     """
     m, (hub, v, w) = len(lines.values), nodes
     of_e, of_f, g_e = np.zeros(m * m), np.zeros(m * m), pair_values(lines, e, hub, v)
-    for s in range(m**3):
-        k, j = pair_states(s, places, m)
-        weight = weights[s] * exp(-a * g_e[k])
-        of_e[k] += weight
-        of_f[j] += weight
+    add_pair_weights(weights, places, m, g_e, -a, of_e, of_f)
     return (
         edge_line(lines, of_e, of_e.sum(), e, hub, v, theta, now),
         edge_line(lines, of_f, of_f.sum(), f, hub, w, theta, now),
@@ -364,16 +358,13 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
     normal_prior(rng, prior, lines, f, hub, w, theta, scales, now)
     cells = np.empty((m, m * m))
     triple_sums(table, m, nodes, cells)
-    before, flat = theta.copy(), cells.ravel()
+    before = theta.copy()
     move_edge(lines, e, hub, v, theta, 0.0)
-    line_e, line_f = swap_lines(lines, flat, places, e, f, (hub, v, w), theta, now, a)
+    line_e, line_f = swap_lines(lines, cells.ravel(), places, e, f, (hub, v, w), theta, now, a)
     b, ratio = propose_swap(rng, line_e, line_f, a)
     if log1p(-rng.random()) >= ratio:
         copy_to(theta, before)
         return
     move_edge(lines, f, hub, w, theta, b)
     g_e, g_f = pair_values(lines, e, hub, v), pair_values(lines, f, hub, w)
-    for s in range(m**3):
-        k, j = pair_states(s, places, m)
-        flat[s] = exp(b * g_f[j] - a * g_e[k])
-    scale_triple(table, m, nodes, cells)
+    follow_swap(table, places, nodes, cells, g_e, -a, g_f, b)

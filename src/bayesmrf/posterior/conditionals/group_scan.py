@@ -1,6 +1,9 @@
 """Exact scans over several groups of observations, with a table of the weights of all states of each.
 
-The full conditionals are those of `bayesmrf.posterior.conditionals.group_lines`.
+The full conditionals are those of `bayesmrf.posterior.conditionals.group_lines`. One group has a scan of its own
+(`bayesmrf.posterior.conditionals.exact_scan`), whose lines are in registers; the tables, their blocks, the parameters
+of nodes, and what a swap needs of three nodes are the same code. One loop for both was slower in draws and in the first
+fit, and not shorter (docs/notes/moves_of_theta.md).
 """
 
 from __future__ import annotations

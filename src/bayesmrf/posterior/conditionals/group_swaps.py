@@ -8,14 +8,14 @@ other nodes through the joint distribution of u, v and w only. Baselines that ma
 
 from __future__ import annotations
 
-from math import exp, log1p
+from math import log1p
 
 import numpy as np
 
 from ...compiled import copy_to, strict_leaf
-from .alike_nodes import pair_states, triple_of
+from .alike_nodes import add_pair_weights, follow_swap, triple_of
 from .group_lines import BASELINE, DIFFERENCE, draw_prior, look, new_pair, propose, take_away, value_of
-from .state_table import scale_triple, triple_sums
+from .state_table import triple_sums
 
 
 @strict_leaf
@@ -66,19 +66,13 @@ def swap_in_table(rng, problem, tables, theta, drawn):
     priors = draw_prior(rng, problem, of_e, theta, drawn), draw_prior(rng, problem, of_f, theta, drawn)
     weights, natural, old = theta.weights.copy(), theta.natural.copy(), value_of(theta, e, part)
     take_away(problem, (of_e,), theta, part)
-    cells, states = np.empty((m, m * m)), np.empty((2, m**3), np.int64)
-    flat = cells.ravel()
-    for s in range(m**3):
-        states[0, s], states[1, s] = pair_states(s, places, m)
+    cells = np.empty((m, m * m))
     of_e.cells[:] = 0.0
     of_f.cells[:] = 0.0
     for t in range(n_groups):
         triple_sums(tables[t], m, nodes, cells)
         change = theta.natural[t, e] - natural[t, e]
-        for s in range(m**3):
-            weight = flat[s] * exp(change * of_e.g[t, states[0, s]])
-            of_e.cells[t, states[0, s]] += weight
-            of_f.cells[t, states[1, s]] += weight
+        add_pair_weights(cells.ravel(), places, m, of_e.g[t], change, of_e.cells[t], of_f.cells[t])
     look(of_e, theta)
     look(of_f, theta)
     ratio = swap_ratio(rng, problem, (of_e,), (of_f,), theta, priors, old, np.zeros(len(old)), part)
@@ -86,9 +80,5 @@ def swap_in_table(rng, problem, tables, theta, drawn):
         set_back(theta, weights, natural)
         return
     for t in range(n_groups):
-        for s in range(m**3):
-            flat[s] = exp(
-                (theta.natural[t, e] - natural[t, e]) * of_e.g[t, states[0, s]]
-                + (theta.natural[t, f] - natural[t, f]) * of_f.g[t, states[1, s]]
-            )
-        scale_triple(tables[t], m, nodes, cells)
+        change_e, change_f = theta.natural[t, e] - natural[t, e], theta.natural[t, f] - natural[t, f]
+        follow_swap(tables[t], places, nodes, cells, of_e.g[t], change_e, of_f.g[t], change_f)

@@ -120,6 +120,13 @@ def other_ends(edges: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def alike_in(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
-    """List pairs of edges to almost equal nodes as in `rivals_in`, if the features of edges have two values only."""
-    two = len(np.unique(model.edge_values)) <= 2
-    return rivals_in(model, s_bar, n_samples, ALIKE) if two else np.empty((0, 2), np.int64)
+    """List pairs of edges to almost equal nodes, as in `rivals_in`, and the edge between these nodes (-1 if none).
+
+    There are none, (0, 3), unless the features of edges have two values only.
+    """
+    if len(np.unique(model.edge_values)) > 2:
+        return np.empty((0, 3), np.int64)
+    pairs, n, (i, j) = rivals_in(model, s_bar, n_samples, ALIKE), model.graph.n_nodes, model.graph.edges.T
+    numbers = np.full((n, n), -1)
+    numbers[i, j] = numbers[j, i] = np.arange(len(i))
+    return np.column_stack([pairs, numbers[tuple(other_ends(model.graph.edges, pairs).T)]])

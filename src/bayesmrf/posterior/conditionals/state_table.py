@@ -66,16 +66,6 @@ def _exp_all(table):
     return top
 
 
-@strict_leaf
-def edge_numbers(edges, n_nodes):
-    """Return the number of the edge between each two nodes, (n_nodes, n_nodes); -1 where there is none."""
-    numbers = np.full((n_nodes, n_nodes), -1)
-    for e in range(len(edges)):
-        i, j = edges[e, 0], edges[e, 1]
-        numbers[i, j] = numbers[j, i] = e
-    return numbers
-
-
 class BlockOrder(NamedTuple):
     """Pairs of at most four blocks of nodes, and the edges and nodes that a scan visits with each, all once.
 
