@@ -12,13 +12,13 @@ Run ``python benchmarks/edges.py [NAME ...] [--seed N]`` with names among:
 * ``alike``: R-hat and effective samples of the exact method and of single-edge birth and death, at the default number
   of draws, on seven data sets of five nodes, two of which differ in 2 to 4 of 2,000 rows, and the largest difference of
   their inclusions.
-* ``extrapolated``: `one-edge` with moments extrapolated from one point against the exact method, on ten data sets of
-  ``block_data`` and on 12 cells of `bayesmrf.datasets.retina50`.
-* ``modes``: `one-edge` against the exact method on 1,000 rows of 12 nodes whose model has modes: rows follow one of two
-  or three patterns but for 5 % of the entries, a complete graph, and a ring of strong edges.
-* ``small``: default runs of the exact method and of `one-edge` on 500 rows of 10, 12, 14 and 16 nodes in two camps:
-  effective samples per second of the edges in doubt, by which "auto" chooses the method.
-* ``potts``: the particle method against the exact one, on six nodes of three states.
+* ``extrapolated``: `reversible-jump` with moments extrapolated from one point against the exact method, on ten data
+  sets of ``block_data`` and on 12 cells of `bayesmrf.datasets.retina50`.
+* ``modes``: `reversible-jump` against the exact method on 1,000 rows of 12 nodes whose model has modes: rows follow one
+  of two or three patterns but for 5 % of the entries, a complete graph, and a ring of strong edges.
+* ``small``: default runs of the exact method and of `reversible-jump` on 500 rows of 10, 12, 14 and 16 nodes in two
+  camps: effective samples per second of the edges in doubt, by which "auto" chooses the method.
+* ``potts``: `reversible-jump` against the exact method, on six nodes of three states.
 * ``lattice``: a default run on 1,000 rows of a 10x10 lattice: R-hat of edges, effective samples per second of those in
   doubt, and false edges.
 * ``retina``: a default run on all rows of `bayesmrf.datasets.retina50` (which needs ``BAYESMRF_DATA``): minutes, R-hat
@@ -98,7 +98,7 @@ def inclusion(rng: np.random.Generator) -> None:
         u, v = np.triu_indices(12, 1)
         known = long.inclusion_[u, v]
         doubt = np.flatnonzero((known > 0.05) & (known < 0.95))
-        for method, n_draws in (("exact", 20_000), ("one-edge", 5000), ("langevin", 2000)):
+        for method, n_draws in (("exact", 20_000), ("reversible-jump", 5000), ("langevin", 2000)):
             begin = time.process_time()
             est = SpikeSlabMRF(method=method, **QUIET | {"n_draws": n_draws}).fit(X)
             spent = time.process_time() - begin
@@ -122,14 +122,14 @@ def rare_data(seed: int, one: int, other: int, common: int) -> np.ndarray:
 
 
 def rare(_: np.random.Generator) -> None:
-    rows = [("ones (in common)", "exact", "one-edge", "difference", "largest", "with a frequent node")]
+    rows = [("ones (in common)", "exact", "reversible-jump", "difference", "largest", "with a frequent node")]
     u, v = np.triu_indices(4, 1)
     for one, other, common in ((10, 10, 1), (4, 6, 2)):
         found = []
         for seed in range(20):
             X = rare_data(seed, one, other, common)
             found.append([SpikeSlabMRF(method=method, random_state=seed, progress=False).fit(X).inclusion_[u, v]
-                          for method in ("exact", "one-edge")])  # fmt: skip
+                          for method in ("exact", "reversible-jump")])  # fmt: skip
         exact, one_edge = np.array(found).transpose(1, 0, 2)
         away = one_edge - exact
         mean, error = away.mean(axis=0), away.std(axis=0, ddof=1) / 20**0.5
@@ -155,7 +155,7 @@ def alike(_: np.random.Generator) -> None:
     rows = [("rows that differ", "noise", "method", "largest R-hat", "least ESS", "of draws", "largest difference")]
     for seed, (differ, noise) in enumerate(((2, 0.1), (3, 0.1), (4, 0.1), (2, 0.02), (4, 0.02), (3, 0.3), (4, 0.3))):
         X, known = alike_data(differ, noise, seed), None
-        for method in ("exact", "one-edge"):
+        for method in ("exact", "reversible-jump"):
             est = SpikeSlabMRF(method=method, random_state=seed, progress=False).fit(X)
             theta = est.posterior_["posterior"]["theta"].values
             found = rank_diagnostics(theta)
@@ -169,7 +169,7 @@ def alike(_: np.random.Generator) -> None:
 _AWAY = "method", "largest R-hat", "mean |difference|", "largest"
 
 
-def away_from_exact(X: np.ndarray, seed: int, method: str = "one-edge", model: str = "boltzmann") -> list[str]:
+def away_from_exact(X: np.ndarray, seed: int, method: str = "reversible-jump", model: str = "boltzmann") -> list[str]:
     """Return method, R-hat, and how far its inclusions are from those of the exact method: on average, and at most."""
     options = {"n_draws": 5000, "random_state": seed, "progress": False, "model": model}
     exact, est = (SpikeSlabMRF(method=m, **options).fit(X) for m in ("exact", method))
@@ -223,7 +223,7 @@ def small(_: np.random.Generator) -> None:
     for d in (10, 12, 14, 16):
         rng = np.random.default_rng(d)
         X = ((rng.random((500, 2)) < 0.5)[:, np.arange(d) % 2] ^ (rng.random((500, d)) < 0.3)).astype(np.int8)
-        for method in ("exact", "one-edge"):
+        for method in ("exact", "reversible-jump"):
             options = {"method": method, "random_state": 1, "progress": False}
             SpikeSlabMRF(**options, n_draws=20, n_chains=1).fit(X)  # compiles
             begin = time.process_time()
@@ -242,7 +242,7 @@ def potts(_: np.random.Generator) -> None:
         X = rng.integers(0, 3, (n, 6))
         for i in range(1, 6):  # a chain, of which each node copies the one before in a third of the rows
             X[:, i] = np.where(rng.random(n) < 1 / 3, X[:, i - 1], X[:, i])
-        rows.append((f"{n:,}", *away_from_exact(X, 1, "particle", "potts")))
+        rows.append((f"{n:,}", *away_from_exact(X, 1, "reversible-jump", "potts")))
     print(table(*rows))
 
 

@@ -71,7 +71,7 @@ def camps(rng: np.random.Generator) -> None:
     samplers = {
         "langevin, persistent": BayesianMRF(graph, kernel="langevin", engine="persistent", **few),
         "the same, without a ladder": BayesianMRF(graph, kernel="langevin", engine=Persistent(tempered=False), **few),
-        "edges, one-edge": SpikeSlabMRF(method="one-edge", **few),
+        "edges, reversible-jump": SpikeSlabMRF(method="reversible-jump", **few),
         "edges, langevin": SpikeSlabMRF(method="langevin", **few),
         "groups, particle": GroupedMRF(graph, method="particle", **few),
     }

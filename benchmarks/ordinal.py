@@ -10,8 +10,8 @@ The last two need ``BAYESMRF_DATA``; they print seconds after compilation, and t
 sample size of all draws, of edges (differences) and of thresholds.
 
 In ``sweeps``, "Gibbs": 20 Gibbs sweeps of 2,000 states at given parameters; the first row is the compiled sampler of
-Boltzmann machines. "Edges": a step of `SpikeSlabMRF(method="particle")` with 1,024 particles: two scans of all edges.
-The goal is a ratio of at most the number of categories.
+Boltzmann machines. "Edges": a step of `SpikeSlabMRF(method="reversible-jump")` with 1,024 chains: 20 iterations. The
+goal is a ratio of at most the number of categories.
 """
 
 import time
@@ -24,9 +24,9 @@ from timing import arguments, duration, machine, table, turns
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, datasets, graphs
 from bayesmrf.engines import Gibbs
-from bayesmrf.methods import Particle
+from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann, Ordinal
-from bayesmrf.posterior.edges.particle import SpikeSlabParticle
+from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.priors import Cauchy, SpikeSlab
 from bayesmrf.results.rank_diagnostics import rank_diagnostics
 
@@ -44,7 +44,8 @@ def gibbs(model: Any, rng: np.random.Generator) -> Callable[[], object]:
 def edges(model: Ordinal, rng: np.random.Generator) -> Callable[[], object]:
     """Return a function that makes a step from where the last one ended."""
     x = rng.integers(0, model.n_states, (362, 17), dtype=np.int8)
-    kernel = SpikeSlabParticle(model, model.statistics(x), 362, SpikeSlab(0.5, Cauchy(0.5)), None, Particle(1024))
+    prior, options = SpikeSlab(0.5, Cauchy(0.5)), ReversibleJump(1024)
+    kernel = SpikeSlabManyStates(model, model.statistics(x), 362, prior, None, options)
     state = [kernel.init(rng)]
 
     def step() -> None:

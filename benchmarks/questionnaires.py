@@ -2,8 +2,8 @@
 
 Run ``python benchmarks/questionnaires.py [NAME ...] [--seed N]`` with names among:
 
-* ``five``: `SpikeSlabMRF` on four sets of five items of `bayesmrf.datasets.wenchuan`, with missing answers: particles
-  next to exact.
+* ``five``: `SpikeSlabMRF` on four sets of five items of `bayesmrf.datasets.wenchuan`, with missing answers: reversible
+  jumps next to exact.
 * ``langevin``: Langevin dynamics on the first set, at its default steps and with longer ones, next to exact.
 * ``groups``: `GroupedMRF` on the first set, people without missing answers, where all edges exist, and where any may be
   absent.
@@ -61,11 +61,11 @@ def row(name: str, est: SpikeSlabMRF, spent: str, exact: SpikeSlabMRF) -> tuple[
 
 
 def five(seed: int) -> None:
-    """Compare particles with exact."""
+    """Compare reversible jumps with exact."""
     items, rows = datasets.wenchuan(), [(*HEAD, "largest difference", "mean")]
     for first in (0, 4, 8, 12):
         exact = None
-        for method in ("exact", "particle"):
+        for method in ("exact", "reversible-jump"):
             est = SpikeSlabMRF(method=method, thin=3, random_state=seed, **QUIET)
             spent = timed(est, items.iloc[:, first : first + 5])
             exact = exact or est
@@ -112,9 +112,9 @@ def rivals(seed: int) -> None:
         "7 yes/no columns, exact": (twins(7, 2, rng), {"method": "exact"}),
         "the same, baselines may be absent": (twins(7, 2, rng), {"method": "exact"} | spiked),
         "6 columns of 3 levels, exact": (twins(6, 3, rng), {"method": "exact"}),
-        "7 yes/no columns, particle": (twins(7, 2, rng), {"method": "particle", "n_draws": 400}),
+        "7 yes/no columns, reversible-jump": (twins(7, 2, rng), {"method": "reversible-jump", "n_draws": 400}),
         "ADHD, exact": ((adhd.drop(columns="group"), adhd["group"]), {"method": "exact"}),
-        "Boredom, particle": ((language, language.pop("language")), {"n_draws": 500}),
+        "Boredom, reversible-jump": ((language, language.pop("language")), {"n_draws": 500}),
     }
     rows = [("", "time", "R-hat", "least ESS", "without: time", "R-hat", "least ESS")]
     for name, (data, options) in cases.items():

@@ -5,7 +5,8 @@ drawn once; then processes of the two versions alternate. Each compiles, then fi
 time of its fits counts, so that other work of the machine disturbs little; the ratio is the median over turns, with its
 standard error. The last columns are ratios, too: effective draws of the indicator of an edge per second (the median of
 the edges in doubt), and peak memory. Versions before 0.2.0 took the options of methods and priors as arguments of
-estimators.
+estimators. In versions before "reversible-jump" it stands for "one-edge" with yes/no columns, and for "particle" with
+more levels or several groups of people.
 """
 
 from __future__ import annotations
@@ -34,8 +35,20 @@ QUIET: dict[str, Any] = {"progress": False, "n_jobs": 1, "n_chains": 1, "random_
 FITS = 5  # of a process, after one that compiles
 
 
+def named(method: str, before: str) -> str:
+    """Return the name of a method of edges in the version that runs, where "reversible-jump" may be ``before``."""
+    if method != "reversible-jump":
+        return method
+    if OLD:
+        return before
+    from bayesmrf.methods import EDGES
+
+    return method if method in EDGES.names else before
+
+
 def edges(method: str, n_draws: int, n_warmup: int = 0, **options: int) -> Callable[[], Any]:
     """Learn which edges exist among 12 nodes, with the prior of Chen and Welling (2012)."""
+    method = named(method, "one-edge")
     if OLD:
         given = {"method": method, "density": (5.0, 5.0), "slab": (5.0, 5.0), **options}
     else:
@@ -58,30 +71,42 @@ def parameters(graph: Any, kernel: str, **options: Any) -> Callable[[], Any]:
 
 def comparison(method: str, **numbers: int) -> Callable[[], Any]:
     """Compare the networks of two groups of people, which differ in nothing."""
-    return lambda: CompareMRF(method=method, **numbers, **QUIET)
+    return lambda: CompareMRF(method=named(method, "particle"), **numbers, **QUIET)
 
 
-def ordered(method: str, **numbers: int) -> Callable[[], Any]:
-    """Learn which edges exist between ordered answers, with the default prior."""
-    return lambda: SpikeSlabMRF(model="ordinal", method=method, **numbers, **QUIET)
+def levels(model: str, method: str, **numbers: int) -> Callable[[], Any]:
+    """Learn which edges exist between answers with several levels, with the default prior."""
+    return lambda: SpikeSlabMRF(model=model, method=named(method, "particle"), **numbers, **QUIET)
 
 
-# Data (nodes and edges from which they are drawn), and what is fitted. Ordered answers are sums of two columns,
-# with three levels.
+# Data (nodes and edges from which they are drawn), and what is fitted. Answers of several levels are sums of
+# columns.
 BLOCK, GRID, TREE, WIDE = graphs.complete(12), graphs.grid(4, 4), graphs.binary_tree(12), graphs.grid(4, 5)
+LONG = {"n_draws": 300, "n_warmup": 150}
+ADDED = {
+    "ordered-exact": 2,
+    "ordered": 2,
+    "ordered-17": 4,
+    "compare-ordered": 4,
+    "potts-20": 3,
+}  # columns that are added up
 WORKLOADS = {
     "edges-exact": (BLOCK, edges("exact", 4000)),
-    "edges-one-edge": (BLOCK, edges("one-edge", 500, 100, n_iterations=20)),
+    "edges-reversible-jump": (BLOCK, edges("reversible-jump", 500, 100, n_iterations=20)),
     "edges-langevin": (BLOCK, edges("langevin", 200)),
     "groups-tree": (TREE, groups(TREE, "tree", n_draws=200, n_warmup=0)),
     "groups-exact": (GRID, groups(GRID, "exact", n_draws=500, n_warmup=0)),
     "groups-exact-fields": (GRID, groups(GRID, "exact", fields=True, n_draws=500, n_warmup=0)),
     "groups-particle": (GRID, groups(GRID, "particle", n_draws=200, n_warmup=0)),
     "groups-stripped-beta": (GRID, groups(GRID, "stripped-beta", n_draws=100, n_warmup=0)),
-    "ordered-exact": (BLOCK, ordered("exact", n_draws=1000, n_warmup=0)),
-    "ordered-particle": (WIDE, ordered("particle", n_draws=100, n_warmup=20)),
+    "ordered-exact": (BLOCK, levels("ordinal", "exact", n_draws=1000, n_warmup=0)),
+    "ordered": (WIDE, levels("ordinal", "reversible-jump", n_draws=100, n_warmup=20)),
+    "ordered-17": (graphs.grid(4, 17), levels("ordinal", "reversible-jump", **LONG)),  # of five levels
+    "potts-20": (graphs.grid(3, 20), levels("potts", "reversible-jump", **LONG)),  # of four levels
     "compare-exact": (BLOCK, comparison("exact", n_draws=100, n_warmup=0)),
-    "compare-particle": (BLOCK, comparison("particle", n_draws=40, n_warmup=10)),
+    "compare": (BLOCK, comparison("reversible-jump", n_draws=40, n_warmup=10)),
+    "compare-24": (graphs.grid(4, 6), comparison("reversible-jump", **LONG)),
+    "compare-ordered": (graphs.grid(4, 10), comparison("reversible-jump", **LONG)),  # ten columns of five levels
     "metropolis": (GRID, parameters(GRID, "metropolis", n_draws=500, n_warmup=100)),
 }
 
@@ -96,8 +121,8 @@ def data(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
     theta = np.concatenate([rng.normal(0, 0.5, graph.n_edges) * sparse, rng.normal(0, 0.1, graph.n_nodes)])
     model, engine = Ising(graph), Elimination()
     states = engine.sample(model, theta, engine.prepare(model), n, rng)
-    half = graph.n_nodes // 2
-    return states[:, :half] + states[:, half:] if name.startswith("ordered") else states
+    n_added = ADDED.get(name, 1)
+    return states.reshape(n, n_added, -1).sum(axis=1) if n_added > 1 else states
 
 
 def one(name: str, path: Path) -> None:

@@ -67,8 +67,9 @@ SECTIONS = {
     "Kernels": "posterior.parameters.metropolis posterior.parameters.adaptation posterior.parameters.hamiltonian "
     "posterior.parameters.langevin posterior.parameters.gibbs "
     "posterior.parameters.exchange posterior.parameters.auxiliary_variable posterior.parameters.pseudo_posterior "
-    "posterior.edges.langevin posterior.edges.exact posterior.edges.one_edge posterior.edges.reference "
-    "posterior.edges.particle posterior.groups.tree posterior.groups.kernels posterior.groups.gibbs "
+    "posterior.edges.langevin posterior.edges.exact posterior.edges.two_states posterior.edges.many_states "
+    "posterior.edges.group_chains posterior.edges.reference "
+    "posterior.groups.tree posterior.groups.kernels posterior.groups.gibbs "
     "posterior.groups.exact posterior.groups.two_states posterior.groups.many_states "
     "posterior.groups.auxiliary_variable posterior.groups.stripped_beta posterior.groups.dirichlet_process "
     "posterior.conditionals.one_coordinate posterior.conditionals.line posterior.conditionals.log_concave",

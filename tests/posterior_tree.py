@@ -97,7 +97,7 @@ def structure_tree(rng, graph=None, *, inclusion=None, n_chains=2, n_draws=50, c
     draws = Draws(values, dims, "made up", 10, 1, tuple(range(n_chains)), complete, 1.5, seed)
     prior = {"density": {"a": 5.0, "b": 5.0}, "bias_scale": 10.0}
     prior["slab"] = {"family": "Gamma", "shape": 5.0, "rate": 4.0}
-    about = {"method": "one-edge", "kind": "approximate (moments from persistent chains)", "model": "boltzmann"}
+    about = {"method": "reversible-jump", "kind": "approximate (moments from persistent chains)", "model": "boltzmann"}
     about |= {"prior": prior, "n_particles": 64, "n_sweeps": None, "data_hash": "abc"}
     return results.to_datatree(
         draws,

@@ -28,11 +28,11 @@ from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
-from bayesmrf.posterior.edges.group_particles import GroupParticles
+from bayesmrf.posterior.edges.group_chains import GroupChains
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
-from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
-from bayesmrf.posterior.edges.particle import SpikeSlabParticle
+from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
+from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.exact import ExactMarginals
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
@@ -207,19 +207,17 @@ KERNELS = {
         options=methods.LangevinJumps(epsilon=0.1, width=0.3, n_iterations=50),
     ),
     "differences": differences,
-    "group-particles": lambda: differences(GroupParticles),
+    "group-chains": lambda: differences(GroupChains),
     "spike-slab-exact": lambda: SpikeSlabExact(
         likelihood(BINARY, Elimination()), EDGES, start(BINARY), pairs=np.array([[0, 1]])
     ),
-    "spike-slab-one-edge": lambda: SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
+    "spike-slab-reversible-jump": lambda: SpikeSlabTwoStates(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
     "spike-slab-reference": lambda: SpikeSlabReference(
         BINARY, s_bar(BINARY), N,
         ReferenceChains(BINARY, s_bar(BINARY), N, np.ones(BINARY.n_features), np.random.default_rng(1)).climb()[0],
     ),
-    "spike-slab-particle": lambda: SpikeSlabParticle(
-        POTTS, s_bar(POTTS), N, EDGES, start(POTTS), pairs=np.array([[0, 1]])
-    ),
+    "spike-slab-many-states": lambda: SpikeSlabManyStates(POTTS, s_bar(POTTS), N, EDGES, start(POTTS)),
     "hidden-entries": lambda: DrawHiddenEntries(
-        SpikeSlabOneEdge(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())
+        SpikeSlabTwoStates(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())
     ),
 }  # fmt: skip

@@ -6,9 +6,9 @@ from scipy.special import expit
 
 from bayesmrf import graphs
 from bayesmrf.engines import Elimination
-from bayesmrf.methods import OneEdge
+from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann
-from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.states import persistent_chains as edge_chains
 from bayesmrf.states.chain_pairs import (
     conditional_cells,
@@ -122,7 +122,7 @@ def test_the_data_say_which_pairs_are_counted(rng):
         for node in range(4):
             x[node * stray : (node + 1) * stray, node] ^= True
         model = Boltzmann(graphs.complete(5))
-        kernel = SpikeSlabOneEdge(model, model.statistics(x.astype(np.int8)), 1000.0, options=OneEdge(1024))
+        kernel = SpikeSlabTwoStates(model, model.statistics(x.astype(np.int8)), 1000.0, options=ReversibleJump(1024))
         found = kernel._problem(1.0, np.full(10, 0.5)).counted
         assert found.tolist() == [counted and bool(v < 4) for _, v in model.graph.edges]
 

@@ -155,11 +155,11 @@ def test_stray_levels_are_counted_by_weights(recwarn):
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.PriorWarning")  # of some random answers
 def test_the_method_follows_the_number_of_joint_states(rng):
     levels = rng.integers(0, 3, (40, 13))
-    for n_nodes, method in ((3, "exact"), (13, "particle")):
+    for n_nodes, method in ((3, "exact"), (13, "reversible-jump")):
         est = SpikeSlabMRF(**QUICK).fit(levels[:, :n_nodes])
         assert (est.model_, est.method_) == ("ordinal", method)
         assert est.posterior_.attrs["method"] == method
-    for n_nodes, method in ((3, "exact"), (17, "one-edge")):
+    for n_nodes, method in ((3, "exact"), (17, "reversible-jump")):
         assert SpikeSlabMRF(**QUICK).fit(rng.integers(0, 2, (40, n_nodes))).method_ == method
     assert SpikeSlabMRF(model="potts", **QUICK).fit(levels[:, :3]).method_ == "exact"
 
@@ -177,19 +177,19 @@ def test_the_method_follows_the_number_of_joint_states(rng):
 def test_options_wait_for_a_choice(build, key):
     """Before a fit and after one: the options of one method would choose it, whatever the data."""
     name, estimator = key.partition("__")[0], build()
-    estimator.method_, estimator.model_ = "particle", "ordinal"  # as a fit sets them
+    estimator.method_, estimator.model_ = "exact", "ordinal"  # as a fit sets them
     with pytest.raises(OptionError, match=f"^{name} must be chosen before {key} is set, got 'auto'; set {name} to"):
         estimator.set_params(**{key: 64})
 
 
 def test_options_of_a_choice():
-    est = SpikeSlabMRF(method="one-edge", model="ordinal", **QUICK)
+    est = SpikeSlabMRF(method="reversible-jump", model="ordinal", **QUICK)
     est.set_params(prior__density=0.3, method__n_iterations=2, model__unused="merge")
     assert (est.prior.density, est.method.n_iterations) == (0.3, 2)
     assert est.model == families.Ordinal(unused="merge")
     with pytest.raises(OptionError, match="method__width must be a parameter that exists"):
         est.set_params(method__width=1)
-    both = SpikeSlabMRF().set_params(method="particle", method__n_particles=64)  # the choice comes first
+    both = SpikeSlabMRF().set_params(method="reversible-jump", method__n_particles=64)  # the choice comes first
     assert both.method.n_particles == 64
 
 

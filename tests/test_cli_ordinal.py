@@ -86,7 +86,7 @@ def test_the_engine_of_posterior_supports_the_model(bayesmrf, folder, rng):
     bayesian = BayesianMRF(**QUICK)
     with pytest.raises(TooWideError, match="; use engine='persistent', or a graph with fewer edges"):
         bayesian.set_params(engine=Elimination(max_bytes=100)).fit(wide)
-    with pytest.raises(TooWideError, match="; use method='particle', or"):
+    with pytest.raises(TooWideError, match="; use method='reversible-jump', or"):
         SpikeSlabMRF(method="exact", **QUICK).fit(
             pd.concat([wide, wide.add_prefix("m").apply(np.roll, shift=1)], axis=1)
         )

@@ -107,14 +107,17 @@ def test_models(model, bayesmrf, levels, votes, folder):
     assert bayesmrf("report", f"{name}.zarr")[0] == 0
     assert families.FAMILIES.row(model).meaning in (folder / "report.html").read_text()
     if model == "potts":
-        few = ["--method", "one-edge", "--overwrite"]
+        few = ["--method", "reversible-jump", "--moments", "extrapolated", "--overwrite"]
         refused = bayesmrf("structure", "answers.csv", "--model", model, *few)
-        one_sentence(refused, "--method must be 'exact', 'particle' or 'langevin' for")
+        one_sentence(
+            refused, "--moments must be 'auto' or 'chains' unless there are yes/no columns", "got 'extrapolated'"
+        )
 
 
 # Options that some methods know: flag, value, what is said of it.
 OWN = {
     "n_particles": ("--n-particles", 128, "particles 128"),
+    "moments": ("--moments", "chains", "moments chains"),
     "n_sweeps": ("--n-sweeps", 2, "Gibbs sweeps 2"),
     "epsilon": ("--epsilon", 0.02, "step epsilon 0.02"),
     "momentum": ("--momentum", 0.4, "share of momentum kept 0.4"),
@@ -342,7 +345,7 @@ def test_run_that_was_killed_continues_with_the_same_draws(bayesmrf, votes, fold
 BAD = {
     "method": (
         ["--method", "magic"],
-        "--method must be one of 'one-edge', 'exact', 'particle', 'langevin', got 'magic'",
+        "--method must be one of 'reversible-jump', 'exact', 'langevin', got 'magic'",
     ),
     "candidates": (["--candidates", "all"], "--candidates: 'all' is neither a file nor complete"),
     "learn": (["--candidates", "learn:3"], "--candidates: 'learn:3' is neither a file nor complete"),
@@ -356,9 +359,9 @@ BAD = {
     "slab infinite": (["--slab", "cauchy:inf"], "--slab must be .*, got 'cauchy:inf'"),
     "bias scale": (["--bias-scale", "-1"], "--bias-scale must be .*, got -1.0"),
     "not of exact": (["--method", "exact", "--epsilon", "0.1"], "--epsilon must be omitted with --method exact"),
-    "not of one-edge": (
-        ["--method", "one-edge", "--width", "1"],
-        "--width must be omitted with --method one-edge, got 1.0; methods with this option: langevin",
+    "not of reversible-jump": (
+        ["--method", "reversible-jump", "--width", "1"],
+        "--width must be omitted with --method reversible-jump, got 1.0; methods with this option: langevin",
     ),
     "iterations": (["--method", "langevin", "--n-iterations", "0"], "--n-iterations must be .*, got 0"),
     "particles": (["--method", "langevin", "--n-particles", "1"], "--n-particles must be .*, got 1"),
@@ -380,7 +383,9 @@ def test_bad_options(case, bayesmrf, votes, folder):
 def test_too_wide_for_exact(bayesmrf, rng, folder):
     table = pd.DataFrame(np.vstack([np.zeros(45, int), np.ones(45, int), rng.integers(0, 2, (30, 45))])).add_prefix("n")
     table.to_csv("wide.csv", index=False)
-    one_sentence(bayesmrf("structure", "wide.csv", "--method", "exact"), "width at least 44", "use --method one-edge")
+    one_sentence(
+        bayesmrf("structure", "wide.csv", "--method", "exact"), "width at least 44", "use --method reversible-jump"
+    )
 
 
 def test_a_constant_column_is_said(bayesmrf, votes):

@@ -268,25 +268,26 @@ BAD = {
 }
 
 
-def test_particles(bayesmrf, fitted, folder):
+def test_persistent_chains(bayesmrf, fitted, folder):
     """Where there are too many states for a table they are chosen; otherwise they find the same."""
     est, table = fitted
     wide = pd.DataFrame(np.eye(500, dtype=int)[:, :24] ^ (np.arange(500) % 2)[:, None])
-    with pytest.raises(BayesMRFError, match=r"at most 8,388,608 joint states, .*; use method='particle'"):
+    with pytest.raises(BayesMRFError, match=r"at most 8,388,608 joint states, .*; use method='reversible-jump'"):
         CompareMRF(method="exact", **QUICK).check(wide, table["group"])
     chosen = CompareMRF(**QUICK)
     chosen.check(wide, table["group"])
-    assert (chosen.method_, est.method_) == ("particle", "exact")
-    given = CompareMRF(method=methods.Particle(n_particles=512), **QUICK).fit(table[NAMES], table["group"])
+    assert (chosen.method_, est.method_) == ("reversible-jump", "exact")
+    given = CompareMRF(method=methods.ReversibleJump(n_particles=512), **QUICK).fit(table[NAMES], table["group"])
     np.testing.assert_allclose(given.difference_inclusion_, est.difference_inclusion_, atol=0.2)
-    assert given.posterior_.attrs["kind"] == "approximate (moments from particles)"
-    assert "moments from particles" in summarise(given.posterior_).method_sentence
+    assert given.posterior_.attrs["kind"] == "approximate (moments from persistent chains)"
+    assert "moments from persistent chains" in summarise(given.posterior_).method_sentence
     assert summarise(given.posterior_).kind_sentence.endswith(
-        "moves allow for the noise of moments from finitely many particles"
+        "allow for the noise of moments from finitely many particles, but the Langevin steps between them are neither "
+        "accepted nor rejected"
     )
     table.to_csv("answers.csv", index=False)
     code, _, err = bayesmrf(
-        "compare", "answers.csv", "--by", "group", "--method", "particle", "--n-particles", "512", *SMALL
+        "compare", "answers.csv", "--by", "group", "--method", "reversible-jump", "--n-particles", "512", *SMALL
     )
     assert code == 0, err
     np.testing.assert_array_equal(load("answers.zarr")["posterior"]["theta"], given.posterior_["posterior"]["theta"])

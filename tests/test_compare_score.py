@@ -27,7 +27,7 @@ CASES = {
     "absent edges": (2, 2, {"baseline": "spike-slab"}),
     "ordinal": (3, 2, {}),
     "ordinal, three groups": (3, 3, {"baseline": "spike-slab", "biases": "slab"}),
-    "particle": (2, 2, {"method": "particle"}),
+    "persistent chains": (2, 2, {"method": "reversible-jump"}),
 }
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")

@@ -83,13 +83,13 @@ def test_kernels_with_options_are_found():
 
 
 @dataclass(frozen=True)
-class Damped(methods.OneEdge):
+class Damped(methods.ReversibleJump):
     """Single-edge birth and death with a new option."""
 
     friction: float = option(0.1, number(0, 1, good=(0.01, 0.99)), "Share of the speed that is lost.", label="friction")
 
 
-DAMPED = replace(EDGES.row("one-edge"), name="damped", options=Damped)
+DAMPED = replace(EDGES.row("reversible-jump"), name="damped", options=Damped)
 ROWS = Registry("method", "methods", [DAMPED, EDGES.row("exact")])
 
 

@@ -13,12 +13,12 @@ from bayesmrf import CompareMRF, graphs, support
 from bayesmrf.engines import Elimination, Enumeration, Persistent
 from bayesmrf.errors import DataError
 from bayesmrf.likelihood import Hidden, Sample
-from bayesmrf.methods import Particle
+from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann, Ordinal
 from bayesmrf.models.categorical import is_categorical
 from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
-from bayesmrf.posterior.edges.group_particles import GroupParticles
+from bayesmrf.posterior.edges.group_chains import GroupChains
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
 from bayesmrf.priors import Beta, Cauchy, LogisticBeta, Normal, SpikeSlab
 from bayesmrf.runs import run
@@ -29,6 +29,7 @@ from tests.test_registry import Distance
 PRIOR = SpikeSlab(0.4, Cauchy(1.0), 1.5)
 PATH = graphs.path(3)
 N_CHAINS = 32
+CHAINS = ReversibleJump(n_particles=512)
 
 
 def rows(model, sizes, rng, share=0.0):
@@ -45,7 +46,7 @@ def rows(model, sizes, rng, share=0.0):
     return found
 
 
-def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None, biases="free", n_particles=None):
+def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None, biases="free", chains=False):
     samples = []
     for x in data:
         hidden = None
@@ -58,7 +59,7 @@ def kernel(model, data, prior=PRIOR, scale=1.0, baseline=None, biases="free", n_
     contrast = scale * contrasts([len(x) for x in data])
     likelihood = group_likelihood(model, samples, contrast, Persistent(), biases)
     given = likelihood, contrast, prior, prior.slab if baseline is None else baseline, biases
-    found = Differences(*given, 10) if n_particles is None else GroupParticles(*given, 5, Particle(n_particles))
+    found = Differences(*given, 10) if not chains else GroupChains(*given, options=CHAINS)
     return found if all(s.hidden is None for s in samples) else DrawHiddenEntries(found, likelihood)
 
 
@@ -101,12 +102,12 @@ def test_two_groups(rng):
     assert not compare(kernel(model, data, other, baseline=Cauchy(1.0)), truth, rng).holds
 
 
-def test_two_groups_by_particles(rng):
+def test_two_groups_by_chains(rng):
     """Yes/no answers of which some are missing, baselines and biases that may be absent; the rest of the moves."""
     model = Boltzmann(graphs.path(2))
     data = rows(model, [25, 60], rng, 0.2)
     options = {"always": False, "biases": "spike-slab"}
-    draws = draws_of(kernel(model, data, baseline=PRIOR, biases="spike-slab", n_particles=512), rng, 40)
+    draws = draws_of(kernel(model, data, baseline=PRIOR, biases="spike-slab", chains=True), rng, 40)
     found = compared(draws, exact(model, data, rng, **options))
     assert found.holds, found
     filled = [np.nan_to_num(x) for x in data]
@@ -197,7 +198,7 @@ FLATTER = OWN[0], OWN[1] * [1, 0.5, 1]
     ids=["free", "slab", "neutral", "neutral-spiked", "own", "own-spiked"],
 )
 def test_other_features(right, wrong, biases, prior, rng):
-    """Ordered answers by the exact sampler and by particles, and a user's own model by the exact one."""
+    """Ordered answers by the exact sampler and by persistent chains, and a user's own model by the exact one."""
     model, features = right
     samples, groups, others = [], [], []
     for n in (25, 60):
@@ -209,8 +210,8 @@ def test_other_features(right, wrong, biases, prior, rng):
     contrast, options = contrasts([25, 60]), {"biases": biases, "n_samples": 4000}
     truth = oracle.posterior(model.graph.edges, 2, groups, prior, rng, features=features, **options)
     given = group_likelihood(model, samples, contrast, Persistent(), biases), contrast, prior, prior.slab, biases
-    by_particles = [GroupParticles(*given, 5, Particle(512))] if is_categorical(model) else []
-    for of in (Differences(*given, 10), *by_particles):
+    by_chains = [GroupChains(*given, options=CHAINS)] if is_categorical(model) else []
+    for of in (Differences(*given, 10), *by_chains):
         draws = draws_of(of, rng)
         found = compared(draws, truth)
         assert found.holds, found
@@ -218,8 +219,8 @@ def test_other_features(right, wrong, biases, prior, rng):
     assert not compared(draws, other).holds
 
 
-@pytest.mark.parametrize("n_particles", [None, 512])
-def test_ordered_answers_of_which_some_are_missing(n_particles, rng):
+@pytest.mark.parametrize("chains", [False, True])
+def test_ordered_answers_of_which_some_are_missing(chains, rng):
     """A fifth of the answers; taking them for the first category is noticed."""
     model, features = FREE
     states, data = np.array([(x, y) for x in range(3) for y in range(2)]), []
@@ -229,7 +230,7 @@ def test_ordered_answers_of_which_some_are_missing(n_particles, rng):
         gone = rng.random(x.shape) < 0.2
         x[gone & ~gone.all(axis=1, keepdims=True)] = np.nan  # a row without values would be left out
         data.append(x)
-    draws = draws_of(kernel(model, data, n_particles=n_particles), rng, 40)
+    draws = draws_of(kernel(model, data, chains=chains), rng, 40)
     assert (found := compared(draws, exact(model, data, rng, features=features, states=states))).holds, found
     filled = [np.nan_to_num(x) for x in data]
     assert not compared(draws, exact(model, filled, rng, features=features, states=states)).holds
@@ -239,7 +240,7 @@ def test_all_cells_that_run_are_tested():
     """With both methods, by tests of this module: yes/no and ordered answers, all seen or not."""
     found = support().loc["CompareMRF"]
     assert {model for model, _ in found.index} == {"boltzmann", "ordinal"}
-    assert set(found.columns[found.isin(["exact", "approximate"]).any()]) == {"exact", "particle"}
+    assert set(found.columns[found.isin(["exact", "approximate"]).any()]) == {"exact", "reversible-jump"}
 
 
 def test_contrasts():
@@ -255,8 +256,8 @@ def test_logits_of_beta_variables(biases, rng):
     model, prior = Boltzmann(graphs.path(2)), replace(PRIOR, biases=LogisticBeta(0.5, 3.0))
     data = rows(model, [10, 90], rng)  # baselines move with differences where groups are of different sizes
     truth, other = exact(model, data, rng, prior, biases=biases), exact(model, data, rng, biases=biases)
-    for n_particles in (None, 512):
-        draws = draws_of(kernel(model, data, prior, biases=biases, n_particles=n_particles), rng)
+    for chains in (False, True):
+        draws = draws_of(kernel(model, data, prior, biases=biases, chains=chains), rng)
         found = compared(draws, truth)
         assert found.holds, found
         assert not compared(draws, other).holds
@@ -267,7 +268,8 @@ def test_too_many_states():
     samples = [Sample(np.full(model.n_features, 0.5), 10)] * 2
     likelihood = group_likelihood(model, samples, contrasts([10, 10]), Persistent())
     with pytest.raises(
-        DataError, match=r"at most 8,388,608 joint states, .* got 16,777,216 of 24 columns; use method='particle'"
+        DataError,
+        match=r"at most 8,388,608 joint .* got 16,777,216 of 24 columns; use method='reversible-jump'",
     ):
         Differences(likelihood, contrasts([10, 10]))
 

@@ -15,7 +15,7 @@ from bayesmrf.memory import MostlyZero
 from bayesmrf.results import blocks
 from bayesmrf.results.sparse_array import variable
 from bayesmrf.results.summary import summarise
-from bayesmrf.runs import draws, zarr_results
+from bayesmrf.runs import draws, run, zarr_results
 from bayesmrf.runs.draws import SparseDraws, SparseRows, is_sparse, loaded, stored
 
 SHAPES = [((5000,), np.float64), ((2, 700), np.float64), ((3, 2, 300), np.float32), ((4500,), bool), ((300,), np.int64)]
@@ -158,9 +158,9 @@ def data(rng, n_nodes=24, n=150):
 
 QUICK = {"n_draws": 60, "n_warmup": 20, "n_chains": 2, "random_state": 3, "progress": False}
 FITS = {
-    "one-edge": lambda **more: SpikeSlabMRF(method=methods.OneEdge(n_iterations=1), **QUICK | more),
-    "particle": lambda **more: CompareMRF(
-        method=methods.Particle(n_particles=64), baseline="spike-slab", **QUICK | more
+    "reversible-jump": lambda **more: SpikeSlabMRF(method=methods.ReversibleJump(n_iterations=1), **QUICK | more),
+    "comparison": lambda **more: CompareMRF(
+        method=methods.ReversibleJump(n_particles=64, n_iterations=1), baseline="spike-slab", **QUICK | more
     ),
 }
 
@@ -234,13 +234,26 @@ def test_a_run_that_goes_on_has_the_same_draws(rng, tmp_path, name):
         fitted(name, X, checkpoint=tmp_path / "run")
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_a_run_until_good_takes_as_many_draws(rng, monkeypatch):
+    """Looks read blocks: they find what those at plain arrays do, and the draws are theirs."""
+    monkeypatch.setattr(run, "MOST", 750)
+    X = data(rng)
+    est = fitted("reversible-jump", X, n_draws=None)
+    monkeypatch.setattr(draws, "_FEW", 10**9)
+    dense = fitted("reversible-jump", X, n_draws=None)
+    assert est.posterior_["posterior"].identical(dense.posterior_["posterior"])
+    assert est.posterior_["posterior"].sizes["draw"] == 750
+    assert est.posterior_.attrs["short"] == dense.posterior_.attrs["short"]
+
+
 @pytest.mark.parametrize("sparse", [True, False])
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 def test_peak_memory_of_a_fit_with_many_candidates(rng, monkeypatch, tmp_path, sparse):
     """12,720 candidates, 1,600 draws: as plain arrays, which the control has, 166 MB of theta and 20 of inclusions."""
     X = rng.integers(0, 2, (300, 160))
     X[:, 1::2] = np.where(rng.random((300, 80)) < 0.8, X[:, ::2], X[:, 1::2])
-    options = {"method": methods.OneEdge(n_particles=64, n_iterations=1), **QUICK, "n_chains": 4, "n_jobs": 1}
+    options = {"method": methods.ReversibleJump(n_particles=64, n_iterations=1), **QUICK, "n_chains": 4, "n_jobs": 1}
     SpikeSlabMRF(**options | {"n_draws": 5}).fit(X).score(X[:10])  # compiles
     monkeypatch.setattr(draws, "_FEW", 256 if sparse else 10**9)
     tracemalloc.start()

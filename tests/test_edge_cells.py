@@ -11,13 +11,13 @@ import pytest
 
 from bayesmrf import SpikeSlabMRF, families, graphs, support
 from bayesmrf.errors import OptionError
-from bayesmrf.methods import LangevinJumps, OneEdge, Particle
+from bayesmrf.methods import LangevinJumps, ReversibleJump
 from bayesmrf.models import Agreement, Potts
 from bayesmrf.models.boltzmann import Coding
 from bayesmrf.posterior.conditionals import exact_scan
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
-from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
-from bayesmrf.posterior.edges.particle import SpikeSlabParticle
+from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
+from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from bayesmrf.runs import run
 from tests import spike_slab_oracle as oracle
@@ -28,8 +28,7 @@ PRIOR = SpikeSlab(Beta(2.0, 3.0), Gamma(3.0, 2.0), 2.0)
 WRONG = SpikeSlab(Beta(5.0, 1.0), PRIOR.slab, PRIOR.bias_scale)
 METHODS = {
     "exact": "exact",
-    "one-edge": OneEdge(n_particles=512, epsilon=0.1, n_iterations=10),
-    "particle": Particle(256),
+    "reversible-jump": ReversibleJump(n_particles=512, epsilon=0.1, n_iterations=10),
     "langevin": LangevinJumps(n_particles=256, epsilon=0.1, width=0.3, n_iterations=50),
 }
 TABLE = support().loc["SpikeSlabMRF"]
@@ -42,7 +41,9 @@ CELLS = [
     and not (method == "langevin" and prior.endswith("missing values") and model != "ordinal")
 ]
 # A user's own model whose features have neither the values of "boltzmann" nor those of "agreement"
-CELLS += [("distance", method, missing) for method, missing in (("exact", False), ("exact", True), ("one-edge", False))]
+CELLS += [
+    ("distance", method, missing) for method, missing in (("exact", False), ("exact", True), ("reversible-jump", False))
+]
 
 
 def neutral_features(states, r):
@@ -89,7 +90,7 @@ def wrong_of(problem, rng):
 def draws_of(problem, method, rng, filled=False, n_draws=60, thin=2):
     """By the kernel of the estimator.
 
-    Chains of "one-edge" with missing values stay long at a weight: standard errors of 35 draws are too small.
+    Chains of "reversible-jump" with missing values stay long at a weight: standard errors of 35 draws are too small.
     """
     model, x, *_ = problem
     name = "neutral" if getattr(model, "neutral", None) else model.name
@@ -100,7 +101,7 @@ def draws_of(problem, method, rng, filled=False, n_draws=60, thin=2):
     slow = missing or method != "exact"
     options = {"n_warmup": 30 if slow else 5, "n_chains": 24, "thin": 1 if slow else thin}
     if slow:
-        n_draws = (200 if method == "one-edge" else 35) if missing else min(n_draws, 20)
+        n_draws = (200 if method == "reversible-jump" else 35) if missing else min(n_draws, 20)
     return run.sample(kernel, n_draws=n_draws, random_state=rng, progress=False, **options).values
 
 
@@ -109,14 +110,16 @@ def test_every_structure(name, method, missing, rng):
     problem = problem_of(name, missing, rng)
     exact, draws = exact_of(problem, rng), draws_of(problem, method, rng)
     assert oracle.compared(draws, *exact).holds
-    if missing and method == "one-edge":  # whose chains with missing values are slow: without them the control shows
+    if (
+        missing and method == "reversible-jump"
+    ):  # whose chains with missing values are slow: without them the control shows
         assert not oracle.compared(draws_of(problem, method, rng, filled=True), *exact).holds
     else:
         assert not oracle.compared(draws, *wrong_of(problem, rng)).holds
 
 
 @pytest.mark.parametrize(
-    ("method", "missing"), [("exact", False), ("exact", True), ("particle", False), ("langevin", False)]
+    ("method", "missing"), [("exact", False), ("exact", True), ("reversible-jump", False), ("langevin", False)]
 )
 def test_neutral_categories(method, missing, rng):
     """Controls: missing values taken for state 0, and another neutral category."""
@@ -131,34 +134,24 @@ def test_neutral_categories(method, missing, rng):
         assert not oracle.compared(draws, *exact_of((model, x, other, seen), rng)).holds
 
 
-def test_swaps_by_particles_know_the_better_of_two_rivals(rng):
+def test_swaps_on_chains_know_the_better_of_two_rivals(rng):
     """Node 2 follows node 0, which node 1 resembles; the control has the edges of nodes 0 and 1 exchanged."""
     model, x, features, _ = problem_of("ordinal", False, rng)
     x[N // 3 :, 2] = x[N // 3 :, 0] > 0
     seen = (x[:, None] == np.array(list(np.ndindex(3, 3, 2)))).all(axis=2)
     problem = model, x, features, seen
-    assert len(SpikeSlabParticle(model, model.statistics(x), N).pairs) > 0
+    assert len(SpikeSlabManyStates(model, model.statistics(x), N).design.problem.rivals) > 0
     exact = exact_of(problem, rng)
-    draws = draws_of(problem, "particle", rng)
+    draws = draws_of(problem, "reversible-jump", rng)
     assert oracle.compared(draws, *exact).holds
     assert not oracle.compared(draws, *exact_of((model, x[:, [1, 0, 2]], features, seen), rng)).holds
 
 
-def test_the_first_steps_by_particles_are_single_scans(rng):
-    model, x, _, _ = problem_of("ordinal", False, rng)
-    short = SpikeSlabParticle(model, model.statistics(x), N, n_scans=1, options=Particle(128))
-    long, both = replace(short, n_scans=3), replace(short, n_scans=3, n_settle=1)
-    state = both.init(np.random.default_rng(1))
-    for kernel in (short, long):
-        (expected, _), (found, _) = (k.step(np.random.default_rng(2), state) for k in (kernel, both))
-        np.testing.assert_array_equal(expected.theta, found.theta)
-        state = found
-
-
-def test_warm_up_of_one_edge_has_a_third_of_the_iterations(rng):
-    model, x, _, _ = problem_of("boltzmann", False, rng)
-    short = SpikeSlabOneEdge(model, model.statistics(x), N, options=OneEdge(128, n_iterations=1))
-    long = replace(short, options=OneEdge(128, n_iterations=3))
+@pytest.mark.parametrize(("name", "kernel"), [("boltzmann", SpikeSlabTwoStates), ("ordinal", SpikeSlabManyStates)])
+def test_steps_of_warm_up_have_half_of_the_iterations(name, kernel, rng):
+    model, x, _, _ = problem_of(name, False, rng)
+    short = kernel(model, model.statistics(x), N, options=ReversibleJump(128, n_iterations=1))
+    long = replace(short, options=ReversibleJump(128, n_iterations=3))
     both = replace(long, n_adapt=1)
     state = both.init(np.random.default_rng(1))
     for kernel in (short, long):
@@ -171,16 +164,16 @@ def test_chains_of_another_coding_are_noticed(rng, monkeypatch):
     problem = problem_of("ising", False, np.random.default_rng(1))  # other data may tell less
     exact = exact_of(problem, rng)
     monkeypatch.setattr(Coding, "weights", lambda *_: np.zeros(6))
-    assert not oracle.compared(draws_of(problem, "one-edge", rng), *exact).holds
+    assert not oracle.compared(draws_of(problem, "reversible-jump", rng), *exact).holds
 
 
 def test_models_of_other_kinds_are_refused():
     for model in (Potts(graphs.complete(3), 3), Agreement(graphs.complete(3), False)):
         with pytest.raises(OptionError, match="model must be binary and with node parameters"):
-            SpikeSlabOneEdge(model, np.zeros(model.n_features), 10.0)
+            SpikeSlabTwoStates(model, np.zeros(model.n_features), 10.0)
     for model in (Potts(graphs.complete(3), 3, False), Agreement(graphs.complete(3), True)):
         with pytest.raises(OptionError, match="model must be potts, ordinal or another PairwiseModel"):
-            SpikeSlabParticle(model, np.zeros(model.n_features), 10.0)
+            SpikeSlabManyStates(model, np.zeros(model.n_features), 10.0)
     for model in (Potts(graphs.complete(3), 3, False), Agreement(graphs.complete(3), False)):
         with pytest.raises(OptionError, match="model must be with one parameter for each edge, and with fields, for"):
             SpikeSlabLangevin(model, np.zeros(model.n_features), 10.0)

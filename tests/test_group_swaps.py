@@ -83,10 +83,10 @@ def test_swaps_leave_the_posterior_invariant(always, spiked, rng):
     assert not moved(wrong, 30)[0].holds
 
 
-@pytest.mark.parametrize("n_particles", [None, 512], ids=["exact", "particle"])
-def test_samplers_with_swaps(n_particles, spiked, rng):
+@pytest.mark.parametrize("chains", [False, True], ids=["exact", "reversible-jump"])
+def test_samplers_with_swaps(chains, spiked, rng):
     data, truth, other = spiked
-    draws = draws_of(kernel(MODEL, data, baseline=PRIOR, n_particles=n_particles), rng, 60)
+    draws = draws_of(kernel(MODEL, data, baseline=PRIOR, chains=chains), rng, 60)
     found = compared(draws, truth)
     assert found.holds, found
     assert not compared(draws, other).holds

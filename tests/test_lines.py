@@ -157,7 +157,7 @@ def test_feature_of_an_edge_is_uncorrelated_with_its_ends(make, rng):
 
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
-@pytest.mark.parametrize("method", ["exact", "one-edge"])
+@pytest.mark.parametrize("method", ["exact", "reversible-jump"])
 def test_parameters_of_a_rare_node_mix(method, monkeypatch):
     """A node that is 1 only where most others are: on lines of means its bias has a tenth of the effective draws."""
     x = dependent(np.random.default_rng(0), 300, 8)

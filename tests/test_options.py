@@ -39,7 +39,11 @@ def test_the_sentence_of_an_error_is_made_of_its_parts():
 def test_sentences_without_marked_terms_name_no_option_of_python():
     """The command line prints verdicts and statuses of evidences as they are: they use words, or say "in Python"."""
     source, named, n_texts = Path(bayesmrf.__file__).parent, re.compile(r"raise \w+_\w+|, thin or| \w+='"), 0
-    for path in (source / "convergence.py", source / "estimators/stein_check.py", *(source / "evidence").glob("*.py")):
+    for path in (
+        source / "results/convergence.py",
+        source / "estimators/stein_check.py",
+        *(source / "evidence").glob("*.py"),
+    ):
         nodes = list(ast.walk(ast.parse(path.read_text())))
         docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
         for node in nodes:

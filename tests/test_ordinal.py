@@ -199,7 +199,7 @@ def test_edges_under_a_logistic_beta_prior_of_thresholds(rng):
     present = np.exp(weigh(theta) + 20) * slab
     total = without.sum() + present.sum()
     exact = np.append(present.sum(), present @ theta + np.append(0, without @ own)) / total
-    for method in ("exact", "particle"):
+    for method in ("exact", "reversible-jump"):
         prior = SpikeSlab(0.5, Normal(1.0), biases=biases)
         est = SpikeSlabMRF(model="ordinal", method=method, prior=prior, progress=False)
         kernel = est._prepare(X)[2]
@@ -207,8 +207,10 @@ def test_edges_under_a_logistic_beta_prior_of_thresholds(rng):
         draws = np.concatenate([values["included"], values["theta"]], axis=2)
         assert_mean(draws, exact)
         assert_other_mean(draws, exact + np.array([0.1, 0, 0, 0, 0.3]))
-    with pytest.raises(OptionError, match="'exact' or 'particle' for a logistic-beta prior"):
-        SpikeSlabMRF(prior=prior, method="one-edge", **QUICK).fit(X > 0)
+    with pytest.raises(
+        OptionError, match="'exact' for a logistic-beta prior of the biases with model='boltzmann', got"
+    ):
+        SpikeSlabMRF(prior=prior, method="reversible-jump", **QUICK).fit(X > 0)
 
 
 def test_polya_gamma_has_its_mean_and_variance(rng):

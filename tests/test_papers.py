@@ -102,13 +102,13 @@ ROWS = {
         {
             "block": ["--densities", "0.3"],
             "lattice": ["--densities", "0.3"],
-            "mnist": ["--methods", "one-edge"],
+            "mnist": ["--methods", "reversible-jump"],
             "calibration": ["--small", "2"],
         },
         ["block", "--methods", "exact", "wainwright-max", "--densities", "0.2"],
         ("calibration", ("exact",)),
         [
-            (["lattice", "--methods", "exact"], "--methods must be one of one-edge"),
+            (["lattice", "--methods", "exact"], "--methods must be one of reversible-jump"),
             (["calibration", "--densities", "0.1"], "--densities: calibration learns p0"),
         ],
         "best",

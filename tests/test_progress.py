@@ -9,6 +9,7 @@ import pytest
 
 from bayesmrf import progress
 from bayesmrf.progress import Lines, chain_bars, span, track
+from bayesmrf.runs import looks
 from tests.test_run import OPTIONS, Walk, sample
 
 
@@ -128,11 +129,35 @@ def test_chains_in_a_pipe_print_lines_and_no_bar(fast_clock, capfd):
     assert capfd.readouterr().err == ""
 
 
+def test_a_run_until_good_tells_of_the_stage_that_it_is_in(fast_clock, capfd, monkeypatch):
+    monkeypatch.setattr(looks, "FIRST", 12)
+    monkeypatch.setattr("bayesmrf.runs.run.MOST", 40)
+    options = OPTIONS | {
+        "progress": True,
+        "n_draws": None,
+        "judge": lambda draws: "" if draws.n_draws > 15 else "short",
+    }
+    sample(Waiting(), **options)
+    what = "3 chains until good, at most 40 draws each; steps to the next look"
+    err = capfd.readouterr().err
+    assert re.fullmatch(rf"({what}: \d+ of \d+ done, (about )?\d+ (s|min) (left|so far)\n)+", err)
+    totals = [int(total) for total in re.findall(r"of (\d+) done", err)]
+    assert set(totals) == {3 * (7 + 3 * n) for n in (12, 18, 27)}
+    assert totals == sorted(totals)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    sample(Waiting(), **options)
+    err = capfd.readouterr().err
+    for shown in ("chain 0 draws until good, at most 40", "88/88"):
+        assert shown in err
+
+
 def test_remedy_names_what_is_kept(fast_clock, capfd, monkeypatch):
     monkeypatch.setattr(progress, "LONG", 0.0)
-    watched = SimpleNamespace(steps=[0, 0], latest=[None, None])
+    plan = SimpleNamespace(n_warmup=10, n_steps=100, thin=1)
+    watched = SimpleNamespace(steps=[0, 0], latest=[None, None], plan=plan)
     for is_stored, words in ((True, "it can be continued later"), (False, "with the draws so far; with a checkpoint")):
-        with chain_bars(watched, [0, 1], 10, 100, 1, True, is_stored):
+        with chain_bars(watched, [0, 1], True, is_stored):
             for _ in range(50):
                 watched.steps[0] += 1
                 time.sleep(2e-3)

@@ -50,10 +50,10 @@ SHORT = {"n_draws": 30, "n_warmup": 10, "n_chains": 2}
         BayesianMRF(STAR, kernel="hamiltonian"),
         BayesianMRF(STAR, kernel="langevin"),
         BayesianMRF(STAR, ties="edges"),
-        SpikeSlabMRF(STAR, method="one-edge"),
+        SpikeSlabMRF(STAR, method="reversible-jump"),
         SpikeSlabMRF(STAR, method="exact"),
     ],
-    ids=["groups", "gibbs", "hamiltonian", "langevin", "ties", "one-edge", "exact"],
+    ids=["groups", "gibbs", "hamiltonian", "langevin", "ties", "reversible-jump", "exact"],
 )
 def test_signs_in_doubt_are_said(estimator):
     est = fitted(estimator, answers(), **SHORT)
@@ -71,7 +71,7 @@ def test_chains_of_hidden_entries_have_no_ladder(engine):
     est = BayesianMRF(STAR, kernel="exchange", engine=Phases("exact", hidden=engine))
     found = est._prepare(named(answers()), None).likelihood.hidden.engine
     assert not isinstance(found, Persistent) or not found.tempered
-    wide = SpikeSlabMRF("complete", method="one-edge")
+    wide = SpikeSlabMRF("complete", method="reversible-jump")
     x = np.where(np.random.default_rng(0).random((40, 24)) < 0.7, np.nan, np.arange(40)[:, None] % 2)
     assert not wide._prepare(x)[1].hidden.engine.tempered
 

@@ -6,16 +6,17 @@ Exact moments and modes are sums over all states.
 import numpy as np
 import pytest
 
-from bayesmrf import SpikeSlabMRF, graphs
+from bayesmrf import CompareMRF, SpikeSlabMRF, graphs
 from bayesmrf.engines import Enumeration
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import edge_start
 from bayesmrf.learning import many_states
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.methods import OneEdge
+from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
+from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.priors import SpikeSlab
 from bayesmrf.states import reference
 from tests import spike_slab_oracle as oracle
@@ -189,16 +190,44 @@ def test_the_reference_is_where_less_is_neglected(rng, monkeypatch):
 @pytest.mark.parametrize("given", [{"epsilon": 0.1}, {"momentum": 0.9}])
 def test_options_of_dynamics_are_refused_where_moments_are_extrapolated(given, data):
     counts = data[0]
-    est = SpikeSlabMRF(method=OneEdge(**given), n_draws=2, n_warmup=0, n_chains=1, random_state=1, progress=False)
+    est = SpikeSlabMRF(
+        method=ReversibleJump(**given), n_draws=2, n_warmup=0, n_chains=1, random_state=1, progress=False
+    )
     (name,) = given
-    with pytest.raises(OptionError, match=f"{name} must be omitted where moments are extrapolated .* give n_particles"):
+    with pytest.raises(
+        OptionError, match=f"{name} must be omitted where moments are extrapolated .* give moments='chains'"
+    ):
         est.fit(all_states(D), sample_weight=counts)
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ApproximatePosteriorWarning")
+def test_moments_that_are_extrapolated_or_not_as_is_asked(data):
+    """Chains where "auto" extrapolates; to extrapolate is refused where it does not, and with a number of chains."""
+    counts, run = data[0], {"n_draws": 2, "n_warmup": 1, "n_chains": 1, "random_state": 1, "progress": False}
+    kernels = {}
+    for moments in ("auto", "chains", "extrapolated"):
+        est = SpikeSlabMRF(method=ReversibleJump(moments=moments), **run)
+        kernels[moments] = type(est._prepare(all_states(D), counts)[2])
+    assert kernels == {
+        "auto": SpikeSlabReference, "extrapolated": SpikeSlabReference, "chains": SpikeSlabTwoStates
+    }  # fmt: skip
+    asked = ReversibleJump(moments="extrapolated")
+    few, levels = all_states(D), np.random.default_rng(0).integers(0, 3, (5000, 3))
+    for est, given in (
+        (SpikeSlabMRF(method=asked, **run), (few,)),
+        (SpikeSlabMRF(method=asked, **run), (levels,)),
+        (CompareMRF(method=asked, **run), (few, np.arange(len(few)) % 3)),
+    ):
+        with pytest.raises(OptionError, match=r"moments must be 'auto' or 'chains' .*, got 'extrapolated'"):
+            est.fit(*given)
+    with pytest.raises(OptionError, match="n_particles must be omitted for moments='extrapolated', got 512"):
+        ReversibleJump(512, moments="extrapolated")
 
 
 def test_repeated_rows_and_the_number_of_particles(data, recwarn):
     """A table of counts takes the moments of one reference; few observations, or given particles, take chains."""
     counts, s_bar, _ = data
-    est = SpikeSlabMRF(method="one-edge", n_draws=20, n_warmup=5, n_chains=2, random_state=1, progress=False)
+    est = SpikeSlabMRF(method="reversible-jump", n_draws=20, n_warmup=5, n_chains=2, random_state=1, progress=False)
     est.fit(all_states(D), sample_weight=counts)
     assert est.posterior_.attrs["n_particles"] == reference.CHAINS
     assert (

@@ -258,7 +258,7 @@ def test_engines_that_look_at_the_data(X):
         (SpikeSlabMRF, "model", families.Symmetric()),
         (SpikeSlabMRF, "method", methods.Tree()),
         (GroupedMRF, "model", families.Boltzmann()),
-        (GroupedMRF, "method", methods.OneEdge()),
+        (GroupedMRF, "method", methods.ReversibleJump()),
         (CompareMRF, "model", families.Potts()),
         (CompareMRF, "method", methods.LangevinJumps()),
         (BayesianMRF, "model", families.Symmetric()),
@@ -304,11 +304,11 @@ class Alike(Potts):
 @pytest.mark.parametrize(
     ("own", "same", "method"),
     [
-        *((Product, "boltzmann", method) for method in ("auto", "exact", "one-edge", "langevin")),
+        *((Product, "boltzmann", method) for method in ("auto", "exact", "reversible-jump", "langevin")),
         (families.Custom(Product), "boltzmann", "exact"),
         *(
             (families.Custom(lambda graph: Alike(graph, 3), n_states=3), "potts", method)
-            for method in ("auto", "exact", "particle", "langevin")
+            for method in ("auto", "exact", "reversible-jump", "langevin")
         ),
     ],
 )
@@ -331,7 +331,7 @@ class Scores(Ordinal):
     name = "scores"
 
 
-@pytest.mark.parametrize("method", ["exact", "particle"])
+@pytest.mark.parametrize("method", ["exact", "reversible-jump"])
 @pytest.mark.parametrize(
     ("own", "same"), [(Product, "boltzmann"), (families.Custom(lambda graph: Scores(graph, 3), n_states=3), "ordinal")]
 )
@@ -448,7 +448,7 @@ def test_models_that_a_method_of_differences_lacks(X):
     for own, method, message in (
         (
             Distance,
-            "particle",
+            "reversible-jump",
             "model must be one of many states, or with the features of boltzmann, .*'distance'",
         ),
         (lambda graph: Symmetric(graph, 2), "exact", "model must be a PairwiseModel with fields .*, got 'symmetric'"),
@@ -460,16 +460,7 @@ def test_models_that_a_method_of_differences_lacks(X):
 @pytest.mark.parametrize(
     ("own", "method", "message"),
     [
-        (
-            Product,
-            "particle",
-            "method must be 'one-edge', 'exact' or 'langevin' for absent edges with model='product', got 'particle'",
-        ),
-        (
-            families.Custom(lambda graph: Alike(graph, 2), n_states=2),
-            "one-edge",
-            "method must be 'exact', 'particle' or 'langevin' for absent edges with model='alike', got 'one-edge'",
-        ),
+        (Product, "particle", "method must be one of 'auto', 'reversible-jump', 'exact', 'langevin', or an object of"),
         (
             lambda graph: Product(graph, fields=False),
             "exact",

@@ -5,13 +5,13 @@ import pytest
 
 from bayesmrf import SpikeSlabMRF, graphs
 from bayesmrf.likelihood import Likelihood
-from bayesmrf.methods import OneEdge
+from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann, Ising
 from bayesmrf.posterior.conditionals import centred
 from bayesmrf.posterior.conditionals.spike import log_slab_odds
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
-from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
 from bayesmrf.posterior.edges.rival_moves import visit_rivals
+from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.priors import Cauchy, SpikeSlab
 from bayesmrf.runs import run
 from bayesmrf.states import persistent_chains as edge_chains
@@ -79,7 +79,7 @@ class Posterior:
         features = np.array([model.statistics(s[None]) for s in states_oracle.all_states(3)])
         self.exact = oracle.posterior(model.graph, s_bar, n, prior, rng, features=features)
         self.values = draw(SpikeSlabExact(Likelihood(model, s_bar, n, ENGINE), prior, n_scans=10), rng, 30)
-        self.problem = SpikeSlabOneEdge(model, s_bar, n, prior)._problem(1.0, np.array([0.9, 0.6, 0.7]))
+        self.problem = SpikeSlabTwoStates(model, s_bar, n, prior)._problem(1.0, np.array([0.9, 0.6, 0.7]))
 
     def compare(self, problem, more=0.0):
         """Compare the draws after ten moves each, with chains drawn exactly; also return the number accepted.
@@ -139,7 +139,7 @@ def test_two_edges_are_born_together(model, rng):
 @MODELS
 def test_a_pair_of_enormous_weights_stays(model, rng):
     """Their exponentials exceed all numbers; the move is refused, so that `fit` can say that weights diverge."""
-    kernel = SpikeSlabOneEdge(model, apart(model, rng, 120), 120, SpikeSlab(0.1, Cauchy(1.5), 2.0))
+    kernel = SpikeSlabTwoStates(model, apart(model, rng, 120), 120, SpikeSlab(0.1, Cauchy(1.5), 2.0))
     problem = kernel._problem(1.0, np.array([0.5, 0.5, 0.5]))._replace(pairs=NONE, alike=NONE)
     theta = np.array([900.0, -900.0, 0.0, 0.0, 0.0, 0.0])
     before, weights = theta.copy(), problem.coding.weights(model, theta)
@@ -155,14 +155,14 @@ def test_nodes_that_differ_in_four_rows(rng, monkeypatch):
     s_bar = similar(model, rng, 1000, 4)
 
     def n_swaps():
-        kernel = SpikeSlabOneEdge(model, s_bar, 1000, SpikeSlab(0.3), options=OneEdge(1024))
+        kernel = SpikeSlabTwoStates(model, s_bar, 1000, SpikeSlab(0.3), options=ReversibleJump(1024))
         found = run.sample(kernel, n_draws=200, n_warmup=50, n_chains=4, random_state=rng, progress=False)
         first, second = found.values["included"][..., 0], found.values["included"][..., 1]
         only = first.astype(int) - second
         return int((only[:, :-1] * only[:, 1:] < 0).sum())
 
     found = n_swaps()
-    monkeypatch.setattr(SpikeSlabOneEdge, "_pairs", (NONE, NONE, NONE))
+    monkeypatch.setattr(SpikeSlabTwoStates, "_pairs", (NONE, NONE, NONE))
     assert found > 2 * n_swaps() + 20
 
 
@@ -173,7 +173,7 @@ def test_a_camp_of_equal_nodes(rng):
         x[:, d] = rng.random(1000) < 0.5
         x[np.arange(8), rng.integers(d, size=8)] ^= 1
         model = Boltzmann(graphs.complete(d + 1))
-        pairs, _, alike = SpikeSlabOneEdge(model, model.statistics(x), 1000)._pairs
+        pairs, _, alike = SpikeSlabTwoStates(model, model.statistics(x), 1000)._pairs
         assert (len(pairs) > 0) == (len(alike) > 0) == some
 
 
@@ -182,7 +182,9 @@ def test_weights_in_a_camp_do_not_diverge(rng):
     x = np.repeat(rng.random((1000, 1)) < 0.7, 12, axis=1).astype(np.int8)
     x[np.arange(8), rng.integers(12, size=8)] ^= 1
     model = Boltzmann(graphs.complete(12))
-    kernel = SpikeSlabOneEdge(model, model.statistics(x), 1000, SpikeSlab(0.5, Cauchy(1.0)), options=OneEdge(1024))
+    kernel = SpikeSlabTwoStates(
+        model, model.statistics(x), 1000, SpikeSlab(0.5, Cauchy(1.0)), options=ReversibleJump(1024)
+    )
 
     for _ in range(3):
         state = kernel.init(rng)
@@ -205,7 +207,7 @@ def test_weights_in_a_camp_are_those_of_exact_draws(rng, monkeypatch):
     known = exact.posterior_["posterior"]["theta"].values[..., :66].sum(axis=-1)
 
     def away():
-        kernel = SpikeSlabOneEdge(model, model.statistics(x), 1000, prior, options=OneEdge(1024))
+        kernel = SpikeSlabTwoStates(model, model.statistics(x), 1000, prior, options=ReversibleJump(1024))
         found = run.sample(kernel, **size).values["theta"][..., :66].sum(axis=-1)
         return (found.mean() - known.mean()) / known.std()
 

@@ -1,4 +1,4 @@
-"""The exact sampler of edges against every structure by brute force, its one-edge law, and its calibration.
+"""The exact sampler of edges against every structure by brute force, its reversible-jump law, and its calibration.
 
 Where a control has another prior, the draws are compared with its posterior, too.
 """

@@ -10,7 +10,7 @@ from bayesmrf import SpikeSlabMRF, datasets, graphs, methods, metrics
 from bayesmrf.engines import Elimination
 from bayesmrf.errors import ConstantColumnWarning, DataError, OptionError
 from bayesmrf.families import FAMILIES, families_of
-from bayesmrf.methods import Exact, OneEdge
+from bayesmrf.methods import Exact, ReversibleJump
 from bayesmrf.models import Boltzmann, Ising
 from bayesmrf.models.boltzmann import Coding
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab, read_slab
@@ -19,7 +19,7 @@ from tests import oracle
 from tests.bounds import assert_other_share, assert_share
 
 QUICK = {"n_draws": 30, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 0}
-METHODS = ["exact", "one-edge", "langevin"]
+METHODS = ["exact", "reversible-jump", "langevin"]
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_edges_of_equal_inclusion_are_in_the_order_of_the_summary(data):
     pd.testing.assert_frame_equal(est.table("edges"), found.reset_index(drop=True))
 
 
-@pytest.mark.parametrize("method", ["exact", "one-edge"])
+@pytest.mark.parametrize("method", ["exact", "reversible-jump"])
 def test_strong_edges_are_found(method, data):
     est = SpikeSlabMRF(method=method, **QUICK | {"n_draws": 300, "n_warmup": 100}).fit(data)
     assert est.inclusion_[0, 1] > 0.99
@@ -244,18 +244,18 @@ def test_slabs_are_read_from_text():
 
 
 def test_options_are_seen_by_scikit_learn(data):
-    est = SpikeSlabMRF(method=OneEdge(n_iterations=5), prior=SpikeSlab(Beta(2, 3)), **QUICK)
+    est = SpikeSlabMRF(method=ReversibleJump(n_iterations=5), prior=SpikeSlab(Beta(2, 3)), **QUICK)
     params = est.get_params()
     assert params["method__n_iterations"] == 5
     assert params["prior__density__b"] == 3
     other = clone(est)
     assert repr(other.get_params()) == repr(params)
     other.set_params(method__n_particles=256, prior__density__a=4.0, n_draws=7)
-    assert other.method == OneEdge(n_particles=256, n_iterations=5)
+    assert other.method == ReversibleJump(n_particles=256, n_iterations=5)
     assert other.prior.density == Beta(4.0, 3)
     assert repr(est.get_params()) == repr(params)
-    named = SpikeSlabMRF(method="one-edge").set_params(method__n_particles=128, prior__slab__scale=2.0)
-    assert named.method == OneEdge(n_particles=128)
+    named = SpikeSlabMRF(method="reversible-jump").set_params(method__n_particles=128, prior__slab__scale=2.0)
+    assert named.method == ReversibleJump(n_particles=128)
     assert named.prior.slab.scale == 2.0
     with pytest.raises(OptionError, match="method__width must be a parameter that exists"):
         named.set_params(method__width=1.0)
@@ -298,7 +298,7 @@ def test_a_constant_column_is_allowed(data):
     [
         (
             {"method": "magic"},
-            "method must be one of 'auto', 'one-edge', 'exact', 'particle', 'langevin', or an object of ",
+            "method must be one of 'auto', 'reversible-jump', 'exact', 'langevin', or an object of ",
         ),
         ({"method": methods.Tree()}, "method must be .*, got Tree"),
         ({"prior": "slab"}, "prior must be 'spike-slab' or a priors.SpikeSlab, got 'slab'"),

@@ -5,10 +5,10 @@ import pytest
 
 from bayesmrf import graphs
 from bayesmrf.errors import DivergenceError, OptionError
-from bayesmrf.methods import OneEdge
+from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann
-from bayesmrf.posterior.edges import one_edge
-from bayesmrf.posterior.edges.one_edge import SpikeSlabOneEdge
+from bayesmrf.posterior.edges import two_states as one_edge
+from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
 from bayesmrf.runs import run
 from tests import spike_slab_oracle as oracle
@@ -33,7 +33,10 @@ def test_every_structure_of_three_nodes(rng):
     exact = oracle.posterior(model.graph, s_bar, N, PRIOR, rng)
 
     values = draw(
-        SpikeSlabOneEdge(model, s_bar, N, PRIOR, options=OneEdge(512, epsilon=0.1, n_iterations=10)), rng, 150, 20
+        SpikeSlabTwoStates(model, s_bar, N, PRIOR, options=ReversibleJump(512, epsilon=0.1, n_iterations=10)),
+        rng,
+        150,
+        20,
     )
     assert oracle.compared(values, *exact).holds
     other = SpikeSlab(Beta(3.0, 2.0), PRIOR.slab, PRIOR.bias_scale)
@@ -45,7 +48,7 @@ def test_every_structure_under_a_cauchy_slab(rng):
     exact = oracle.posterior(model.graph, s_bar, N, CAUCHY, rng)
 
     def compare(prior):
-        kernel = SpikeSlabOneEdge(model, s_bar, N, prior, options=OneEdge(512, epsilon=0.1, n_iterations=10))
+        kernel = SpikeSlabTwoStates(model, s_bar, N, prior, options=ReversibleJump(512, epsilon=0.1, n_iterations=10))
         values = draw(kernel, rng, 150, 20)
         values["slab_scale"][:] = CAUCHY.slab.scale  # the wrong one shows by itself
         return oracle.compared(values, *exact)
@@ -57,7 +60,7 @@ def test_every_structure_under_a_cauchy_slab(rng):
 def test_without_data_the_prior_comes_back(rng):
     prior = SpikeSlab(Beta(5.0, 5.0), Gamma(5.0, 5.0), 1.5)
     model = Boltzmann(graphs.complete(3))
-    kernel = SpikeSlabOneEdge(model, np.zeros(6), 0.0, prior, options=OneEdge(1))
+    kernel = SpikeSlabTwoStates(model, np.zeros(6), 0.0, prior, options=ReversibleJump(1))
     values = draw(kernel, rng, 250)
     columns = [
         values["density"], values["slab_scale"] ** -2.0, values["n_edges"],
@@ -70,12 +73,12 @@ def test_without_data_the_prior_comes_back(rng):
 
 def test_long_steps_do_not_widen_a_normal_posterior(rng):
     """Steps of one standard deviation; with half steps of x at the ends, variances were 4 / 3 times as large."""
-    kernel = SpikeSlabOneEdge(
+    kernel = SpikeSlabTwoStates(
         Boltzmann(graphs.complete(3)),
         np.zeros(6),
         0.0,
         SpikeSlab(1e-9, Normal(1.0), 1.0),
-        options=OneEdge(1, epsilon=1.0),
+        options=ReversibleJump(1, epsilon=1.0),
     )
     squares = (draw(kernel, rng, 400)["theta"][..., 3:] ** 2).mean(axis=2)
     assert_mean(squares, 1.0)
@@ -91,7 +94,11 @@ def test_block_model(rng):
     def compare(prior):
         chains = [
             draw(
-                SpikeSlabOneEdge(model, s_bar, 100, prior, exact_start(exact, c), options=OneEdge(256)), rng, 175, 20, 1
+                SpikeSlabTwoStates(model, s_bar, 100, prior, exact_start(exact, c), options=ReversibleJump(256)),
+                rng,
+                175,
+                20,
+                1,
             )
             for c in range(16)
         ]
@@ -112,7 +119,7 @@ def test_pairs_with_rare_states(rng):
     x[:4, 1] = x[2:6, 2] = 1
     model = Boltzmann(graphs.complete(3))
     s_bar, prior = model.statistics(x), SpikeSlab(0.5, Cauchy(1.0))
-    found = draw(SpikeSlabOneEdge(model, s_bar, n, prior, options=OneEdge(256)), rng, 150)["included"]
+    found = draw(SpikeSlabTwoStates(model, s_bar, n, prior, options=ReversibleJump(256)), rng, 150)["included"]
 
     def compare(s_bar):
         exact, error = oracle.posterior(model.graph, s_bar, n, prior, rng, 100_000)
@@ -125,7 +132,7 @@ def test_pairs_with_rare_states(rng):
 def test_shares_are_those_of_warm_up(rng):
     """Births and deaths are proposed by them, and the ratio allows for fixed ones only."""
     model, s_bar = problem(graphs.complete(3), rng)
-    kernel = SpikeSlabOneEdge(model, s_bar, N, PRIOR, n_adapt=3, options=OneEdge(128, n_iterations=1))
+    kernel = SpikeSlabTwoStates(model, s_bar, N, PRIOR, n_adapt=3, options=ReversibleJump(128, n_iterations=1))
     state, shares = kernel.init(rng), []
     for _ in range(6):
         state, _ = kernel.step(rng, state)
@@ -150,7 +157,7 @@ def test_camps_that_turn_over_together(rng):
     def compare(prior, n_draws):
         chains = [
             draw(
-                SpikeSlabOneEdge(model, s_bar, 100, prior, exact_start(exact, c), options=OneEdge(256)),
+                SpikeSlabTwoStates(model, s_bar, 100, prior, exact_start(exact, c), options=ReversibleJump(256)),
                 rng,
                 n_draws,
                 20,
@@ -169,7 +176,7 @@ def test_steps_are_as_short_as_the_stiffest_direction_wants(rng):
     model, s_bar = camps(150, 150, 0.02, rng)
     within = (model.graph.edges.sum(axis=1) % 2 == 0) * 0.2
     start = np.concatenate([within, -0.5 * np.bincount(model.graph.edges.ravel(), np.repeat(within, 2))])
-    kernel = SpikeSlabOneEdge(model, s_bar, 150, PAPER, start=start, options=OneEdge(512, epsilon=0.5))
+    kernel = SpikeSlabTwoStates(model, s_bar, 150, PAPER, start=start, options=ReversibleJump(512, epsilon=0.5))
 
     def slab(**held):
         state = kernel.init(rng)._replace(**held)
@@ -186,7 +193,7 @@ def test_steps_are_as_short_as_the_stiffest_direction_wants(rng):
 
 def test_the_same_seed_and_a_resumed_run_give_the_same_draws(rng, tmp_path):
     model, s_bar = problem(graphs.complete(4), rng)
-    kernel = SpikeSlabOneEdge(model, s_bar, N, CAUCHY, options=OneEdge(200))
+    kernel = SpikeSlabTwoStates(model, s_bar, N, CAUCHY, options=ReversibleJump(200))
     options = {"n_chains": 2, "random_state": int(rng.integers(2**32)), "progress": False}
     whole = run.sample(kernel, n_draws=8, **options).values
     run.sample(kernel, n_draws=3, checkpoint=tmp_path / "run", **options)
@@ -206,8 +213,8 @@ def test_many_more_observations_than_particles(rng, monkeypatch):
     Some 150 effective draws of three biases have a mean square within 1 +- 0.12 at one standard deviation.
     """
     n, model = 10_000, Boltzmann(graphs.complete(3))
-    kernel = SpikeSlabOneEdge(
-        model, np.repeat([0.25, 0.5], 3), n, SpikeSlab(0.01), options=OneEdge(128, n_iterations=50)
+    kernel = SpikeSlabTwoStates(
+        model, np.repeat([0.25, 0.5], 3), n, SpikeSlab(0.01), options=ReversibleJump(128, n_iterations=50)
     )
 
     def ratio():
@@ -224,7 +231,7 @@ def test_candidates_and_constant_columns(rng):
     model = Boltzmann(graphs.Graph(5, np.array([[3, 1], [0, 3], [4, 0]])))
     states = rng.integers(0, 2, size=(60, 5))
     states[:, 4] = 0
-    values = draw(SpikeSlabOneEdge(model, model.statistics(states), 60), rng, 50, 10, 2)
+    values = draw(SpikeSlabTwoStates(model, model.statistics(states), 60), rng, 50, 10, 2)
     assert np.isfinite(values["theta"]).all()
     assert (values["theta"][..., 7] < 0).mean() > 0.9
 
@@ -233,7 +240,7 @@ def test_a_thousand_nodes(rng):
     """State and draw are of the order of the candidates, and of chains times nodes."""
     model = Boltzmann(graphs.complete(1000))
     s_bar = np.repeat([0.25, 0.5], [model.n_edges, 1000])
-    kernel = SpikeSlabOneEdge(model, s_bar, 100, options=OneEdge(128, n_iterations=2))
+    kernel = SpikeSlabTwoStates(model, s_bar, 100, options=ReversibleJump(128, n_iterations=2))
     state, info = kernel.step(rng, kernel.init(rng))
     assert np.isfinite(info.theta).all()
     assert info.n_edges == info.included.sum() == (info.theta[:499_500] != 0).sum()
@@ -250,7 +257,7 @@ def test_bad_input(rng, monkeypatch):
         ({"n_particles": None}, "n_particles must be .*, got None"),
     ]:
         with pytest.raises(OptionError, match=match):
-            SpikeSlabOneEdge(model, s_bar, N, options=OneEdge(**option))
+            SpikeSlabTwoStates(model, s_bar, N, options=ReversibleJump(**option))
 
     def diverge():
         for limit in (
@@ -259,7 +266,7 @@ def test_bad_input(rng, monkeypatch):
             "_LONGEST",
         ):  # else the step would be cut, for this or for its stiffness
             monkeypatch.setattr(one_edge, limit, np.inf)
-        kernel = SpikeSlabOneEdge(model, s_bar, N, options=OneEdge(512, epsilon=50.0))
+        kernel = SpikeSlabTwoStates(model, s_bar, N, options=ReversibleJump(512, epsilon=50.0))
         state = kernel.init(rng)._replace(stiffness=0.0, age=10**9)
         for _ in range(20):
             state, _ = kernel.step(rng, state)

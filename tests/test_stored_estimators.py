@@ -51,7 +51,7 @@ RUNS = {
     "parameters, Bethe": (BayesianMRF(kernel="metropolis", engine=Bethe(damping=0.5)), answers(2)),
     "edges": (SpikeSlabMRF(), answers(2, True)),
     "edges, words": (SpikeSlabMRF(graphs.cycle(4), priors.SpikeSlab(0.5, priors.Normal(1.0))), in_words(answers(3))),
-    "edges, potts": (SpikeSlabMRF(model="potts", method=methods.Particle(256)), answers(3)),
+    "edges, potts": (SpikeSlabMRF(model="potts", method=methods.ReversibleJump(256)), answers(3)),
     "edges, array": (SpikeSlabMRF(method="langevin"), 2 * answers(2).to_numpy() - 1),
     "edges, neutral": (SpikeSlabMRF(model=families.Ordinal(neutral={"b": 1})), answers(3)),
     "groups": (GroupedMRF(), answers(2)),
@@ -267,7 +267,11 @@ def test_a_tree_without_its_estimator(tmp_path):
 VALUES = [
     *(None, True, 3, 0.5, "x", [1, "a"], (1, 2), {"a": (1,)}, {("a", "b"): 1}, float("inf")),
     *(priors.SpikeSlab(priors.Beta(2, 3), priors.Cauchy(0.5)), priors.DirichletProcess(priors.Gamma(2, 1))),
-    *(methods.OneEdge(n_iterations=3), engines.Phases("brief", Bethe(damping=0.2)), families.Ordinal(scores=(0, 1, 3))),
+    *(
+        methods.ReversibleJump(n_iterations=3),
+        engines.Phases("brief", Bethe(damping=0.2)),
+        families.Ordinal(scores=(0, 1, 3)),
+    ),
 ]
 
 

@@ -280,8 +280,9 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     inclusion = [float(row[2]) for row in table[1:]]
     assert inclusion == sorted(inclusion, reverse=True)
     said = " ".join(page.text)
-    for part in ("Which edges exist", s.n_edges_sentence, s.density_sentence, "one-edge: single-edge birth and death",
-                 "Candidate edges", "Levels that count as yes", "Beta(5, 5)", "Number of edges along each chain",
+    for part in ("Which edges exist", s.n_edges_sentence, s.density_sentence,
+                 "reversible-jump: single-edge birth and death", "Candidate edges",
+                 "Levels that count as yes", "Beta(5, 5)", "Number of edges along each chain",
                  "bayesmrf structure a.csv --seed 7", "Chen and M. Welling", "abc"):  # fmt: skip
         assert part in said
     judged = [row[0] for row in page.table("quantity")[1:]]

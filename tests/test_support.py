@@ -28,7 +28,7 @@ def test_constructors_have_few_parameters(name):
 def test_every_row_has_a_builder():
     assert set(grouped_methods.KERNELS) == set(GROUPS.names)
     assert set(spike_slab._KERNELS) == set(EDGES.names)
-    assert COMPARISONS.names == ("exact", "particle")
+    assert COMPARISONS.names == ("exact", "reversible-jump")
     assert set(parameter_kernels._BUILD) == {*KERNELS.names, "custom"}
 
 

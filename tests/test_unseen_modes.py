@@ -19,7 +19,7 @@ from bayesmrf.estimators import mode_check
 from bayesmrf.estimators.mode_check import check_modes, spread_draws
 from bayesmrf.inference import annealed
 from bayesmrf.inference.unseen_modes import ModeSearch, _parts, count_tails, unseen
-from bayesmrf.methods import OneEdge, Particle
+from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann, Potts
 from bayesmrf.report import write_report
 from bayesmrf.results import convergence
@@ -199,7 +199,7 @@ def fitted(rng, monkeypatch):
     """A run of persistent chains, whose draws are then replaced by ones with a mode that the data do not have."""
     monkeypatch.setattr(mode_check, "ModeSearch", lambda: SEARCH)
     states = few_ones(1000, rng)
-    est = SpikeSlabMRF(method=OneEdge(n_particles=128, n_iterations=1), n_draws=10, n_warmup=0, n_chains=2,
+    est = SpikeSlabMRF(method=ReversibleJump(n_particles=128, n_iterations=1), n_draws=10, n_warmup=0, n_chains=2,
                        random_state=0, progress=False)  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesMRFWarning)
@@ -247,7 +247,7 @@ def test_the_models_of_all_groups_are_searched(rng, monkeypatch):
     monkeypatch.setattr(mode_check, "ModeSearch", lambda: SEARCH)
     x, people = few_ones(2000, rng).values, np.repeat(["men", "women"], 1000)
     est = CompareMRF(
-        method=Particle(n_particles=128), n_draws=4, n_warmup=0, n_chains=2, random_state=0, progress=False
+        method=ReversibleJump(n_particles=128), n_draws=4, n_warmup=0, n_chains=2, random_state=0, progress=False
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesMRFWarning)

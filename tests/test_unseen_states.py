@@ -12,7 +12,7 @@ from tests.bounds import Comparison, assert_estimate
 N = 60
 GRID = np.linspace(-60, 60, 1201)
 QUICK = {"n_chains": 16, "n_draws": 120, "n_warmup": 60, "progress": False}
-METHODS = ["exact", "particle"]
+GROUPS, EDGES = ["exact", "particle"], ["exact", "reversible-jump"]
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 
 
@@ -42,7 +42,7 @@ def agrees(draws, truth):
 
 
 @pytest.mark.parametrize("fields", [True, "grouped"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GROUPS)
 def test_constant_columns(method, fields, rng):
     X = np.column_stack([rng.integers(0, 2, (N, 2)), np.ones(N, int)])
     given = {"graph": [(0, 1)], "method": method, "fields": fields, "random_state": rng} | QUICK
@@ -52,16 +52,14 @@ def test_constant_columns(method, fields, rng):
     assert not agrees(draws, constant_mean() - 6).holds
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    ("estimator", "options"),
+    ("estimator", "options", "method"),
     [
-        (GroupedMRF, {"graph": [(0, 1)], "model": "potts"}),
-        (GroupedMRF, {"graph": [(0, 1)], "model": "potts", "fields": "grouped"}),
-        (GroupedMRF, {"graph": [(0, 1)], "model": "symmetric"}),
-        (SpikeSlabMRF, {"model": "potts"}),
+        *((GroupedMRF, {"graph": [(0, 1)], "model": "potts"}, method) for method in GROUPS),
+        *((GroupedMRF, {"graph": [(0, 1)], "model": "potts", "fields": "grouped"}, method) for method in GROUPS),
+        *((GroupedMRF, {"graph": [(0, 1)], "model": "symmetric"}, method) for method in GROUPS),
+        *((SpikeSlabMRF, {"model": "potts"}, method) for method in EDGES),
     ],
-    ids=["groups, potts", "grouped fields", "tables", "edges"],
 )
 def test_states_that_never_occur(estimator, options, method, rng):
     X = np.column_stack([rng.integers(0, 3, (N, 2)), np.repeat([0, 1], [20, 40])])

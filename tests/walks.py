@@ -153,3 +153,30 @@ class Slow(Traced):
 
     def step(self, rng, state):
         return Walk.step(self, rng, state) if Path(self.folder, "enough").exists() else super().step(rng, state)
+
+
+class Autoregressive:
+    """Ten parameters whose draws have a known autocorrelation."""
+
+    name = "autoregressive"
+    dims = {"theta": ("feature",)}  # noqa: RUF012
+
+    def __init__(self, phi):
+        self.phi = phi
+
+    def init(self, rng):
+        return Theta(rng.standard_normal(10))
+
+    def step(self, rng, state):
+        new = Theta(self.phi * state.theta + np.sqrt(1 - self.phi**2) * rng.standard_normal(10))
+        return new, new
+
+
+class Theta(NamedTuple):
+    theta: np.ndarray
+
+
+def error_of_groups(draws):
+    """What draws of the walk are short of, whose groups are independent: an error of their mean of 0.03."""
+    found = draws.values["groups"].std() / draws.values["groups"].size ** 0.5
+    return "" if found < 0.03 else f"error {found:.3f}"

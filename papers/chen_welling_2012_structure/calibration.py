@@ -26,16 +26,16 @@ BINS = np.linspace(0, 1, 11)
 OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "block": {
         "exact": {"n_chains": 2, "n_draws": 2000, "n_warmup": 200},
-        "one-edge": {"n_chains": 1, "n_draws": 600, "n_warmup": 200},
+        "reversible-jump": {"n_chains": 1, "n_draws": 600, "n_warmup": 200},
         "langevin": {"n_chains": 1, "n_draws": 1000, "n_warmup": 1000, "thin": 10},
     },
     "lattice": {
-        "one-edge": {"n_chains": 1, "n_draws": 300, "n_warmup": 200, "n_iterations": 50},
+        "reversible-jump": {"n_chains": 1, "n_draws": 300, "n_warmup": 200, "n_iterations": 50},
         "langevin": {"n_chains": 1, "n_draws": 1000, "n_warmup": 1000, "thin": 10},
     },
     "small": {
         "exact": {"n_chains": 2, "n_draws": 2000, "n_warmup": 200},
-        "one-edge": {"n_chains": 1, "n_draws": 1000, "n_warmup": 100},
+        "reversible-jump": {"n_chains": 1, "n_draws": 1000, "n_warmup": 100},
         "langevin": {"n_chains": 1, "n_draws": 1000, "n_warmup": 500, "thin": 2},
     },
 }

@@ -15,7 +15,7 @@ from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from papers.cells import CellSettings
 from papers.options import method_of
 
-SAMPLERS = ("exact", "one-edge", "langevin")
+SAMPLERS = ("exact", "reversible-jump", "langevin")
 BASELINES = ("wainwright-max", "wainwright-min", "pseudo-l1")
 LEARNT = "learnt"  # p0 has a prior; otherwise the setting of a cell is the fixed p0
 PATH = "path"  # setting of a baseline: all its densities at once
@@ -63,5 +63,5 @@ def fit(
 
 
 def particles(method: str, n: int) -> dict[str, int]:
-    """Return the number of chains of "one-edge": twice the observations, at least 512, for strong edges to jump."""
-    return {"n_particles": max(512, 2 * n)} if method == "one-edge" else {}
+    """Return the chains of "reversible-jump": twice the observations, at least 512, for strong edges to jump."""
+    return {"n_particles": max(512, 2 * n)} if method == "reversible-jump" else {}

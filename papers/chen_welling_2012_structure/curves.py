@@ -27,14 +27,14 @@ DENSITIES = (1e-4, 0.001, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99)
 # Algorithm 1 makes the paper's 10^7 iterations, a tenth of its draws are kept.
 OPTIONS: dict[str, dict[str, Any]] = {
     "exact": {"n_chains": 2, "n_draws": 2000, "n_warmup": 200},
-    "one-edge": {"n_chains": 1, "n_draws": 600, "n_warmup": 200},
+    "reversible-jump": {"n_chains": 1, "n_draws": 600, "n_warmup": 200},
     "langevin": {"n_chains": 1, "n_draws": 1000, "n_warmup": 1000, "thin": 10},
     "momentum 0.9": {"n_chains": 1, "n_draws": 10_000, "n_warmup": 1000, "alpha": 0.9},
     "momentum 0": {"n_chains": 1, "n_draws": 10_000, "n_warmup": 1000, "alpha": 0.0},
 }
 LONG_OPTIONS = {"n_chains": 1, "n_draws": 3000, "n_warmup": 10_000, "thin": 100}  # 3 x 10^8 iterations
 # With 5,000 candidates an iteration updates a fiftieth of them, so a draw is one round of all.
-LARGE = OPTIONS | {"one-edge": {"n_chains": 1, "n_draws": 300, "n_warmup": 200, "n_iterations": 50}}
+LARGE = OPTIONS | {"reversible-jump": {"n_chains": 1, "n_draws": 300, "n_warmup": 200, "n_iterations": 50}}
 N_SHOWN = 36  # sampled images of figure 11
 SWEEPS = 500  # behind a sampled image of a single model
 LAG_STEP = 10  # draws between the lags of the autocorrelations that are kept

@@ -18,7 +18,7 @@ from .common import BASELINES, LEARNT, SAMPLERS
 # Colour-blind safe colours (Okabe and Ito).
 COLOURS = {
     "exact": "#0072b2",
-    "one-edge": "#009e73",
+    "reversible-jump": "#009e73",
     "langevin": "#d55e00",
     "wainwright-max": "#cc79a7",
     "wainwright-min": "#999999",
@@ -176,7 +176,7 @@ def recovery(records: list[Record]) -> Figure | None:
 def shrinkage(records: list[Record]) -> Figure | None:
     """Figure 8: weights of the true edges and of those found, at a sparse and a dense point."""
     first = [r for r in records if r["cell"][:2] == [0, 100] and r["cell"][3] != LEARNT and "true_density" in r]
-    models = ("wainwright-max", "pseudo-l1", "one-edge, PM")
+    models = ("wainwright-max", "pseudo-l1", "reversible-jump, PM")
     if not first:
         return None
     figure = Figure(figsize=(10, 5), layout="constrained")
@@ -281,7 +281,7 @@ def _diagonal(axes: Axes, x: np.ndarray, y: np.ndarray, colour: str) -> None:
     axes.plot(x, y, ".", ms=3, alpha=0.6, color=colour)
 
 
-_ALL = ("langevin", "one-edge", "one-edge, PM", *BASELINES)
+_ALL = ("langevin", "reversible-jump", "reversible-jump, PM", *BASELINES)
 _BLOCK = ("exact", "exact, PM", *BASELINES)
 FIGURES: dict[str, dict[str, Callable[[list[Record]], Figure | None]]] = {
     "block": {

@@ -13,7 +13,7 @@ from . import curves
 from .common import LEARNT, PATH
 
 NO_TRUTH = 0.2  # without a truth: the density of figure 11
-APPROXIMATE = ("one-edge", "langevin", curves.LONG)
+APPROXIMATE = ("reversible-jump", "langevin", curves.LONG)
 SPARSE, DENSE = 0.5, 0.7  # half of the true density; a share of all candidates
 GRID = np.geomspace(0.01, 0.95, 40)  # densities at which two curves are compared
 

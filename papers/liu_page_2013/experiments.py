@@ -23,7 +23,7 @@ _VOTES: dict[str, dict[str, Any]] = {
     "spike-particle-fields": {"n_draws": 300, "n_warmup": 200, "n_chains": 4},
     "stripped-beta-learnt": {"n_draws": 3000, "n_warmup": 0},
     "particle-learnt": {"n_draws": 400, "n_warmup": 100},
-    "spike-slab": {"method": "one-edge", "n_draws": 150, "n_warmup": 100},
+    "spike-slab": {"method": "reversible-jump", "n_draws": 150, "n_warmup": 100},
 }
 
 

@@ -134,6 +134,13 @@ class StoreError(BayesMRFError):
     """A result or checkpoint on disk cannot be read or written."""
 
 
+class MoreDrawsError(StoreError):
+    """The chains of a job array are short of something, and go on to ``n_draws`` draws when its tasks are run again."""
+
+    n_draws: int
+    short: str
+
+
 class WorkerError(BayesMRFError):
     """A chain cannot be run by the workers it was given to."""
 

@@ -32,8 +32,8 @@ def machine_bytes() -> float:
         return math.inf
 
 
-def check_draws(dims: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], n_draws: int, n_chains: int) -> None:
-    """Raise OptionError if the draws of a run need more memory than the machine has.
+def check_draws(dims: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], n_draws: int, n_chains: int) -> int:
+    """Return how many draws fit into memory; raise OptionError if those of a run do not.
 
     Parameters
     ----------
@@ -53,6 +53,7 @@ def check_draws(dims: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], n
             expected=f"at most {most:,} for {n_chains} chains in {room / _GIB:.1f} GiB, the memory of this machine",
             remedy=f"these take {n_draws * n_chains * each / _GIB:,.0f} GiB or more; keep fewer, with a larger thin",
         )
+    return most
 
 
 def _bytes(dims: tuple[str, ...]) -> float:

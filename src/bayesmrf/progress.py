@@ -31,27 +31,25 @@ class Watched(Protocol):
 
     steps: list[int]
     latest: list[Any]
+    plan: Any  # with n_steps, n_warmup and thin; its steps are more after a look at the draws
 
 
 def chain_bars(
-    watched: Watched,
-    chains: Sequence[int],
-    n_warmup: int,
-    n_steps: int,
-    thin: int,
-    progress: bool,
-    is_stored: bool = False,
+    watched: Watched, chains: Sequence[int], progress: bool, is_stored: bool = False, most: int | None = None
 ) -> AbstractContextManager[Any]:
     """Show the progress of ``chains`` in a context.
 
     On a terminal each has a bar with draws per second, the time left and `SHOWN` fields. ``is_stored`` says whether the
-    run has a checkpoint.
+    run has a checkpoint. Chains that run until their draws are good, at most ``most`` of each, are shown up to the next
+    look at them.
     """
     if not progress or not chains:
         return nullcontext()
-    console = _console()
-    what = f"{len(chains)} chain{'s' if len(chains) > 1 else ''} of {n_steps:,} steps"
-    lines = Lines(what, len(chains) * n_steps, _done(watched, chains), _remedy(is_stored), console=console)
+    console, plan = _console(), watched.plan
+    until = "" if most is None else f" until good, at most {most:,}"
+    size = f"{until} draws each; steps to the next look" if until else f" of {plan.n_steps:,} steps"
+    what = f"{len(chains)} chain{'s' if len(chains) > 1 else ''}{size}"
+    lines = Lines(what, len(chains) * plan.n_steps, _done(watched, chains), _remedy(is_stored), console=console)
     if console is None:
         return _ticking(lines, watched, chains)
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -60,6 +58,7 @@ def chain_bars(
         """Lines that show the progress of the chains."""
 
         def get_renderables(self) -> Iterable[Any]:
+            plan = watched.plan
             for task in self.tasks:
                 chain = task.fields["chain"]
                 done, info = watched.steps[chain], watched.latest[chain]
@@ -67,11 +66,12 @@ def chain_bars(
                 self.update(
                     task.id,
                     completed=done,
-                    phase=(info is None and compilation()) or ("warm-up" if done < n_warmup else "draws"),
-                    speed=f"{(task.speed or 0) / (1 if done < n_warmup else thin):.3g}/s",
+                    total=plan.n_steps,
+                    phase=(info is None and compilation()) or ("warm-up" if done < plan.n_warmup else f"draws{until}"),
+                    speed=f"{(task.speed or 0) / (1 if done < plan.n_warmup else plan.thin):.3g}/s",
                     extra=" ".join(f"{k}={v:g}" for k, v in found.items() if k in SHOWN),
                 )
-            lines.tick(_done(watched, chains))
+            lines.tick(_done(watched, chains), len(chains) * plan.n_steps)
             yield from super().get_renderables()
 
     bars = ChainBars(
@@ -84,7 +84,7 @@ def chain_bars(
         console=console,
     )
     for chain in chains:
-        bars.add_task("", total=n_steps, completed=watched.steps[chain], chain=chain, phase="", speed="", extra="")
+        bars.add_task("", total=plan.n_steps, completed=watched.steps[chain], chain=chain, phase="", speed="", extra="")
     return bars
 
 
@@ -159,9 +159,9 @@ class Lines:
         self.at, self.is_moving, self.is_announced, self.is_compiling = done, False, False, False
         self.due = self.began + FIRST
 
-    def tick(self, done: int) -> None:
-        """Print a line if one is due after ``done`` steps."""
-        now = self.clock()
+    def tick(self, done: int, total: int | None = None) -> None:
+        """Print a line if one is due after ``done`` steps, of so many if there are more than before."""
+        now, self.total = self.clock(), total or self.total
         left = self._left(done, now)
         if not (self.is_moving or self.is_compiling or self.has_bar) and (phase := compilation()):
             self.is_compiling = True
@@ -209,7 +209,7 @@ def _ticking(lines: Lines, watched: Watched, chains: Sequence[int]) -> Iterator[
 
     def look() -> None:
         while not ended.wait(_TICK):
-            lines.tick(_done(watched, chains))
+            lines.tick(_done(watched, chains), len(chains) * watched.plan.n_steps)
 
     thread = threading.Thread(target=look, name="bayesmrf-progress", daemon=True)
     thread.start()

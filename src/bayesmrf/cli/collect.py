@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import StoreError
+from ..errors import MoreDrawsError, StoreError
 from . import common
 
 _MOST = 10  # chains that are listed
@@ -19,6 +20,8 @@ def collect(
     run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="The folder given to --out.")],
 ) -> None:
     """Check the chains of a run, and write its result, or list what is missing.
+
+    Without --n-draws chains are judged, and go on when their tasks are submitted again if they need more draws.
 
     Give it in the folder in which the tasks ran, as it reads the table again.
     """
@@ -46,10 +49,16 @@ def collect(
         command = [str(word) for word in settings["command"]]
     if not command or command[0] not in _COMMANDS:
         raise StoreError(f"{run} was not made by a command; call fit with checkpoint={str(run)!r} instead.")
-    # The run is complete: the command reads the chains and makes no step.
     root: Any = context.find_root().command
+    words = [*command, "--out", str(run)]
     try:
-        root.main([*command, "--out", str(run)], prog_name="bayesmrf", standalone_mode=False, obj=command)
+        root.main(words, prog_name="bayesmrf", standalone_mode=False, obj=common.Joining(command))
+    except MoreDrawsError as e:
+        here = shlex.join(["bayesmrf", *(command if str(run) in command else words)])
+        raise StoreError(
+            f"{run} needs more draws than {settings['n_draws']:,} of each chain: {e.short}. Submit the tasks again, in "
+            f"SLURM by --array=0-{len(steps) - 1}: each goes on to {e.n_draws:,} draws. Or go on here: {here}"
+        ) from None
     except StoreError as e:
         if not e.remedy:
             raise

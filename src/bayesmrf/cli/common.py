@@ -58,6 +58,10 @@ _LONGEST = 3000  # letters of a message
 _MARK = "bayesmrf"  # in the first bytes of pictures
 
 
+class Joining(list[str]):
+    """The words of a command that judges and joins chains, and makes no step."""
+
+
 class Stopped(Exception):
     """The run was interrupted by Ctrl-C; the message says what was kept."""
 

@@ -20,7 +20,7 @@ def compare(
     ),
     by: str = flag("Column with the label of each row's group.", "COLUMN", ...),
     candidates: str = flag(f"Edges that may have a weight: {CANDIDATES}", "complete|EDGES.csv", "complete"),
-    method: str = method_flag(COMPARISONS, "exact if that is cheap, else particle"),
+    method: str = method_flag(COMPARISONS, "exact if that is cheap, else reversible-jump"),
     model: str = model_flag("CompareMRF", "boltzmann"),
     density: str = flag("Beta prior of the share of edges that differ, or its fixed value.", "A,B|P0", "0.5"),
     slab: str = flag(

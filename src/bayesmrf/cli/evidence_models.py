@@ -72,7 +72,7 @@ def fields(
     def structure() -> tuple[Any, str]:
         if ends is not None:
             return fixed(ends)
-        method = "auto" if model != CODING else "exact" if n_nodes <= _EXACT_NODES else "one-edge"
+        method = "auto" if model != CODING else "exact" if n_nodes <= _EXACT_NODES else "reversible-jump"
         est = SpikeSlabMRF(method=method, model=model, random_state=seed, progress=progress).fit(
             table, sample_weight=learn
         )

@@ -30,6 +30,7 @@ from ..errors import (
 from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
 from ..findings import Finding, collected, dumped
 from ..methods.rows import MethodRow
+from ..runs.looks import MOST, OF_A_TASK
 from ..runs.run_options import RunOptions
 from . import common
 from .common import Stopped
@@ -222,7 +223,9 @@ class Data:
 class Run(Data):
     """Options of every command that samples."""
 
-    n_draws: int = flag("Draws per chain.", default=RunOptions.n_draws)
+    n_draws: int | None = flag(
+        "Draws per chain.", shown=f"until good, at most {MOST:,}; {OF_A_TASK:,} with --chain, of which collect judges"
+    )
     n_warmup: int = flag("Warm-up steps of each chain, before its first draw.", default=RunOptions.n_warmup)
     n_chains: int = flag("Number of chains; convergence diagnostics need several.", default=RunOptions.n_chains)
     thin: int = flag("Steps per draw.", default=RunOptions.thin)
@@ -246,7 +249,8 @@ class Run(Data):
 
         options |= self.options | {"random_state": self.seed, "progress": not self.quiet, "executor": self.executor}
         options["model"] = self.around(options["model"])
-        return kind(**options, checkpoint=Checkpoint(out, self.overwrite, self.chain, self.arguments))
+        joins = isinstance(self.context.obj, common.Joining)
+        return kind(**options, checkpoint=Checkpoint(out, self.overwrite, self.chain, self.arguments, joins))
 
     @cached_property
     def executor(self) -> Any:
@@ -305,11 +309,12 @@ class Run(Data):
     def _fit(self, estimator: Any, table: Any, out: Path, more: dict[str, Any]) -> None:
         """Fit, with messages about the file, and without warnings that the printed verdict repeats, of all chains."""
         from ..results.convergence import FAR, MISSING, UNSEEN
+        from ..results.until_good import LIMIT
 
         try:
             with common.about_file(self.table), common.shown_log(self.console), warnings.catch_warnings():
                 if not self.quiet or self.chain is not None:
-                    warnings.filterwarnings("ignore", f"Not (converged|judged)|{MISSING}", ConvergenceWarning)
+                    warnings.filterwarnings("ignore", f"Not (converged|judged)|{LIMIT}|{MISSING}", ConvergenceWarning)
                     warnings.filterwarnings("ignore", f"{UNSEEN}|{FAR}", ApproximatePosteriorWarning)
                     warnings.simplefilter("ignore", DependentRowsWarning)
                 warnings.simplefilter("ignore", StoppedWarning)  # said at the end
@@ -331,13 +336,16 @@ class Run(Data):
 
     def _end_chain(self, out: Path, chain: int) -> None:
         """End a command that ran one chain."""
-        from ..runs.checkpoint import steps_of
+        from ..runs.checkpoint import UNTIL_GOOD, steps_of
 
-        left = common.unfinished(*steps_of(out))
+        steps, settings = steps_of(out)
+        left = common.unfinished(steps, settings)
         if chain in left:
             raise Stopped(f"stopped; {left[chain]}; {self._again}")
         rest = f"; not yet complete: {', '.join(map(str, left))}" if left else ""
-        self.console.print(f"Chain {chain} of {out} is complete{rest}\nTo join the chains: bayesmrf collect "
+        whole = f"has {settings['n_draws']:,} draws" if UNTIL_GOOD in settings else "is complete"
+        join = "judge and join" if UNTIL_GOOD in settings else "join"
+        self.console.print(f"Chain {chain} of {out} {whole}{rest}\nTo {join} the chains: bayesmrf collect "
                            f"{shlex.quote(str(out))}", soft_wrap=True)  # fmt: skip
         raise typer.Exit
 

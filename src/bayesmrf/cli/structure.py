@@ -21,8 +21,7 @@ def structure(
     candidates: str = flag(f"Edges that may exist: {CANDIDATES}", "complete|EDGES.csv", "complete"),
     method: str = method_flag(
         EDGES,
-        "exact for up to 16 yes/no columns or eight of five levels, else one-edge for yes/no columns and particle for "
-        "more levels",
+        "exact for up to 16 yes/no columns or eight of five levels, else reversible-jump",
     ),
     model: str = model_flag("SpikeSlabMRF", "boltzmann"),
     density: str = flag("Beta prior of the share of candidates that exist, or its fixed value.", "A,B|P0", "1,1"),

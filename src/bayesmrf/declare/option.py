@@ -1,7 +1,7 @@
 """Options: a field of a dataclass declares what its value may be, what it is, and how reports call it.
 
     @dataclass(frozen=True)
-    class OneEdge(Checked):
+    class ReversibleJump(Checked):
         epsilon: float = option(0.2, STEP, "Step of Langevin dynamics, in posterior sds.", label="step epsilon")
 
 The check on construction, the section of the docstring, flags of the command line with their help texts, labels of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,8 @@ from ..errors import DataError, FieldsWarning, GraphError, OptionError, argument
 from ..findings import tell
 from ..graphs import Graph
 from ..likelihood import Hidden, Likelihood, Sample
-from ..memory import check_draws
 from ..results.blocks import at_draws
+from ..results.until_good import shortfall
 from ..runs import run
 from ..runs.run_options import RunOptions
 
@@ -39,16 +39,21 @@ def run_seed(estimator: RunOptions) -> np.random.SeedSequence:
 
 
 def sample_posterior(
-    estimator: RunOptions, model: Any, kernel: Kernel, seeds: np.random.SeedSequence, **more: int
+    estimator: RunOptions,
+    model: Any,
+    kernel: Kernel,
+    seeds: np.random.SeedSequence,
+    tree_of: Callable[[run.Draws], xr.DataTree],
+    **more: int,
 ) -> run.Draws:
     """Run a kernel from a seed (see `run_seed`) by the options that all estimators of posteriors have.
 
-    ``more`` are the sizes of other dimensions than those of the model.
+    ``tree_of`` makes the tree by which a run until good is judged; ``more`` are the sizes of other dimensions than
+    those of the model.
     """
     sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes} | more
-    check_draws(kernel.dims, sizes, estimator.n_draws, estimator.n_chains)
     options = {f.name: getattr(estimator, f.name) for f in fields(RunOptions)} | {"random_state": seeds}
-    return run.sample(kernel, **options)
+    return run.sample(kernel, **options, judge=lambda draws: shortfall(tree_of(draws)), sizes=sizes)
 
 
 def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:

@@ -189,12 +189,16 @@ class BayesianMRF(Posterior):
             return prior.of(n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
         return prior
 
+    def _correct(self, setup: Setup, draws: run.Draws) -> run.Draws:
+        truth, prior = setup.own
+        if truth is None or not _all_moved(draws):
+            return draws
+        setup.attrs["kind"] = setup.attrs["kind"].replace(")", ", corrected at the mode)")
+        return _corrected(draws, setup.likelihood, truth, prior)
+
     def _finish(self, setup: Setup, draws: run.Draws) -> run.Draws:
-        (truth, prior), curve = setup.own, setup.likelihood.curve
+        curve = setup.likelihood.curve
         self._engine = None if setup.likelihood.model.family in EVERY_FAMILY else setup.likelihood.engine
-        if truth is not None and _all_moved(draws):
-            draws = _corrected(draws, setup.likelihood, truth, prior)
-            setup.attrs["kind"] = setup.attrs["kind"].replace(")", ", corrected at the mode)")
         if curve is None:
             return draws
         phi = draws.values["theta"]

@@ -23,14 +23,14 @@ from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS, Custom
 from ..methods.rows import row_of
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
-from ..posterior.edges.group_particles import GroupParticles
-from ..posterior.groups.two_states import default_particles
+from ..posterior.edges.group_chains import GroupChains
 from ..priors import SpikeSlab
 from ..results.blocks import Columns, variable
 from ..results.differences import exist_in_groups
 from ..results.intervals import central
 from ..runs.run import Draws
 from .edge_prior import as_attribute, default_prior, like, warn_of_taper
+from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 _SCANS, _MANY_STATES = 2, 2**16  # of a step; states from which it is one
 _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
-_FEWER = 0.4  # four particles for each observation of a group
 
 
 @dataclass(eq=False, repr=False)
@@ -75,11 +74,12 @@ class CompareMRF(Posterior):
     biases : {"free", "slab", "spike-slab"}
         Biases (thresholds) are free in each group; or have a baseline, with the prior of biases, and a difference, with
         the slab of the differences of edges, or their spike and slab.
-    method : {"auto", "exact", "particle"} or an object of `bayesmrf.methods`
-        * auto: exact with at most 2^18 joint states (18 yes/no columns, seven columns of five levels), else particle.
-          ``method_`` says which.
+    method : {"auto", "exact", "reversible-jump"} or an object of `bayesmrf.methods`
+        * auto: exact with at most 2^18 joint states (18 yes/no columns, seven columns of five levels), else
+          reversible-jump. ``method_`` says which.
         * exact (`methods.Exact`): all joint states of the nodes, at most 2^23, are summed over in each group.
-        * particle (`methods.Particle`): moments from particles of each group that follow its parameters.
+        * reversible-jump (`methods.ReversibleJump`): moments from persistent chains of each group that follow its
+          parameters; they are never extrapolated.
 
         ``methods.Custom`` makes your own kernel from the likelihood and the priors.
     model : {"auto", "boltzmann", "ordinal"}, object of `bayesmrf.families` or callable
@@ -189,7 +189,7 @@ class CompareMRF(Posterior):
         if isinstance(self._family, CustomModel):
             like(model)
         n_states = prod([model.n_states] * model.graph.n_nodes)
-        chosen = "exact" if n_states <= _EXACT else "particle"
+        chosen = "exact" if n_states <= _EXACT else "reversible-jump"
         row = row_of(chosen if self.method == AUTO else self.method, COMPARISONS)
         method = row.options() if isinstance(self.method, str) else self.method
         if row.name == "exact":
@@ -207,17 +207,19 @@ class CompareMRF(Posterior):
             if row.name == "exact":
                 kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
             else:
+                if method.moments == "extrapolated":
+                    expected = "'auto' or 'chains' for groups of people"
+                    raise OptionError(option="moments", got=method.moments, expected=expected)
                 if method.n_particles is None:
-                    most = default_particles(_FEWER * max(s.n_samples for s in samples), model.graph.n_nodes)
-                    method = replace(method, n_particles=most)
-                kernel = GroupParticles(*given, options=method)
+                    method = replace(method, n_particles=default_particles(max(s.n_samples for s in samples)))
+                kernel = GroupChains(*given, options=method, n_adapt=self.n_warmup)
             sweeps = kernel.particle_sweeps
         attrs = {
             "prior": as_attribute(prior.prior),
             "baseline": f"{prior.baseline}",
             "biases": self.biases,
             "kind": row.kind,
-        } | ({"n_particles": kernel.n_particles} if row.name == "particle" else {})
+        } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
         return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps)
 
     def _summarise(self) -> None:

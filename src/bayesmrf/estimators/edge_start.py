@@ -17,6 +17,10 @@ from ..states.reference import MOST_FEATURES, Reference, ReferenceChains
 _PARTICLES = 256, 16_384
 _MANY = 4096, 20  # observations, and observations for each feature, from which one reference is used
 _FEWEST = 30  # rows in which a node varies, and in which two nodes differ, to extrapolate moments
+EXTRAPOLATES = (
+    f"yes/no columns without missing values, with more than {_MANY[0]:,} observations and {_MANY[1]} for each weight "
+    f"and bias, in which each node varies, and each two nodes differ, in at least {_FEWEST} rows"
+)
 _MISFIT, _NOISE = 4.0, 0.1  # distance from the mode in standard errors, and share of a variance, without a warning
 _PILOT, _KEPT = 256, 64  # scans that find the mean of the posterior, of which the last are kept as draws
 _NEGLECTED = 0.12  # nats in the log odds of an edge, by which the extrapolation may be off
@@ -76,7 +80,8 @@ def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: Spike
         return None
     tell(
         f"the log odds of an edge are off by about {neglected:.1f}, as moments are extrapolated over the posterior; "
-        f"inclusions near 0.5 are uncertain by {np.tanh(neglected / 4) / 2:.2f}; give fewer candidates",
+        f"inclusions near 0.5 are uncertain by {np.tanh(neglected / 4) / 2:.2f}; give fewer candidates, or "
+        f"{argument('moments', 'chains')}",
         ApproximatePosteriorWarning,
     )
     return found

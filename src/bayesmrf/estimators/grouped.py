@@ -94,8 +94,13 @@ class GroupedMRF(Posterior):
         * stripped-beta: approximate, for any graph, fast; overestimates the number of groups.
 
         ``methods.Custom`` makes your own kernel from the likelihood and the prior. It does not support grouped fields.
-    n_draws, n_warmup, n_chains, thin : int
-        Draws per chain, warm-up steps, number of chains, and steps per draw.
+    n_draws : int or None
+        Draws per chain. None draws until the result is good: chains are judged after 500, 750, 1,125, ... draws, at
+        most 20,000 or a third of the memory, and stop when two looks in a row find R-hat and effective sizes of a
+        converged run, no chain that disagrees with the others, and a Monte Carlo error of at most 0.01 of the
+        probability that an edge exists. At the most a finding says what is short.
+    n_warmup, n_chains, thin : int
+        Warm-up steps, number of chains, and steps per draw.
     random_state : int, Generator, RandomState or None
     n_jobs : int or None
         Number of chains run in parallel; None for one per core. Draws do not depend on it.

@@ -37,6 +37,7 @@ from ..priors import Normal
 from ..results import convergence
 from ..results.blocks import variable
 from ..results.intervals import central
+from ..results.until_good import tell_if_short
 from ..runs import run
 from ..runs.run_options import RunOptions
 from ..samplers.swendsen_wang import SwendsenWang
@@ -48,6 +49,7 @@ from .tabulated import Tabulated
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 _CHAINS, _SWEEPS = 16, 20  # of engines that are named
 _LARGEST = 2**53  # label: larger integers are not exact as floats
@@ -130,8 +132,6 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
         self._warn_of_scale(field)
         likelihood = self._likelihood(field, labels)
         kernel = self._kernel(likelihood, field)
-        seeds = run_seed(self)
-        draws = sample_posterior(self, field, kernel, seeds)
         engine = likelihood.engine
         options, hidden = self._object("kernel"), likelihood.hidden
         if isinstance(options, methods.Custom):
@@ -147,11 +147,18 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
             "model": field.name,
             "engine": engine.name,
         }
-        self.posterior_ = results.to_datatree(draws, field, attrs=attrs, observed={"n_samples": 1})
+        seeds = run_seed(self)
+
+        def tree_of(draws: run.Draws) -> xr.DataTree:
+            return results.to_datatree(draws, field, attrs=attrs, observed={"n_samples": 1})
+
+        draws = sample_posterior(self, field, kernel, seeds, tree_of)
+        self.posterior_ = tree_of(draws)
         self.theta_ = draws.values["theta"].mean(axis=(0, 1))
         self._predict(likelihood, draws, labels, seeds)
         if likelihood.hidden is not None:
             results.add_missing(self.posterior_, self._hidden_table(labels))
+        tell_if_short(draws)
         convergence.warn_unless_converged(self.posterior_)
         return self
 

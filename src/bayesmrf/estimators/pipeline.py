@@ -23,6 +23,7 @@ from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..results import convergence
 from ..results.blocks import Columns, variable
+from ..results.until_good import tell_if_short
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
 from ..runs.store import as_written
@@ -103,19 +104,24 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         seeds = run_seed(self) if s.seeds is None else s.seeds
         s, model, samples = s._replace(seeds=seeds), s.likelihood.model, s.likelihood.samples
         several = {} if len(samples) == 1 else {"group": len(samples)}
-        draws = self._finish(s, sample_posterior(self, model, s.kernel, seeds, **several))
-        attrs = s.attrs | {"data_hash": hash_of_samples(self._graph, samples), "model": model.name}
+        attrs: dict[str, Any] = {"data_hash": hash_of_samples(self._graph, samples), "model": model.name}
         attrs |= {"chosen_model": self._chooses, "method": s.method}
         sizes, sums = [sample.n_samples for sample in samples], [sample.s_bar for sample in samples]
-        self.posterior_ = results.to_datatree(
-            draws,
-            model,
-            attrs=attrs,
-            observed={"statistics": sums if several else sums[0], "n_samples": sum(sizes), "group_sizes": sizes},
-            constant=s.constant,
-            parameters=s.parameters,
-            groups=[str(label) for label in self._labels] or None,
-        )
+
+        def tree_of(draws: Draws) -> xr.DataTree:
+            return results.to_datatree(
+                draws,
+                model,
+                attrs=s.attrs | attrs,
+                observed={"statistics": sums if several else sums[0], "n_samples": sum(sizes), "group_sizes": sizes},
+                constant=s.constant,
+                parameters=s.parameters,
+                groups=[str(label) for label in self._labels] or None,
+            )
+
+        draws = sample_posterior(self, model, s.kernel, seeds, lambda d: tree_of(self._finish(s, d)), **several)
+        draws = self._finish(s, self._correct(s, draws))
+        self.posterior_ = tree_of(draws)
         keep(self.posterior_, self._kept())
         theta = variable(self.posterior_, "phi" if "phi" in draws.fields else "theta")
         self.missing_ = missing_table(s.likelihood, theta, s.parts, seeds)
@@ -125,6 +131,7 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         check_modes(self, s.parts, seeds, s.sweeps)
         tell_of_rare(s.parts, self._graph)
         tell_of_rows(s.parts)
+        tell_if_short(draws)
         self._doubt(s, draws, convergence.warn_unless_converged(self.posterior_))
         return self
 
@@ -206,8 +213,12 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
     def _target(self, parts: list[States], request: Any) -> Setup:
         """Return likelihood and kernel for the data."""
 
+    def _correct(self, setup: Setup, draws: Draws) -> Draws:
+        """Return the draws in place of those that the chains made, when these have ended."""
+        return draws
+
     def _finish(self, setup: Setup, draws: Draws) -> Draws:
-        """Return the draws as they are stored."""
+        """Return the draws as they are judged and stored."""
         return draws
 
     def _summarise(self) -> None:

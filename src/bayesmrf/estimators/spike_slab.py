@@ -18,34 +18,31 @@ from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
-from ..methods import EDGES, Custom, OneEdge
+from ..methods import EDGES, Custom, ReversibleJump
 from ..methods.edges import EXTRAPOLATED
 from ..methods.rows import refusal, row_of
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
-from ..names import shown
+from ..names import one_of, shown
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
-from ..posterior.edges.one_edge import SpikeSlabOneEdge
-from ..posterior.edges.particle import SpikeSlabParticle
+from ..posterior.edges.many_states import SpikeSlabManyStates
 from ..posterior.edges.reference import SpikeSlabReference
-from ..posterior.groups.two_states import default_particles as particles_in_memory
+from ..posterior.edges.spike_slab import iterations_of
+from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..priors import SpikeSlab
 from ..results import convergence
 from ..results.blocks import Columns, variable
 from ..runs import run
 from .edge_prior import as_attribute, default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
-from .edge_start import default_particles, find_reference
+from .edge_start import EXTRAPOLATES, default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
 
-_TILTED = "exact", "particle"  # methods with a logistic-beta prior of biases
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
-_FEWER = 0.3  # three particles for each observation
-_PER_DRAW = 3  # scans by particles; steps of warm-up have one
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
-_EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective draws a second of one-edge
+_EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective draws a second of reversible-jump
 
 
 @dataclass(eq=False, repr=False)
@@ -63,21 +60,20 @@ class SpikeSlabMRF(Posterior):
         Prior of the density (the share of the candidates that exist), of the weights and of the biases, such as
         ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``, whose scales are those of the parameters of ``model``.
         "spike-slab" is the same prior in all codings: a uniform density, and Cauchy log odds ratios of scale 1.
-    method : {"auto", "one-edge", "exact", "particle", "langevin"} or an object of `bayesmrf.methods`
-        * auto: exact for at most 16 yes/no nodes, else one-edge; for others exact with at most 2^19 joint states (eight
-          nodes with five), else particle. ``method_`` says which.
-        * one-edge (`methods.OneEdge`): single-edge birth and death at any weight, by the full conditional of one edge
-          with moments from persistent chains.
+    method : {"auto", "reversible-jump", "exact", "langevin"} or an object of `bayesmrf.methods`
+        * auto: exact for at most 16 yes/no nodes, or nodes of more states with at most 2^19 joint states (eight nodes
+          with five), else reversible-jump. ``method_`` says which.
+        * reversible-jump (`methods.ReversibleJump`): single-edge birth and death at any weight, by the full conditional
+          of one edge with moments from persistent chains.
         * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
-        * particle (`methods.Particle`): the same for "potts" and "ordinal" on any graph, with moments from particles.
         * langevin (`methods.LangevinJumps`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps
           of weak edges. It mixes hundreds of times more slowly (see benchmarks).
 
         ``methods.Custom`` makes your own kernel from the likelihood and the prior.
     model : {"auto", "boltzmann", "ising", "agreement", "potts", "ordinal"}, object of `bayesmrf.families` or callable
         Coding of the parameters, as in `BayesianMRF`. Nodes with many states are "ordinal" if these are in order (which
-        "auto" chooses), else "potts"; "one-edge" does not take them. A callable makes your own model
-        (`families.Custom`), a `bayesmrf.models.two_arrays.PairwiseModel` with fields and one parameter for each edge.
+        "auto" chooses), else "potts". A callable makes your own model (`families.Custom`), a
+        `bayesmrf.models.two_arrays.PairwiseModel` with fields and one parameter for each edge.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`. A draw takes 8 bytes for each edge that exists, and at most two bits for each candidate.
 
@@ -125,9 +121,10 @@ class SpikeSlabMRF(Posterior):
         if refused := refusal(row, EDGES, features, model.name, family.name):
             raise refused
         is_own = row.options is Custom
-        if prior.biases is not None and row.name not in _TILTED and not is_own:
-            expected = f"{' or '.join(map(repr, _TILTED))} for a logistic-beta prior of the biases"
-            raise OptionError(option="method", got=row.name, expected=expected)
+        tilted = ["exact", "reversible-jump"] if is_categorical(model) else ["exact"]
+        if prior.biases is not None and not (is_own or row.name in tilted):
+            of = f"a logistic-beta prior of the biases with {argument('model', model.name)}"
+            raise OptionError(option="method", got=row.name, expected=f"{one_of([*map(repr, tilted)])} for {of}")
         method = row.options() if isinstance(self.method, str) else self.method
         # A chain that leaves the distribution of the hidden entries invariant suffices.
         sample = read_sample(model, states, Persistent(), n_chains=1)
@@ -139,11 +136,12 @@ class SpikeSlabMRF(Posterior):
             sweeps = particle_sweeps(engine_used(kernel, model))
         else:
             reference = None
-            if hidden is None and row.name != "exact" and not is_categorical(model):
+            follows = row.options is ReversibleJump and method.moments == "chains"
+            if hidden is None and row.name != "exact" and not (follows or is_categorical(model)):
                 reference = find_reference(model, s_bar, n, prior)
             start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
             problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup)
-            with instead_of_exact(argument("method", "particle" if family.many_states else "one-edge")):
+            with instead_of_exact(argument("method", "reversible-jump")):
                 kernel = _KERNELS[row.name](method, problem)
             row = EXTRAPOLATED if isinstance(kernel, SpikeSlabReference) else row
             sweeps = kernel.particle_sweeps
@@ -155,6 +153,7 @@ class SpikeSlabMRF(Posterior):
         if not is_own:
             options = asdict(method)
             attrs |= dict.fromkeys(options) if row is EXTRAPOLATED else options  # without dynamics
+            attrs |= {"moments": "extrapolated" if row is EXTRAPOLATED else "chains"} if "moments" in options else {}
             attrs |= {"n_particles": kernel.n_particles} if "n_particles" in options else {}
         return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps)
 
@@ -186,7 +185,7 @@ def _automatic(family: FamilyRow, states: States) -> str:
     """Return the method that "auto" stands for."""
     if states.n_states ** len(states.names) <= (_EXACT if family.many_states else _EXACT_BINARY):
         return "exact"
-    return "particle" if family.many_states else "one-edge"
+    return "reversible-jump"
 
 
 def _start(model: Any, states: States) -> np.ndarray | None:
@@ -214,22 +213,26 @@ def _exact(_: Any, p: _Problem) -> Kernel:
     return SpikeSlabExact(Likelihood(model, p.s_bar, p.n, Elimination()), p.prior, p.start, n_scans)
 
 
-def _one_edge(options: Any, p: _Problem) -> Kernel:
+def _reversible_jump(options: Any, p: _Problem) -> Kernel:
+    if options.moments == "extrapolated" and p.reference is None:
+        expected = f"'auto' or 'chains' unless there are {EXTRAPOLATES}"
+        raise OptionError(option="moments", got=options.moments, expected=expected)
     if p.reference is not None and options.n_particles is None:
         _refuse_dynamics(options)
-        n_scans = max(1, round(options.n_iterations * p.model.graph.n_nodes / p.model.n_edges))
+        n_scans = max(1, round(iterations_of(options, ITERATIONS, False) * p.model.graph.n_nodes / p.model.n_edges))
         return SpikeSlabReference(p.model, p.s_bar, p.n, p.reference, p.prior, p.start, n_scans)
     if options.n_particles is None:
         options = replace(options, n_particles=default_particles(p.n))
-    return SpikeSlabOneEdge(p.model, p.s_bar, p.n, p.prior, p.start, options, n_adapt=p.n_warmup)
+    kernel = SpikeSlabManyStates if is_categorical(p.model) else SpikeSlabTwoStates
+    return kernel(p.model, p.s_bar, p.n, p.prior, p.start, options, n_adapt=p.n_warmup)
 
 
-def _refuse_dynamics(options: OneEdge) -> None:
+def _refuse_dynamics(options: ReversibleJump) -> None:
     """Raise OptionError for options of dynamics where moments are extrapolated; defaults are not given ones."""
     for name in ("epsilon", "momentum"):
-        if (got := getattr(options, name)) != getattr(OneEdge, name):
+        if (got := getattr(options, name)) != getattr(ReversibleJump, name):
             expected = "omitted where moments are extrapolated from one point"
-            remedy = f"remove it, or give {argument('n_particles')}"
+            remedy = f"remove it, or give {argument('moments', 'chains')}"
             raise OptionError(option=name, got=got, expected=expected, remedy=remedy)
 
 
@@ -237,12 +240,4 @@ def _langevin(options: Any, p: _Problem) -> Kernel:
     return SpikeSlabLangevin(p.model, p.s_bar, p.n, p.prior, p.start, options)
 
 
-def _particle(options: Any, p: _Problem) -> Kernel:
-    if options.n_particles is None:
-        # Moves allow for the noise of moments, so that fewer particles do than for groups.
-        options = replace(options, n_particles=particles_in_memory(_FEWER * p.n, p.model.graph.n_nodes))
-    given = p.model, p.s_bar, p.n, p.prior, p.start, options
-    return SpikeSlabParticle(*given, n_scans=_PER_DRAW, n_settle=p.n_warmup)
-
-
-_KERNELS = {"exact": _exact, "one-edge": _one_edge, "particle": _particle, "langevin": _langevin}
+_KERNELS = {"exact": _exact, "reversible-jump": _reversible_jump, "langevin": _langevin}

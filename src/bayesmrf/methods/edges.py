@@ -6,22 +6,27 @@ from dataclasses import dataclass
 
 from ..declare.option import Checked, option
 from ..declare.registry import Registry
-from ..declare.rule import COUNT, MOMENTUM, STATES, STEP, integer, number, optional
-from .groups import Exact, Particle
-from .rows import MANY_STATES, OF_EDGES, PARTICLES, YES_NO, MethodRow, on
+from ..declare.rule import COUNT, MOMENTUM, STATES, STEP, choice, integer, number, optional
+from ..errors import OptionError, argument
+from .groups import Exact
+from .rows import MANY_STATES, OF_EDGES, YES_NO, MethodRow, on
 
 
 @dataclass(frozen=True)
-class OneEdge(Checked):
+class ReversibleJump(Checked):
     """Single-edge birth and death at any weight, with moments from persistent chains.
 
     Parameters
     ----------
     n_particles
         With fewer than observations, births of strong edges are rarely accepted. None for the number of observations,
-        within 256 and 16,384; or, if there are more than 4,096 observations and at least 20 for each weight and bias,
-        for 4,096 chains that measure moments once, at the mean of the posterior, from which those at all draws are
-        extrapolated (`bayesmrf.states.reference`).
+        within 256 and 16,384.
+    moments
+        * chains: moments are those of the persistent chains, which follow the weights.
+        * extrapolated: 4,096 chains measure moments once, at the mean of the posterior, from which those at all draws
+          are extrapolated (`bayesmrf.states.reference`): for yes/no columns of many observations, at least
+          20 for each weight and bias.
+        * auto: extrapolated where that is accurate, ``n_particles`` is None and no value is missing, else chains.
     epsilon
         It is shortened where the posterior is stiffer, and such that the noise of the moments hardly widens the
         posterior.
@@ -38,13 +43,31 @@ class OneEdge(Checked):
         label="particles",
         unset="depends on the data",
     )
+    moments: str = option(
+        "auto",
+        choice("auto", "chains", "extrapolated"),
+        "Where moments come from: chains that follow the weights, or one point from which they are extrapolated.",
+        label="moments",
+    )
     epsilon: float = option(
         0.2, STEP, "Largest step of Langevin dynamics, in posterior standard deviations.", label="step epsilon"
     )
     momentum: float = option(
         0.5, MOMENTUM, "Share of the momentum that is kept, in [0, 1).", label="share of momentum kept"
     )
-    n_iterations: int = option(20, COUNT, "Iterations in a step.", label="iterations in a step")
+    n_iterations: int | None = option(
+        None,
+        optional(COUNT),
+        "Iterations in a step.",
+        label="iterations in a step",
+        unset="20, or 10 with more than two levels or several groups",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.moments == "extrapolated" and self.n_particles is not None:
+            expected = f"omitted for {argument('moments', 'extrapolated')}"
+            raise OptionError(option="n_particles", got=self.n_particles, expected=expected)
 
 
 @dataclass(frozen=True)
@@ -86,12 +109,12 @@ EDGES = Registry(
     "methods",
     [
         MethodRow(
-            "one-edge",
-            OneEdge,
+            "reversible-jump",
+            ReversibleJump,
             "single-edge birth and death at any weight, with moments from persistent chains",
-            "edges of any strength between yes/no columns come and go",
+            "edges of any strength come and go, with any number of columns",
             "approximate (moments from persistent chains)",
-            dict.fromkeys(OF_EDGES, YES_NO),
+            dict.fromkeys(OF_EDGES, YES_NO | MANY_STATES),
             "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
             "between them are neither accepted nor rejected",
         ),
@@ -102,16 +125,6 @@ EDGES = Registry(
             "the same without error, for some twenty columns or few candidates",
             "exact",
             dict.fromkeys(OF_EDGES, YES_NO | MANY_STATES),
-        ),
-        MethodRow(
-            "particle",
-            Particle,
-            "birth and death of edges at any weight, with moments from particles that follow the parameters",
-            "the same for more levels, with any number of columns",
-            PARTICLES,
-            dict.fromkeys(OF_EDGES, MANY_STATES),
-            "births, deaths and changes of edges allow for the noise of moments from finitely many particles, but the "
-            "draws of fields do not",
         ),
         MethodRow(
             "langevin",
@@ -138,22 +151,22 @@ COMPARISONS = Registry(
             dict.fromkeys(OF_EDGES, on("boltzmann", "ordinal")),
         ),
         MethodRow(
-            "particle",
-            Particle,
-            "birth and death of the difference of every edge, with moments from particles of each group that follow "
-            "its parameters",
+            "reversible-jump",
+            ReversibleJump,
+            "birth and death of the difference of every edge, with moments from persistent chains of each group",
             "any number of columns",
-            PARTICLES,
+            "approximate (moments from persistent chains)",
             dict.fromkeys(OF_EDGES, on("boltzmann", "ordinal")),
-            "moves allow for the noise of moments from finitely many particles",
+            "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
+            "between them are neither accepted nor rejected",
         ),
     ],
 )
 
-# What "one-edge" does with many observations.
+# What "reversible-jump" does with many observations.
 EXTRAPOLATED = MethodRow(
-    "one-edge",
-    OneEdge,
+    "reversible-jump",
+    ReversibleJump,
     "birth and death of edges at any weight, with moments extrapolated from those at the mean of the posterior",
     "",
     "approximate (moments extrapolated from one point)",

@@ -80,8 +80,8 @@ def to_datatree(
         Names the features, edges and nodes.
     attrs : mapping
         ``method``, ``engine``, ``engine_kind``, ``options``, ``data_hash`` and the like; other values than numbers and
-        texts are stored as JSON. Seed, versions, run time, time of creation, warm-up, thinning and completeness are
-        added.
+        texts are stored as JSON. Seed, versions, run time, time of creation, warm-up, thinning, completeness and what a
+        run until good is short of are added.
     observed : mapping
         ``n_samples``, and ``statistics`` (n_features,) where they are those of theta; with groups ``statistics``
         (n_groups, n_features) and ``group_sizes``.
@@ -335,6 +335,7 @@ def _facts(tree: xr.DataTree) -> Iterator[bool]:
     """Check what `to_datatree` guarantees, one fact after another, as later ones follow from earlier ones."""
     for name, kinds in {"run_time": (int, float), "n_warmup": (int,), "thin": (int,), "complete": (bool, int)}.items():
         yield isinstance(tree.attrs[name], kinds) and 0 <= tree.attrs[name] < np.inf
+    yield isinstance(tree.attrs.get("short", ""), str)
     yield all(isinstance(v, str) for v in dict(json.loads(tree.attrs["versions"])).values())
     yield all(finding.severity in GRADES for finding in loaded(str(tree.attrs.get("findings", "[]"))))
     n_samples, edges = tree["observed_data"].attrs["n_samples"], tree["constant_data"]["edges"]
@@ -391,6 +392,7 @@ def _circumstances(draws: Draws) -> dict[str, Any]:
         "seed": json.dumps(draws.seed["entropy"]),
         "run_time": draws.run_time,
         "complete": int(draws.complete),
+        **({} if draws.short is None else {"short": draws.short}),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "inference_library": "bayesmrf",
         "versions": {"python": platform.python_version(), **{p: version(p) for p in ("bayesmrf", "numpy", "numba")}},

@@ -114,8 +114,8 @@ def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> tuple[str, str]
     if sizes["draw"] < _LEAST:
         own = f"there {'is' if sizes['draw'] == 1 else 'are'} {sizes['draw']}"
         return (BAD, f"Not judged: convergence needs {_LEAST} draws of a chain at least, {own}; use more.")
-    if stuck := _stuck(tree):
-        return BAD, stuck
+    if stuck := never_moved(tree):
+        return BAD, f"Not converged: {stuck}; {_remedy(tree, 1)}."
     table = (diagnostics(tree, None) if table is None else table).dropna(subset=["ess_bulk"])
     if table.empty:
         return (FAIR, "All draws are equal: run more draws.")
@@ -131,20 +131,31 @@ def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> tuple[str, str]
         times = min(_MOST_TIMES, int(np.ceil(wanted / worst[["ess_bulk", "ess_tail"]].min())))
         slow = f" Nodes that are almost equal to three others ({camp}) need R-hat of {fair} at most." if camp else ""
         return (BAD, f"Not converged: {_name(worst.name)} has {how}; {_remedy(tree, times)}.{slow}{rarely}")
-    if disagree := _disagree(tree):
-        return BAD, disagree
+    if disagree := disagreement(tree):
+        return BAD, f"Not converged: {disagree}; {_remedy(tree, 1)}."
     if n_chains == 1:
         where = _name(table["ess_bulk"].idxmin())
         return (FAIR, f"One chain cannot show convergence: run several. Smallest bulk ESS {bulk:,.0f} "
                        f"({where}) and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
     largest, where = f"R-hat {r_hat:.3f}", _name(table["r_hat"].idxmax())
-    if r_hat <= GOOD_R_HAT and min(bulk, tail) >= wanted:
+    short = [what for what, _ in lacks(table, n_chains)]
+    if not short:
         return (GOOD, f"Converged: largest {largest} ({where}), smallest bulk ESS "
                        f"{bulk:,.0f} and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
-    short = [f"{name} {n:,.0f}, want {wanted:,}" for name, n in (("tail ESS", tail), ("bulk ESS", bulk)) if n < wanted]
-    short.append(f"{largest}, want {GOOD_R_HAT}")
     return (FAIR, f"Converged for means ({largest}, {where}); for interval ends run more "
                    f"draws ({short[0]}).{rarely}")  # fmt: skip
+
+
+def lacks(table: pd.DataFrame, n_chains: int) -> list[tuple[str, str]]:
+    """Return by how much the quantities of `diagnostics` miss the thresholds of a good run, and the worst of each."""
+    found, wanted = [], GOOD_ESS * n_chains
+    for name in ("tail", "bulk"):
+        sizes = table[f"ess_{name}"]
+        if sizes.min() < wanted:
+            found.append((f"{name} ESS {sizes.min():,.0f}, want {wanted:,}", _name(sizes.idxmin())))
+    if n_chains > 1 and (r_hat := table["r_hat"]).max() > GOOD_R_HAT:
+        found.append((f"R-hat {r_hat.max():.3f}, want {GOOD_R_HAT}", _name(r_hat.idxmax())))
+    return found
 
 
 def warn_unless_converged(tree: xr.DataTree) -> bool:
@@ -199,7 +210,7 @@ def _kept_modes(tree: xr.DataTree) -> str:
     return ""
 
 
-def _disagree(tree: xr.DataTree) -> str:
+def disagreement(tree: xr.DataTree) -> str:
     """Describe what a chain has more often, or less often, than the others, or with other weights; empty if nothing."""
     said = []
     for names, there in indicators(tree):
@@ -215,7 +226,7 @@ def _disagree(tree: xr.DataTree) -> str:
         return ""
     _, name, how = min(said)
     others = f", and about {len(said) - 1} more" if len(said) > 1 else ""
-    return f"Not converged: the chains disagree about {_name(name)}, with {how}{others}; {_remedy(tree, 1)}."
+    return f"the chains disagree about {_name(name)}, with {how}{others}"
 
 
 def _table(series: Iterable[Series]) -> pd.DataFrame:
@@ -235,7 +246,7 @@ def _shortfall(table: pd.DataFrame, r_hat: float, ess: float, columns: list[str]
     return np.nan_to_num(found, nan=-1)
 
 
-def _stuck(tree: xr.DataTree) -> str:
+def never_moved(tree: xr.DataTree) -> str:
     """Describe chains that never moved or have a constant parameter; empty if there are none."""
     chains, acceptance = tree["posterior"].to_dataset()["chain"].values, _acceptance(tree)
     what, how = "", "acceptance 0"
@@ -257,7 +268,7 @@ def _stuck(tree: xr.DataTree) -> str:
         return ""
     number = [str(c) for c in chains[still]]
     which = f"chain {number[0]}" if len(number) == 1 else f"chains {', '.join(number[:-1])} and {number[-1]}"
-    return f"Not converged: {what}{which} never moved ({how}); {_remedy(tree, 1)}."
+    return f"{what}{which} never moved ({how})"
 
 
 def _name(label: object) -> str:

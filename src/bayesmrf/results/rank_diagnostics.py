@@ -58,11 +58,20 @@ def batch(n_chains: int, n_draws: int) -> int:
     return max(1, _BLOCK // max(1, 2 * n_chains * (n_draws // 2)))
 
 
+def effective_sizes(draws: np.ndarray) -> np.ndarray:
+    """Return the effective sample size of each scalar of draws (n_chains, n_draws, n) for its mean, without ranks."""
+    half, width = draws.shape[1] // 2, batch(*draws.shape[:2])
+    found = np.empty(draws.shape[2])
+    for i in range(0, len(found), width):
+        part = np.moveaxis(draws[:, :, i : i + width], 2, 0)
+        split = np.concatenate([part[:, :, :half], part[:, :, -half:]], axis=1).astype(np.float32)
+        found[i : i + width] = _ess(split)
+    return found
+
+
 def effective_size(draws: np.ndarray) -> float:
-    """Return the effective sample size of draws (n_chains, n_draws) for their mean, without ranks."""
-    half = draws.shape[1] // 2
-    split = np.concatenate([draws[:, :half], draws[:, -half:]]).astype(np.float32)
-    return float(_ess(split[None])[0])
+    """Return that of draws (n_chains, n_draws) of one scalar."""
+    return float(effective_sizes(draws[:, :, None])[0])
 
 
 def _of_block(x: np.ndarray, scores: np.ndarray) -> RankDiagnostics:

@@ -42,7 +42,7 @@ class Board:
     """
 
     def __init__(self, plan: Plan, n_chains: int) -> None:
-        self.plan, self.n_chains = plan, n_chains
+        self.plan, self.n_chains, self.room = plan, n_chains, plan.n_draws
         self.values: dict[str, np.ndarray | list[SparseRows]] = {}
         self.steps = [0] * n_chains
         self.latest: list[Any] = [None] * n_chains
@@ -59,9 +59,20 @@ class Board:
                 self.values[name] = (
                     [SparseRows(shape, dtype) for _ in range(self.n_chains)]
                     if is_sparse(dims, shape, dtype)
-                    else np.empty((self.n_chains, self.plan.n_draws, *shape), dtype)
+                    else np.empty((self.n_chains, self.room, *shape), dtype)
                 )
             return self.values[name][chain]
+
+    def plan_until(self, n_draws: int) -> None:
+        """Let the chains, which are at rest, end after so many draws; make room for them, one field after another."""
+        self.plan = self.plan._replace(n_draws=n_draws)
+        if n_draws > self.room:
+            for name, old in self.values.items():
+                if isinstance(old, np.ndarray):  # others grow by themselves
+                    new = np.empty((self.n_chains, n_draws, *old.shape[2:]), old.dtype)
+                    new[:, : self.room] = old
+                    self.values[name] = new
+            self.room = n_draws
 
     def between(self, chain: int, start: int, stop: int) -> dict[str, np.ndarray | Stretch]:
         """Return draws ``start`` to ``stop`` of a chain."""

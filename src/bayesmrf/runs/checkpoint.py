@@ -53,6 +53,8 @@ from .store import (
     write_record,
 )
 
+UNTIL_GOOD = "until_good"  # a setting of runs without a number of draws
+_MAY_GROW = ("n_draws", UNTIL_GOOD)  # settings that are no part of the identity of a run
 _CHECKPOINT = argument("checkpoint")
 _GENERATION = re.compile(r"[0-9]{1,9}-[0-9a-f]{8}")
 _NAME = re.compile(rf"{_GENERATION.pattern}-(draws|state)-[0-9]+\.npz")
@@ -187,7 +189,7 @@ def open_checkpoint(
     settings : dict
         Plain JSON values that identify the run, in the order of comparison; ``identity`` is that of
         its kernel (`bayesmrf.runs.identity.describe`). A seed of None means the one in the store; ``n_draws`` may be
-        larger than in the store.
+        larger than in the store. With `UNTIL_GOOD` it is at least that in the store, and may grow (`keep_n_draws`).
     fresh_seed : dict
         Replaces a seed of None if nothing is stored.
     overwrite : bool
@@ -218,8 +220,11 @@ def open_checkpoint(
             stored = read_record(path / RECORD)["bayesmrf"]["settings"]
             described_sequence(stored["seed"])
             settings["seed"] = settings["seed"] or stored["seed"]
+            if UNTIL_GOOD in settings:
+                settings["n_draws"] = max(settings["n_draws"], stored["n_draws"])
             _compare(path, settings, stored)
-        settings = stored | {"n_draws": settings["n_draws"]}
+        until = {UNTIL_GOOD: True} if UNTIL_GOOD in settings else {}
+        settings = {n: v for n, v in stored.items() if n != UNTIL_GOOD} | {"n_draws": settings["n_draws"]} | until
     else:
         stored = None
         settings["seed"] = settings["seed"] or fresh_seed
@@ -236,8 +241,19 @@ def open_checkpoint(
         (path / CHECKPOINT).mkdir(exist_ok=True)
     except OSError as e:
         raise StoreError(f"{_CHECKPOINT}: {path} cannot be written ({e}); give a folder that can be created") from e
-    run = checksum({name: value for name, value in settings.items() if name != "n_draws"})
+    run = checksum({name: value for name, value in settings.items() if name not in _MAY_GROW})
     return settings, [ChainStore(folder, i, run, modules) for i, folder in enumerate(folders)]
+
+
+def keep_n_draws(path: Path, settings: dict[str, Any], n_draws: int) -> None:
+    """Store how many draws the chains of a run until good make next; a killed run is judged again at all counts."""
+    if n_draws > settings["n_draws"]:
+        settings["n_draws"] = n_draws
+        try:
+            write_marker(path, CHECKPOINT, {"settings": settings}, {})
+        except OSError as e:
+            raise StoreError(f"{_CHECKPOINT}: {path} cannot be written ({e}); make room on the disk and call again: "
+                             "the run continues from its last commit") from e  # fmt: skip
 
 
 @contextmanager

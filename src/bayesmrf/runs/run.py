@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
@@ -28,14 +28,17 @@ from ..memory import check_draws
 from ..progress import chain_bars
 from ..rng import as_seed_sequence, generator_to_array, spawn_generators
 from .chain import Board, Chain, Plan, interruptible
-from .checkpoint import ChainStore, described_sequence, opened, seed_of
+from .checkpoint import UNTIL_GOOD, ChainStore, described_sequence, keep_n_draws, opened, seed_of
 from .draws import SparseDraws
 from .identity import describe
+from .looks import FIRST, MOST, OF_A_TASK, Course, looks
 from .run_options import RunOptions
 from .store import CHECKPOINT, Checkpoint, as_checkpoint, is_ours, read_kind
 from .workers import ByExecutor, run_chains, workers_of
 
 _log = logging.getLogger(__name__)
+
+_SHARE = 3  # of memory is for draws whose number nobody gave: results are computed from them
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,8 @@ class Draws:
         Seconds of wall time, including those before a resumption.
     seed : dict
         ``entropy``, ``spawn_key`` and ``spawned`` of the `numpy.random.SeedSequence` the chains descend from.
+    short : str or None
+        What the draws of a run until good are short of at the most draws; empty if it ended before.
     """
 
     fields: dict[str, np.ndarray | SparseDraws]
@@ -71,6 +76,7 @@ class Draws:
     complete: bool
     run_time: float
     seed: dict[str, Any]
+    short: str | None = None
 
     @cached_property
     def values(self) -> dict[str, np.ndarray]:
@@ -91,7 +97,7 @@ class Draws:
 def sample(
     kernel: Kernel,
     *,
-    n_draws: int,
+    n_draws: int | None,
     n_warmup: int = 0,
     n_chains: int = 4,
     thin: int = 1,
@@ -101,6 +107,8 @@ def sample(
     progress: bool = True,
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     overwrite: bool = False,
+    judge: Callable[[Draws], str] | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> Draws:
     """Run the chains of ``kernel``, and record every ``thin``-th state after ``n_warmup`` steps.
 
@@ -110,8 +118,11 @@ def sample(
     ----------
     kernel : Kernel
         The transition.
-    n_draws, n_warmup, n_chains, thin : int
-        Draws kept of each chain, steps before the first of them, chains, and steps for one draw.
+    n_draws : int or None
+        Draws kept of each chain. None runs until ``judge`` finds them good at two looks in a row, after 500, 750,
+        1,125, ... draws, at most 20,000 or a third of the memory. A chain that runs alone makes 1,125.
+    n_warmup, n_chains, thin : int
+        Steps before the first draw, chains, and steps for one draw.
     random_state : int, SeedSequence, Generator, RandomState or None
         Seed from which the generators of the chains are spawned.
     n_jobs : int, optional
@@ -127,6 +138,10 @@ def sample(
         its fields are equal (see `bayesmrf.runs.identity`).
     overwrite : bool
         Start again if ``checkpoint`` contains another run.
+    judge : callable, optional
+        Says what draws are short of, and nothing (an empty text) if they are good.
+    sizes : mapping of str to int
+        Sizes of dimensions, from which the memory of the draws is computed.
 
     Returns
     -------
@@ -162,10 +177,14 @@ def sample(
     for name, declared in options_of(RunOptions).items():
         declared.rule.check(name, given[name])
     FLAG.check("overwrite", overwrite)
-    check_draws(kernel.dims, {}, n_draws, n_chains)
-    plan = Plan(int(n_draws), int(n_warmup), int(thin))
+    if n_draws is None and judge is None:
+        raise OptionError(option="n_draws", got=n_draws, expected="an integer, as nothing judges the draws")
+    most = check_draws(kernel.dims, sizes or {}, FIRST if n_draws is None else n_draws, n_chains)
     place = as_checkpoint(checkpoint)
     chain = None if place is None else place.chain
+    counts = looks(min(MOST, max(FIRST, most // _SHARE))) if n_draws is None else [int(n_draws)]
+    first = counts[0] if chain is None or n_draws is not None else min(OF_A_TASK, counts[-1])
+    plan = Plan(first, int(n_warmup), int(thin))
     if place is not None and chain is not None:
         if chain >= n_chains:
             raise OptionError(option="chain", got=chain, expected=f"an integer from 0 to {n_chains - 1}")
@@ -174,12 +193,16 @@ def sample(
                 f"{argument('chain', chain)} does not support {argument('overwrite', True)}; remove the folder."
             )
     board = Board(plan, int(n_chains) if chain is None else 1)
+    course = Course(counts)
+    if judge is not None and n_draws is None and chain is None:
+        course = Course(counts, lambda: judge(_block(kernel, board, time.time() - board.began, seed or {})))
     workers = workers_of(executor)
     seed = None if random_state is None and checkpoint is not None else _describe(as_seed_sequence(random_state))
     if place is None:
         assert seed is not None
         generators = _spawn(seed, int(n_chains))
-        chains, run_time = _run_chains(kernel, board, generators, [None] * board.n_chains, workers, n_jobs, progress)
+        stores: Sequence[ChainStore | None] = [None] * board.n_chains
+        chains, run_time = _run_chains(kernel, board, course, generators, stores, workers, n_jobs, progress)
     else:
         identity, modules = describe(kernel)
         settings = {
@@ -190,31 +213,39 @@ def sample(
             **plan._asdict(),
             "seed": seed,
             "command": list(place.command),
-        }
+        } | ({UNTIL_GOOD: True} if n_draws is None else {})
         fresh, replace = _describe(np.random.SeedSequence()), overwrite or place.overwrite
         with opened(Path(place.path), settings, fresh, replace, modules, chain) as (settings, stores):
             seed = settings["seed"]
             generators = _spawn(seed, int(n_chains))
             generators = generators if chain is None else [generators[chain]]
-            chains, run_time = _run_chains(kernel, board, generators, stores, workers, n_jobs, progress)
+            board.plan_until(settings["n_draws"])  # of which the store may have draws
+            if chain is not None:
+                course.counts = [settings["n_draws"]]
+            course.keep, course.joins = partial(keep_n_draws, Path(place.path), settings), place.joins
+            chains, run_time = _run_chains(kernel, board, course, generators, stores, workers, n_jobs, progress)
     draws = _block(kernel, board, run_time, seed)
-    if chain is not None:
-        draws = replace_fields(draws, chains=(chain,) * draws.n_chains, complete=draws.complete and n_chains == 1)
+    is_whole = draws.complete and course.has_ended
+    draws = replace_fields(draws, complete=is_whole, short=course.short if course.judge else None)
+    if chain is not None:  # of which others are part, or which a look at it may make longer
+        whole = is_whole and n_chains == 1 and n_draws is not None
+        draws = replace_fields(draws, chains=(chain,) * draws.n_chains, complete=whole)
     for found in chains:
         error: Any = found.error
         if error is not None and not isinstance(error, KeyboardInterrupt):
             error.draws = draws
             error.add_note(
-                f"Chain {found.number} failed in step {board.steps[found.index] + 1} of {plan.n_steps}; the attribute "
-                f"`draws` of this error contains {draws.n_draws} draws of {draws.n_chains} chain(s)."
+                f"Chain {found.number} failed in step {board.steps[found.index] + 1} of {board.plan.n_steps}; the "
+                f"attribute `draws` of this error contains {draws.n_draws} draws of {draws.n_chains} chain(s)."
             )
             raise error
     if draws.n_draws == 0:
         raise KeyboardInterrupt("the run was stopped before the first draw")
-    if (draws.n_chains, draws.n_draws) != (board.n_chains, n_draws):
+    if not is_whole:
         again = "" if checkpoint is None else "; call again with the same checkpoint to continue the run"
+        of = board.plan.n_draws if course.judge is None else f"at most {counts[-1]}"
         warnings.warn(
-            f"the run was stopped: {draws.n_draws} of {n_draws} draws of {draws.n_chains} of {board.n_chains} chains "
+            f"the run was stopped: {draws.n_draws} of {of} draws of {draws.n_chains} of {board.n_chains} chains "
             f"are returned{again}",
             StoppedWarning,
             stacklevel=2,
@@ -225,6 +256,7 @@ def sample(
 def _run_chains(
     kernel: Kernel,
     board: Board,
+    course: Course,
     generators: Sequence[np.ndarray],
     stores: Sequence[ChainStore | None],
     workers: ByExecutor | None,
@@ -232,24 +264,28 @@ def _run_chains(
     progress: bool,
 ) -> tuple[list[Chain], float]:
     """Run the remaining steps of all chains; return them, and the seconds of the whole run."""
-    plan = board.plan
+    plan, has_run = board.plan, False
     chains = [Chain(kernel, board, i, generators[i], store) for i, store in enumerate(stores)]
     if stores[0] and any(board.steps):
         _log.info("%s contains a stopped run: continuing, its chains have at least %d of %d draws",
                   stores[0].folder.parents[1], plan.kept(min(board.steps)), plan.n_draws)  # fmt: skip
     earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
     board.began = time.time() - earlier
-    todo = [chain for chain in chains if chain.goes_on]
-    shown = [chain.index for chain in todo]
-    bars = chain_bars(board, shown, plan.n_warmup, plan.n_steps, plan.thin, progress, stores[0] is not None)
-    with interruptible(board), bars:
-        if workers is not None:
-            run_chains(kernel, chains, board, workers)
-        else:  # chains use the cores as threads
-            with one_thread():
-                run = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), require="sharedmem", batch_size=1)
-                run(delayed(copy_context().run)(chain.run) for chain in todo)  # for what is told in them
-    return chains, time.time() - board.began if todo else earlier
+    shown = [chain.index for chain in chains if chain.goes_on or course.judge]
+    most = course.counts[-1] if course.judge else None
+    with interruptible(board), chain_bars(board, shown, progress, stores[0] is not None, most):
+        for _ in course.stages(board):
+            todo = [chain for chain in chains if chain.goes_on]
+            if not todo:
+                continue
+            has_run = True
+            if workers is not None:
+                run_chains(kernel, chains, board, workers)
+            else:  # chains use the cores as threads
+                with one_thread():
+                    run = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), require="sharedmem", batch_size=1)
+                    run(delayed(copy_context().run)(chain.run) for chain in todo)  # for what is told in them
+    return chains, time.time() - board.began if has_run else earlier
 
 
 def seed_sequence(
@@ -293,7 +329,7 @@ def _spawn(seed: dict[str, Any], n_chains: int) -> list[np.ndarray]:
 def _block(kernel: Kernel, board: Board, run_time: float, seed: dict[str, Any]) -> Draws:
     """Choose the largest full block of chains by draws, which omits interrupted chains with few draws."""
     plan = board.plan
-    kept = np.array([plan.kept(s) for s in board.steps])
+    kept = np.minimum([plan.kept(s) for s in board.steps], plan.n_draws)
     n = max(kept, key=lambda k: k * np.count_nonzero(kept >= k))
     chains = np.flatnonzero(kept >= n) if n else np.arange(0)
     fields = {name: board.block(name, chains, n) for name in kernel.dims if n}

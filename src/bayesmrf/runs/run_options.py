@@ -36,7 +36,7 @@ _CHECKPOINT = optional(either(PATH, instance("runs.store", "Checkpoint"), expect
 class RunOptions:
     """Options of the estimators that sample a posterior; see `bayesmrf.GroupedMRF`."""
 
-    n_draws: int = option(1000, integer(1, MOST_DRAWS))
+    n_draws: int | None = option(None, optional(integer(1, MOST_DRAWS)))
     n_warmup: int = option(500, integer(0, MOST_DRAWS))
     n_chains: int = option(4, integer(1, MOST_CHAINS))
     thin: int = option(1, integer(1, MOST_DRAWS))

@@ -52,6 +52,8 @@ class Checkpoint(Checked):
     ----------
     command : tuple of str
         Command line of the run, for ``bayesmrf collect``.
+    joins : bool
+        Whether to judge the draws that are there, and to make no more (`bayesmrf.errors.MoreDrawsError`).
     chain
         Other processes may run others in the same folder. A call without ``chain`` continues with all chains, and has
         all draws.
@@ -61,6 +63,7 @@ class Checkpoint(Checked):
     overwrite: bool = option(False, FLAG, "Whether to replace another run in the folder.")
     chain: int | None = option(None, optional(integer(0, MOST_CHAINS - 1)), "Run this chain alone, from 0.")
     command: tuple[str, ...] = ()
+    joins: bool = False
 
 
 def as_checkpoint(checkpoint: Any) -> Checkpoint | None:

@@ -21,7 +21,7 @@ import numpy as np
 from ..errors import StoreError, argument, in_python
 from . import netcdf
 from .chain import Plan
-from .checkpoint import steps_of
+from .checkpoint import UNTIL_GOOD, steps_of
 from .lock import hold
 from .store import (
     CHECKPOINT,
@@ -132,6 +132,9 @@ def _unfinished(path: Path) -> StoreError:
     with as_written(path):
         steps, s = steps_of(path)
         kept = Plan(s["n_draws"], s["n_warmup"], s["thin"]).kept(min(steps))
+    if UNTIL_GOOD in s:
+        return StoreError(f"{path} contains an unfinished run, until good ({kept} draws of each of {s['n_chains']} "
+                          "chains); call again with the same data, options and checkpoint to finish it")  # fmt: skip
     if kept >= s["n_draws"]:
         then = in_python(", which draws nothing, and then results.finish(estimator.posterior_, path)")
         return StoreError(f"{path} contains the draws of a run, but not its results; call again with the same "

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiled import strict_leaf
+from ...compiled import copy_to, strict_leaf
 from ...priors import CAUCHY_TAPER
 from .centred import CentredLines, ManyStates, end_of, move_edge, pair_values
 from .line import Line, LineSample, line_mode
@@ -280,6 +280,9 @@ def _follow(problem, pairs, theta):
 def _tilt(pair, t, change):
     """Compute the probabilities of the ends in group t where its parameter has moved by ``change``."""
     top, total, (g, cells, now) = -np.inf, 0.0, (pair.g[t], pair.cells[t], pair.now[t])
+    if change == 0:
+        copy_to(now, cells)
+        return
     for x in range(len(g)):
         if cells[x] > 0:
             top = max(top, change * g[x])

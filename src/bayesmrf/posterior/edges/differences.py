@@ -237,7 +237,7 @@ def check_size(model: Any) -> None:
     if n_states > MAX_STATES:
         raise DataError(
             f"{argument('X')} must have at most {MAX_STATES:,} joint states, all of which are summed over to compare "
-            f"groups, got {n_states:,} of {model.graph.n_nodes} columns; use {argument('method', 'particle')}."
+            f"groups, got {n_states:,} of {model.graph.n_nodes} columns; use {argument('method', 'reversible-jump')}."
         )
 
 

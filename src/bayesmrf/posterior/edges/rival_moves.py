@@ -55,8 +55,8 @@ def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision
     """Propose moves of pairs of edges to nodes that are similar; return how many were accepted.
 
     A swap of e for f is proposed in proportion to the shares of draws with f and without e, and the ratio allows for
-    it. Both are born or die together as single edges are (`bayesmrf.posterior.edges.one_edge`), by the smaller of their
-    shares.
+    it. Both are born or die together as single edges are (`bayesmrf.posterior.edges.two_states`), by the smaller of
+    their shares.
     """
     n_moved, n_alike = 0, len(problem.alike)
     for k in range(len(problem.pairs)):

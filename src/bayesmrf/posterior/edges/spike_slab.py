@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from inspect import unwrap
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...declare.option import Checked, needs
 from ...declare.rule import OBSERVATIONS, STATES
 from ...errors import DivergenceError, OptionError
 from ...memory import MostlyZero
-from ...methods import LangevinJumps, OneEdge, Particle
+from ...methods import LangevinJumps, ReversibleJump
 from ...priors import Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_hyper, edge_prior
@@ -27,6 +28,10 @@ EDGE_DIMS = {
 }
 NO_CAMP = ()  # of nodes between which a kernel moves no edge from one to another
 DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
+_NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
+_STIFF_NOISE = 0.3  # the same in the stiffest direction, one of many
+_LONGEST = 1.0  # standard deviations of a step in the stiffest direction, at most
+_SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
 SWEEPS = 4  # of all particles take as long as an iteration with clusters and proposals of edges
 
 
@@ -46,6 +51,17 @@ class EdgeInfo(NamedTuple):
     n_edges: int
     density: float
     slab_scale: float
+
+
+class JumpInfo(NamedTuple):
+    """Draw, and the births and deaths of the step."""
+
+    theta: np.ndarray
+    included: np.ndarray
+    n_edges: int
+    density: float
+    slab_scale: float
+    n_jumps: int
 
 
 class EdgeFit(NamedTuple):
@@ -94,7 +110,7 @@ class EdgeKernel(Checked):
         return with_hyper(rng, self.prior, theta, self.model.n_edges)
 
 
-def n_particles_of(options: Particle | OneEdge | LangevinJumps) -> int:
+def n_particles_of(options: ReversibleJump | LangevinJumps) -> int:
     """Return the number of particles; estimators choose it by the data if it is not given.
 
     Raises
@@ -151,6 +167,21 @@ def noise_share(n_samples: float, n_chains: int, momentum: float) -> float:
     steps are independent.
     """
     return n_samples * (1 + momentum) / (4 * n_chains * (1 - momentum))
+
+
+def iterations_of(options: ReversibleJump, usual: int, is_early: bool) -> int:
+    """Return the iterations of a step, ``usual`` if they are not given, and half of them in warm-up."""
+    n = usual if options.n_iterations is None else options.n_iterations
+    return max(1, n // _SHORT) if is_early else n
+
+
+def longest_step(options: ReversibleJump, n_samples: float, n_chains: int, stiffness: float) -> float:
+    """Return the step of Langevin dynamics: ``epsilon``, or less where the posterior is stiff or the moments noisy."""
+    noise = noise_share(n_samples, n_chains, options.momentum)
+    longest, epsilon = _LONGEST, options.epsilon
+    if noise > 0:
+        longest, epsilon = min(longest, sqrt(_STIFF_NOISE / noise)), min(epsilon, sqrt(_NOISE / noise))
+    return float(min(epsilon, longest / sqrt(max(1.0, stiffness))))
 
 
 def start_theta(model: Any, s_bar: np.ndarray, n_samples: float, start: np.ndarray | None) -> np.ndarray:

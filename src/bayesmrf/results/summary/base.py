@@ -248,7 +248,8 @@ class Summary(ABC):
         thin = f", one of {a['thin']} steps kept" if a.get("thin", 1) != 1 else ""
         cut = "" if a.get("complete", True) else " (the run was stopped before its end)"
         size = f"{count(sizes['chain'], 'chain')} of {count(sizes['draw'], 'draw')}"
-        return f"{size} after {count(a.get('n_warmup', 0), 'step')} of warm-up{thin}{cut}"
+        until = "" if "short" not in a or cut else " (the most)" if a["short"] else " (until good)"
+        return f"{size}{until} after {count(a.get('n_warmup', 0), 'step')} of warm-up{thin}{cut}"
 
     @property
     def method_sentence(self) -> str:

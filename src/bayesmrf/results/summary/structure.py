@@ -59,4 +59,4 @@ class StructureSummary(InclusionSummary):
     @property
     def options(self) -> dict[str, str]:
         """The prior, and the options of the method."""
-        return self.prior_options | {label: f"{v:g}" for label, v in self.method_options.items()}
+        return self.prior_options | {label: f"{v}" for label, v in self.method_options.items()}

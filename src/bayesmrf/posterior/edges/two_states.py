@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, sqrt
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ from ...compiled import leaf
 from ...declare.option import option
 from ...declare.rule import instance
 from ...errors import OptionError
-from ...methods import OneEdge
+from ...methods import ReversibleJump
 from ...models.boltzmann import Coding
 from ...states.chain_flips import flip_clusters, flip_correlated
 from ...states.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
@@ -42,25 +42,33 @@ from ..conditionals.rivals import ALIKE, RIVAL, likeness, other_ends, rival_pair
 from ..conditionals.spike import draw_hyper, edge_prior, log_slab_odds
 from .dynamics import drift, kick
 from .edge_jumps import jump
-from .one_edge_problem import OneEdgeProblem, curvature_of, data_moments, has_rare_state, together
 from .rival_moves import visit_rivals
-from .spike_slab import DIVERGED, EDGE_DIMS, SWEEPS, EdgeKernel, check_bounded, drawn, n_particles_of, noise_share
+from .spike_slab import (
+    DIVERGED,
+    EDGE_DIMS,
+    SWEEPS,
+    EdgeKernel,
+    JumpInfo,
+    check_bounded,
+    drawn,
+    iterations_of,
+    longest_step,
+    n_particles_of,
+)
 from .stiffness import settle, stiffness
+from .two_states_problem import TwoStatesProblem, curvature_of, data_moments, has_rare_state, together
 
-_NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
-_STIFF_NOISE = 0.3  # the same in the stiffest direction, one of many
-_LONGEST = 1.0  # standard deviations of a step in the stiffest direction, at most
 _FLIPS = 2  # sets of nodes that are flipped in an iteration
 _CAMP = 3  # almost equal nodes of a node of a camp
 _VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
 _JOINT = 0.6  # least similarity of the other ends of edges that are born and die together
 _JOINT_VISITS = 0.05  # most births, and deaths, of such pairs that are proposed in an iteration, for each node
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
-_SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
+ITERATIONS = 20  # in a step
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
 
 
-class OneEdgeState(NamedTuple):
+class TwoStatesState(NamedTuple):
     """Position and momentum, p0 and the slab's precision, the share of draws with each edge, and the particles; the
     stiffness of the posterior (averaged), its direction, and the number of steps.
     """
@@ -76,19 +84,8 @@ class OneEdgeState(NamedTuple):
     age: int
 
 
-class OneEdgeInfo(NamedTuple):
-    """Draw, and the births and deaths of the step."""
-
-    theta: np.ndarray
-    included: np.ndarray
-    n_edges: int
-    density: float
-    slab_scale: float
-    n_jumps: int
-
-
 @dataclass(frozen=True, eq=False)
-class SpikeSlabOneEdge(EdgeKernel):
+class SpikeSlabTwoStates(EdgeKernel):
     """Single-edge birth and death at any weight, with moments from many persistent chains.
 
     The chains are those of the Boltzmann machine with the distribution of theta (`bayesmrf.models.boltzmann.Coding`),
@@ -101,7 +98,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         Binary, with node parameters.
     s_bar, n_samples, prior, start
         As in `EdgeKernel`.
-    options : OneEdge
+    options : ReversibleJump
         The number of particles must be given; it is rounded up to a multiple of 128. Between half and twice the number
         of observations mix fastest: with fewer the penalty prevents births of strong edges, with more a sweep costs
         more. A Langevin step is no longer than one standard deviation in the stiffest direction (see
@@ -117,10 +114,10 @@ class SpikeSlabOneEdge(EdgeKernel):
         If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
-    options: OneEdge = option(OneEdge(n_particles=512), instance("methods", "OneEdge"))
+    options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
     n_adapt: int = 0
 
-    name = "spike_slab_one_edge"
+    name = "spike_slab_two_states"
     dims = EDGE_DIMS | {"n_jumps": ()}
 
     def __post_init__(self) -> None:
@@ -139,19 +136,19 @@ class SpikeSlabOneEdge(EdgeKernel):
     @property
     def particle_sweeps(self) -> int:
         """Gibbs sweeps of single particles that a step is worth."""
-        return SWEEPS * self.options.n_iterations * self.n_particles
+        return SWEEPS * iterations_of(self.options, ITERATIONS, False) * self.n_particles
 
     @property
     def _n_chains(self) -> int:
         return -(-self.n_particles // LANES) * LANES
 
-    def init(self, rng: np.random.Generator) -> OneEdgeState:
+    def init(self, rng: np.random.Generator) -> TwoStatesState:
         """Start at ``start``, with particles at random."""
         theta, density, precision = self.first(rng)
         chains = start_chains(self._n_chains, self.model.graph.n_nodes, rng)
         momentum, direction = rng.standard_normal((2, len(theta)))
         share = np.full(self.model.n_edges, 0.5, np.float32)
-        return OneEdgeState(theta, momentum, density, precision, share, chains, 1.0, direction, 0)
+        return TwoStatesState(theta, momentum, density, precision, share, chains, 1.0, direction, 0)
 
     @cached_property
     def _rivals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -184,7 +181,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         return pairs, pairs[similar >= _JOINT], pairs[similar >= ALIKE]
 
     @cached_property
-    def _constants(self) -> OneEdgeProblem:
+    def _constants(self) -> TwoStatesProblem:
         """What is the same in all steps; the rest is of a first step."""
         n, (u, v) = self.n_samples, self.model.graph.edges.T
         prior, coding = edge_prior(self.prior), Coding.of(self.model)
@@ -195,25 +192,21 @@ class SpikeSlabOneEdge(EdgeKernel):
         scale = 1 / np.sqrt(curvature_of(lines, moments, ends, prior, coding))
         now = np.full(self.model.n_features, prior.bias_precision)
         pairs, joint, alike = self._pairs
-        return OneEdgeProblem(
+        return TwoStatesProblem(
             prior, lines, now, scale, scale, self.options.momentum, coding, moments.centre, ends, moments.sums, counted,
             np.full(len(u), 0.5), 1.0, 1.0, pairs, joint, alike, together(lines.edges, moments),
         )  # fmt: skip
 
-    def _problem(self, stiffness: float, share: np.ndarray) -> OneEdgeProblem:
+    def _problem(self, stiffness: float, share: np.ndarray) -> TwoStatesProblem:
         """Return the constants with the step sizes, and how often each edge is visited."""
-        noise, of = noise_share(self.n_samples, self._n_chains, self.options.momentum), self._constants
-        longest, epsilon = _LONGEST, self.options.epsilon
-        if noise > 0:
-            longest, epsilon = min(longest, sqrt(_STIFF_NOISE / noise)), min(epsilon, sqrt(_NOISE / noise))
-        epsilon = min(epsilon, longest / sqrt(max(1.0, stiffness)))
+        of, epsilon = self._constants, longest_step(self.options, self.n_samples, self._n_chains, stiffness)
         share = share.astype(float).clip(_DOUBT, 1 - _DOUBT)
         n_nodes, together = self.model.graph.n_nodes, share[of.joint].min(axis=1)
         rate = min(_VISITS, n_nodes / (2 * np.minimum(share, 1 - share).sum()))
         joint_rate = min(rate, _JOINT_VISITS * n_nodes / max(np.minimum(together, 1 - together).sum(), 1.0))
         return of._replace(now=of.now.copy(), step=epsilon * of.scale, share=share, rate=rate, joint_rate=joint_rate)
 
-    def step(self, rng: np.random.Generator, state: OneEdgeState) -> tuple[OneEdgeState, OneEdgeInfo]:
+    def step(self, rng: np.random.Generator, state: TwoStatesState) -> tuple[TwoStatesState, JumpInfo]:
         """Run ``n_iterations`` iterations."""
         r = self.model.n_edges
         theta, momentum = state.theta.copy(), state.momentum.copy()
@@ -227,7 +220,7 @@ class SpikeSlabOneEdge(EdgeKernel):
         if state.age == 0:
             now = settle(rng, blocks, rows, weights, *of, direction)
             problem = self._problem(now, state.share)
-        n = max(1, self.options.n_iterations // _SHORT) if state.age < self.n_adapt else self.options.n_iterations
+        n = iterations_of(self.options, ITERATIONS, state.age < self.n_adapt)
         density, precision, n_jumps = _iterate(rng, problem, n, rows, blocks, theta, weights, momentum)
         check_bounded(theta, self.options.epsilon, self.prior, state.precision)
         found = stiffness(blocks, rows, *of, direction)
@@ -236,8 +229,8 @@ class SpikeSlabOneEdge(EdgeKernel):
         share = state.share
         if state.age < self.n_adapt:
             share = share + (included - share) / (state.age + _PRIOR + 1)
-        new = OneEdgeState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1)
-        return new, OneEdgeInfo(*drawn(theta, included, density, precision), n_jumps)
+        new = TwoStatesState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1)
+        return new, JumpInfo(*drawn(theta, included, density, precision), n_jumps)
 
 
 @leaf

@@ -1,4 +1,4 @@
-"""Constants of an iteration of single-edge birth and death (`bayesmrf.posterior.edges.one_edge`), from the data."""
+"""Constants of an iteration of single-edge birth and death (`bayesmrf.posterior.edges.two_states`), from the data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RARE = 8.0  # chains expected in a state; below, states are not counted
 _POWER = 4  # of the correlation matrix of the data, from which sets of nodes are drawn
 
 
-class OneEdgeProblem(NamedTuple):
+class TwoStatesProblem(NamedTuple):
     """Constants of an iteration."""
 
     prior: EdgePrior
@@ -67,7 +67,7 @@ def curvature_of(
 ) -> np.ndarray:
     """Return the curvature of the log posterior along the lines of edges and of nodes, (n_features,), at the data.
 
-    ``ends`` (n_edges, 2) are those of `OneEdgeProblem`.
+    ``ends`` (n_edges, 2) are those of `TwoStatesProblem`.
     """
     _, centre, both = moments
     (c_u, c_v), (k_u, k_v) = centre[lines.edges.T], ends.T

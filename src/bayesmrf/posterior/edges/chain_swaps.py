@@ -7,8 +7,8 @@ asked (delayed acceptance).
 
 from __future__ import annotations
 
-from math import log1p
-from typing import Any, NamedTuple
+from math import log, log1p
+from typing import Any
 
 import numpy as np
 
@@ -19,18 +19,12 @@ from ...states.tables import UnpackedTableParticles, edge_cells, follow_edge, fo
 from ..conditionals.alike_nodes import triple_of
 from ..conditionals.centred import CentredLines, line_values, node_row, smoothed_shares
 from ..conditionals.group_lines import draw_prior, look, new_pair, one_group, take_away, value_of
-from ..conditionals.group_swaps import choose_swap, set_back, swap_ratio
+from ..conditionals.group_swaps import set_back, swap_ratio
 from ..conditionals.penalty import penalty
 
 _REACH = 15.0  # standard deviations of a weight between independent nodes, beyond which an edge is not swapped
+SURE = 8.0  # edges whose share of absent draws is below the inverse are seldom swapped for others
 _SLACK = 3.0  # how far a log ratio by the particles that propose is below 0 before the others look at it
-
-
-class Swaps(NamedTuple):
-    """The largest weight of each edge that may be swapped, (n_edges,), and the number of looks at pairs in a scan."""
-
-    reach: np.ndarray
-    n_looks: int
 
 
 def reach_of(model: Any, lines: CentredLines, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
@@ -52,16 +46,53 @@ def of_group(stacked, t):
 
 
 @strict_leaf
-def visit_rivals(rng, graph, stacked, problem, swaps, gains, theta, drawn, weights):
-    """Propose swaps of some pairs of rivals; ``weights`` is room for those of the particles."""
-    for _ in range(swaps.n_looks if len(problem.rivals) > 0 else 0):
-        e, f, part = choose_swap(rng, problem, theta)
-        if part >= 0 and np.abs(value_of(theta, e, part)).max() < swaps.reach[e]:
-            _swap(rng, graph, stacked, problem, swaps.reach[f], gains, theta, drawn, e, f, part, weights)
+def visit_rivals(rng, graph, stacked, problem, visits, gains, theta, momentum, has, drawn, weights):
+    """Propose swaps of pairs of rivals; return how many were accepted. ``weights`` is room for those of the particles.
+
+    A swap of e for f is proposed in proportion to the shares of draws with f and without e; the ratio allows for it.
+    """
+    n_swaps, rivals, always = 0, problem.rivals, problem.baseline.fixed == 1
+    for part in range(1 if always else 0, 2 if len(theta.weights) > 1 else 1):
+        share, rate, n_edges = visits.share[part], visits.swaps[part], len(problem.lines.edges)
+        n_free = n_edges if part == 0 else min(n_edges, problem.n_absent)
+        pair = _next(rng, rivals, share, rate, has[part], 0, n_free)
+        while pair < len(rivals):
+            e, f = rivals[pair, 0], rivals[pair, 1]
+            if has[part, f]:
+                e, f = f, e
+            rates = log(_swap_rate(share, f, e) / _swap_rate(share, e, f))
+            if np.abs(value_of(theta, e, part)).max() < visits.reach[e] and _swap(
+                rng, graph, stacked, problem, visits.reach[f], gains, theta, drawn, e, f, part, rates, weights
+            ):
+                n_swaps += 1
+                has[part, e], has[part, f] = False, True
+                for k in range(part, 1 if part == 0 else len(theta.weights)):
+                    momentum.weights[k, f] = rng.standard_normal()
+            pair = _next(rng, rivals, share, rate, has[part], pair + 1, n_free)
+    return n_swaps
 
 
 @strict_leaf
-def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, weights):
+def _next(rng, rivals, share, rate, has, first, n_free):
+    """Return the next pair from ``first`` on for which a swap is proposed, or their number."""
+    for pair in range(first, len(rivals)):
+        e, f = rivals[pair, 0], rivals[pair, 1]
+        if has[e] != has[f] and max(e, f) < n_free:
+            if has[f]:
+                e, f = f, e
+            if rng.random() < rate * _swap_rate(share, e, f):
+                return pair
+    return len(rivals)
+
+
+@strict_leaf
+def _swap_rate(share, e, f):
+    """Return how often a swap of edge e for f is proposed: seldom if f is rarely present, or e nearly always."""
+    return share[f] * min(1.0, SURE * (1 - share[e]))
+
+
+@strict_leaf
+def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, log_rates, weights):
     """Propose that edge f has a part, a difference or a baseline, of at most ``reach``, in place of edge e."""
     (n_groups, _, n_particles), m = stacked.x.shape, len(problem.lines.values)
     half = n_particles >> 1
@@ -79,11 +110,11 @@ def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, 
     # Delayed acceptance: if the first half finds the swap hopeless, the other is not asked.
     if not (np.abs(new).max() < reach and log1p(-rng.random()) < first + _SLACK):
         set_back(theta, before, natural)
-        return
+        return False
     take_away(problem, of_f, theta, part)
     _cells(graph, stacked, nodes, of_e[1], of_f[1], theta, natural, half, n_particles, joint)
     ratio = swap_ratio(rng, problem, of_e, of_f, theta, priors, old, new, part)
-    ratio += min(0.0, _SLACK - first) - min(0.0, _SLACK + first) - log1p(-rng.random())
+    ratio += log_rates + min(0.0, _SLACK - first) - min(0.0, _SLACK + first) - log1p(-rng.random())
     for t in range(n_groups if ratio > 0 else 0):  # before the penalty, which is never negative
         log_factors = (theta.natural[t, f] - natural[t, f]) * of_f[0].g[t]
         grown_jointly(of_group(stacked, t), nodes[0], nodes[2], joint[t], log_factors, weights[t])
@@ -91,7 +122,7 @@ def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, 
         ratio -= penalty(problem.lines.n[t], own, others, half)
     if not ratio > 0:
         set_back(theta, before, natural)
-        return
+        return False
     for t in range(n_groups):
         unpacked, one, own = of_group(stacked, t), one_group(problem, t), theta.natural[t]
         follow_weights(rng, unpacked, weights[t])
@@ -102,6 +133,7 @@ def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, 
             edge_cells(graph, unpacked, edge, 0, n_particles, of_e[0].cells[t])
             redraw_ends(graph, unpacked, edge)
         sweep(graph, unpacked)
+    return True
 
 
 @strict_leaf

@@ -1,0 +1,106 @@
+"""Groups of people whose networks may differ in some edges: reversible jumps on persistent chains of each group.
+
+The moves are those of `bayesmrf.posterior.edges.chain_jumps`, on graphs of any size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...declare.option import option
+from ...declare.rule import instance
+from ...errors import OptionError
+from ...methods import ReversibleJump
+from ...models.boltzmann import has_these_features
+from ...models.categorical import is_categorical
+from ...models.ordinal import Ordinal
+from .differences import DifferencesKernel
+from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design, started
+from .spike_slab import SWEEPS, JumpInfo, check_bounded, iterations_of, n_particles_of
+
+
+class GroupChainsState(NamedTuple):
+    """phi of `bayesmrf.posterior.edges.differences.group_maps`, and the walk of the chains."""
+
+    theta: np.ndarray
+    walk: ChainsWalk
+
+
+@dataclass(frozen=True, eq=False)
+class GroupChains(DifferencesKernel):
+    """Birth and death of baselines and of differences of edges, and Langevin steps of all parameters.
+
+    Parameters
+    ----------
+    likelihood, contrast, prior, baseline, biases, n_scans
+        As in `DifferencesKernel`.
+    options : ReversibleJump
+        The number of particles of each group must be given; it is rounded up to a multiple of 128.
+    n_adapt : int
+        Steps with half of the iterations, in which the shares of draws with each edge are found.
+    design : Design or None
+        From other data of the same people, such as another completion of missing answers; None to make it.
+
+    Raises
+    ------
+    DivergenceError
+        If a weight exceeds 1000 in absolute value (`bayesmrf.posterior.edges.spike_slab.check_bounded`).
+    """
+
+    options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
+    n_adapt: int = 0
+    design: Design | None = None
+
+    name = "group_chains"
+    dims = DifferencesKernel.dims | {"n_jumps": ()}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n_particles_of(self.options)
+        if not (is_categorical(self._model) or has_these_features(self._model)):
+            expected = f"one of many states, or with the features of boltzmann, for {self.name!r}"
+            raise OptionError(option="model", got=self._model.name, expected=expected)
+        if self.design is None:
+            given = [(s.s_bar, float(s.n_samples)) for s in self.likelihood.samples]
+            made = design(self._tables, self._problem, given, self.options.momentum)
+            object.__setattr__(self, "design", made)
+
+    @property
+    def n_particles(self) -> int:
+        """Requested number of persistent chains of each group."""
+        return n_particles_of(self.options)
+
+    @property
+    def particle_sweeps(self) -> int:
+        """Gibbs sweeps of single particles that a step is worth."""
+        return SWEEPS * iterations_of(self.options, ITERATIONS, False) * self.n_particles * len(self.contrast)
+
+    @cached_property
+    def _tables(self) -> Any:
+        """The model with a table of states for each node."""
+        model = self._model
+        return model if is_categorical(model) else Ordinal(model.graph, 2)
+
+    @cached_property
+    def _walker(self) -> Walker:
+        assert self.design is not None
+        sums = np.array([float(s.n_samples) * s.s_bar for s in self.likelihood.samples])
+        sums[:, self._model.n_edges :] += self.design.problem.baseline.tilt * (self.biases == "free")
+        return Walker(self._tables, self.design, sums, self.options, self.n_adapt)
+
+    def init(self, rng: np.random.Generator) -> GroupChainsState:
+        """Start without differences, with chains swept there."""
+        theta = started(self.group_theta(self.first()), self._problem)
+        return GroupChainsState(self.phi(theta), self._walker.start(theta, rng))
+
+    def step(self, rng: np.random.Generator, state: GroupChainsState) -> tuple[GroupChainsState, JumpInfo]:
+        """Run ``n_iterations`` iterations."""
+        theta = self.group_theta(state.theta)
+        walk, hyper, n_jumps = self._walker.step(rng, state.walk, theta)
+        check_bounded(theta.natural, self.options.epsilon, self.prior, hyper[1])
+        draw = self.draw(theta, hyper[0], hyper[1])
+        return GroupChainsState(self.phi(theta), walk), JumpInfo(*draw, n_jumps)

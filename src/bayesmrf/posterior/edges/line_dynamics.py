@@ -1,0 +1,206 @@
+r"""Langevin dynamics of the parameters of one or several groups of people between births and deaths, on chains.
+
+All coordinates that are present move together: baselines and differences along their lines
+(`bayesmrf.posterior.conditionals.group_lines`), and the parameters of each node as one block, scaled by the Cholesky
+factor of their posterior covariance without edges. In these coordinates z the posterior is nearly independent; its
+slope comes from the moments of the chains of each group. With C the diagonal of step sizes, the momenta p change by
+:math:`\tfrac12 C` times the slope, before and after
+
+.. math:: z \leftarrow z + \tfrac12 C p, \qquad p \leftarrow \alpha p + \sqrt{1 - \alpha^2} \xi, \qquad
+          z \leftarrow z + \tfrac12 C p
+
+with standard normal :math:`\xi` (BAOAB, Leimkuhler and Matthews 2013), as in `bayesmrf.posterior.edges.dynamics`.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from ...compiled import leaf, strict_leaf
+from ...priors import CAUCHY_TAPER
+from ..conditionals.spike import node_precision, slab_slope
+
+_TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
+
+
+@leaf
+def _count(x, counts):
+    counts[:] = 0.0
+    for c in range(len(x)):
+        counts[x[c]] += 1
+
+
+@leaf
+def _product(x, y):
+    total = np.float32(0)
+    for c in range(len(x) >> 6 << 6):
+        total += x[c] * y[c]
+    return total
+
+
+@leaf
+def _copied(x, out):
+    for c in range(len(x) >> 6 << 6):
+        out[c] = np.float32(x[c])
+
+
+@leaf
+def _mean(x, y, values, counts):
+    """Return the mean of the feature of an edge over the chains; ``counts`` (m^2,) is room."""
+    m, total = len(values), 0.0
+    counts[:] = 0.0
+    for c in range(len(x)):
+        counts[x[c] * m + y[c]] += 1
+    for s in range(m * m):
+        total += counts[s] * values[s // m, s % m]
+    return total / len(x)
+
+
+@strict_leaf
+def chain_means(graph, stacked, problem, has, out):
+    """Set ``out`` (G, F) to the means over the chains of the features of nodes, and of present edges on their lines."""
+    lines, (n_groups, n_nodes, n_chains) = problem.lines, stacked.x.shape
+    m, r = len(lines.values), len(lines.edges)
+    counts, scores = np.empty(m * m), np.empty((n_nodes if graph.by_score else 0, n_chains), np.float32)
+    for t in range(n_groups):
+        x = stacked.x[t]
+        for i in range(len(scores)):  # as numbers whose products vectorise
+            _copied(x[i], scores[i])
+        for i in range(n_nodes):
+            _count(x[i], counts[:m])
+            for k in range(lines.starts[i], lines.starts[i + 1]):
+                out[t, k] = np.dot(counts[:m], lines.features[k - r]) / n_chains
+        for e in range(r):
+            if has[0, e] or has[1, e]:
+                i, j = lines.edges[e, 0], lines.edges[e, 1]
+                if graph.by_score:
+                    found = _product(scores[i], scores[j]) / n_chains
+                else:
+                    found = _mean(x[i], x[j], lines.values, counts)
+                for end in range(2):
+                    first = lines.starts[lines.edges[e, end]]
+                    for k in range(first, lines.starts[lines.edges[e, end] + 1]):
+                        found -= lines.pull[t, e, end, k - first] * out[t, k]
+                out[t, e] = found
+
+
+@strict_leaf
+def draw_node_precisions(rng, problem, theta, precision):
+    """Draw the normal densities that represent the priors of the parameters of nodes.
+
+    Those of baselines are in ``precision`` (F,), those of free parameters in ``theta.now``.
+    """
+    r, prior = len(problem.lines.edges), problem.baseline
+    for k in range(r, theta.natural.shape[1]):
+        if k < problem.n_spiked:
+            precision[k] = node_precision(rng, prior, problem.scales[k], theta.weights[0, k])
+        else:
+            for t in range(len(theta.natural)):
+                theta.now[t, k] = node_precision(rng, prior, problem.scales[k], theta.natural[t, k])
+
+
+@strict_leaf
+def find_parts(problem, theta, has):
+    """Set ``has`` (2, n_spiked) to whether each feature has a baseline, and a difference."""
+    r, weights, always = len(problem.lines.edges), theta.weights, problem.baseline.fixed == 1
+    n_weights, n = weights.shape
+    for e in range(n):
+        has[0, e] = always or e >= r or weights[0, e] != 0
+        apart = e >= problem.n_absent and n_weights > 1
+        for k in range(1, n_weights):
+            apart = apart or weights[k, e] != 0
+        has[1, e] = apart
+
+
+@strict_leaf
+def kick(problem, steps, theta, momentum, means, has, precision, drawn):
+    """Change the momenta by half a step along the slope of the posterior, from the ``means`` of the chains."""
+    lines, weights, natural, now, contrast = problem.lines, theta.weights, theta.natural, theta.now, problem.contrast
+    (n_weights, n), n_groups, edges, starts, pull = weights.shape, len(natural), lines.edges, lines.starts, lines.pull
+    r, q, half, excess = len(edges), n_weights - 1, 0.5 * steps.epsilon, np.empty(n_groups)
+    for e in range(n):
+        if not (has[0, e] or has[1, e]):
+            continue
+        size = 0.0
+        for k in range(1, n_weights):
+            size += weights[k, e] ** 2
+        for t in range(n_groups):
+            excess[t] = steps.sums[t, e] - lines.n[t] * means[t, e]
+            for end in range(2 if e < r else 0):
+                first = starts[edges[e, end]]
+                for place in range(first, starts[edges[e, end] + 1]):
+                    excess[t] += pull[t, e, end, place - first] * now[t, place] * natural[t, place]
+        b = weights[0, e]
+        stiff = slab_slope(problem.baseline, drawn[3], b) if e < r else precision[e]
+        apart = drawn[1]
+        if problem.prior.cauchy:
+            apart = _TAPER + (q + 1) * apart / (1 + apart * size)
+        for k in range(n_weights):
+            if not has[min(k, 1), e]:
+                continue
+            drift = problem.drift[k] if has[0, e] else 0.0
+            slope = ((k == 0) - drift) * (problem.baseline.tilt * (e >= r) - stiff * b)
+            if k > 0:
+                slope -= apart * weights[k, e]
+            for t in range(n_groups):
+                slope += (contrast[t, k] - drift) * excess[t]
+            momentum.weights[k, e] += half * steps.scale[int(has[0, e]), k, e] * slope
+    for t in range(n_groups if n == r else 0):
+        for i in range(len(starts) - 1):
+            first, last = starts[i], starts[i + 1]
+            for a in range(first, last):
+                slope = 0.0
+                for k in range(a, last):  # the transposed factor
+                    own = steps.sums[t, k] - lines.n[t] * means[t, k] - now[t, k] * natural[t, k]
+                    slope += steps.factor[t, i, k - first, a - first] * own
+                momentum.own[t, a] += half * slope
+
+
+@strict_leaf
+def drift(rng, problem, steps, gains, stacked, theta, momentum, has):
+    """Move all coordinates; momenta are redrawn in the middle of the step. Return the largest parameter."""
+    lines, weights, natural, contrast = problem.lines, theta.weights, theta.natural, problem.contrast
+    (n_weights, n), n_groups, edges, starts, pull = weights.shape, len(natural), lines.edges, lines.starts, lines.pull
+    r, kept, fresh, half, furthest = len(edges), steps.momentum, sqrt(1 - steps.momentum**2), 0.5 * steps.epsilon, 0.0
+    for t in range(n_groups if n == r else 0):
+        for i in range(len(starts) - 1):
+            first, last = starts[i], starts[i + 1]
+            for a in range(first, last):
+                old = momentum.own[t, a]
+                new = kept * old + fresh * rng.standard_normal()
+                momentum.own[t, a] = new
+                for k in range(a, last):
+                    natural[t, k] += steps.factor[t, i, k - first, a - first] * half * (old + new)
+    for e in range(n):
+        for k in range(n_weights):
+            if not has[min(k, 1), e]:
+                continue
+            back, old = problem.drift[k] if has[0, e] else 0.0, momentum.weights[k, e]
+            new = kept * old + fresh * rng.standard_normal()
+            momentum.weights[k, e] = new
+            moved = half * (old + new) * steps.scale[int(has[0, e]), k, e]
+            weights[k, e] += moved
+            weights[0, e] -= back * moved
+            for t in range(n_groups):
+                change = (contrast[t, k] - back) * moved
+                natural[t, e] += change
+                for end in range(2 if e < r else 0):
+                    first = starts[edges[e, end]]
+                    for place in range(first, starts[edges[e, end] + 1]):
+                        natural[t, place] -= change * pull[t, e, end, place - first]
+    for t in range(n_groups):
+        potentials, field, features = stacked.potentials[t], stacked.field[t], lines.features
+        for e in range(r):
+            for x in range(len(gains)):
+                potentials[e, x] = natural[t, e] * gains[x]
+        for i in range(len(starts) - 1):
+            for x in range(field.shape[1]):
+                found = lines.base[i, x]
+                for place in range(starts[i], starts[i + 1]):
+                    found += natural[t, place] * features[place - r, x]
+                field[i, x] = found
+        for k in range(natural.shape[1]):
+            furthest = max(furthest, abs(natural[t, k]))
+    return furthest

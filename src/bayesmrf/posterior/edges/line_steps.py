@@ -1,0 +1,172 @@
+r"""Coordinates of the dynamics of edges and nodes, their scales from the data, and the longest stable step.
+
+The scale of a baseline or a difference is one over the root of the curvature of the log posterior along its line, at
+independent nodes with the states of the data; the parameters of a node are scaled together, by the Cholesky factor of
+their covariance there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiled import leaf
+from ..conditionals.centred import by_node, line_values, smoothed_shares
+from .langevin_chains import independent_variance
+from .line_dynamics import find_parts
+
+
+class GroupSteps(NamedTuple):
+    """Constants of the dynamics."""
+
+    sums: np.ndarray  # (G, F) of the data, of edges along their lines
+    scale: np.ndarray  # (2, 1 + q, n_spiked), one over the roots of curvatures, without a baseline and with one
+    factor: np.ndarray  # (G, n_nodes, k, k), lower Cholesky factors of the covariance of the parameters of each node
+    values: np.ndarray  # (G, n_edges, m^2), centred features in the states 00, 01, ... of the ends
+    epsilon: float
+    momentum: float
+
+
+class GroupMomentum(NamedTuple):
+    """Momenta of the coordinates of features, (1 + q, n_spiked), and of the free parameters of nodes, (G, F)."""
+
+    weights: np.ndarray
+    own: np.ndarray
+
+
+def steps_of(model: Any, problem: Any, samples: Sequence[tuple[np.ndarray, float]], momentum: float) -> GroupSteps:
+    """Return the constants for data of mean statistics and sizes ``samples``; the step size is to be chosen."""
+    lines, r, n_groups = problem.lines, model.n_edges, len(samples)
+    sizes = np.diff(lines.starts)
+    curvature = np.zeros((n_groups, problem.n_spiked))
+    factor = np.zeros((n_groups, len(sizes), sizes.max(), sizes.max()))
+    values = np.zeros((n_groups, r, model.n_states**2))
+    bias = problem.baseline.bias_precision
+    for t, (s_bar, n) in enumerate(samples):
+        one = lines._replace(n=lines.n[t], sums=lines.sums[t], pull=lines.pull[t])
+        share = np.maximum(smoothed_shares(model, s_bar, n), 0.0)
+        share /= share.sum(axis=1, keepdims=True)
+        curvature[t] = n * independent_variance(model, one, share)[: problem.n_spiked]
+        curvature[t, :r] += bias * (one.pull**2).sum(axis=(1, 2))
+        values[t] = line_values(model, one)
+        for i, (first, last) in enumerate(pairwise(lines.starts)):
+            y = model.node_rows[first - r : last - r]
+            away = y - (y @ share[i])[:, None]
+            precision = n * (away * share[i]) @ away.T + bias * np.eye(last - first)
+            factor[t, i, : last - first, : last - first] = np.linalg.cholesky(np.linalg.inv(precision))
+    scale = _scales(problem, curvature)
+    return GroupSteps(along_lines(model, lines), scale, factor, values, 0.0, momentum)
+
+
+def along_lines(model: Any, lines: Any) -> np.ndarray:
+    """Return the sums of the data, (G, F), of edges along their lines."""
+    sums, r = lines.sums.copy(), model.n_edges
+    for t in range(len(sums)):
+        sums[t, :r] -= (lines.pull[t] * by_node(model, sums[t, r:])[model.graph.edges]).sum(axis=(1, 2))
+    return sums
+
+
+@leaf
+def line_covariances(stacked, lines, values, direction, out):
+    """Set ``out`` (G, F) to the covariances over the chains of each feature with the sum of features by ``direction``.
+
+    Those of edges are on their lines; 0 where the direction of an edge is 0 in a group.
+    """
+    m, r, n_chains = len(lines.values), len(lines.edges), stacked.x.shape[2]
+    total, table = np.empty(n_chains), np.empty(m)
+    for t in range(len(stacked.x)):
+        x = stacked.x[t]
+        total[:] = 0.0
+        for i in range(len(x)):
+            table[:] = 0.0
+            for k in range(lines.starts[i], lines.starts[i + 1]):
+                for s in range(m):
+                    table[s] += direction[t, k] * lines.features[k - r, s]
+            _add(x[i], table, total)
+        for e in range(r):
+            if direction[t, e] != 0:
+                _add_pair(x[lines.edges[e, 0]], x[lines.edges[e, 1]], values[t, e], direction[t, e], total)
+        total -= total.sum() / n_chains
+        for i in range(len(x)):
+            table[:] = 0.0
+            for c in range(n_chains):
+                table[x[i, c]] += total[c]
+            for k in range(lines.starts[i], lines.starts[i + 1]):
+                out[t, k] = np.dot(table, lines.features[k - r]) / n_chains
+        for e in range(r):
+            out[t, e] = 0.0
+            if direction[t, e] != 0:
+                out[t, e] = _dot_pair(x[lines.edges[e, 0]], x[lines.edges[e, 1]], values[t, e], total) / n_chains
+
+
+@leaf
+def _add(x, table, out):
+    for c in range(len(out)):
+        out[c] += table[x[c]]
+
+
+@leaf
+def _add_pair(x, y, values, factor, out):
+    m = int(sqrt(len(values)) + 0.5)
+    for c in range(len(out)):
+        out[c] += factor * values[x[c] * m + y[c]]
+
+
+@leaf
+def _dot_pair(x, y, values, weights):
+    m, total = int(sqrt(len(values)) + 0.5), 0.0
+    for c in range(len(weights)):
+        total += values[x[c] * m + y[c]] * weights[c]
+    return total
+
+
+def stiffness_of(
+    problem: Any, steps: GroupSteps, stacked: Any, theta: Any, direction: GroupMomentum
+) -> tuple[float, GroupMomentum]:
+    r"""Return the Rayleigh quotient :math:`\lambda` of a direction, and the direction nearer to the eigenvector.
+
+    As `bayesmrf.posterior.edges.stiffness.stiffness`: of :math:`C H C` with H the covariance of the features over the
+    chains, times the number of observations, in the coordinates of the dynamics.
+    """
+    lines, (n_weights, n) = problem.lines, theta.weights.shape
+    free = n == len(lines.edges)
+    has = np.empty((2, n), bool)
+    find_parts(problem, theta, has)
+    part = np.minimum(np.arange(n_weights), 1)
+    drift = problem.drift[:, None] * has[0]
+    rates = problem.contrast[:, :, None] - drift  # (G, 1 + q, n)
+    scale = has[part] * np.where(has[0], steps.scale[1], steps.scale[0])
+    coefficients = np.zeros(theta.natural.shape)
+    coefficients[:, :n] = (rates * scale * direction.weights).sum(axis=1)
+    blocks = [(slice(a, b), steps.factor[:, i, : b - a, : b - a]) for i, (a, b) in enumerate(pairwise(lines.starts))]
+    for own, factor in blocks if free else []:
+        coefficients[:, own] = (factor @ direction.own[:, own, None])[..., 0]
+    back = np.empty(coefficients.shape)
+    line_covariances(stacked, lines, steps.values, coefficients, back)
+    back *= lines.n[:, None]
+    weights, nodes = scale * (rates * back[:, None, :n]).sum(axis=0), np.zeros(back.shape)
+    for own, factor in blocks if free else []:
+        nodes[:, own] = (np.swapaxes(factor, 1, 2) @ back[:, own, None])[..., 0]
+    here = has[part] * direction.weights
+    quotient = (here * weights).sum() + (direction.own * nodes).sum()
+    size = (here**2).sum() + (direction.own**2 * free).sum()
+    length = np.sqrt((weights**2).sum() + (nodes**2).sum()) + 1e-300
+    return float(quotient / max(size, 1e-300)), GroupMomentum(weights / length, nodes / length)
+
+
+def _scales(problem: Any, curvature: np.ndarray) -> np.ndarray:
+    """Return the scales of `GroupSteps`."""
+    n, found = curvature.shape[1], []
+    prior = np.where(
+        np.arange(n) < len(problem.lines.edges), problem.baseline.curvature, problem.baseline.bias_precision
+    )
+    for drift in (np.zeros(len(problem.drift)), problem.drift):
+        along = (np.arange(len(drift)) == 0) - drift
+        own = along[:, None] ** 2 * prior + ((problem.contrast - drift) ** 2).T @ curvature
+        own[1:] += problem.prior.curvature
+        found.append(1 / np.sqrt(own))
+    return np.array(found)

@@ -1,0 +1,116 @@
+"""Edges with a spike-and-slab prior between nodes of many states: reversible jumps on persistent chains.
+
+They are the baselines of one group (`bayesmrf.posterior.edges.chain_jumps`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...declare.option import option
+from ...declare.rule import instance
+from ...errors import OptionError
+from ...methods import ReversibleJump
+from ...models.categorical import is_categorical
+from ..conditionals.centred import centred_lines, has_lines
+from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
+from ..conditionals.rivals import rivals_in
+from ..conditionals.spike import edge_prior, plain_prior, prior_scales
+from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design
+from .spike_slab import EDGE_DIMS, SWEEPS, EdgeKernel, JumpInfo, check_bounded, drawn, iterations_of, n_particles_of
+
+
+class ManyStatesState(NamedTuple):
+    """Weights (0 if absent) and fields, and the walk of the chains."""
+
+    theta: np.ndarray
+    walk: ChainsWalk
+
+
+@dataclass(frozen=True, eq=False)
+class SpikeSlabManyStates(EdgeKernel):
+    """Birth and death of edges in proportion to doubt, and Langevin steps of all parameters.
+
+    Parameters
+    ----------
+    model : TwoArrays
+        Potts or ordinal, with fields.
+    s_bar, n_samples, prior, start
+        As in `EdgeKernel`.
+    options : ReversibleJump
+        The number of particles must be given; it is rounded up to a multiple of 128.
+    n_adapt : int
+        Steps with half of the iterations, in which the shares of draws with each edge are found.
+    design : Design or None
+        From other data of the same people, such as another completion of missing answers; None to make it.
+
+    Raises
+    ------
+    DivergenceError
+        If a weight exceeds 1000 in absolute value (`check_bounded`).
+    """
+
+    options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
+    n_adapt: int = 0
+    design: Design | None = None
+
+    name = "spike_slab_many_states"
+    dims = EDGE_DIMS | {"n_jumps": ()}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n_particles_of(self.options)
+        model: Any = self.model
+        if not (model.fields and has_lines(model) and is_categorical(model)):
+            expected = f"potts, ordinal or another PairwiseModel of many states with fields for {self.name!r}"
+            raise OptionError(option="model", got=model.name, expected=expected)
+        if self.design is None:
+            given = [(self.s_bar, float(self.n_samples))]
+            object.__setattr__(self, "design", design(model, self._problem(), given, self.options.momentum))
+
+    @property
+    def n_particles(self) -> int:
+        """Requested number of persistent chains."""
+        return n_particles_of(self.options)
+
+    @property
+    def particle_sweeps(self) -> int:
+        """Gibbs sweeps of single particles that a step is worth."""
+        return SWEEPS * iterations_of(self.options, ITERATIONS, False) * self.n_particles
+
+    def _problem(self) -> GroupProblem:
+        model, prior, n = self.model, edge_prior(self.prior), float(self.n_samples)
+        lines = centred_lines(model, self.s_bar, n, prior.tilt)
+        return GroupProblem(
+            stacked_lines([lines]), contrast=np.ones((1, 1)), drift=np.zeros(1), prior=plain_prior(False),
+            log_top=0.0, baseline=prior, scales=prior_scales(prior, model.n_edges, model.n_features),
+            n_spiked=model.n_edges, n_absent=0, rivals=rivals_in(model, self.s_bar, n),
+        )  # fmt: skip
+
+    @cached_property
+    def _walker(self) -> Walker:
+        sums = float(self.n_samples) * np.asarray(self.s_bar)
+        sums[self.model.n_edges :] += edge_prior(self.prior).tilt
+        assert self.design is not None
+        return Walker(self.model, self.design, sums[None], self.options, self.n_adapt)
+
+    def _theta(self, theta: np.ndarray) -> GroupTheta:
+        natural = theta[None].copy()
+        return GroupTheta(natural[:, : self.model.n_edges].copy(), natural, np.ones(natural.shape))
+
+    def init(self, rng: np.random.Generator) -> ManyStatesState:
+        """Start at ``start``, with chains swept there."""
+        theta = self._theta(self.first(rng).theta)
+        return ManyStatesState(theta.natural[0], self._walker.start(theta, rng))
+
+    def step(self, rng: np.random.Generator, state: ManyStatesState) -> tuple[ManyStatesState, JumpInfo]:
+        """Run ``n_iterations`` iterations."""
+        theta, r = self._theta(state.theta), self.model.n_edges
+        walk, hyper, n_jumps = self._walker.step(rng, state.walk, theta)
+        found = theta.natural[0]
+        check_bounded(found, self.options.epsilon, self.prior, hyper[3])
+        return ManyStatesState(found, walk), JumpInfo(*drawn(found, found[:r] != 0, hyper[2], hyper[3]), n_jumps)

@@ -1,0 +1,164 @@
+r"""Edges with a spike-and-slab prior on persistent chains: birth and death of an edge at any weight.
+
+The sampler of Reversible jump Markov chain Monte Carlo for nodes of any number of states and for one or several groups
+of people. An iteration is a Gibbs sweep of the chains of each group, births, deaths and swaps in proportion to doubt
+(`bayesmrf.posterior.edges.chain_jumps`), and a Langevin step of all parameters
+(`bayesmrf.posterior.edges.line_dynamics`). `bayesmrf.posterior.edges.two_states` is the same for one group and two
+states, with chains of bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...methods import ReversibleJump
+from ...states.importance import START_SWEEPS
+from ...states.table_sweeps import sweep
+from ...states.tables import TableGraph, TableParticles, UnpackedTableParticles, start_particles, table_graph, unpack
+from ..conditionals.group_lines import GroupProblem, GroupTheta
+from .chain_jumps import Visits, iterate
+from .chain_swaps import SURE, of_group, reach_of
+from .line_steps import GroupMomentum, GroupSteps, along_lines, steps_of, stiffness_of
+from .spike_slab import iterations_of, longest_step, n_particles_of
+
+_VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
+_SWAPS = 0.15  # swaps that are proposed in an iteration, at most, for each node
+_DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
+ITERATIONS = 10  # in a step
+_PRIOR = 4  # draws that the first shares count as, half of them with the edge
+_SMALL = 1e-6  # where baselines that are always present start: 0 is an absent edge
+
+
+class ChainsWalk(NamedTuple):
+    """Momentum, the shares of draws with each baseline and each difference, the chains of all groups, stacked; the
+    stiffness of the posterior (averaged), its direction, and the number of steps.
+    """
+
+    momentum: GroupMomentum
+    share: np.ndarray
+    chains: TableParticles
+    stiffness: float
+    direction: GroupMomentum
+    age: int
+
+
+class Moved(NamedTuple):
+    """Where a step ends: the state of the walk, p0 and precision of the slabs, and how many births and deaths."""
+
+    walk: ChainsWalk
+    drawn: np.ndarray
+    n_jumps: int
+
+
+class Design(NamedTuple):
+    """What depends on the first data alone, on which lines are centred: completed tables are seen along the same."""
+
+    problem: GroupProblem
+    steps: GroupSteps
+    graph: TableGraph
+    reach: np.ndarray
+
+
+def design(model: Any, problem: GroupProblem, samples: Sequence[tuple[np.ndarray, float]], momentum: float) -> Design:
+    """Return the design for data of mean statistics and sizes ``samples``, one for each group."""
+    reach = np.full(model.n_edges, np.inf)
+    if len(samples) == 1:
+        lines = problem.lines
+        one = lines._replace(n=lines.n[0], sums=lines.sums[0], pull=lines.pull[0])
+        reach = reach_of(model, one, *samples[0])
+    return Design(problem, steps_of(model, problem, samples, momentum), table_graph(model), reach)
+
+
+@dataclass(frozen=True)
+class Walker:
+    """Steps of the sampler on the chains of all groups.
+
+    Parameters
+    ----------
+    model : object
+        With a table of states for each node.
+    design : Design
+    sums : (G, F) array
+        Of the data, with the slope of the log prior.
+    options : ReversibleJump
+    n_adapt : int
+        Steps with half of the iterations, in which the shares of draws with each edge are found.
+    """
+
+    model: Any
+    design: Design
+    sums: np.ndarray
+    options: ReversibleJump
+    n_adapt: int
+
+    @cached_property
+    def _problem(self) -> GroupProblem:
+        return self.design.problem._replace(lines=self.design.problem.lines._replace(sums=self.sums))
+
+    def start(self, theta: GroupTheta, rng: np.random.Generator) -> ChainsWalk:
+        """Return the walk at ``theta``, with chains swept there."""
+        size, parts = -(-n_particles_of(self.options) // 128) * 128, []
+        for _ in theta.natural:
+            parts.append(start_particles(size, self.model.graph.n_nodes, self.model.n_states, rng))
+        stacked = self._unpacked(TableParticles(*(np.stack(a) for a in zip(*parts, strict=True))), theta)
+        for t in range(len(parts)):
+            for _ in range(START_SWEEPS):
+                sweep(self.design.graph, of_group(stacked, t))
+        chains = TableParticles(stacked.x, stacked.lanes)
+        share, free = np.full((2, theta.weights.shape[1]), 0.5), self._problem.n_spiked == self.model.n_edges
+        momentum, direction = (
+            GroupMomentum(rng.standard_normal(theta.weights.shape), free * rng.standard_normal(theta.natural.shape))
+            for _ in range(2)
+        )
+        direction.own[:, : self.model.n_edges] = 0.0
+        return ChainsWalk(momentum, share, chains, 1.0, direction, 0)
+
+    def step(self, rng: np.random.Generator, walk: ChainsWalk, theta: GroupTheta) -> Moved:
+        """Run iterations, which change ``theta``."""
+        problem, options, age = self._problem, self.options, walk.age
+        stacked, momentum = self._unpacked(walk.chains, theta), GroupMomentum(*(a.copy() for a in walk.momentum))
+        n = max(problem.lines.n.max(), 0.0)
+        epsilon = longest_step(options, n, walk.chains.x.shape[2], walk.stiffness)
+        steps = self.design.steps._replace(sums=along_lines(self.model, problem.lines), epsilon=epsilon)
+        n_iterations = iterations_of(options, ITERATIONS, age < self.n_adapt)
+        visits, gains = self._visits(walk.share), self.model.gains
+        drawn, n_jumps = iterate(
+            rng, self.design.graph, stacked, problem, steps, visits, gains, theta, momentum, n_iterations
+        )
+        found, direction = stiffness_of(problem, steps, stacked, theta, walk.direction)
+        stiffness = walk.stiffness + 2 / (age + 3) * (found - walk.stiffness)  # with increasing weight of the past
+        share = walk.share
+        if age < self.n_adapt:
+            has = np.stack([theta.weights[0] != 0, theta.weights[1:].any(axis=0)])
+            share = share + (has - share) / (age + _PRIOR + 1)
+        chains = TableParticles(stacked.x, stacked.lanes)
+        return Moved(ChainsWalk(momentum, share, chains, stiffness, direction, age + 1), drawn, n_jumps)
+
+    def _unpacked(self, chains: TableParticles, theta: GroupTheta) -> UnpackedTableParticles:
+        """Return a working copy of the chains of all groups."""
+        model, r = self.model, self.model.n_edges
+        parts = [
+            unpack(TableParticles(*own), t[:r, None] * model.gains, model.categorical(t).field)
+            for own, t in zip(zip(*chains, strict=True), theta.natural, strict=True)
+        ]
+        return UnpackedTableParticles(*(np.stack(arrays) for arrays in zip(*parts, strict=True)))
+
+    def _visits(self, share: np.ndarray) -> Visits:
+        """Return how often baselines and differences are visited."""
+        share, n_nodes = share.clip(_DOUBT, 1 - _DOUBT), self.model.graph.n_nodes
+        rate = np.minimum(_VISITS, n_nodes / (2 * np.minimum(share, 1 - share).sum(axis=1)))
+        e, f = np.concatenate([self._problem.rivals, self._problem.rivals[:, ::-1]]).T
+        often = (share[:, e] * (1 - share[:, f]) * share[:, f] * np.minimum(1.0, SURE * (1 - share[:, e]))).sum(axis=1)
+        return Visits(share, rate, np.minimum(rate, _SWAPS * n_nodes / np.maximum(often, 1e-9)), self.design.reach)
+
+
+def started(theta: GroupTheta, problem: GroupProblem) -> GroupTheta:
+    """Return where chains start: baselines that are always present are not 0."""
+    always = (problem.baseline.fixed == 1) | (np.arange(problem.n_spiked) >= len(problem.lines.edges))
+    theta.weights[0] += _SMALL * (always & (theta.weights[0] == 0))
+    return theta

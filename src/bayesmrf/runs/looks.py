@@ -1,0 +1,82 @@
+"""When a run ends: after a number of draws, or when two looks in a row find its draws good.
+
+Nothing but the draws at stated counts decides, so that the run is the same on any number of workers and after a kill,
+and its draws are the first of a longer run with the same seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from ..errors import MoreDrawsError, argument
+from .chain import Board
+
+FIRST, TIMES, MOST = 500, 1.5, 20_000  # draws of a chain at the first look, and how they grow up to the last
+OF_A_TASK = 1_125  # draws of a chain that runs alone, and cannot be judged: those of the third look
+
+
+def looks(most: int = MOST) -> list[int]:
+    """Return the numbers of draws of a chain at which a run is judged."""
+    counts, n = [], float(FIRST)
+    while n < most:
+        counts.append(round(n))
+        n *= TIMES
+    return [*counts, most]
+
+
+class Course:
+    """The stages of a run.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Draws of a chain at the end of each stage.
+    judge : callable, optional
+        Says what the draws on the board are short of; empty if they are good. None for a single stage.
+    keep : callable, optional
+        Called with a count before steps are made for it.
+    joins : bool
+        Raise `MoreDrawsError` instead of making steps.
+
+    Attributes
+    ----------
+    short : str
+        What the draws were short of at the last look.
+    has_ended : bool
+        Whether nothing is left to judge.
+    """
+
+    def __init__(
+        self,
+        counts: Sequence[int],
+        judge: Callable[[], str] | None = None,
+        keep: Callable[[int], None] = lambda n_draws: None,
+        joins: bool = False,
+    ) -> None:
+        self.counts, self.judge, self.keep, self.joins = counts, judge, keep, joins
+        self.short, self.has_ended = "", judge is None
+
+    def stages(self, board: Board) -> Iterator[None]:
+        """Set the plan of each stage, whose steps the caller makes; judge the draws after it."""
+        is_good = False
+        for i, n_draws in enumerate(self.counts):
+            board.plan_until(n_draws)
+            if min(board.steps) < board.plan.n_steps:
+                if self.joins:  # the next stage at which the run can end
+                    self._refuse(self.counts[i if is_good else min(i + 1, len(self.counts) - 1)])
+                self.keep(n_draws)
+            yield
+            if board.stop or self.judge is None:
+                return
+            was_good, self.short = is_good, self.judge()
+            is_good = not self.short
+            if (was_good and is_good) or n_draws == self.counts[-1]:
+                self.has_ended = True
+                return
+
+    def _refuse(self, n_draws: int) -> None:
+        self.keep(n_draws)
+        short = self.short or "they were good at one look, and two in a row are needed"
+        error = MoreDrawsError(f"{argument('checkpoint')}: more draws are needed ({short})")
+        error.n_draws, error.short = n_draws, short
+        raise error
