@@ -15,7 +15,7 @@ from bayesmrf.memory import MostlyZero
 from bayesmrf.results import blocks
 from bayesmrf.results.sparse_array import variable
 from bayesmrf.results.summary import summarise
-from bayesmrf.runs import draws, zarr_results
+from bayesmrf.runs import draws, run, zarr_results
 from bayesmrf.runs.draws import SparseDraws, SparseRows, is_sparse, loaded, stored
 
 SHAPES = [((5000,), np.float64), ((2, 700), np.float64), ((3, 2, 300), np.float32), ((4500,), bool), ((300,), np.int64)]
@@ -232,6 +232,19 @@ def test_a_run_that_goes_on_has_the_same_draws(rng, tmp_path, name):
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(StoreError, match="damaged"):
         fitted(name, X, checkpoint=tmp_path / "run")
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+def test_a_run_until_good_takes_as_many_draws(rng, monkeypatch):
+    """Looks read blocks: they find what those at plain arrays do, and the draws are theirs."""
+    monkeypatch.setattr(run, "MOST", 750)
+    X = data(rng)
+    est = fitted("reversible-jump", X, n_draws=None)
+    monkeypatch.setattr(draws, "_FEW", 10**9)
+    dense = fitted("reversible-jump", X, n_draws=None)
+    assert est.posterior_["posterior"].identical(dense.posterior_["posterior"])
+    assert est.posterior_["posterior"].sizes["draw"] == 750
+    assert est.posterior_.attrs["short"] == dense.posterior_.attrs["short"]
 
 
 @pytest.mark.parametrize("sparse", [True, False])

@@ -45,10 +45,9 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
             raise OptionError(f"feature must be a parameter of the posterior; it has no parameter {feature!r}.")
         series = drawn.sel({drawn.dims[-1]: feature})
     elif isinstance(summary, StructureSummary | DifferenceSummary):
-        series, label = (
-            posterior["included"].sum("edge"),
-            "number of edges" if isinstance(summary, StructureSummary) else "edges that differ",
-        )
+        first = posterior["included"].isel(edge=0, drop=True)
+        series = first.copy(data=summary.numbers.reshape(first.shape))
+        label = "number of edges" if isinstance(summary, StructureSummary) else "edges that differ"
     else:
         series, label = posterior["n_groups"], "number of groups"
     ax = axes(ax, (7.2, 2.6))

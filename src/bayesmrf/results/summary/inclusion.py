@@ -52,10 +52,15 @@ class InclusionSummary(Summary):
         """Number of edges with an inclusion from 0.1 to 0.9."""
         return int(((self.inclusion >= IN_DOUBT[0]) & (self.inclusion <= IN_DOUBT[1])).sum())
 
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """Number of edges that exist (or differ) in each draw of all chains."""
+        return np.concatenate([part.sum(axis=1) for part in in_turn(variable(self.tree, "included"))])
+
     @property
     def n_edges_sentence(self) -> str:
         """Mean and 90 % interval of the number of edges, how many are likely, and how many are in doubt."""
-        draws = np.concatenate([part.sum(axis=1) for part in in_turn(variable(self.tree, "included"))])
+        draws = self.numbers
         low, high = np.quantile(draws, INTERVAL, method="inverted_cdf")
         return (
             f"{draws.mean():.1f} on average, 90 % interval {low:,g} to {high:,g}, of {self.n_edges:,} candidates; "
