@@ -22,6 +22,8 @@ from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS, Custom
 from ..methods.rows import row_of
+from ..models.categorical import is_categorical
+from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_chains import GroupChains
 from ..priors import SpikeSlab
@@ -212,7 +214,9 @@ class CompareMRF(Posterior):
                     raise OptionError(option="moments", got=method.moments, expected=expected)
                 if method.n_particles is None:
                     method = replace(method, n_particles=default_particles(max(s.n_samples for s in samples)))
-                kernel = GroupChains(*given, options=method, n_adapt=self.n_warmup)
+                known = is_categorical(model)
+                tables = [pair_tables(model, part.values, part.weights) for part in parts] if known else None
+                kernel = GroupChains(*given, options=method, n_adapt=self.n_warmup, tables=tables)
             sweeps = kernel.particle_sweeps
         attrs = {
             "prior": as_attribute(prior.prior),

@@ -24,6 +24,7 @@ from ..methods.rows import refusal, row_of
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import one_of, shown
+from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.many_states import SpikeSlabManyStates
@@ -140,7 +141,7 @@ class SpikeSlabMRF(Posterior):
             if hidden is None and row.name != "exact" and not (follows or is_categorical(model)):
                 reference = find_reference(model, s_bar, n, prior)
             start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
-            problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup)
+            problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup, states)
             with instead_of_exact(argument("method", "reversible-jump")):
                 kernel = _KERNELS[row.name](method, problem)
             row = EXTRAPOLATED if isinstance(kernel, SpikeSlabReference) else row
@@ -204,6 +205,7 @@ class _Problem(NamedTuple):
     start: np.ndarray | None
     reference: Any
     n_warmup: int
+    states: States
 
 
 def _exact(_: Any, p: _Problem) -> Kernel:
@@ -223,8 +225,10 @@ def _reversible_jump(options: Any, p: _Problem) -> Kernel:
         return SpikeSlabReference(p.model, p.s_bar, p.n, p.reference, p.prior, p.start, n_scans)
     if options.n_particles is None:
         options = replace(options, n_particles=default_particles(p.n))
-    kernel = SpikeSlabManyStates if is_categorical(p.model) else SpikeSlabTwoStates
-    return kernel(p.model, p.s_bar, p.n, p.prior, p.start, options, n_adapt=p.n_warmup)
+    given = p.model, p.s_bar, p.n, p.prior, p.start, options, p.n_warmup
+    if is_categorical(p.model):
+        return SpikeSlabManyStates(*given, pair_tables(p.model, p.states.values, p.states.weights))
+    return SpikeSlabTwoStates(*given)
 
 
 def _refuse_dynamics(options: ReversibleJump) -> None:

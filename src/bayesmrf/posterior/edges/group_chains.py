@@ -5,6 +5,7 @@ The moves are those of `bayesmrf.posterior.edges.chain_jumps`, on graphs of any 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -42,6 +43,8 @@ class GroupChains(DifferencesKernel):
         The number of particles of each group must be given; it is rounded up to a multiple of 128.
     n_adapt : int
         Steps with half of the iterations, in which the shares of draws with each edge are found.
+    tables : sequence of (n_edges, m, m) arrays, or None
+        Shares of the data of each group in each pair of states (`bayesmrf.posterior.conditionals.pair_tables`).
     design : Design or None
         From other data of the same people, such as another completion of missing answers; None to make it.
 
@@ -53,6 +56,7 @@ class GroupChains(DifferencesKernel):
 
     options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
     n_adapt: int = 0
+    tables: Sequence[np.ndarray] | None = None
     design: Design | None = None
 
     name = "group_chains"
@@ -66,7 +70,7 @@ class GroupChains(DifferencesKernel):
             raise OptionError(option="model", got=self._model.name, expected=expected)
         if self.design is None:
             given = [(s.s_bar, float(s.n_samples)) for s in self.likelihood.samples]
-            made = design(self._tables, self._problem, given, self.options.momentum)
+            made = design(self._tables, self._problem, given, self.tables, self.options.momentum)
             object.__setattr__(self, "design", made)
 
     @property

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...compiled import leaf
 from ..conditionals.centred import by_node, line_values, smoothed_shares
+from ..conditionals.pair_tables import line_variance
 from .langevin_chains import independent_variance
 from .line_dynamics import find_parts
 
@@ -38,8 +39,17 @@ class GroupMomentum(NamedTuple):
     own: np.ndarray
 
 
-def steps_of(model: Any, problem: Any, samples: Sequence[tuple[np.ndarray, float]], momentum: float) -> GroupSteps:
-    """Return the constants for data of mean statistics and sizes ``samples``; the step size is to be chosen."""
+def steps_of(
+    model: Any,
+    problem: Any,
+    samples: Sequence[tuple[np.ndarray, float]],
+    tables: Sequence[np.ndarray] | None,
+    momentum: float,
+) -> GroupSteps:
+    """Return the constants for data of mean statistics and sizes ``samples``; the step size is to be chosen.
+
+    ``tables`` are the shares of the data of each group in pairs of states, if they are known.
+    """
     lines, r, n_groups = problem.lines, model.n_edges, len(samples)
     sizes = np.diff(lines.starts)
     curvature = np.zeros((n_groups, problem.n_spiked))
@@ -51,6 +61,8 @@ def steps_of(model: Any, problem: Any, samples: Sequence[tuple[np.ndarray, float
         share = np.maximum(smoothed_shares(model, s_bar, n), 0.0)
         share /= share.sum(axis=1, keepdims=True)
         curvature[t] = n * independent_variance(model, one, share)[: problem.n_spiked]
+        if tables is not None:
+            curvature[t, :r] = n * line_variance(line_values(model, one), tables[t])
         curvature[t, :r] += bias * (one.pull**2).sum(axis=(1, 2))
         values[t] = line_values(model, one)
         for i, (first, last) in enumerate(pairwise(lines.starts)):

@@ -45,6 +45,9 @@ class SpikeSlabManyStates(EdgeKernel):
         The number of particles must be given; it is rounded up to a multiple of 128.
     n_adapt : int
         Steps with half of the iterations, in which the shares of draws with each edge are found.
+    tables : (n_edges, m, m) array or None
+        Shares of the data in each pair of states (`bayesmrf.posterior.conditionals.pair_tables`), for lines of edges
+        that do not depend on their ends.
     design : Design or None
         From other data of the same people, such as another completion of missing answers; None to make it.
 
@@ -56,6 +59,7 @@ class SpikeSlabManyStates(EdgeKernel):
 
     options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
     n_adapt: int = 0
+    tables: np.ndarray | None = None
     design: Design | None = None
 
     name = "spike_slab_many_states"
@@ -70,7 +74,8 @@ class SpikeSlabManyStates(EdgeKernel):
             raise OptionError(option="model", got=model.name, expected=expected)
         if self.design is None:
             given = [(self.s_bar, float(self.n_samples))]
-            object.__setattr__(self, "design", design(model, self._problem(), given, self.options.momentum))
+            tables = None if self.tables is None else [self.tables]
+            object.__setattr__(self, "design", design(model, self._problem(), given, tables, self.options.momentum))
 
     @property
     def n_particles(self) -> int:

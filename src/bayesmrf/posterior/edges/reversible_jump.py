@@ -21,6 +21,7 @@ from ...states.importance import START_SWEEPS
 from ...states.table_sweeps import sweep
 from ...states.tables import TableGraph, TableParticles, UnpackedTableParticles, start_particles, table_graph, unpack
 from ..conditionals.group_lines import GroupProblem, GroupTheta
+from ..conditionals.pair_tables import regression_pull
 from .chain_jumps import Visits, iterate
 from .chain_swaps import SURE, of_group, reach_of
 from .line_steps import GroupMomentum, GroupSteps, along_lines, steps_of, stiffness_of
@@ -64,14 +65,27 @@ class Design(NamedTuple):
     reach: np.ndarray
 
 
-def design(model: Any, problem: GroupProblem, samples: Sequence[tuple[np.ndarray, float]], momentum: float) -> Design:
-    """Return the design for data of mean statistics and sizes ``samples``, one for each group."""
+def design(
+    model: Any,
+    problem: GroupProblem,
+    samples: Sequence[tuple[np.ndarray, float]],
+    tables: Sequence[np.ndarray] | None,
+    momentum: float,
+) -> Design:
+    """Return the design for data of mean statistics and sizes ``samples``, one for each group.
+
+    ``tables`` are their shares in pairs of states (`bayesmrf.posterior.conditionals.pair_tables`), if they are known:
+    then edges move along lines that regress them on their ends.
+    """
+    if tables is not None:
+        pull = problem.lines.pull.any() * np.array([regression_pull(model, table) for table in tables])
+        problem = problem._replace(lines=problem.lines._replace(pull=pull))
     reach = np.full(model.n_edges, np.inf)
     if len(samples) == 1:
         lines = problem.lines
         one = lines._replace(n=lines.n[0], sums=lines.sums[0], pull=lines.pull[0])
         reach = reach_of(model, one, *samples[0])
-    return Design(problem, steps_of(model, problem, samples, momentum), table_graph(model), reach)
+    return Design(problem, steps_of(model, problem, samples, tables, momentum), table_graph(model), reach)
 
 
 @dataclass(frozen=True)
