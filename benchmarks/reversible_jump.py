@@ -4,9 +4,9 @@ Run ``python benchmarks/reversible_jump.py [NAME ...] [--draws N]``; ``PYTHONPAT
 `reversible-jump` runs its weighted particles. Names: ``wenchuan`` (17 items of 5 levels with missing answers),
 ``boredom`` (8 items of 7 levels in two languages), both with ``BAYESMRF_DATA``; ``yes-no`` (24 columns, two groups of
 300), ``potts`` (20 columns of 4 levels, 1,000 rows), ``forty`` (40 columns of 5 levels, 1,000 rows), which are drawn
-from factors. Two chains in one thread after a fit that compiles, ``--draws`` draws (a tenth of them by particles) after as
-many of warm-up. Columns: processor time; edges in doubt, and their median effective draws a second; of parameters, the
-median and the least; the largest R-hat of both.
+from factors. Two chains in one thread after a fit that compiles, ``--draws`` draws (a tenth of them by particles) after
+as many of warm-up. Columns: processor time; edges in doubt, and their median effective draws a second; of parameters,
+the median and the least; the largest R-hat of both.
 """
 
 import time

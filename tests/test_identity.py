@@ -80,6 +80,8 @@ def changes(value, path=""):
         inner = getattr(value, name)
         here = f"{path}.{name}" if path else name
         inside = changes(inner, here) if declared(inner) else [(here, other(inner))]
+        if declared(inner) and name in NOT_PART:
+            inside = [(here, None)]
         for where, new in inside:
             if isinstance(value, tuple):
                 yield where, value._replace(**{name: new})

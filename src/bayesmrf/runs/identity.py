@@ -9,9 +9,9 @@ itself, so that no option can be missed:
 * an array is its type, its shape and its values, or their checksum;
 * a number, a text, None, and lists of these, are unchanged.
 
-Options in `NOT_PART`, on which draws do not depend, are omitted. Fields in `ESTIMATED` are results of an optimiser,
-whose last bits may depend on the number of threads: they are rounded to nine decimals. Code is not part of the
-identity; the version of this package is compared in addition.
+Fields in `NOT_PART`, on which draws do not depend or which follow from others, are omitted. Fields in `ESTIMATED` are
+results of an optimiser, whose last bits may depend on the number of threads: they are rounded to nine decimals. Code is
+not part of the identity; the version of this package is compared in addition.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from ..errors import OptionError, argument
 
 _CHECKPOINT = argument("checkpoint")
 
-NOT_PART = frozenset({"n_jobs", "state_names"})
+NOT_PART = frozenset({"n_jobs", "state_names", "design"})
 ESTIMATED = frozenset({"start", "spread", "scale", "mle"})
-DATA = frozenset({"s_bar", "n_samples", "states", "sums"})  # fields that are known to hold data
+DATA = frozenset({"s_bar", "n_samples", "states", "sums", "tables"})  # fields that are known to hold data
 DECIMALS = 9  # of natural parameters
 ROOT = "class"  # the key of the kernel's class, which is not a field name
 SHORT = 8  # largest number of values that are stored; of more, a checksum

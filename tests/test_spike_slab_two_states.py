@@ -7,7 +7,7 @@ from bayesmrf import graphs
 from bayesmrf.errors import DivergenceError, OptionError
 from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann
-from bayesmrf.posterior.edges import two_states as one_edge
+from bayesmrf.posterior.edges import spike_slab
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
 from bayesmrf.runs import run
@@ -222,7 +222,7 @@ def test_many_more_observations_than_particles(rng, monkeypatch):
 
     assert 0.4 < ratio() < 1.75
     for limit in ("_NOISE", "_STIFF_NOISE"):  # negative control: the step as it was given
-        monkeypatch.setattr(one_edge, limit, np.inf)
+        monkeypatch.setattr(spike_slab, limit, np.inf)
     assert ratio() > 2
 
 
@@ -265,7 +265,7 @@ def test_bad_input(rng, monkeypatch):
             "_STIFF_NOISE",
             "_LONGEST",
         ):  # else the step would be cut, for this or for its stiffness
-            monkeypatch.setattr(one_edge, limit, np.inf)
+            monkeypatch.setattr(spike_slab, limit, np.inf)
         kernel = SpikeSlabTwoStates(model, s_bar, N, options=ReversibleJump(512, epsilon=50.0))
         state = kernel.init(rng)._replace(stiffness=0.0, age=10**9)
         for _ in range(20):
