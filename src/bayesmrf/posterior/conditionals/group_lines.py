@@ -20,14 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import copy_to, strict_leaf
-from ...priors import CAUCHY_TAPER
 from .centred import CentredLines, ManyStates, end_of, move_edge, pair_values
 from .line import Line, LineSample, line_mode
-from .spike import EdgePrior, birth_log_ratio, draw_hyper, log_slab_odds, node_precision, normal_precision
+from .spike import TAPER, EdgePrior, birth_log_ratio, draw_hyper, log_slab_odds, node_precision, normal_precision
 from .student_t import draw_t
 
 BASELINE, DIFFERENCE = 0, 1  # parts of a feature, and their first coordinates
-_TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
 
 
 class GroupProblem(NamedTuple):
@@ -161,7 +159,7 @@ def draw_prior(rng, problem, pair, theta, drawn):
                     theta.now[t, place] = node_precision(rng, baseline, problem.scales[place], natural)
     own = drawn[1]
     if prior.cauchy:  # as in `normal_precision`
-        own = _TAPER + 2 * own * rng.standard_gamma(0.5 * (q + 1)) / (1 + own * _size(theta, e))
+        own = TAPER + 2 * own * rng.standard_gamma(0.5 * (q + 1)) / (1 + own * _size(theta, e))
     log_odds = np.inf
     if e < problem.n_absent:
         log_odds = log(drawn[0]) - log1p(-drawn[0])

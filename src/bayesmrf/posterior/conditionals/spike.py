@@ -20,7 +20,7 @@ from .polya_gamma import draw_polya_gamma
 from .student_t import draw_t, log_t
 
 _LEAST = 1e-100  # draws of a Gamma variable of small shape round to 0
-_TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
+TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
 
 
 class EdgePrior(NamedTuple):
@@ -57,8 +57,8 @@ def edge_prior(prior: SpikeSlab) -> EdgePrior:
     scale = float(slab.scale)
     found = found._replace(precision=scale**-2, curvature=scale**-2)
     if isinstance(slab, Cauchy):
-        top = -log(pi * scale * erfcx(scale * sqrt(_TAPER / 2)))
-        return found._replace(cauchy=True, log_top=top, curvature=2 * scale**-2 + _TAPER)
+        top = -log(pi * scale * erfcx(scale * sqrt(TAPER / 2)))
+        return found._replace(cauchy=True, log_top=top, curvature=2 * scale**-2 + TAPER)
     return found
 
 
@@ -115,7 +115,7 @@ def normal_precision(rng, cauchy, precision, a):
     """
     if not cauchy:
         return precision
-    return _TAPER + 2 * precision * rng.standard_exponential() / (1 + precision * a * a)
+    return TAPER + 2 * precision * rng.standard_exponential() / (1 + precision * a * a)
 
 
 @strict_leaf
@@ -132,14 +132,14 @@ def node_precision(rng, prior, precision, a):
 @strict_leaf
 def slab_slope(prior, precision, a):
     """Return minus the slope of the slab's log density at a, divided by a."""
-    return _TAPER + 2 * precision / (1 + precision * a * a) if prior.cauchy else precision
+    return TAPER + 2 * precision / (1 + precision * a * a) if prior.cauchy else precision
 
 
 @strict_leaf
 def slab_factors(prior, precision, a):
     """Factor the slab's density, over its top, into a normal one and the rest; return precision and log rest at a."""
     if prior.cauchy:
-        return _TAPER, -log1p(precision * a * a)
+        return TAPER, -log1p(precision * a * a)
     return precision, 0.0
 
 

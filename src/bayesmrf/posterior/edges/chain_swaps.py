@@ -60,7 +60,7 @@ def visit_rivals(rng, graph, stacked, problem, visits, gains, theta, momentum, h
             e, f = rivals[pair, 0], rivals[pair, 1]
             if has[part, f]:
                 e, f = f, e
-            rates = log(_swap_rate(share, f, e) / _swap_rate(share, e, f))
+            rates = log(swap_rate(share, f, e) / swap_rate(share, e, f))
             if np.abs(value_of(theta, e, part)).max() < visits.reach[e] and _swap(
                 rng, graph, stacked, problem, visits.reach[f], gains, theta, drawn, e, f, part, rates, weights
             ):
@@ -80,13 +80,13 @@ def _next(rng, rivals, share, rate, has, first, n_free):
         if has[e] != has[f] and max(e, f) < n_free:
             if has[f]:
                 e, f = f, e
-            if rng.random() < rate * _swap_rate(share, e, f):
+            if rng.random() < rate * swap_rate(share, e, f):
                 return pair
     return len(rivals)
 
 
 @strict_leaf
-def _swap_rate(share, e, f):
+def swap_rate(share, e, f):
     """Return how often a swap of edge e for f is proposed: seldom if f is rarely present, or e nearly always."""
     return share[f] * min(1.0, SURE * (1 - share[e]))
 

@@ -21,7 +21,7 @@ from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
 from .differences import DifferencesKernel
 from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design, started
-from .spike_slab import SWEEPS, JumpInfo, check_bounded, iterations_of, n_particles_of
+from .spike_slab import JumpInfo, OnChains, check_bounded, n_particles_of
 
 
 class GroupChainsState(NamedTuple):
@@ -32,7 +32,7 @@ class GroupChainsState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GroupChains(DifferencesKernel):
+class GroupChains(OnChains, DifferencesKernel):
     """Birth and death of baselines and of differences of edges, and Langevin steps of all parameters.
 
     Parameters
@@ -59,7 +59,7 @@ class GroupChains(DifferencesKernel):
     tables: Sequence[np.ndarray] | None = None
     design: Design | None = None
 
-    name = "group_chains"
+    name, iterations = "group_chains", ITERATIONS
     dims = DifferencesKernel.dims | {"n_jumps": ()}
 
     def __post_init__(self) -> None:
@@ -74,14 +74,9 @@ class GroupChains(DifferencesKernel):
             object.__setattr__(self, "design", made)
 
     @property
-    def n_particles(self) -> int:
-        """Requested number of persistent chains of each group."""
-        return n_particles_of(self.options)
-
-    @property
     def particle_sweeps(self) -> int:
-        """Gibbs sweeps of single particles that a step is worth."""
-        return SWEEPS * iterations_of(self.options, ITERATIONS, False) * self.n_particles * len(self.contrast)
+        """Those of all groups of people."""
+        return super().particle_sweeps * len(self.contrast)
 
     @cached_property
     def _tables(self) -> Any:

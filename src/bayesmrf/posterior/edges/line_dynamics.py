@@ -19,10 +19,7 @@ from math import sqrt
 import numpy as np
 
 from ...compiled import leaf, strict_leaf
-from ...priors import CAUCHY_TAPER
-from ..conditionals.spike import node_precision, slab_slope
-
-_TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
+from ..conditionals.spike import TAPER, node_precision, slab_slope
 
 
 @leaf
@@ -136,7 +133,7 @@ def kick(problem, steps, theta, momentum, means, has, precision, drawn):
         stiff = slab_slope(problem.baseline, drawn[3], b) if e < r else precision[e]
         apart = drawn[1]
         if problem.prior.cauchy:
-            apart = _TAPER + (q + 1) * apart / (1 + apart * size)
+            apart = TAPER + (q + 1) * apart / (1 + apart * size)
         for k in range(n_weights):
             if not has[min(k, 1), e]:
                 continue

@@ -8,6 +8,7 @@ their covariance there.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import unwrap
 from itertools import pairwise
 from math import sqrt
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 
 from ...compiled import leaf
 from ..conditionals.centred import by_node, line_values, smoothed_shares
+from ..conditionals.group_lines import one_group
 from ..conditionals.pair_tables import line_variance
 from .langevin_chains import independent_variance
 from .line_dynamics import find_parts
@@ -57,7 +59,7 @@ def steps_of(
     values = np.zeros((n_groups, r, model.n_states**2))
     bias = problem.baseline.bias_precision
     for t, (s_bar, n) in enumerate(samples):
-        one = lines._replace(n=lines.n[t], sums=lines.sums[t], pull=lines.pull[t])
+        one = unwrap(one_group)(problem, t)
         share = np.maximum(smoothed_shares(model, s_bar, n), 0.0)
         share /= share.sum(axis=1, keepdims=True)
         curvature[t] = n * independent_variance(model, one, share)[: problem.n_spiked]

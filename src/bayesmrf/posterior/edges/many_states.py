@@ -21,7 +21,7 @@ from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior, plain_prior, prior_scales
 from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design
-from .spike_slab import EDGE_DIMS, SWEEPS, EdgeKernel, JumpInfo, check_bounded, drawn, iterations_of, n_particles_of
+from .spike_slab import EDGE_DIMS, EdgeKernel, JumpInfo, OnChains, check_bounded, drawn, n_particles_of
 
 
 class ManyStatesState(NamedTuple):
@@ -32,7 +32,7 @@ class ManyStatesState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabManyStates(EdgeKernel):
+class SpikeSlabManyStates(OnChains, EdgeKernel):
     """Birth and death of edges in proportion to doubt, and Langevin steps of all parameters.
 
     Parameters
@@ -62,7 +62,7 @@ class SpikeSlabManyStates(EdgeKernel):
     tables: np.ndarray | None = None
     design: Design | None = None
 
-    name = "spike_slab_many_states"
+    name, iterations = "spike_slab_many_states", ITERATIONS
     dims = EDGE_DIMS | {"n_jumps": ()}
 
     def __post_init__(self) -> None:
@@ -76,16 +76,6 @@ class SpikeSlabManyStates(EdgeKernel):
             given = [(self.s_bar, float(self.n_samples))]
             tables = None if self.tables is None else [self.tables]
             object.__setattr__(self, "design", design(model, self._problem(), given, tables, self.options.momentum))
-
-    @property
-    def n_particles(self) -> int:
-        """Requested number of persistent chains."""
-        return n_particles_of(self.options)
-
-    @property
-    def particle_sweeps(self) -> int:
-        """Gibbs sweeps of single particles that a step is worth."""
-        return SWEEPS * iterations_of(self.options, ITERATIONS, False) * self.n_particles
 
     def _problem(self) -> GroupProblem:
         model, prior, n = self.model, edge_prior(self.prior), float(self.n_samples)

@@ -1,7 +1,7 @@
 r"""Edges with a spike-and-slab prior on persistent chains: birth and death of an edge at any weight.
 
-The sampler of Reversible jump Markov chain Monte Carlo for nodes of any number of states and for one or several groups
-of people. An iteration is a Gibbs sweep of the chains of each group, births, deaths and swaps in proportion to doubt
+Reversible jump Markov chain Monte Carlo for nodes of any number of states, and for one or several groups of people. An
+iteration is a Gibbs sweep of the chains of each group, births, deaths and swaps in proportion to doubt
 (`bayesmrf.posterior.edges.chain_jumps`), and a Langevin step of all parameters
 (`bayesmrf.posterior.edges.line_dynamics`). `bayesmrf.posterior.edges.two_states` is the same for one group and two
 states, with chains of bits.
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import unwrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,18 +21,15 @@ from ...methods import ReversibleJump
 from ...states.importance import START_SWEEPS
 from ...states.table_sweeps import sweep
 from ...states.tables import TableGraph, TableParticles, UnpackedTableParticles, start_particles, table_graph, unpack
-from ..conditionals.group_lines import GroupProblem, GroupTheta
+from ..conditionals.group_lines import GroupProblem, GroupTheta, one_group
 from ..conditionals.pair_tables import regression_pull
 from .chain_jumps import Visits, iterate
 from .chain_swaps import SURE, of_group, reach_of
 from .line_steps import GroupMomentum, GroupSteps, along_lines, steps_of, stiffness_of
-from .spike_slab import iterations_of, longest_step, n_particles_of
+from .spike_slab import adapted, averaged, iterations_of, longest_step, moderate, n_particles_of, visit_rate
 
-_VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
 _SWAPS = 0.15  # swaps that are proposed in an iteration, at most, for each node
-_DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
 ITERATIONS = 10  # in a step
-_PRIOR = 4  # draws that the first shares count as, half of them with the edge
 _SMALL = 1e-6  # where baselines that are always present start: 0 is an absent edge
 
 
@@ -82,9 +80,7 @@ def design(
         problem = problem._replace(lines=problem.lines._replace(pull=pull))
     reach = np.full(model.n_edges, np.inf)
     if len(samples) == 1:
-        lines = problem.lines
-        one = lines._replace(n=lines.n[0], sums=lines.sums[0], pull=lines.pull[0])
-        reach = reach_of(model, one, *samples[0])
+        reach = reach_of(model, unwrap(one_group)(problem, 0), *samples[0])
     return Design(problem, steps_of(model, problem, samples, tables, momentum), table_graph(model), reach)
 
 
@@ -145,11 +141,10 @@ class Walker:
             rng, self.design.graph, stacked, problem, steps, visits, gains, theta, momentum, n_iterations
         )
         found, direction = stiffness_of(problem, steps, stacked, theta, walk.direction)
-        stiffness = walk.stiffness + 2 / (age + 3) * (found - walk.stiffness)  # with increasing weight of the past
-        share = walk.share
+        stiffness, share = averaged(walk.stiffness, found, age), walk.share
         if age < self.n_adapt:
             has = np.stack([theta.weights[0] != 0, theta.weights[1:].any(axis=0)])
-            share = share + (has - share) / (age + _PRIOR + 1)
+            share = adapted(share, has, age)
         chains = TableParticles(stacked.x, stacked.lanes)
         return Moved(ChainsWalk(momentum, share, chains, stiffness, direction, age + 1), drawn, n_jumps)
 
@@ -164,8 +159,8 @@ class Walker:
 
     def _visits(self, share: np.ndarray) -> Visits:
         """Return how often baselines and differences are visited."""
-        share, n_nodes = share.clip(_DOUBT, 1 - _DOUBT), self.model.graph.n_nodes
-        rate = np.minimum(_VISITS, n_nodes / (2 * np.minimum(share, 1 - share).sum(axis=1)))
+        share, n_nodes = moderate(share), self.model.graph.n_nodes
+        rate = visit_rate(share, n_nodes)
         e, f = np.concatenate([self._problem.rivals, self._problem.rivals[:, ::-1]]).T
         often = (share[:, e] * (1 - share[:, f]) * share[:, f] * np.minimum(1.0, SURE * (1 - share[:, e]))).sum(axis=1)
         return Visits(share, rate, np.minimum(rate, _SWAPS * n_nodes / np.maximum(often, 1e-9)), self.design.reach)

@@ -33,10 +33,10 @@ from ..conditionals.penalty import penalty
 from ..conditionals.plane import plane_log_density, plane_of, plane_peak, plane_values
 from ..conditionals.spike import birth_log_ratio, normal_precision
 from ..conditionals.student_t import draw_t, log_t
+from .chain_swaps import swap_rate
 
 _PLACES = 4, 2, 1  # of the three nodes in the number of a state
 _WAYS = 4
-_SURE = 8.0  # edges whose share of absent draws is below the inverse are seldom swapped for others
 _FARTHEST = 40.0  # largest log of a factor of a state
 
 
@@ -63,7 +63,7 @@ def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision
         e, f = problem.pairs[k, 0], problem.pairs[k, 1]
         if theta[e] == 0:
             e, f = f, e
-        if theta[f] == 0 and theta[e] != 0 and rng.random() < problem.rate * _swap_rate(problem, e, f):
+        if theta[f] == 0 and theta[e] != 0 and rng.random() < problem.rate * swap_rate(problem.share, e, f):
             n_moved += _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
     for k in range(len(problem.joint)):
         e, f = problem.joint[k, 0], problem.joint[k, 1]
@@ -77,12 +77,6 @@ def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision
         e, f = problem.alike[k, 0], problem.alike[k, 1]
         n_moved += _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision, log_slab)
     return n_moved
-
-
-@leaf
-def _swap_rate(problem, e, f):
-    """Return how often a swap of edge e for f is proposed: seldom if f is rarely present, or e nearly always."""
-    return problem.share[f] * min(1.0, _SURE * (1 - problem.share[e]))
 
 
 @leaf
@@ -109,7 +103,7 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
         line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
         ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-        ratio += log(_swap_rate(problem, f, e) / _swap_rate(problem, e, f))
+        ratio += log(swap_rate(problem.share, f, e) / swap_rate(problem.share, e, f))
     ratio -= log1p(-rng.random())
     if ratio > 0:  # before the penalty, which is never negative
         others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from inspect import unwrap
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,9 @@ DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
 _STIFF_NOISE = 0.3  # the same in the stiffest direction, one of many
 _LONGEST = 1.0  # standard deviations of a step in the stiffest direction, at most
+_VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
+_DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
+_PRIOR = 4  # draws that the first shares count as, half of them with the edge
 _SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
 SWEEPS = 4  # of all particles take as long as an iteration with clusters and proposals of edges
 
@@ -167,6 +170,47 @@ def noise_share(n_samples: float, n_chains: int, momentum: float) -> float:
     steps are independent.
     """
     return n_samples * (1 + momentum) / (4 * n_chains * (1 - momentum))
+
+
+class OnChains:
+    """What kernels of reversible jumps on persistent chains have in common."""
+
+    options: ReversibleJump
+    iterations: ClassVar[int]  # in a step, unless they are given
+
+    @property
+    def n_particles(self) -> int:
+        """Requested number of persistent chains of a group of people."""
+        return n_particles_of(self.options)
+
+    @property
+    def particle_sweeps(self) -> int:
+        """Gibbs sweeps of single particles that a step is worth."""
+        return SWEEPS * iterations_of(self.options, self.iterations, False) * self.n_particles
+
+
+def moderate(share: np.ndarray) -> np.ndarray:
+    """Return shares of draws, none of which is taken for granted."""
+    found: np.ndarray = share.astype(float).clip(_DOUBT, 1 - _DOUBT)
+    return found
+
+
+def visit_rate(share: np.ndarray, n_nodes: int) -> Any:
+    """Return how often an edge in doubt is visited in an iteration: so that there are as many visits as nodes, at most.
+
+    ``share`` (..., n_edges) is from `moderate`.
+    """
+    return np.minimum(_VISITS, n_nodes / (2 * np.minimum(share, 1 - share).sum(axis=-1)))
+
+
+def adapted(share: np.ndarray, has: np.ndarray, age: int) -> np.ndarray:
+    """Return the shares of draws after one more, in warm-up."""
+    return share + (has - share) / (age + _PRIOR + 1)
+
+
+def averaged(stiffness: float, found: float, age: int) -> float:
+    """Return the stiffness over the steps, with increasing weight of the past."""
+    return stiffness + 2 / (age + 3) * (found - stiffness)
 
 
 def iterations_of(options: ReversibleJump, usual: int, is_early: bool) -> int:

@@ -46,26 +46,27 @@ from .rival_moves import visit_rivals
 from .spike_slab import (
     DIVERGED,
     EDGE_DIMS,
-    SWEEPS,
     EdgeKernel,
     JumpInfo,
+    OnChains,
+    adapted,
+    averaged,
     check_bounded,
     drawn,
     iterations_of,
     longest_step,
+    moderate,
     n_particles_of,
+    visit_rate,
 )
 from .stiffness import settle, stiffness
 from .two_states_problem import TwoStatesProblem, curvature_of, data_moments, has_rare_state, together
 
 _FLIPS = 2  # sets of nodes that are flipped in an iteration
 _CAMP = 3  # almost equal nodes of a node of a camp
-_VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would see nearly the same chains again
 _JOINT = 0.6  # least similarity of the other ends of edges that are born and die together
 _JOINT_VISITS = 0.05  # most births, and deaths, of such pairs that are proposed in an iteration, for each node
-_DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
 ITERATIONS = 20  # in a step
-_PRIOR = 4  # draws that the first shares count as, half of them with the edge
 
 
 class TwoStatesState(NamedTuple):
@@ -85,7 +86,7 @@ class TwoStatesState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabTwoStates(EdgeKernel):
+class SpikeSlabTwoStates(OnChains, EdgeKernel):
     """Single-edge birth and death at any weight, with moments from many persistent chains.
 
     The chains are those of the Boltzmann machine with the distribution of theta (`bayesmrf.models.boltzmann.Coding`),
@@ -117,7 +118,7 @@ class SpikeSlabTwoStates(EdgeKernel):
     options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
     n_adapt: int = 0
 
-    name = "spike_slab_two_states"
+    name, iterations = "spike_slab_two_states", ITERATIONS
     dims = EDGE_DIMS | {"n_jumps": ()}
 
     def __post_init__(self) -> None:
@@ -127,16 +128,6 @@ class SpikeSlabTwoStates(EdgeKernel):
         if model.n_states > 2 or model.n_features == model.n_edges or not has_lines(model):
             expected = f"binary and with node parameters for {self.name!r}: boltzmann, ising or agreement"
             raise OptionError(option="model", got=model.name, expected=expected)
-
-    @property
-    def n_particles(self) -> int:
-        """Requested number of persistent chains."""
-        return n_particles_of(self.options)
-
-    @property
-    def particle_sweeps(self) -> int:
-        """Gibbs sweeps of single particles that a step is worth."""
-        return SWEEPS * iterations_of(self.options, ITERATIONS, False) * self.n_particles
 
     @property
     def _n_chains(self) -> int:
@@ -200,9 +191,9 @@ class SpikeSlabTwoStates(EdgeKernel):
     def _problem(self, stiffness: float, share: np.ndarray) -> TwoStatesProblem:
         """Return the constants with the step sizes, and how often each edge is visited."""
         of, epsilon = self._constants, longest_step(self.options, self.n_samples, self._n_chains, stiffness)
-        share = share.astype(float).clip(_DOUBT, 1 - _DOUBT)
+        share = moderate(share)
         n_nodes, together = self.model.graph.n_nodes, share[of.joint].min(axis=1)
-        rate = min(_VISITS, n_nodes / (2 * np.minimum(share, 1 - share).sum()))
+        rate = visit_rate(share, n_nodes)
         joint_rate = min(rate, _JOINT_VISITS * n_nodes / max(np.minimum(together, 1 - together).sum(), 1.0))
         return of._replace(now=of.now.copy(), step=epsilon * of.scale, share=share, rate=rate, joint_rate=joint_rate)
 
@@ -224,11 +215,11 @@ class SpikeSlabTwoStates(EdgeKernel):
         density, precision, n_jumps = _iterate(rng, problem, n, rows, blocks, theta, weights, momentum)
         check_bounded(theta, self.options.epsilon, self.prior, state.precision)
         found = stiffness(blocks, rows, *of, direction)
-        now += 2 / (state.age + 3) * (found - now)  # averaged with increasing weight of the past
+        now = averaged(now, found, state.age)
         chains, included = EdgeChains(blocks.words, blocks.lanes), rows.place >= 0
         share = state.share
         if state.age < self.n_adapt:
-            share = share + (included - share) / (state.age + _PRIOR + 1)
+            share = adapted(share, included, state.age)
         new = TwoStatesState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1)
         return new, JumpInfo(*drawn(theta, included, density, precision), n_jumps)
 
