@@ -85,7 +85,7 @@ class NodeFeatures(Checked):
     @cached_property
     def node_values(self) -> tuple[float, float]:
         """Smaller and larger value of the features of nodes that are indicators."""
-        if self.n_states > 2:
+        if self.family != BINARY:
             return 0.0, 1.0
         low, high = np.concatenate([*self._arrays, [[0.0, 1.0]]])[0]
         return float(low), float(high)
@@ -93,7 +93,7 @@ class NodeFeatures(Checked):
     @cached_property
     def node_states(self) -> np.ndarray:
         """State k > 0 of which the feature of each parameter of a node is the indicator; -1 where one is another."""
-        if self.n_states == 2:
+        if self.family == BINARY:
             return np.ones(len(self.node_rows), np.int64)
         found = self.node_rows.argmax(axis=1)
         others = (self.node_rows != np.eye(self.n_states)[found]).any(axis=1) | (found == 0)

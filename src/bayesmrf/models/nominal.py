@@ -65,7 +65,7 @@ class Nominal(NodeFeatures):
     ordered: Any = None
     state_names: Any = field(default=None, kw_only=True)
 
-    name, family = "nominal", TABLES
+    name, family, is_product = "nominal", TABLES, False
     n_parameters = None  # of an edge: edges have different numbers
 
     def __post_init__(self) -> None:
@@ -114,6 +114,11 @@ class Nominal(NodeFeatures):
     def edge_starts(self) -> np.ndarray:
         """Place in theta of the first parameter of each edge, and of the first one of a node, (n_edges + 1,)."""
         return np.append(0, np.cumsum(self.shapes.prod(axis=1)))
+
+    @cached_property
+    def category(self) -> np.ndarray:
+        """Number from 1 of each pair of categories, (m, m)."""
+        return 1 + np.arange(self.n_states**2).reshape(self.n_states, -1)
 
     @cached_property
     def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
