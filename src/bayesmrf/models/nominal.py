@@ -131,7 +131,8 @@ class Nominal(NodeFeatures):
     def edge_features(self) -> np.ndarray:
         """Feature of each parameter of an edge in the categories of its first end and of its second, (K, m, m)."""
         e, row, column = self._places
-        rows, (u, v) = np.zeros((self.graph.n_nodes, self.shapes.max(initial=1), self.n_states)), self.graph.edges[e].T
+        most, (u, v) = max(map(len, self.edge_rows)), self.graph.edges[e].T
+        rows = np.zeros((self.graph.n_nodes, most, self.n_states))
         for own, found in zip(self.edge_rows, rows, strict=True):
             found[: len(own)] = own
         first, second = rows[u, row], rows[v, column]
