@@ -8,6 +8,9 @@ to accept it, so that the two errors are independent. The error of the log ratio
 each of them; they are resampled at the end of the visits. The edges of one group are baselines that may be absent,
 without differences.
 
+Clusters of nodes are flipped in the chains (`bayesmrf.states.level_flips`), which would otherwise stay in their mode:
+theta runs ahead of the shares of chains in modes that single nodes do not reach.
+
 Visits are in proportion to doubt, and between them all parameters move together, as in
 `bayesmrf.posterior.edges.two_states`, which is the same algorithm for chains of bits.
 """
@@ -20,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
+from ...states.level_flips import flip_levels
 from ...states.table_features import follow_feature, grown_by_feature, mean_shares, shares_of_states
 from ...states.table_sweeps import redraw_ends, redraw_node, sweep, weigh_node
 from ...states.tables import edge_cells, follow_edge, follow_weights, grown_weights, resample, spreads
@@ -65,6 +69,7 @@ def iterate(rng, graph, stacked, problem, steps, visits, gains, theta, momentum,
     for _ in range(n_iterations):
         drawn[:] = draw_group_scales(rng, problem, theta)
         for t in range(n_groups):
+            flip_levels(rng, graph, of_group(stacked, t))
             sweep(graph, of_group(stacked, t))
         find_parts(problem, theta, has)
         chain_means(graph, stacked, problem, has, means)

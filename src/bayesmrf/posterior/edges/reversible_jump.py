@@ -1,10 +1,10 @@
 r"""Edges with a spike-and-slab prior on persistent chains: birth and death of an edge at any weight.
 
 Reversible jump Markov chain Monte Carlo for nodes of any number of states, and for one or several groups of people. An
-iteration is a Gibbs sweep of the chains of each group, births, deaths and swaps in proportion to doubt
-(`bayesmrf.posterior.edges.chain_jumps`), and a Langevin step of all parameters
-(`bayesmrf.posterior.edges.line_dynamics`). `bayesmrf.posterior.edges.two_states` is the same for one group and two
-states, with chains of bits.
+iteration is flips of clusters of nodes (`bayesmrf.states.level_flips`) and a Gibbs sweep in the chains of each group,
+births, deaths and swaps in proportion to doubt (`bayesmrf.posterior.edges.chain_jumps`), and a Langevin step of all
+parameters (`bayesmrf.posterior.edges.line_dynamics`). `bayesmrf.posterior.edges.two_states` is the same for one group
+and two states, with chains of bits.
 """
 
 from __future__ import annotations
