@@ -1,7 +1,7 @@
-"""Swaps of rival edges, by the weighted particles of each group.
+"""Swaps of rival edges, by the persistent chains of each group.
 
 They are those of `bayesmrf.posterior.conditionals.group_swaps`, by the joint distribution of three nodes given the rest
-of each particle. The half of the particles that proposes the value may find the swap hopeless, before the other half is
+of each chain. The half of the chains that proposes the value may find the swap hopeless, before the other half is
 asked (delayed acceptance).
 """
 
