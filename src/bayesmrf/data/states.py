@@ -18,6 +18,7 @@ from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
+from .unordered_levels import NOMINAL, unordered_levels
 from .yes_no import CODED, CODINGS, missing_cells, read_yes_no, refuse_missing
 
 _X = argument("X")
@@ -25,12 +26,13 @@ _X = argument("X")
 
 @dataclass(frozen=True)
 class ColumnLevels:
-    """Ordered levels of each column of a table, which may differ between columns.
+    """Levels of each column of a table, in their order if they have one, which may differ between columns.
 
     A column of two categories has them among yes/no columns, too.
     """
 
     columns: tuple[tuple[Any, ...], ...]
+    nominal: frozenset[int] = frozenset()  # columns whose levels have no order
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -116,6 +118,12 @@ class States:
         return tuple(len(levels_of(self.coding, i)) for i in range(len(self.names)))
 
 
+def are_ordered(coding: Coding, n_columns: int) -> tuple[bool, ...]:
+    """Return whether the levels of each column have an order, or are two yes/no answers."""
+    nominal = coding.nominal if isinstance(coding, ColumnLevels) else frozenset[int]()
+    return tuple(i not in nominal for i in range(n_columns))
+
+
 def levels_of(coding: Coding | Sequence[Any], column: int) -> Sequence[Any]:
     """Return the level of each state of a column."""
     if isinstance(coding, str):
@@ -183,7 +191,7 @@ def check_states(
     n_states : int, "auto", "keep" or "merge", optional
         Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
         table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table. With "keep" and "merge"
-        each column has its own ordered levels (`bayesmrf.data.ordered_levels`).
+        each column has its own ordered levels (`bayesmrf.data.ordered_levels`), with "nominal" some have no order.
     levels : sequence or ColumnLevels, optional
         The levels in order (of the data fitted before), instead of ``n_states``.
     unused : sequence of int
@@ -219,7 +227,7 @@ def check_states(
         found = names
     if issparse(X):
         raise DataError(f"{_X} must be a dense table, got a sparse matrix; use X.toarray().")
-    by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge")
+    by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge", NOMINAL)
     if named and n_states is not None and levels is None and not by_column:
         levels = _categories(X, n_states)
     values = X.to_numpy() if named else unmasked(X)
@@ -292,8 +300,13 @@ def _by_column(
     A level occurs if it is in a row of a weight above 0, which ``counted`` (n_samples,) says.
     """
     codes, gone, found, numbers = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), [], dict[str, Any]()
+    nominal = set[int]() if fitted is None else set(fitted.nominal)
     for i, label in enumerate(labels):
         levels = None if fitted is None else fitted.columns[i]
+        if levels is None and n_states == NOMINAL:
+            levels = unordered_levels(None if frame is None else frame.iloc[counted, i], values[counted, i], label)
+            if levels is not None:
+                nominal.add(i)
         if levels is None and frame is not None:
             levels = ordered_categories(frame.iloc[counted, i], label, n_states == "merge")
         table, is_bool = to_table(values[:, [i]], (label,), levels)
@@ -313,7 +326,7 @@ def _by_column(
     warn_outside(_X, numbers)
     if gone.any() and not allowed:
         refuse_missing(gone, labels)
-    return codes, gone if gone.any() else None, ColumnLevels(tuple(found))
+    return codes, gone if gone.any() else None, ColumnLevels(tuple(found), frozenset(nominal))
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:

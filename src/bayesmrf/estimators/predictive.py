@@ -20,6 +20,7 @@ from ..inference.auto import is_cheap
 from ..inference.elimination.engine import Elimination
 from ..inference.registry import check_model
 from ..models import categorical, pairwise
+from ..models.bases import edge_starts
 from ..models.categorical import is_categorical, states_of
 from ..results.blocks import at_draws, variable
 from ..rng import as_seed_sequence
@@ -203,8 +204,8 @@ class Predictive(Network, DensityMixin):
         theta = self.theta_.copy() if group is None else self.theta_[group].copy()
         if self._inclusion is not None:
             model = self._model()
-            of_edges = theta[: model.n_parameters * model.n_edges].reshape(model.n_edges, -1)
-            of_edges[self._inclusion <= 0.5] = 0.0
+            starts = edge_starts(model)
+            theta[: starts[-1]][np.repeat(self._inclusion <= 0.5, np.diff(starts))] = 0.0
         return theta[None]
 
     def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -212,13 +213,13 @@ class Predictive(Network, DensityMixin):
         model = self._model()
         if not self._has_draws:
             return model, theta
-        own = model.n_parameters * model.n_edges
-        of_edges = theta[:own].reshape(model.n_edges, -1)
-        there = of_edges.any(axis=1)
+        starts = edge_starts(model)
+        of_edge = np.repeat(np.arange(model.n_edges), np.diff(starts))
+        there = np.bincount(of_edge, theta[: starts[-1]] != 0, model.n_edges) > 0
         if there.all():
             return model, theta
         graph = Graph(self._graph.n_nodes, self.edges_[there], self._graph.names)
-        return self._model(graph), np.concatenate([of_edges[there].ravel(), theta[own:]])
+        return self._model(graph), np.concatenate([theta[: starts[-1]][there[of_edge]], theta[starts[-1] :]])
 
     def _fields(self, average: str, group: int | None = None) -> list[tuple[Any, np.ndarray]]:
         return [self._present(theta) for theta in self._components(average, group)]
