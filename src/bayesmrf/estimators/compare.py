@@ -242,7 +242,7 @@ class CompareMRF(Posterior):
             warn_of_taper(slab)
 
     def score(  # type: ignore[override]
-        self, X: Any, groups: Any, sample_weight: Any = None, average: str = "bayes"
+        self, X: Any, groups: Any, sample_weight: Any = None, average: str = "bayes", clamped: Any = None
     ) -> float:
         r"""Compute the mean log predictive density of an observation in the network of its group, in nats.
 
@@ -253,20 +253,28 @@ class CompareMRF(Posterior):
 
         It can be compared with the score of one network for all rows, such as that of `bayesmrf.SpikeSlabMRF`. Log Z is
         computed, and an `ApproximateScoreWarning` given, as by `Predictive.score`: ``score_kind_`` says whether log Z
-        is exact in all groups, and ``log_z_error_`` is its mean standard error over the draws of all groups.
+        is exact in all groups, and ``log_z_error_`` is its mean standard error over the draws of all groups. Missing
+        values are summed out, and nodes ``clamped`` to their values, as there.
         """
-        return self._score(X, average, sample_weight, groups)
+        return self._score(X, average, sample_weight, groups, clamped)
 
-    def score_samples(self, X: Any, groups: Any, average: str = "bayes") -> np.ndarray:  # type: ignore[override]
+    def score_samples(  # type: ignore[override]
+        self, X: Any, groups: Any, average: str = "bayes", clamped: Any = None
+    ) -> np.ndarray:
         """Compute the log predictive density of each row in the network of its group; see `score`."""
-        return self._score_samples(X, average, groups)
+        return self._score_samples(X, average, groups, clamped)
 
     def sample(  # type: ignore[override]
-        self, n_samples: int = 1, group: Any = None, random_state: Any = None, average: str = "bayes"
+        self,
+        n_samples: int = 1,
+        group: Any = None,
+        random_state: Any = None,
+        average: str = "bayes",
+        clamped: Any = None,
     ) -> np.ndarray:
         """Draw states from the network of the group with the label ``group``; see `Predictive.sample`."""
         check_is_fitted(self)
-        return self._sample(n_samples, random_state, average, code_of(group, self.groups_))
+        return self._sample(n_samples, random_state, average, clamped, code_of(group, self.groups_))
 
     def predict_conditional(  # type: ignore[override]
         self, X: Any, groups: Any, nodes: Sequence[Any], average: str = "bayes"
