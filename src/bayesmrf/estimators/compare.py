@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.group_labels import check_group, code_of, codes_of, levels_in, read_groups
+from ..data.group_labels import check_group, code_of, codes_of, read_groups, tell_of_levels
 from ..data.states import States
 from ..declare.option import option
 from ..declare.rule import SLAB, choice, either, instance
@@ -84,9 +84,10 @@ class CompareMRF(Posterior):
           parameters; they are never extrapolated.
 
         ``methods.Custom`` makes your own kernel from the likelihood and the priors.
-    model : {"auto", "boltzmann", "ordinal"}, object of `bayesmrf.families` or callable
-        Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `BayesianMRF`. A
-        callable makes your own model (`families.Custom`), as in `SpikeSlabMRF`.
+    model : {"auto", "boltzmann", "ordinal", "potts"}, object of `bayesmrf.families` or callable
+        Weights and biases of yes/no columns, weights and thresholds of ordered answers, or couplings and fields of
+        columns with the same levels in any order, as in `BayesianMRF`. A callable makes your own model
+        (`families.Custom`), as in `SpikeSlabMRF`. A level that a group never has stays in the model, with its prior.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`.
 
@@ -183,7 +184,8 @@ class CompareMRF(Posterior):
         code = code[states.given_rows]
         parts = [states.at(np.flatnonzero(code == g)) for g in range(len(self.groups_))]
         for label, part in zip(self.groups_, parts, strict=True):
-            check_group(label, part, levels_in(states))
+            check_group(label, part)
+        tell_of_levels(self.groups_, parts)
         return parts
 
     def _target(self, parts: list[States], request: None) -> Setup:
