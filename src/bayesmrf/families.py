@@ -290,7 +290,7 @@ FAMILIES = Registry(
             "potts",
             Potts,
             True,
-            frozenset({"GroupedMRF", "BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
+            frozenset({"GroupedMRF", "BayesianMRF", "SpikeSlabMRF", "CompareMRF", "MaximumLikelihoodMRF"}),
             "coupling",
             "field",
             "one coupling for each edge of columns with any levels",
