@@ -215,6 +215,17 @@ def test_missing_ranges_of_spss(case, tmp_path):
     assert declared.labels["r"] == {f"{value:g}": label for value, label in labels.items()}
 
 
+@pytest.mark.parametrize("written", [pyreadstat.write_sav, pyreadstat.write_xport])
+def test_durations_are_seconds(written, tmp_path):
+    """As times of a day, which pyreadstat makes of them, all would be two o'clock; a date stays one."""
+    hours = [2, 26, np.nan, 50]
+    table = pd.DataFrame({"sleep": [h * 3600.0 for h in hours], "day": pd.to_datetime(["2020-02-01"] * 4), "q": hours})
+    written(table, tmp_path / "votes.any", variable_format={"sleep": "TIME8"})
+    lines = read_declared(tmp_path / "votes.any")[0].splitlines()
+    assert [line.split(",")[0] for line in lines] == ["sleep", "7200", "93600", "", "180000"]
+    assert all(line.split(",")[1].startswith("2020-02-01") for line in lines[1:])
+
+
 def test_labels_of_stata(tmp_path):
     """Those of .a are of a missing value; 32-bit floats are the decimals that were written."""
     pyreadstat.write_dta(

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _UNSET = "unknown"  # the measure of a column that has none
+_DURATIONS = ("TIME", "DTIME", "MTIME")  # begin their formats in SPSS and SAS
 
 
 def read_labelled(data: bytes, reader: str) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Read the table in the contents of a file, and what the file says about its columns, by fields of `Declared`.
 
-    Values that the file declares as missing are missing, and have no labels.
+    Values that the file declares as missing are missing, and have no labels. Durations are in seconds.
 
     Parameters
     ----------
@@ -33,6 +34,11 @@ def read_labelled(data: bytes, reader: str) -> tuple[pd.DataFrame, dict[str, Any
         file.flush()
         read = getattr(pyreadstat, reader)
         table, about = read(file.name)
+        durations = [
+            name for name, kind in about.original_variable_types.items() if (kind or "").startswith(_DURATIONS)
+        ]
+        if durations:  # as times of a day, they would lose their days
+            table[durations] = read(file.name, usecols=durations, disable_datetime_conversion=True)[0][durations]
         # The ranges of missing values are told only to who asks for these values.
         ranges = read(file.name, metadataonly=True, user_missing=True)[1].missing_ranges if spss else {}
     kinds = about.readstat_variable_types
