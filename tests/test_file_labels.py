@@ -3,6 +3,7 @@
 import base64
 import gzip
 import lzma
+import struct
 
 import numpy as np
 import pandas as pd
@@ -73,6 +74,12 @@ WRITTEN = {
         "/Td6WFoAAAFpIt42AgAhARYAAAB0L+Wj4AFUAJ9dACwCfBn5r/QdO56YNX7q0PQhTbNFUsa9mj0ULto6v4ncN0fejK0cRisn+w6qGgBjQcxSTJEj"
         "+7ov3TAh/0OSczX6OmJvIP6WhkjLcqPAAVYyyLVG/edSiG6YlFLrg7J6QfVSflS1L2jQ8ZyZgqA+PxYaBqG0EZ+RFXXijHaGQ5O3L49hlpjtr00y"
         "WPKyy1vAJnmiymIlwqUQfQgF4VwwAAAAWJQGygABtwHVAgAAZUP06z4wDYsCAAAAAAFZWg=="
+    ),
+    # e <- data.frame(rank = 5:1, q = c(1, 2, 2, 1, 1)); e$r <- e$rank
+    "descending.rds": (
+        "/Td6WFoAAAFpIt42AgAhARYAAAB0L+Wj4AGfAKRdACwCfBn5r/QdO56YNX7q0PQhTbNFUsa9mn23cJDEtM7x47rbttOMeFHKPxQ7TTGs2a20dhQl"
+        "QR1ukpGkrKf1qyYyBLlQNeB0gvQuA5hogYIB66zObzvgMvzvvkeCWZfZVaTWKwi9NfHxjxg/Ib5aMAj82vk1nCq7tSizB274XK1LqNUhP1Cosh9P"
+        "eGNBvLYgEZPOS2HBBX6G/tEYkcQOVg078K8gAIoBSpgAAbwBoAMAAD+JENw+MA2LAgAAAAABWVo="
     ),
     # DATA LIST LIST /q1 (F2) q2 (F2) q3 (F2) sex (A3) wt (F3).
     # BEGIN DATA
@@ -157,6 +164,16 @@ def test_the_only_data_frame_among_objects_of_r(written):
     text, declared = read_declared(written("one.RData"))
     assert text == 'b,c\na,0.1\n"",\nb,3\n'.replace('""', "")
     assert declared.categories == {"b": Categories(("a", "b"), False)}
+
+
+def test_a_descending_sequence_of_r(written):
+    """It is stored as number, first and step; so is one that fits into no memory."""
+    path = written("descending.rds")
+    assert read_declared(path)[0].splitlines() == ["rank,q,r", "5,1,5", "4,2,4", "3,2,3", "2,1,2", "1,1,1"]
+    data = lzma.decompress(path.read_bytes())
+    path.write_bytes(data.replace(struct.pack(">3d", 5, 5, -1), struct.pack(">3d", 1e15, 5, -1)))
+    with pytest.raises(DataError, match=r"a column of 1e\+15 values; give a smaller table"):
+        read_declared(path)
 
 
 @pytest.mark.parametrize(

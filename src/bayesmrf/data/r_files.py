@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..errors import DataError
 from ..names import listed, quoted
 
+_LONGEST = 2**26  # values of a sequence, which takes no room in the file
 _PLAIN = ("LGL", "INT", "REAL", "STR")  # types of vectors: of booleans, integers, numbers and texts
 _DATES = {"Date": "D", "POSIXct": "s"}  # classes of R, and what their numbers count since 1970
 
@@ -33,13 +36,15 @@ def read_r(data: bytes) -> list[RColumn]:
         If there is another number of data frames, or a column that has not one number, text or boolean a row.
     """
     from rdata.conversion import convert
-    from rdata.parser import parse_data
+    from rdata.parser import DEFAULT_ALTREP_MAP, parse_data
 
+    compact = {b"compact_intseq": _sequence("INT"), b"compact_realseq": _sequence("REAL")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of encodings that are not stated; classes are not converted
-        parsed = parse_data(data, extension=".rds" if data.startswith(b"X") else ".rda")
+        kind = ".rds" if data.startswith(b"X") else ".rda"
+        parsed = parse_data(data, extension=kind, altrep_constructor_dict={**DEFAULT_ALTREP_MAP, **compact})
         tree = _Tree(lambda part: convert(part, {}, default_encoding=parsed.extra.encoding or "utf-8"))
-        objects = {"": parsed.object} if data.startswith(b"X") else tree.pairs(parsed.object)
+        objects = {"": parsed.object} if kind == ".rds" else tree.pairs(parsed.object)
         frames = {name: found for name, found in objects.items() if "data.frame" in tree.texts(found, "class")}
         if len(frames) != 1:
             these = f": {listed([quoted(name) for name in frames])}" if frames else ""
@@ -47,6 +52,20 @@ def read_r(data: bytes) -> list[RColumn]:
                             "saveRDS(as.data.frame(x), 'table.rds')")  # fmt: skip
         (frame,) = frames.values()
         return [tree.column(name, part) for name, part in zip(tree.texts(frame, "names"), frame.value, strict=True)]
+
+
+def _sequence(kind: str) -> Callable[[Any], tuple[Any, np.ndarray]]:
+    """Return what expands a sequence that R stores as number, first and step; that of rdata cuts descending ones."""
+    from rdata.parser import RObjectInfo, RObjectType
+
+    def values(state: Any) -> tuple[Any, np.ndarray]:
+        n, first, step = state.value
+        if n > _LONGEST:
+            raise DataError(f"this R file has a column of {n:g} values; give a smaller table")
+        info = RObjectInfo(RObjectType[kind], object=False, attributes=False, tag=False, gp=0, reference=0)
+        return info, (first + step * np.arange(int(n))).astype(np.int32 if kind == "INT" else np.float64)
+
+    return values
 
 
 class _Tree(NamedTuple):
@@ -64,8 +83,6 @@ class _Tree(NamedTuple):
 
     def values(self, part: Any) -> list[Any]:
         """Return the values of a vector; missing ones are None."""
-        import numpy as np
-
         values = np.ma.asarray(part.value if part.info.type.name != "STR" else [self.convert(v) for v in part.value])
         return [None if v is None or v != v else v for v in values.tolist()]
 
@@ -97,8 +114,6 @@ class _Tree(NamedTuple):
                 labels = {value: label for value, label in pairs if value is not None and not missing(value)}
         unit = next((unit for kind, unit in _DATES.items() if kind in kinds), None)
         if unit is not None:
-            import numpy as np
-
             values = [None if v is None else str(np.array(v).astype(f"datetime64[{unit}]")) for v in values]
         return RColumn(name, values, levels, "ordered" in kinds, labels, " ".join(self.texts(part, "label")))
 
