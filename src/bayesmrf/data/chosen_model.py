@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import DataError, LevelsWarning, argument
 from ..findings import tell
 from ..names import digits, quoted
+from .even_steps import recoded
 from .frames import in_pandas, is_frame
 from .levels import remedy_of
 from .missing import unmasked
@@ -45,7 +46,8 @@ def ordered_column(X: Any) -> str | None:
     seen = [column[column == column] for column in columns]  # NaN is missing
     if all(column.max(initial=0) <= 1 for column in seen) or not all(map(_is_counted, seen)) or remedy_of(seen, names):
         return None
-    small = (i for i, column in enumerate(seen) if column.max(initial=0) <= MOST_LEVELS)
+    even = recoded(dict(zip(names, seen, strict=True)))
+    small = (i for i, column in enumerate(seen) if names[i] in even or column.max(initial=0) <= MOST_LEVELS)
     return next((names[i] for i in small if 2 < len(np.unique(seen[i])) <= MOST_LEVELS), None)
 
 

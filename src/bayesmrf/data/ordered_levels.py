@@ -87,7 +87,13 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
     return _checked(used if merge else levels, unused, name, merge)
 
 
-def ordered_levels(found: np.ndarray, name: str, merge: bool, occurs: np.ndarray | None = None) -> tuple[Any, ...]:
+def ordered_levels(
+    found: np.ndarray,
+    name: str,
+    merge: bool,
+    occurs: np.ndarray | None = None,
+    every: tuple[int, ...] | None = None,
+) -> tuple[Any, ...]:
     """Return the levels of a column with the sorted values ``found``: all integers of their range, or these values.
 
     Parameters
@@ -100,6 +106,8 @@ def ordered_levels(found: np.ndarray, name: str, merge: bool, occurs: np.ndarray
         Whether levels that never occur are left out.
     occurs : (n_values,) array of bool, optional
         Which of the values are in a row of a weight above 0; all by default.
+    every : tuple of int, optional
+        The levels of the range, if steps are a coding (`bayesmrf.data.even_steps.recoded`).
 
     Raises
     ------
@@ -121,10 +129,12 @@ def ordered_levels(found: np.ndarray, name: str, merge: bool, occurs: np.ndarray
     if (found == np.round(found)).all():
         found = found.astype(np.int64)
     seen = found if occurs is None else found[occurs]
-    every = seen if merge else found
-    if found.dtype == np.int64 and len(found) and found[-1] - found[0] < 2 * MOST_LEVELS and not merge:
-        every = np.arange(found[0], found[-1] + 1)
-    return _checked(tuple(every.tolist()), np.setdiff1d(every, seen).tolist(), name, merge)
+    levels = seen if merge else found
+    if every is not None and not merge:
+        levels = np.array(every)
+    elif found.dtype == np.int64 and len(found) and found[-1] - found[0] < 2 * MOST_LEVELS and not merge:
+        levels = np.arange(found[0], found[-1] + 1)
+    return _checked(tuple(levels.tolist()), np.setdiff1d(levels, seen).tolist(), name, merge)
 
 
 def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from ..errors import DataError, argument
 from ..names import quoted
 from .codes import read_levels, to_codes, to_table, warn_of_unused
+from .even_steps import recoded, tell_of_steps
 from .frames import column_names, in_pandas, is_frame, make_table
 from .levels import warn_of_texts, warn_outside
 from .missing import present, unmasked
@@ -291,25 +292,34 @@ def _by_column(
 
     A level occurs if it is in a row of a weight above 0, which ``counted`` (n_samples,) says.
     """
-    codes, gone, found, numbers = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), [], dict[str, Any]()
+    codes, gone, found = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), []
+    merge, columns, numbers, seen = n_states == "merge", [], dict[str, Any](), dict[str, Any]()
     for i, label in enumerate(labels):
         levels = None if fitted is None else fitted.columns[i]
         if levels is None and frame is not None:
-            levels = ordered_categories(frame.iloc[counted, i], label, n_states == "merge")
+            levels = ordered_categories(frame.iloc[counted, i], label, merge)
         table, is_bool = to_table(values[:, [i]], (label,), levels)
         lost = missing_cells(table, (label,), True)
         if levels is None:
             there = np.ones(len(table), dtype=bool) if lost is None else ~lost[:, 0]
-            found_here = np.unique(table[there])
-            occurs = np.isin(found_here, table[there & counted])
-            levels = (False, True) if is_bool else ordered_levels(found_here, label, n_states == "merge", occurs)
-            numbers[label] = table[there & counted]
-        if n_states == "merge":  # levels of rows of weight 0 may be left out
+            numbers[label] = table[there & counted, 0]
+            if is_bool:
+                levels = False, True
+            else:
+                seen[label] = np.unique(table[there])
+        columns.append((table, lost, levels))
+    even = {} if merge else recoded(seen)
+    for i, (label, (table, lost, levels)) in enumerate(zip(labels, columns, strict=True)):
+        if levels is None:
+            occurs = np.isin(seen[label], numbers[label])
+            levels = ordered_levels(seen[label], label, merge, occurs, even.get(label))
+        if merge:  # levels of rows of weight 0 may be left out
             table = np.where(counted[:, None] | np.isin(table, levels), table, levels[0])
         codes[:, [i]] = to_codes(table, lost, (label,), levels)
         if lost is not None:
             gone[:, [i]] = lost
         found.append(levels)
+    tell_of_steps(even)
     warn_outside(_X, numbers)
     if gone.any() and not allowed:
         refuse_missing(gone, labels)
