@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -42,6 +42,21 @@ class ColumnLevels:
 Coding = str | tuple[Any, ...] | ColumnLevels
 
 
+class Blocks(NamedTuple):
+    """Rows that belong together: those with one label of the index of a table, such as the number of a person.
+
+    Parameters
+    ----------
+    codes : (n_samples,) array
+        Number of the block of each row.
+    same : str
+        What they have in common, such as "with the same 'id'".
+    """
+
+    codes: np.ndarray
+    same: str
+
+
 @dataclass(frozen=True, eq=False)
 class States:
     """Observations in one coding.
@@ -58,6 +73,8 @@ class States:
         for all columns or for each.
     places : (n_samples,) int array or None
         Row of the user's table of each row; None if no row was left out.
+    blocks : Blocks or None
+        None if no two rows have the same label.
     """
 
     values: np.ndarray
@@ -65,6 +82,7 @@ class States:
     weights: np.ndarray | None
     coding: Coding
     places: np.ndarray | None = None
+    blocks: Blocks | None = None
 
     @property
     def n_samples(self) -> float:
@@ -92,7 +110,8 @@ class States:
     def at(self, rows: np.ndarray) -> States:
         """Return some of the rows, by their numbers in `values`."""
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, values=self.values[rows], weights=weights, places=self.given_rows[rows])
+        blocks = None if self.blocks is None else self.blocks._replace(codes=self.blocks.codes[rows])
+        return replace(self, values=self.values[rows], weights=weights, places=self.given_rows[rows], blocks=blocks)
 
     @property
     def rows(self) -> np.ndarray:
@@ -274,7 +293,7 @@ def check_states(
         check_columns(seen, labels, gone is not None)
         if n_states == "auto" and weights is not None:
             warn_of_unused(seen, coding)
-    states = States(values, labels, weights, coding)
+    states = States(values, labels, weights, coding, blocks=_blocks(X) if named else None)
     kept = None if names is not None or gone is None else rows_that_say_something(values < 0, weights)
     return states if kept is None else states.at(kept)
 
@@ -324,6 +343,16 @@ def _by_column(
     if gone.any() and not allowed:
         refuse_missing(gone, labels)
     return codes, gone if gone.any() else None, ColumnLevels(tuple(found))
+
+
+def _blocks(frame: Any) -> Blocks | None:
+    """Return the rows of a DataFrame that have one label; rows without a label are on their own."""
+    if frame.index.is_unique:
+        return None
+    codes, labels = frame.index.factorize()
+    codes[codes < 0] = len(labels) + np.arange((codes < 0).sum())
+    name = frame.index.name
+    return Blocks(codes, "with the same label of the index" if name is None else f"with the same {quoted(name)}")
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
