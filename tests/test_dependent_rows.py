@@ -190,6 +190,8 @@ def test_a_column_that_counts_up_tells_rows_of_a_person(rng):
     assert result.same == "between which 'wave' counts up"
     assert result[:2] == repeated_rows([check_states(frame.set_index(np.arange(1200) // 4), n_states="keep")])[:2]
     assert repeated_rows([check_states(frame.drop(columns="wave"))]) is None
+    alone = np.column_stack([frame["wave"], np.arange(1200) >= 600, rng.integers(0, 2, (1200, 2))])
+    assert repeated_rows([check_states(alone, n_states="keep")]) is None  # sorted by the second
     assert repeated_rows([check_states(frame.sample(frac=1, random_state=1), n_states="keep")]) is None
 
 

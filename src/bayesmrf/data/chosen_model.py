@@ -14,6 +14,7 @@ from .even_steps import recoded
 from .frames import in_pandas, is_frame
 from .levels import remedy_of
 from .missing import unmasked
+from .no_answers import require_answers
 from .ordered_levels import MOST_LEVELS, ordered_scales
 from .sample_weight import check_weights
 from .yes_no import to_numbers
@@ -99,6 +100,7 @@ def choose_model(X: Any, sample_weight: Any, yes_no: str) -> str:
 
     The log names the column, and a warning says if it may be by mistake.
     """
+    require_answers(X)
     column = ordered_column(X)
     if column is None:
         return yes_no

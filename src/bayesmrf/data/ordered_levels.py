@@ -14,6 +14,7 @@ from .text_cells import is_number
 
 MOST_LEVELS = 12  # of an ordinal column
 _ORDER = f"order them{in_python(' (pandas: .cat.reorder_categories(..., ordered=True))')}"
+CUT = "pandas.qcut(column, 4, False, duplicates='drop')"  # of a measurement, into levels of about equal counts
 _MERGED = in_python("; model=families.Ordinal(unused='merge') leaves them out")
 
 
@@ -146,9 +147,14 @@ def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool)
     if len(levels) < 2:
         raise DataError(f"column {quoted(name)} must have at least two levels, got {len(levels)} ({shown}); drop it.")
     if len(levels) > MOST_LEVELS:
+        cut = (
+            f"cut it into levels of equal counts{in_python(f' ({CUT})')}"
+            if all(map(is_number, levels))
+            else "merge levels"
+        )
         raise DataError(
             f"column {quoted(name)} must have at most {MOST_LEVELS} ordered levels, got {len(levels)} ({shown}); "
-            "merge levels (pandas.cut), replace codes of missing values by NaN, or drop the column if it is no answer."
+            f"{cut}, replace codes of missing values by NaN, or drop the column if it is no answer."
         )
     if unused and not merge:
         never = listed([str(level) for level in unused])

@@ -123,6 +123,9 @@ def _sums(states: States, blocks: np.ndarray) -> np.ndarray:
     x = np.where(there, values, 0.0)
     x = np.where(there, x - x.sum(axis=0) / np.maximum(there.sum(axis=0), 1), 0.0)
     found = [_of_blocks(x, starts)]
+    if states.blocks is None:  # a sorted column is alike in any rows that follow each other
+        steps = np.diff(values.astype(np.int16), axis=0)
+        found[0][(steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)] = 0.0
     for u in range(x.shape[1] - 1):
         seen = there[:, u + 1 :] & there[:, [u]]
         rest = np.stack([seen, x[:, [u]] * seen, x[:, u + 1 :] * seen])
