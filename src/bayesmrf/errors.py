@@ -44,9 +44,9 @@ def missing_code(*values: str) -> str:
     return _term("code", AND.join(values))
 
 
-def in_python(text: str) -> str:
-    """Mark a text that the command line leaves out."""
-    return _term("python", text)
+def in_python(text: str, in_shell: str = "") -> str:
+    """Mark a text in whose place the command line says nothing, or ``in_shell``."""
+    return _term("python", text, in_shell)
 
 
 def said_in_python(kind: str, name: str, value: str) -> str:
@@ -64,7 +64,7 @@ def said(text: str, say: Callable[[str, str, str], str] = said_in_python) -> str
     text : str
     say : callable
         Its arguments are "argument", a name and a value as Python writes it, or ""; "row", a number, ""; "code", values
-        with `AND` between them, ""; or "python", a text, "".
+        with `AND` between them, ""; or "python", a text, and that of the command line.
     """
     return _TERM.sub(lambda term: say(*term.groups()), text)
 
@@ -204,7 +204,7 @@ class FieldsWarning(BayesMRFWarning):
 
 
 class DependentRowsWarning(BayesMRFWarning):
-    """Rows that follow each other are alike, as in a time series, and the likelihood takes them as independent."""
+    """Rows that follow each other, or rows of one person, are alike, and the likelihood takes them as independent."""
 
 
 class EmptyRowsWarning(BayesMRFWarning):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.files import call
 from ..data.levels import MOST_NAMED, find_foreign
+from ..data.no_answers import dividing_rule, is_count, problems, remedy_for_measurements
 from ..data.ordered_levels import ordered_scales, two_levels
 from ..data.text_cells import is_number, remedy_for_text
 from ..errors import DataError, OptionError, data_row
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 NO_CODES = "none"  # of --missing-code: every value is an answer
 _COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
-_COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency)?|weights?|wt|times)$")
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 
 
@@ -59,6 +59,8 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
 
     if _is_yes_no(table):
         return
+    if texts := problems(table):
+        raise DataError(f"{call(path)}: {'; '.join(texts)}, or --missing-code {NO_CODES} if all values are answers")
     scales = ordered_scales(table)
     others = [name for name in table.columns if name not in scales]
     seen = [table[name].dropna().to_numpy() for name in others]
@@ -68,7 +70,7 @@ def check_answers(path: Path, table: pd.DataFrame) -> None:
     if names:
         drop = " ".join(f"--drop {in_shell(n)}" for n in names[:MOST_NAMED])
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        weight = next((n for n in names if _COUNTS.search(n)), None)
+        weight = next(filter(is_count, names), None)
         hint = f", or give --weight {in_shell(weight)} if it counts how often a row was observed" if weight else ""
         raise DataError(f"{call(path)}: column {quoted(names[0])} {what}; drop columns that are not answers with {drop}"
                         f"{more}{hint}")  # fmt: skip
@@ -135,16 +137,16 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
     if rule is None:
         many = ~(numbers.isna() | numbers.isin([-1, 0, 1])).all()
         if many.any():
-            first = str(many.idxmax())
-            own = np.unique(numbers[first].dropna())
-            example = own[min((len(own) + 1) // 2, len(own) - 1)]
-            alike = [n for n in numbers if numbers[n].nunique() > 1 and (numbers[n].dropna() >= example).nunique() < 2]
-            kept = f"keep them with {keep}, or " if keep else ""
-            only = f" (then column {quoted(alike[0])} is constant: drop or recode it)" if alike else ""
-            only += "" if 2 * many.sum() > len(many) else f", or drop it with --drop {in_shell(first)}"
+            first, seen = str(many.idxmax()), [numbers[name].dropna().to_numpy() for name in numbers]
+            cut = remedy_for_measurements(seen, list(map(str, numbers)))
+            example = dividing_rule(seen)
+            remedies = [f"keep them with {keep}"] if keep and not cut else []
+            remedies += [f'state which of them mean yes, for example --binarize "{example}"'] if example else []
+            if 2 * many.sum() <= len(many) or not remedies:
+                remedies.append(f"drop it with --drop {in_shell(first)}")
+            remedy = cut if cut and 2 * many.sum() > len(many) else ", or ".join(remedies)
             raise DataError(f"{call(path)}: the table has the levels {known} (column {quoted(first)} is the first "
-                            f"with others than 0/1, -1/+1 or true/false); {kept}state which of them mean yes, for "
-                            f'example --binarize ">={digits(example)}"{only}')  # fmt: skip
+                            f"with others than 0/1, -1/+1 or true/false); {remedy}")  # fmt: skip
         return numbers
     found = re.fullmatch(rf"\s*(>=|<=|==|>|<)\s*({_NUMBER})\s*", rule)
     if found is None:

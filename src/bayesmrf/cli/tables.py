@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.files import call, read_declared, read_text
 from ..data.formats import MEASURE, Categories
 from ..data.missing import MISSING_TEXTS, stripped
+from ..data.no_answers import without
 from ..data.text_cells import is_number
 from ..errors import DataError, GraphError, OptionError
 from ..names import digits, listed, quoted, shown
@@ -112,7 +113,7 @@ def read_votes(
     weighting = declared.weight and declared.weight.strip()
     if weighting and weighting not in (weight, *drop):
         _refuse_weighted(path, table, weighting)
-    table = table.drop(columns=list(drop))
+    table = without(table, drop)
     _refuse_thousands(path, _lines(path, text, separator), names, [c for c in names if c in table and c != by], weight)
     weights = None if weight is None else table.pop(weight)
     for name, categories in declared.categories.items():
