@@ -53,7 +53,7 @@ def test_engines_agree_with_sums_over_states(model, theta, truth, engine, rng):
 
 
 def test_a_transposed_table_is_another_model(model, theta, truth):
-    states, p, log_z = truth
+    _, _, log_z = truth
     other = Nominal(graphs.Graph(4, model.graph.edges[:, ::-1].copy()), 4, True, SIZES, ORDERED)
     swapped = theta.copy()  # the same numbers, as entries of the transposed matrices
     engine = Elimination()
@@ -70,7 +70,7 @@ def test_gibbs_chains_agree_with_sums_over_states(model, theta, truth, rng):
         memory, seen = found.state, [*seen, found.moments]
     means = np.array(seen[20:])
     error = means.reshape(10, 10, -1).mean(axis=1).std(axis=0, ddof=1) / np.sqrt(10)
-    assert (np.abs(means.mean(axis=0) - moments) < 8 * error).all()  # t of 9: a false alarm in 2,000 runs of 22 features
+    assert (np.abs(means.mean(axis=0) - moments) < 8 * error).all()  # t of 9: a false alarm in 2,000 runs
 
 
 def test_observed_neighbours_at_either_end(model, theta, truth, rng):

@@ -13,7 +13,7 @@ from ..declare.option import option
 from ..declare.rule import ENGINE
 from ..engines import Phases
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
-from ..families import AUTO, families_of, model_rule
+from ..families import AUTO, FAMILIES, families_of, model_rule
 from ..findings import BAD, tell
 from ..inference.elimination.engine import Elimination
 from ..inference.registry import engine_of
@@ -38,7 +38,7 @@ from .parameter_kernels import Problem, automatic_kernel, parameter_kernel
 from .pipeline import Posterior, Setup
 from .starts import find_start
 from .stein_check import tell_of_draws
-from .ties import n_edge_parameters, read_ties
+from .ties import n_edge_parameters, read_ties, require_invariant
 
 _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, from which on it is said
 
@@ -138,7 +138,9 @@ class BayesianMRF(Posterior):
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
         options = None if self.kernel == AUTO else self._object("kernel")
         if options is not None:
-            if refused := refusal(row_of(options), states.n_states > 2, bool((states.values < 0).any())):
+            family = FAMILIES.find(self._family)
+            gaps, tables = bool((states.values < 0).any()), family is not None and family.tables
+            if refused := refusal(row_of(options), states.n_states > 2, gaps, tables):
                 raise refused
             if isinstance(options, PseudoPosterior):
                 refuse_unused(phases.model)
@@ -187,6 +189,7 @@ class BayesianMRF(Posterior):
         prior = self._object("prior")
         if isinstance(prior, WeightsAndBiases):
             return prior.of(n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
+        require_invariant(prior, model, curve)
         return prior
 
     def _correct(self, setup: Setup, draws: run.Draws) -> run.Draws:

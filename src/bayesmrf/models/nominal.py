@@ -15,6 +15,7 @@ from ..declare.option import Checked, needs, option
 from ..declare.rule import FLAG, integer
 from ..errors import OptionError
 from ..graphs import Graph
+from ..priors import Normal
 from .categorical import Categorical, categorical, node_statistics, pair_counts
 from .node_features import NodeFeatures
 from .shapes import require_shape
@@ -123,10 +124,57 @@ class Nominal(NodeFeatures):
         return e, place // columns, place % columns
 
     @cached_property
+    def rotated(self) -> np.ndarray:
+        r"""Number of the edge or node of each parameter that has no meaning apart from others, (n_features,); else -1.
+
+        These are the entries of W where an end has no order and those of :math:`\mu` of such a node, if there are
+        several: other names or another order of the categories rotate them.
+        """
+        e, node = self._places[0], self.n_edges + self.node_of
+        found = np.concatenate([e, np.where(np.array(self.ordered)[self.node_of], -1, node)])
+        several = np.bincount(found[found >= 0], minlength=self.n_edges + self.graph.n_nodes) > 1
+        return np.where((found >= 0) & several[found], found, -1)
+
+    def require_invariant(self, prior: Any, column: np.ndarray | None = None) -> None:
+        """Refuse a prior that depends on the names or the order of the categories of nominal nodes.
+
+        Of independent densities that of a normal distribution with one scale alone is the same in all directions.
+
+        Parameters
+        ----------
+        prior : Prior
+        column : (n_features,) int array, optional
+            Number of each parameter among those that the prior is on, if these are shared.
+
+        Raises
+        ------
+        OptionError
+        """
+        rotated = self.rotated
+        there = rotated >= 0
+        if not there.any():
+            return
+        expected = "priors.Normal or priors.WeightsAndBiases for columns without order"
+        if isinstance(prior, Normal):
+            scale = np.asarray(prior.scale, dtype=np.float64)
+            scale = scale if column is None or not scale.ndim else scale[column]
+            if not scale.ndim:
+                return
+            if len(scale) == self.n_features:
+                pairs = np.unique(np.stack([rotated, scale])[:, there], axis=1)
+                if len(np.unique(pairs[0])) == pairs.shape[1]:
+                    return
+            expected = f"of {self.n_features} scales, which are equal within an edge or node without order"
+        raise OptionError(
+            option="prior", got=prior, expected=expected,
+            remedy="any other density depends on the names and the order of their categories",
+        )  # fmt: skip
+
+    @cached_property
     def edge_features(self) -> np.ndarray:
         """Feature of each parameter of an edge in the categories of its first end and of its second, (K, m, m)."""
         e, row, column = self._places
-        rows, (u, v) = np.zeros((self.graph.n_nodes, self.shapes.max(initial=1), self.n_states)), self.graph.edges[e].T
+        rows, (u, v) = np.zeros((self.graph.n_nodes, self.n_states - 1, self.n_states)), self.graph.edges[e].T
         for own, found in zip(self.edge_rows, rows, strict=True):
             found[: len(own)] = own
         first, second = rows[u, row], rows[v, column]
@@ -197,6 +245,17 @@ class Nominal(NodeFeatures):
         require_shape("theta", theta, (self.n_features,))
         edges, own = np.split(theta, [self.edge_starts[-1]])
         return categorical(self.graph, self.table(edges), self.field_table(own))
+
+    def shares(self, moments: np.ndarray) -> np.ndarray:
+        """Return P(x_i = k), (n_nodes, m), of the moments of the parameters of nodes; 0 for other categories."""
+        found = np.zeros(self.used.shape)
+        for i, (size, is_ordered) in enumerate(zip(self.sizes, self.ordered, strict=True)):
+            own = moments[self.node_starts[i] : self.node_starts[i + 1]]
+            if is_ordered:
+                found[i, :size] = np.append(1 - own.sum(), own)
+            else:
+                found[i, :size] = 1 / size + 2 * own @ contrasts(size)
+        return found
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Compute the moments from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k), (n_nodes, m)."""
