@@ -330,11 +330,13 @@ FAMILIES = Registry(
             Nominal,
             True,
             frozenset({"BayesianMRF", "MaximumLikelihoodMRF"}),
-            "log odds",
-            "contrast",
+            "strength",
+            "log weight",
             "a table of log odds ratios for each edge of columns without order, next to ordered and yes/no ones",
             "An edge has a table of log odds ratios of the categories of its two ends, given all other nodes; its "
-            "strength is their root mean square, which is the absolute weight where both ends are ordered.",
+            "strength is their root mean square, or their value for a step of both ends, with its sign, where both are "
+            "ordered or yes/no. A log weight is that of a category against the mean of all of the node, or, of an "
+            "ordered node, against the first.",
             tables=True,
         ),
         FamilyRow(

@@ -19,6 +19,7 @@ from ..families import AUTO, Custom, Nominal, families_of
 from ..graphs import Graph
 from ..models.bases import edge_starts
 from ..models.node_features import NodeFeatures
+from ..models.nominal import Nominal as NominalModel
 from .base import read_graph
 from .estimator import Estimator
 
@@ -123,7 +124,8 @@ class Network(Estimator):
 
         Where edges may be absent, it has those with an inclusion above 0.5. Edges carry ``index`` (their row in
         ``edges_``), ``weight`` (that of ``theta_``, an array where an edge has several parameters) and, where the
-        estimator has them, ``inclusion``, ``agreement``, ``group`` and ``potential``. Nodes carry ``bias`` where there
+        estimator has them, ``inclusion``, ``agreement``, ``group``, ``potential`` and (of tables of log odds)
+        ``strength``. Nodes carry ``bias`` where there
         are fields (an array where nodes have more than two states), and ``group`` where fields are grouped.
         """
         check_is_fitted(self)
@@ -131,6 +133,8 @@ class Network(Estimator):
         edges, nodes = ({k: found[v] for k, v in of.items() if v in found} for of in (_OF_EDGES, _OF_NODES))
         if inclusion is not None:
             edges["inclusion"] = inclusion
+        if self.theta_.ndim == 1 and isinstance(model := self._model(), NominalModel):
+            edges["strength"] = model.strength(self.theta_)
         network = self._network(self.theta_, edges, nodes)
         if inclusion is not None:
             weak = [(u, v) for u, v, share in network.edges(data="inclusion") if share <= 0.5]

@@ -193,9 +193,66 @@ class Nominal(NodeFeatures):
         The mean is over all pairs of categories of a nominal end, and over one step of an ordered one: it is
         :math:`\lVert W \rVert / \sqrt{K}` of the K parameters, and :math:`|w|` of one.
         """
-        squares = np.add.reduceat(theta[..., : self.edge_starts[-1]] ** 2, self.edge_starts[:-1], axis=-1)
-        found: np.ndarray = np.sqrt(squares / np.diff(self.edge_starts))
+        return np.abs(self.shown_edges(theta[..., : self.edge_starts[-1]], np.arange(self.n_edges)))
+
+    def places(self, edges: np.ndarray) -> np.ndarray:
+        """Return the places in theta of the parameters of some edges, one edge after the other."""
+        return np.concatenate([np.arange(0), *(np.arange(*self.edge_starts[e : e + 2]) for e in edges)])
+
+    @cached_property
+    def signed(self) -> np.ndarray:
+        """Whether both ends of an edge have an order, so that its parameter has a sign, (n_edges,)."""
+        found: np.ndarray = np.array(self.ordered, bool)[self.graph.edges].all(axis=1)
         return found
+
+    def shown_edges(self, own: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return one number of each of some ``edges`` from their parameters, (..., n): its strength, or its weight.
+
+        It is the weight, with its sign, if both ends have an order. Of booleans it is whether any is true.
+        """
+        sizes = np.diff(self.edge_starts)[edges]
+        starts = np.cumsum(sizes) - sizes
+        if own.dtype == bool:
+            either: np.ndarray = np.logical_or.reduceat(own, starts, axis=-1)
+            return either
+        root = np.sqrt(np.add.reduceat(own**2, starts, axis=-1) / sizes)
+        found: np.ndarray = np.where(self.signed[edges], own[..., starts], root)
+        return found
+
+    def log_odds(self, theta: np.ndarray, edge: int) -> np.ndarray:
+        """Return the table of log potentials of an edge, centred over the categories of both ends, (..., m_u, m_v).
+
+        The difference of two entries of a row less that of another row is the log odds ratio of these categories.
+        """
+        first, last = self.edge_starts[edge : edge + 2]
+        w = theta[..., first:last].reshape(*theta.shape[:-1], *self.shapes[edge])
+        ends = [self.edge_rows[i][:, : self.sizes[i]] for i in self.graph.edges[edge]]
+        rows, columns = (y - y.mean(axis=1, keepdims=True) for y in ends)
+        found: np.ndarray = rows.T @ w @ columns
+        return found
+
+    def shown_nodes(self, own: np.ndarray) -> np.ndarray:
+        """Return thresholds of ordered nodes and log weights of the categories of others, whose mean is 0, (..., n)."""
+        parts = np.split(own, self.node_starts[1:-1] - self.node_starts[0], axis=-1) if self.fields else []
+        nodes = zip(parts, self.sizes, self.ordered, strict=False)
+        found = [w if is_ordered else w @ contrasts(size) for w, size, is_ordered in nodes]
+        return np.concatenate([own[..., :0], *found], axis=-1)
+
+    def shown(self, theta: np.ndarray) -> np.ndarray:
+        """Return what is shown of parameters, by the names `shown_names`: `shown_edges`, then `shown_nodes`."""
+        edges, own = np.split(theta, self.edge_starts[-1:], axis=-1)
+        return np.concatenate([self.shown_edges(edges, np.arange(self.n_edges)), self.shown_nodes(own)], axis=-1)
+
+    @property
+    def shown_names(self) -> list[str]:
+        """``u-v`` for each edge, and ``u=k`` for the categories k of each node, of ordered ones but the first."""
+        nodes = zip(self.graph.names, self.sizes, self.ordered, strict=True)
+        levels = [
+            f"{name}={self.label(i, k)}"
+            for i, (name, size, is_ordered) in enumerate(nodes)
+            for k in range(is_ordered, size if self.fields else 0)
+        ]
+        return [*self.graph.edge_names, *levels]
 
     @property
     def feature_names(self) -> list[str]:
