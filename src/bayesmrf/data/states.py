@@ -18,7 +18,7 @@ from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
-from .unordered_levels import MIXED, NOMINAL, is_unordered, unordered_levels
+from .unordered_levels import MIXED, NOMINAL, unordered_levels
 from .yes_no import CODED, CODINGS, missing_cells, read_yes_no, refuse_missing
 
 _X = argument("X")
@@ -305,8 +305,8 @@ def _by_column(
     for i, label in enumerate(labels):
         levels = None if fitted is None else fitted.columns[i]
         column = None if frame is None else frame.iloc[:, i]
-        if levels is None and (n_states == NOMINAL or (n_states == MIXED and is_unordered(column))):
-            levels = unordered_levels(column, values[:, i], label, counted)
+        if levels is None and n_states in (NOMINAL, MIXED):
+            levels = unordered_levels(column, values[:, i], label, counted, n_states == NOMINAL)
             if levels is not None:
                 nominal.add(i)
         if levels is None and frame is not None:

@@ -30,7 +30,9 @@ def is_unordered(column: Any) -> bool:
     return column is not None and getattr(column.dtype, "ordered", True) is False
 
 
-def unordered_levels(column: Any, values: np.ndarray, name: str, occurs: np.ndarray) -> tuple[Any, ...] | None:
+def unordered_levels(
+    column: Any, values: np.ndarray, name: str, occurs: np.ndarray, numbers: bool
+) -> tuple[Any, ...] | None:
     """Return the levels of a nominal column, sorted; None for yes/no answers and ordered categories.
 
     Parameters
@@ -42,6 +44,8 @@ def unordered_levels(column: Any, values: np.ndarray, name: str, occurs: np.ndar
         Of the column.
     occurs : (n_samples,) bool array
         Which rows count.
+    numbers : bool
+        Whether numbers have no order.
 
     Raises
     ------
@@ -59,8 +63,10 @@ def unordered_levels(column: Any, values: np.ndarray, name: str, occurs: np.ndar
         found = {stripped(v) for v in widened(values[~is_missing(values)]).tolist()}
         if found <= {0, 1}:
             return None
-        numbers = [v for v in found if not isinstance(v, str)]
-        if numbers and len(numbers) < len(found):
+        words = [v for v in found if isinstance(v, str)]
+        if not (words or numbers):
+            return None
+        if words and len(words) < len(found):
             raise DataError(f"column {quoted(name)} must have levels of one type, got numbers and texts; recode one "
                             "of them as the other")  # fmt: skip
         levels = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(found))

@@ -51,12 +51,15 @@ class BayesianMRF(Posterior):
     ----------
     graph : edges, DataFrame, networkx graph, `Graph`, "complete" or "learn:K"
         As in `GroupedMRF`.
-    model : {"auto", "boltzmann", "ising", "agreement", "ordinal", "potts"}, object of `bayesmrf.families` or callable
+    model : {"auto", "boltzmann", "ising", "agreement", "ordinal", "nominal", "potts"}, object of `bayesmrf.families` \
+or callable
         Coding of theta: weights and biases over {0, 1}; couplings and fields over {-1, +1}; logits of the edges'
         agreements and fields; or, for nodes with many states, weights and thresholds if these are in order
-        (`families.Ordinal`), else couplings and a field for each state but the first (`families.Potts`). "auto" is
-        "ordinal" if columns have more than two ordered levels, which are pandas' ordered categories, or at most 12
-        integers from 0; else "boltzmann". A callable makes your own model from the `Graph` (`families.Custom`).
+        (`families.Ordinal`), tables of log odds if some are not (`families.Nominal`), or couplings and a field for each
+        state but the first (`families.Potts`). "auto" is "nominal" if columns have more than two of pandas' categories
+        without order; "ordinal" if columns have more than two ordered levels, which are pandas' ordered categories, or
+        at most 12 integers from 0; else "boltzmann". A callable makes your own model from the `Graph`
+        (`families.Custom`).
     ties : None, "all", "edges", sequence, or mapping (a Series)
         Which parameters are shared. None (default): each edge and each node has its own. "all": one for all edges and
         one for all nodes, as on a homogeneous lattice. "edges": one for all edges, and one for each node. A sequence
@@ -65,7 +68,7 @@ class BayesianMRF(Posterior):
         free. The prior is on the shared parameters.
     prior : "normal", `priors.WeightsAndBiases` or Prior
         Normal with standard deviation 1; with one for edges and one for nodes; or any density of `bayesmrf.priors` with
-        a gradient.
+        a gradient. Columns without order have a normal one, as any other depends on the names of their categories.
     kernel : {"auto", "gibbs", "hamiltonian", "metropolis", "langevin", "exchange", \
 "auxiliary-variable", "pseudo-posterior"} or object
         The Markov chain on theta. The objects of `bayesmrf.methods` have options, such as ``Langevin(adjusted=True)``.
