@@ -17,7 +17,7 @@ FACE = {
     "fit": ["X", "sample_weight"],
     "check": ["X", "sample_weight"],
     "load": ["path"],
-    "table": ["name", "probability"],
+    "table": ["name", "probability", "edge"],
     "report": ["path", "overwrite"],
     "interval": ["probability"],
     "statistic": ["function", "of", "name"],
