@@ -15,7 +15,7 @@ from .missing import is_missing
 from .nominal import require_shared_levels, warn_of_nominal
 from .states import ColumnLevels, States, check_states
 from .text_cells import is_number
-from .unordered_levels import MIXED, NOMINAL, is_unordered, nominal_column
+from .unordered_levels import MIXED, NOMINAL, has_categories, is_unordered, nominal_column
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ def choose(X: Any, sample_weight: Any, yes_no: str, models: Sequence[str]) -> st
     ordered_column(others)  # refuses columns that are no answers
     for name, own in others.items():
         seen = own[~is_missing(own.to_numpy())]
-        if not hasattr(own.dtype, "categories") and any(isinstance(v, str) and not is_number(v) for v in seen):
+        if not has_categories(own) and any(isinstance(v, str) and not is_number(v) for v in seen):
             raise DataError(f"column {quoted(str(name))} contains words, of which it is not known whether they have an "
                             "order; make them pandas' categories (.astype('category'), or pandas.Categorical with "
                             f"ordered=True), or set {argument('model', NOMINAL)}")  # fmt: skip

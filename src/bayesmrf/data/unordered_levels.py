@@ -30,6 +30,11 @@ def is_unordered(column: Any) -> bool:
     return column is not None and getattr(column.dtype, "ordered", True) is False
 
 
+def has_categories(column: Any) -> bool:
+    """Return whether a column has pandas' categories."""
+    return hasattr(column.dtype, "categories")
+
+
 def unordered_levels(
     column: Any, values: np.ndarray, name: str, occurs: np.ndarray, numbers: bool
 ) -> tuple[Any, ...] | None:
