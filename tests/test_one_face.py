@@ -23,9 +23,9 @@ FACE = {
     "statistic": ["function", "of", "name"],
     "strength": [],
     "correlation": [],
-    "sample": ["n_samples", "random_state", "average"],
-    "score": ["X", "sample_weight", "average"],
-    "score_samples": ["X", "average"],
+    "sample": ["n_samples", "random_state", "average", "clamped"],
+    "score": ["X", "sample_weight", "average", "clamped"],
+    "score_samples": ["X", "average", "clamped"],
     "predict_conditional": ["X", "nodes", "average"],
     "conditional_log_likelihood": ["X", "nodes", "average"],
 }
