@@ -7,9 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayesmrf import RBM, BayesianMRF, Beta, CompareMRF, MaximumLikelihoodMRF, SpikeSlabMRF, load, log_evidence, save
 from bayesmrf.data import Codebook, prepare, read_columns
+from bayesmrf.data.columns import frame_of
 from bayesmrf.data.known_words import SCALES, known_order, leading_numbers, yes_and_no
+from bayesmrf.data.understand import require_readable, understand
 from bayesmrf.errors import DataError, OptionError
+from bayesmrf.priors import Cauchy, SpikeSlab
+
+from .commands import one_sentence
+
+QUICK = {"method": "exact", "n_draws": 20, "n_warmup": 10, "n_chains": 1, "random_state": 1, "progress": False}
+SMALL = ["--method", "exact", "--n-draws", 20, "--n-warmup", 10, "--n-chains", 1, "--seed", 1]
 
 
 @pytest.fixture
@@ -104,11 +113,8 @@ def test_columns_of_a_scale_have_the_levels_of_all():
 
 def test_text_in_three_columns(made_up):
     table = made_up("text_in_three_columns")
-    from bayesmrf.data.columns import frame_of
-    from bayesmrf.data.understand import require_readable, understand
-
-    with pytest.raises(DataError, match=r"X has 3 problems: .*'date'.*'job'.*'sex' \(f, m\)"):
-        require_readable(understand(frame_of(table)), nominal=False)
+    with pytest.raises(DataError, match=r"\(1\) .*'date'.*\(2\) .*'job'.*\(3\) .*'sex' \(f, m\)"):
+        require_readable(understand(frame_of(table)))
     assert list(prepare(table, drop="date,job")) == ["q0", "q1", "q2", "q3", "q4", "sex"]
     with pytest.raises(DataError, match=r"'date'.*'job'"):
         prepare(table)
@@ -306,11 +312,124 @@ def test_levels_with_marks_of_the_codebook():
 
 
 def test_at_most_five_lines_say_what_was_understood(made_up):
-    from bayesmrf.data.understand import understand
-
     table = pd.concat([mixed(60), pd.DataFrame({f"x{i}": np.resize(range(i + 2), 60) for i in range(8)})], axis=1)
     lines = understand(table).lines()
     assert len(lines) == 5
     assert understand(made_up("never_to_always")).lines() == [
         "i0, i1, i2, i3: ordered, Never < Sometimes < Often < Always"
     ]
+
+
+def test_words_have_the_edges_of_their_numbers(made_up):
+    """Inclusions by an oracle apart, to its tolerance and a Monte Carlo error of five standard errors."""
+    prior = SpikeSlab(density=Beta(1, 1), slab=Cauchy(1.0), bias_scale=10.0)
+    options = QUICK | {"n_draws": 4000, "n_warmup": 200, "n_chains": 2, "prior": prior}
+    est = SpikeSlabMRF(**options).fit(made_up("never_to_always"))
+    assert est.model_ == "ordinal"
+    found = est.table("edges")["inclusion"].to_numpy()
+    np.testing.assert_allclose(found, [1.00, 1.00, 0.98, 0.97, 0.53, 0.38], atol=0.02 + 0.05)
+
+
+def survey(rng, n=120):
+    mood = rng.integers(0, 4, n)
+    words = np.array(["never", "sometimes", "often", "always"])
+    table = pd.DataFrame({"sad": words[mood], "tired": words[np.clip(mood + rng.integers(-1, 2, n), 0, 3)]})
+    return table.assign(ill=np.where(rng.random(n) < 0.2 + 0.2 * mood, "yes", "no"), age=rng.integers(18, 80, n))
+
+
+def test_estimators_read_new_tables_by_the_codebook_of_the_fit(rng, tmp_path):
+    table = survey(rng)
+    book = read_columns(table)
+    typed = prepare(table, cut="age:3")
+    columns = understand(typed).frame()
+    columns = columns.assign(levels=[*columns["levels"][:3], understand(typed).frame()["levels"][3]])
+    given = SpikeSlabMRF(columns=columns, **QUICK).fit(table)
+    same = SpikeSlabMRF(**QUICK).fit(typed)
+    np.testing.assert_array_equal(given.theta_, same.theta_)
+    np.testing.assert_array_equal(given.score_samples(table), same.score_samples(typed))
+    part = table.head(3).assign(ill=None)
+    np.testing.assert_array_equal(given.predict_conditional(part, ["ill"]), same.predict_conditional(part.assign(
+        age=typed["age"].head(3)), ["ill"]))  # fmt: skip
+    save(given, tmp_path / "run.zarr")
+    again = load(tmp_path / "run.zarr")
+    np.testing.assert_array_equal(again.score_samples(table), given.score_samples(table))
+    assert again.columns_.equals(given.columns_)
+    assert given.columns_["levels"].tolist()[:2] == ["never < sometimes < often < always"] * 2
+    assert book["kind"].tolist() == ["ordered", "ordered", "yes/no", "number"]
+    with pytest.raises(DataError, match=r"has other values \('sad': 'rarely', 'tired'"):
+        given.score(table.replace("always", "rarely"))
+
+
+def test_all_estimators_take_a_codebook(rng):
+    table = survey(rng)
+    words = table.drop(columns="age")
+    book = read_columns(words)
+    options = {k: v for k, v in QUICK.items() if k != "method"}
+    for est in (BayesianMRF(columns=book, **options), MaximumLikelihoodMRF(columns=book)):
+        assert est.fit(words).model_ == "ordinal"
+        assert list(est.columns_["kind"]) == ["ordered", "ordered", "yes/no"]
+        assert est.sample(2).tolist()[0][2] in ("yes", "no")
+    twice = book.assign(levels=["never + sometimes < often + always"] * 2 + ["no < yes"], kind="yes/no")
+    groups = np.repeat(["a", "b"], 60)
+    assert CompareMRF(columns=twice, **QUICK).fit(words, groups).model_ == "boltzmann"
+    machine = RBM(2, columns=twice, n_steps=20, random_state=1).fit(words)
+    assert machine.transform(words).shape == (120, 2)
+    found = log_evidence(MaximumLikelihoodMRF(columns=twice), words, progress=False)
+    high = words.isin(["often", "always", "yes"]).astype(int)
+    same = log_evidence(MaximumLikelihoodMRF(), high, progress=False)
+    assert found.log_evidence == pytest.approx(same.log_evidence, rel=1e-12)
+    with pytest.raises(OptionError, match="columns must be a codebook"):
+        SpikeSlabMRF(columns=3, **QUICK).fit(words)
+
+
+def test_the_command_shows_writes_and_takes_columns(bayesmrf, folder, rng):
+    table = survey(rng).assign(sex=rng.choice(["f", "m"], 120))
+    table.to_csv("t.csv", index=False)
+    code, out, err = bayesmrf("columns", "t.csv", "--out", "columns.csv")
+    assert (code, err) == (0, "")
+    assert "never < sometimes" in out
+    assert "--cut age:4" in out
+    assert "--nominal sex" in out
+    pd.testing.assert_frame_equal(
+        pd.read_csv("columns.csv", keep_default_na=False), read_columns(table), check_dtype=False
+    )
+    one_sentence(bayesmrf("columns", "t.csv", "--out", "columns.csv"), "exists already.*--overwrite")
+    given = bayesmrf("structure", "t.csv", *SMALL)
+    one_sentence(given, r"\(1\) numbers that are no scale.*--cut age:4.*\(2\) two words.*--nominal sex.*--levels f,m")
+    code, out, err = bayesmrf("structure", "t.csv", *SMALL, "--cut", "age:3", "--nominal", "sex", "--reverse", "ill")
+    assert code == 0
+    assert "sad, tired: ordered, never < sometimes < often < always" in out
+    assert "ill: yes/no, yes < no" in out
+    assert "sex: nominal, f | m; m counts as yes" in out
+    assert bayesmrf("report", "t.zarr")[0] == 0
+    assert "sad, tired: ordered, never &lt; sometimes" in (folder / "report.html").read_text()
+    stored = load("t.zarr")
+    assert stored.columns_.set_index("name").loc["ill", ["levels", "counts"]].tolist()[0] == "yes < no"
+    typed = prepare(table, cut="age:3", nominal="sex", reverse="ill")
+    np.testing.assert_array_equal(stored.score_samples(table), stored.score_samples(typed))
+    np.testing.assert_array_equal(SpikeSlabMRF(**QUICK).fit(typed).theta_, stored.theta_)
+    code, out, _ = bayesmrf("structure", "t.csv", *SMALL, "--columns", "columns.csv", "--overwrite")
+    assert code == 0
+    assert load("t.zarr").feature_names_in_.tolist() == ["sad", "tired", "ill", "sex"]
+
+
+def test_ticks_on_the_command_line(bayesmrf, folder, made_up):
+    table = made_up("ticked_or_blank")
+    table.to_csv("t.csv", index=False)
+    given = bayesmrf("structure", "t.csv", *SMALL)
+    one_sentence(given, "blank may mean no: give --no ''")
+    code, out, _ = bayesmrf("structure", "t.csv", *SMALL, "--no", "")
+    assert code == 0
+    assert "q0, q1, q2, q3, q4: yes/no, no < yes" in out
+    same = SpikeSlabMRF(**QUICK).fit(table.notna().astype(int))
+    np.testing.assert_array_equal(load("t.zarr").theta_, same.theta_)
+
+
+def test_labels_of_an_spss_file(bayesmrf, folder):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    mood = np.resize([1.0, 2, 3, 4], 60)
+    table = pd.DataFrame({"mood": mood, "ill": np.resize([1.0, 2], 60), "calm": np.roll(mood, 7)})
+    labels = {"mood": {1.0: "low", 4.0: "high"}, "ill": {1.0: "Yes", 2.0: "No"}}
+    pyreadstat.write_sav(table, "t.sav", variable_value_labels=labels)
+    book = read_columns(pd.read_spss("t.sav", convert_categoricals=False)).set_index("name")
+    assert book["levels"].tolist() == ["1 = low < 2 < 3 < 4 = high", "2 = No < 1 = Yes", "1 < 2 < 3 < 4"]

@@ -49,9 +49,9 @@ def preparing(option: str, *values: str) -> str:
     return _term("preparing", option, AND.join(values))
 
 
-def in_python(text: str) -> str:
-    """Mark a text that the command line leaves out."""
-    return _term("python", text)
+def in_python(text: str, in_shell: str = "") -> str:
+    """Mark a text in whose place the command line says nothing, or ``in_shell``."""
+    return _term("python", text, in_shell)
 
 
 def said_in_python(kind: str, name: str, value: str) -> str:
@@ -71,7 +71,8 @@ def said(text: str, say: Callable[[str, str, str], str] = said_in_python) -> str
     text : str
     say : callable
         Its arguments are "argument", a name and a value as Python writes it, or ""; "row", a number, ""; "code", values
-        with `AND` between them, ""; "preparing", an option, values with `AND` between them; or "python", a text, "".
+        with `AND` between them, ""; "preparing", an option, values with `AND` between them; or
+        "python", a text, the one of the command line.
     """
     return _TERM.sub(lambda term: say(*term.groups()), text)
 

@@ -39,6 +39,7 @@ class _Family(Checked):
 
     n_states: ClassVar[Any] = None
     shares_levels: ClassVar[bool] = False  # whether edges compare the levels of their ends
+    takes: ClassVar[tuple[str, ...]] = ()  # what it reads as answers, as in `bayesmrf.data.understand`
 
     @property
     def _model(self) -> Any:
@@ -54,6 +55,7 @@ class _Family(Checked):
 class _ManyStates(_Family):
     n_states: int | str = option("auto", _N_STATES)  # type: ignore[misc]
     shares_levels: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ("names", "numbers", "values")
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` states."""
@@ -112,6 +114,7 @@ class Ordinal(_Family):
         A column with fewer levels has the first of them. They increase from 0.
     """
 
+    takes: ClassVar[tuple[str, ...]] = ("numbers", "values")
     unused: str = option(
         "keep",
         choice("keep", "merge"),
@@ -173,6 +176,7 @@ class Custom(Checked):
         None, _OWN_STATES, "Number of states of a node; None for that of a subclass of `PairwiseModel`, else two."
     )
     shares_levels: ClassVar[bool] = False
+    takes: ClassVar[tuple[str, ...]] = ("names", "numbers", "values")
 
     def __post_init__(self) -> None:
         from .graphs import path

@@ -238,7 +238,7 @@ def new_console(quiet: bool = False) -> Console:
 def spoken(kind: str, name: str, value: str) -> str:
     """Write a marked term of a message (`bayesmrf.errors.said`) as on the command line."""
     if kind == "python":
-        return ""
+        return value
     if kind == "row":
         return f"row {int(name) + 1} below the first line"
     if kind == "preparing":

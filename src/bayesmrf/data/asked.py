@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -56,10 +56,23 @@ class Asked:
         names = {option: _texts(option, given) for option, given in texts.items()}
         return cls(cut=parts, merge=merged, levels=tuple(found), columns=book, **sides, **names)
 
-    def chosen(self, names: Sequence[str]) -> list[str]:
-        """Return the columns that are kept, in the order of the table."""
-        kept = matching("keep", self.keep, names) if self.keep else list(names)
-        left_out = matching("drop", self.drop, names)
+    @property
+    def says(self) -> bool:
+        """Whether it says more than which columns and codes there are."""
+        every = (self.levels, self.yes, self.no, self.reverse, self.cut, self.merge, self.ordered, self.nominal)
+        return self.columns is not None or any(every)
+
+    @property
+    def of_columns(self) -> Asked:
+        """What is left to do with a table whose columns were chosen and whose codes are missing values."""
+        return replace(self, keep=(), drop=())
+
+    def chosen(self, names: Sequence[str], where: str = "") -> list[str]:
+        """Return the columns that are kept, in the order of the table; ``where`` names it in messages."""
+        kept = matching("keep", self.keep, names, where) if self.keep else list(names)
+        if self.columns is not None:
+            kept = [name for name in kept if self.columns.of(name) is not None]
+        left_out = matching("drop", self.drop, names, where)
         return [name for name in names if name in kept and name not in left_out]
 
 
@@ -112,7 +125,7 @@ def _is_nested(given: Any) -> bool:
     return several and any(not isinstance(each, str | int | float) or "," in str(each) for each in given)
 
 
-def matching(option: str, patterns: Iterable[str], names: Sequence[str]) -> list[str]:
+def matching(option: str, patterns: Iterable[str], names: Sequence[str], where: str = "") -> list[str]:
     """Return the columns that patterns name, such as ``q1``, ``q5-q9``, ``mood_*``, or several with commas.
 
     Raises
@@ -126,7 +139,7 @@ def matching(option: str, patterns: Iterable[str], names: Sequence[str]) -> list
             some = _named(part, names)
             if not some:
                 raise OptionError(
-                    f"{argument(option)}: there is no column {quoted(part)}; the columns are "
+                    f"{argument(option)}: there is no column {quoted(part)}{where}; the columns are "
                     f"{listed(list(map(quoted, names)), total=True)}"
                 )
             found.update(some)

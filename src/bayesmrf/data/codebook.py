@@ -60,7 +60,7 @@ class Problem(NamedTuple):
     """What keeps a table from being read, with a remedy."""
 
     text: str
-    nominal: bool = False  # whether it is none for a model of names without order
+    unless: bool = False  # whether it is none if all values are answers
 
 
 @dataclass(frozen=True)
@@ -129,16 +129,18 @@ class Codebook:
             return given
         if is_frame(given):
             return cls.from_frame(given)
-        import pandas as pd
+        return cls.of_text(read_text(Path(given)), call(Path(given)))
 
-        text = read_text(Path(given))
-        separator = max(",;\t", key=text.partition("\n")[0].count)
+    @classmethod
+    def of_text(cls, text: str, name: str = "the text") -> Codebook:
+        """Return the codebook of a text with comma-separated values."""
         try:
-            table = pd.read_csv(StringIO(text), dtype=str, keep_default_na=False, sep=separator)
-        except (ValueError, pd.errors.ParserError) as e:
-            raise DataError(f"{_CODEBOOK}: {call(Path(given))} cannot be read as comma-separated values "
+            return cls.from_frame(frame_of_text(text))
+        except ValueError as e:
+            if isinstance(e, DataError):
+                raise
+            raise DataError(f"{_CODEBOOK}: {name} cannot be read as comma-separated values "
                             f"({' '.join(str(e).split())})") from None  # fmt: skip
-        return cls.from_frame(table)
 
     def of(self, name: str) -> Column | None:
         """Return the column of a name; None if there is none."""
@@ -158,6 +160,15 @@ class Codebook:
             rest = [f"{names[0]}: {what}" for what, names in ranked[most - 1 :]]
             lines = [*lines[: most - 1], "; ".join(rest[:3]) + (f"; and {len(rest) - 3} more" if rest[3:] else "")]
         return lines + last
+
+
+def frame_of_text(text: str) -> pd.DataFrame:
+    """Return the table of `Codebook.frame` from its text."""
+    import pandas as pd
+
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    table = pd.read_csv(StringIO(text), dtype=str, keep_default_na=False, sep=separator)
+    return table.astype({"missing": int}) if "missing" in table and table["missing"].str.isdecimal().all() else table
 
 
 def as_text(value: Any) -> str:

@@ -74,20 +74,22 @@ def look_at(frame: pd.DataFrame) -> list[Seen]:
     found = []
     for i, name in enumerate(map(str, frame.columns)):
         values = frame.iloc[:, i]
-        each = values.astype(object).value_counts(dropna=True, sort=False)
-        gone = is_missing(np.array([*each.index, None], dtype=object))[:-1]
+        each = values.value_counts(dropna=True, sort=False)
+        each = each[each > 0]
+        uniques = np.array([*each.index, None], dtype=object)[:-1]
+        gone = is_missing(uniques)
         counts: dict[str, int] = {}
-        for value, n in zip(each.index[~gone], each.to_numpy()[~gone], strict=True):
+        for value, n in zip(uniques[~gone], each.to_numpy()[~gone], strict=True):
             text = as_text(value)
             counts[text] = counts.get(text, 0) + int(n)
         is_category = isinstance(values.dtype, pd.CategoricalDtype)
         seen = Seen(name, counts, len(values) - sum(counts.values()))
         seen.codes = tuple(of_file[WRITTEN].get(name, ())) or tuple(
-            text for text in map(str, each.index[gone]) if text.strip()
+            text for text in map(str, uniques[gone]) if text.strip()
         )
         seen.declared = tuple(map(as_text, present(values.cat.categories))) if is_category else ()
         seen.ordered = is_category and bool(values.cat.ordered)
-        seen.is_bool = bool(counts) and {type(value) for value in each.index[~gone]} <= {bool, np.bool_}
+        seen.is_bool = bool(counts) and {type(value) for value in uniques[~gone]} <= {bool, np.bool_}
         seen.labels = {as_text(value): str(label) for value, label in of_file[LABELS].get(name, {}).items()}
         seen.question = str(of_file[QUESTIONS].get(name) or "")
         seen.measure = str(of_file[MEASURE].get(name) or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, LevelsWarning
@@ -77,7 +78,7 @@ def prepare(
         nominal=nominal, missing=missing, columns=columns,
     )  # fmt: skip
     frame = frame_of(table)
-    book = understand(frame, asked)
+    book = understand(frame, asked, {"names"})
     require_readable(book)
     tell_notes(book)
     return typed(frame, book)
@@ -104,21 +105,21 @@ def read_columns(table: Any) -> pd.DataFrame:
     return understand(frame_of(table)).frame()
 
 
-def frame_of(table: Any) -> pd.DataFrame:
-    """Return a table as a pandas DataFrame; columns of an array are named by their numbers."""
+def frame_of(table: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return a table as a pandas DataFrame; columns of an array have ``names``, or their numbers."""
     import pandas as pd
 
     table = in_pandas(table)
     if is_frame(table):
-        names = column_names(table)
-        if len(set(names)) < len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
+        found = column_names(table)
+        if len(set(found)) < len(found):
+            twice = next(name for i, name in enumerate(found) if name in found[:i])
             raise DataError(f"X must have unique column names, but {twice!r} occurs twice; rename one of them.")
-        return table.set_axis(list(names), axis=1)
+        return table
     values = unmasked(table)
     if values.ndim != 2:
         raise DataError(option="X", got=table, expected="a table (n_samples, n_nodes)", remedy=make_table(table))
-    return pd.DataFrame(values, columns=[str(i) for i in range(values.shape[1])])
+    return pd.DataFrame(values, columns=list(names or map(str, range(values.shape[1]))))
 
 
 def tell_notes(book: Codebook) -> None:

@@ -138,7 +138,9 @@ def given(book: Codebook, seen: Sequence[Seen]) -> list[Column]:
             found.append(column)
             continue
         s = s.without(set(column.codes)) if set(column.codes) & s.counts.keys() else s
-        levels = tuple(v._replace(n=s.counts.get(v.value, s.missing if v.value == "" else 0)) for v in column.levels)
+        levels = column.levels
+        if any(v.value in s.counts for v in levels):  # not of a table that has its labels already
+            levels = tuple(v._replace(n=s.counts.get(v.value, s.missing if v.value == "" else 0)) for v in levels)
         missing = 0 if any(v.value == "" for v in levels) else s.missing
         found.append(column._replace(levels=levels, missing=missing))
     return found

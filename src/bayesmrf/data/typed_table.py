@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..errors import DataError, argument
 from ..names import listed, quoted
 from .codebook import CONSTANT, NO_NODES, NOMINAL, YES_NO, Codebook, Column, as_text
+from .formats import MEASURE
 from .missing import is_missing
 from .text_cells import is_number
 
@@ -20,10 +22,11 @@ _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _SPAN = re.compile(rf"({_NUMBER}) to ({_NUMBER})")
 
 
-def typed(frame: pd.DataFrame, book: Codebook) -> pd.DataFrame:
+def typed(frame: pd.DataFrame, book: Codebook, unread: Sequence[str] = ()) -> pd.DataFrame:
     """Return the columns of a codebook that are answers, with categories in its order.
 
-    Columns of numbers, and of categories, that mean by themselves what the codebook says stay as they are.
+    Columns of numbers, and of categories, that mean by themselves what the codebook says stay as they are; a table of
+    which all do is returned itself. Values of columns that are ``unread`` are arbitrary.
 
     Raises
     ------
@@ -36,16 +39,25 @@ def typed(frame: pd.DataFrame, book: Codebook) -> pd.DataFrame:
     if lacking:
         raise DataError(f"{argument('X')} must have the columns of {argument('columns')}, but lacks {listed(lacking)}; "
                         "delete these rows of the codebook, or give the table that it describes")  # fmt: skip
+    columns.sort(key=lambda column: there[column.name])
     table = frame.iloc[:, [there[column.name] for column in columns]].copy(deep=False)
-    foreign = []
+    foreign, changed = [], set[str]()
     for i, column in enumerate(columns):
-        found, unknown = _typed_column(table.iloc[:, i], column)
-        table.isetitem(i, found.array)
-        foreign += [f"{quoted(column.name)}: {listed(list(map(quoted, unknown)))}"] if unknown else []
+        given = table.iloc[:, i]
+        found, unknown = _typed_column(given, column)
+        if found is not given:
+            table.isetitem(i, found.array)
+            changed.add(column.name)
+        if unknown and column.name not in unread:
+            foreign.append(f"{quoted(column.name)}: {listed(list(map(quoted, unknown)))}")
     if foreign:
         raise DataError(f"{argument('X')} must contain the levels of its codebook only, but has other values "
                         f"({listed(foreign)}); add them to the levels or to the codes of missing values "
                         f"({argument('columns')})")  # fmt: skip
+    if not changed and table.shape == frame.shape:
+        return frame
+    of_file = frame.attrs.get(MEASURE) or {}
+    table.attrs = frame.attrs | {MEASURE: {name: kind for name, kind in of_file.items() if name not in changed}}
     return table
 
 
@@ -58,7 +70,8 @@ def _typed_column(values: pd.Series, column: Column) -> tuple[pd.Series, list[st
         given = [as_text(c) for c in values.cat.categories]
         if given == column.labels and bool(values.cat.ordered) == in_order:
             return values, []
-    codes, uniques = pd.factorize(values.astype(object), use_na_sentinel=True)
+    plain = values.dtype.kind in "biuf" if isinstance(values.dtype, np.dtype) else False
+    codes, uniques = pd.factorize(values if plain else values.astype(object), use_na_sentinel=True)
     found = np.array([*uniques, None], dtype=object)[:-1]
     texts = ["" if gone else as_text(value) for value, gone in zip(found, is_missing(found), strict=True)]
     if not column.levels or (not set(column.codes) & set(texts) and _is_plain(values, texts, column)):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DataError, argument, data_row, preparing
+from ..errors import DataError, argument, data_row, in_python, preparing
 from ..names import digits, listed, quoted
 from .asked import Asked
 from .codebook import CONSTANT, COUNT, IDENTIFIER, NOMINAL, NUMBER, ORDERED, TEXT, Codebook, Column, Problem, as_text
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 # Functions from a table, of which columns that are no answers were left out, to what is noticed of several columns:
 # objects with ``columns`` (the first follows from the others), ``kind`` (one of `codebook.KINDS`) and ``sentence``.
 DETECTORS: tuple[Callable[[pd.DataFrame], Iterable[Any]], ...] = ()
+ANYTHING = ("names", "numbers", "values")  # what a reader may take
 ALL_ANSWERS = "none"  # of codes of missing values: there are none, and every value is an answer
 _BLANK = 0.05  # share of blank cells of a column of one value, from which they may be an answer
+_FEW_OF_A_KIND = 1000  # cells of a value, which stand for all where shares are counted
 _BITS = {"-1", "0", "1", "True", "False"}
 _X = argument("X")
 
 
-def understand(frame: pd.DataFrame, asked: Asked | None = None, checked: bool = True) -> Codebook:
+def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collection[str] = ()) -> Codebook:
     """Return the codebook of a pandas table.
 
     Parameters
@@ -37,69 +39,79 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, checked: bool = 
     frame : DataFrame
     asked : Asked, optional
         What the user says of the columns.
-    checked : bool
-        Whether identifiers, numbers that are no scale, and values outside the levels are problems.
+    takes : collection of str
+        What is no problem for those who read the table: "names" without order; "numbers" that are no scale; "values"
+        that do not look like answers, as of identifiers, or outside the levels of most answers.
     """
     asked = asked or Asked()
     chosen = asked.chosen([str(name) for name in frame.columns])
     seen = [s for s in look_at(frame) if s.name in chosen]
-    checked &= ALL_ANSWERS not in [code.strip().lower() for code in asked.missing]
+    if ALL_ANSWERS in [code.strip().lower() for code in asked.missing]:
+        takes = {*takes, "numbers", "values"}
     codes = set(map(as_text, asked.missing))
     seen = [s.without(codes) if codes & s.counts.keys() else s for s in seen]
     if asked.columns is not None:
-        return Codebook(tuple(changed(given(asked.columns, seen), asked)))
+        columns = changed(given(asked.columns, seen), asked)
+        return Codebook(tuple(columns), tuple(map(Problem, _of_names(columns, {c.name for c in columns}, takes))))
     said = said_columns(asked, seen)
     rest = sorted((s for s in seen if s.name not in said), key=lambda s: s.ordered)
     is_bits = all(s.counts.keys() <= _BITS for s in rest)
-    foreign = find_foreign(*_values_of(rest)) if checked and not is_bits else None
+    foreign = find_foreign(*_values_of(rest)) if "values" not in takes and not is_bits else None
     outside = set(map(digits, foreign.codes)) if foreign else set()
     shown = [s.without(outside) if outside & s.counts.keys() else s for s in rest]
     found = said | {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
-    problems, apart = list[str](), set[str]()
+    problems, texts, apart = list[str](), list[str](), set[str]()
     if foreign is not None:
         names = [s.name for s in rest if not s.ordered]
         found |= {names[i]: _no_answer(found[names[i]], IDENTIFIER) for i in foreign.ids if i < len(names)}
         found |= {names[i]: _no_answer(found[names[i]], NUMBER) for i in foreign.scales if i < len(names)}
         apart = {names[i] for i in (*foreign.ids, *foreign.scales) if i < len(names)}
-        problems = [*_no_answers(foreign, names), *_outside(foreign, frame[names])]
-    if not checked:
+        at = [i for i, name in enumerate(map(str, frame.columns)) if name in names]
+        problems = [*_no_answers(foreign, names), *_outside(foreign, frame.iloc[:, at])]
+    if "numbers" in takes:
         found = {name: _as_it_is(column) for name, column in found.items()}
     columns = changed([found[s.name] for s in seen], asked)
-    problems += _of_numbers([c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart])
-    for column, s in zip(columns, seen, strict=True):
-        problems += [_of_text(column, s)] if column.kind == TEXT and column.name not in apart else []
-    problems += _of_ticks([c for c in columns if _is_tick(c, len(frame))])
-    problems += _of_one_word([c for c in columns if _is_one_word(c) and not _is_tick(c, len(frame))])
-    unordered = _of_words([c for c in columns if c.kind == NOMINAL and (c.name not in said or len(c.labels) > 2)])
+    numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
+    problems += _of_numbers([c for c in numbers if not _are_many(c)])
+    texts += _of_numbers([c for c in numbers if _are_many(c)])
+    free = [(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == TEXT and c.name not in apart]
+    texts += _of_texts(free, frame)
+    texts += _of_ticks([c for c in columns if _is_tick(c, len(frame))])
+    texts += _of_one_word([c for c in columns if _is_one_word(c) and not _is_tick(c, len(frame))])
+    texts += _of_names(columns, {*said}, takes)
+    columns = [c._replace(does=f"{c.labels[1]} counts as yes") if _is_pair(c) and not c.does else c for c in columns]
     notes = []
-    if not problems:
-        answers = frame[[column.name for column in columns]] if DETECTORS else frame
-        for noticed in (noticed for detect in DETECTORS for noticed in detect(answers)):
+    if not problems and not texts:
+        at = [i for i, name in enumerate(map(str, frame.columns)) if name in chosen]
+        for noticed in (noticed for detect in DETECTORS for noticed in detect(frame.iloc[:, at])):
             columns = [c._replace(kind=noticed.kind) if c.name == noticed.columns[0] else c for c in columns]
             notes.append(noticed.sentence)
-    every = [*map(Problem, problems), *(Problem(text, nominal=True) for text in unordered)]
+    every = [Problem(text, unless=True) for text in problems]
+    every += map(Problem, texts)
     return Codebook(tuple(columns), tuple(every), tuple(notes))
 
 
-def require_readable(book: Codebook, nominal: bool = True) -> None:
+def require_readable(book: Codebook) -> None:
     """Refuse a table with problems, all of which are told together.
-
-    Parameters
-    ----------
-    book : Codebook
-    nominal : bool
-        Whether names without order may be answers.
 
     Raises
     ------
     DataError
     """
-    texts = [problem.text for problem in book.problems if not (nominal and problem.nominal)]
-    if len(texts) == 1:
-        raise DataError(f"{_X}: {texts[0]}.")
+    texts = problems_of(book)
     if texts:
-        each = "; ".join(f"({i}) {text}" for i, text in enumerate(texts, start=1))
-        raise DataError(f"{_X} has {len(texts)} problems: {each}.")
+        each = "; ".join(f"({i}) {text}" for i, text in enumerate(texts, start=1)) if texts[1:] else texts[0]
+        raise DataError(f"{_X} must contain answers only: {each}.")
+
+
+def problems_of(book: Codebook) -> list[str]:
+    """Return what keeps a table from being read; after the last of those that it undoes, that all may be answers."""
+    texts = [problem.text for problem in book.problems]
+    last = max((i for i, problem in enumerate(book.problems) if problem.unless), default=None)
+    if last is not None:
+        way = in_python("set model='ordinal'", f"--missing-code {ALL_ANSWERS}")
+        texts[last] += f", or {way} if all values are answers"
+    return texts
 
 
 def _values_of(seen: list[Seen]) -> tuple[list[np.ndarray], list[str]]:
@@ -115,7 +127,7 @@ def _values_of(seen: list[Seen]) -> tuple[list[np.ndarray], list[str]]:
 
 def _no_answer(column: Column, kind: str) -> Column:
     kind = COUNT if is_count(column.name) else kind
-    return column._replace(kind=kind, levels=(), does="another value in nearly every row" if kind == IDENTIFIER else "")
+    return column._replace(kind=kind, levels=(), does="numbers or names rows" if kind == IDENTIFIER else "")
 
 
 def _as_it_is(column: Column) -> Column:
@@ -142,40 +154,62 @@ def _outside(foreign: Foreign, frame: pd.DataFrame) -> list[str]:
     row, column = np.argwhere(frame.isin(named.keys()).to_numpy())[0]
     return [
         f"{codes} lie outside the levels {foreign.span}, the first in {data_row(int(row))}, column "
-        f"{quoted(frame.columns[column])}; {foreign.remedy}, or {preparing('missing', ALL_ANSWERS)} if all values "
-        "are answers"
+        f"{quoted(str(frame.columns[column]))}; {foreign.remedy}"
     ]
 
 
+def _are_many(column: Column) -> bool:
+    return int((column.does or "0").split()[0]) > MOST_LEVELS
+
+
 def _of_numbers(columns: list[Column]) -> list[str]:
-    found = []
-    for many in (True, False):
-        some = [c for c in columns if (int((c.does or "0").split()[0]) > MOST_LEVELS) == many]
-        if some:
-            names = [c.name for c in some][:MOST_NAMED]
-            each = listed([f"{quoted(c.name)} ({c.does})" if c.does else quoted(c.name) for c in some], 3, total=True)
-            cut = f"divide them into levels of equal counts with {preparing('cut', *(f'{name}:4' for name in names))}"
-            order = f"take them in their order with {preparing('ordered', *names)}"
-            found.append(f"numbers that are no scale of answers: {each}; {cut if many else order}, or leave them out "
-                         f"with {preparing('drop', *names)}")  # fmt: skip
-    return found
+    """Return what is wrong with columns of numbers: of many each, or of few each."""
+    if not columns:
+        return []
+    names = [c.name for c in columns][:MOST_NAMED]
+    each = listed([f"{quoted(c.name)} ({c.does})" if c.does else quoted(c.name) for c in columns], 3, total=True)
+    way = f"take them in their order with {preparing('ordered', *names)}"
+    if _are_many(columns[0]):
+        cut = preparing("cut", *(f"{name}:4" for name in names))
+        way = f"divide them into levels of equal counts with {cut}"
+    return [f"numbers that are no scale of answers: {each}; {way}, or leave them out with {preparing('drop', *names)}"]
 
 
-def _of_text(column: Column, seen: Seen) -> str:
-    drop = preparing("drop", column.name)
-    if column.does.startswith("dates"):
-        return f"column {quoted(column.name)} contains {column.does}; leave it out with {drop}"
-    text = next(value for value in seen.counts if not is_number(value))
-    otherwise = f"recode it, give {preparing('nominal', column.name)} if the words are answers, or drop it with {drop}"
-    remedy = remedy_for_text(text, [v for v, n in seen.counts.items() for _ in range(min(n, 1000))], otherwise)
-    return f"column {quoted(column.name)} contains text such as {quoted(text)}; {remedy}"
+def _of_texts(found: list[tuple[Column, Seen]], frame: pd.DataFrame) -> list[str]:
+    """Return what is wrong with columns of texts: all that have no numbers together, of others each one."""
+    texts = [(c, s) for c, s in found if not any(map(is_number, s.counts))]
+    problems = []
+    for column, seen in found:
+        if (column, seen) not in texts:
+            text = next(value for value in seen.counts if not is_number(value))
+            cells = frame.iloc[:, list(map(str, frame.columns)).index(column.name)]
+            row = data_row([as_text(cell) for cell in cells].index(text))
+            values = [value for value, n in seen.counts.items() for _ in range(min(n, _FEW_OF_A_KIND))]
+            remedy = remedy_for_text(text, values, f"recode it, or drop it with {preparing('drop', column.name)}")
+            problems.append(f"column {quoted(column.name)} contains text such as {quoted(text)} in {row}; {remedy}")
+    if texts:
+        names = [c.name for c, _ in texts[:MOST_NAMED]]
+        each = listed([f"{quoted(c.name)} ({c.does}, such as {next(iter(s.counts))!r})" for c, s in texts], total=True)
+        problems.append(f"texts: {each}; leave them out with {preparing('drop', *names)}, or give "
+                        f"{preparing('nominal', names[0])} if the words are answers")  # fmt: skip
+    return problems
+
+
+def _is_pair(column: Column) -> bool:
+    return column.kind == NOMINAL and len(column.labels) == 2
+
+
+def _of_names(columns: list[Column], said: Collection[str], takes: Collection[str]) -> list[str]:
+    """Return what is wrong with names without order; two of them are if they were ``said`` to be such."""
+    found = [c for c in columns if c.kind == NOMINAL and (len(c.labels) > 2 or c.name not in said)]
+    return [] if "names" in takes else _of_words(found)
 
 
 def _of_words(columns: list[Column]) -> list[str]:
     """Return what is wrong with columns of words, for a model whose answers have an order."""
     named = [f"{quoted(c.name)} ({listed(c.labels, 7)})" for c in columns]
-    two = [(name, c) for name, c in zip(named, columns, strict=True) if len(c.labels) == 2]
-    more = [(name, c) for name, c in zip(named, columns, strict=True) if len(c.labels) != 2]
+    two = [(name, c) for name, c in zip(named, columns, strict=True) if _is_pair(c)]
+    more = [(name, c) for name, c in zip(named, columns, strict=True) if not _is_pair(c)]
     found = []
     if two:
         some = [c for _, c in two[:MOST_NAMED]]

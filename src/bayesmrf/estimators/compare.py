@@ -87,7 +87,7 @@ class CompareMRF(Posterior):
     model : {"auto", "boltzmann", "ordinal"}, object of `bayesmrf.families` or callable
         Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `BayesianMRF`. A
         callable makes your own model (`families.Custom`), as in `SpikeSlabMRF`.
-    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint, columns
         As in `GroupedMRF`.
 
     Attributes

@@ -24,7 +24,7 @@ from ..models.rbm import RestrictedBoltzmann
 from ..names import shown
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
-from .estimator import Estimator
+from .answers import Answers
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within seconds
 _QUICK = 2**22  # terms of this sum times units on the larger side, up to which `fit` has the time for it
@@ -35,7 +35,7 @@ _FAR, _SURE = 0.1, 6.0  # difference of a column's means in data and model that 
 
 
 @dataclass(eq=False, repr=False)
-class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Restricted Boltzmann machine by persistent contrastive divergence (Tieleman 2008).
 
     Both kinds of units are in {0, 1}: p(x, z) ~ exp(z' W x + beta' z + alpha' x). The API is that of scikit-learn's
@@ -62,6 +62,8 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Standard deviation of a normal prior of every parameter, to maximise the posterior; None maximises the
         likelihood. `partial_fit` treats the rows of each call as the complete data.
     random_state : int, Generator, RandomState or None
+    columns
+        As in `GroupedMRF`.
 
     Attributes
     ----------
@@ -171,6 +173,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Check X and the options, and initialise."""
         check_params(self)
         self._forget()
+        X = self._typed(X)
         states = read(X, sample_weight)
         record_columns(self, X, len(states.names))
         self._names, self._coding = states.names, states.coding
