@@ -87,7 +87,7 @@ ADDED = {
     "ordered-exact": 2,
     "ordered": 2,
     "ordered-17": 4,
-    "compare-ordered": 4,
+    "compare-ordered": 3,
     "potts-20": 3,
 }  # columns that are added up
 WORKLOADS = {
@@ -106,7 +106,7 @@ WORKLOADS = {
     "compare-exact": (BLOCK, comparison("exact", n_draws=100, n_warmup=0)),
     "compare": (BLOCK, comparison("reversible-jump", n_draws=40, n_warmup=10)),
     "compare-24": (graphs.grid(4, 6), comparison("reversible-jump", **LONG)),
-    "compare-ordered": (graphs.grid(4, 10), comparison("reversible-jump", **LONG)),  # ten columns of five levels
+    "compare-ordered": (graphs.grid(3, 10), comparison("reversible-jump", **LONG)),  # ten columns of four levels
     "metropolis": (GRID, parameters(GRID, "metropolis", n_draws=500, n_warmup=100)),
 }
 

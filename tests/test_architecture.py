@@ -145,6 +145,7 @@ FOREIGN = {
     "data/missing.py": "arrays and tables, against lists",
     "data/ordered_levels.py": "types of columns of pandas",
     "data/states.py": "types of columns of pandas",
+    "data/unordered_levels.py": "types of columns of pandas",
     "errors.py": "values in messages, which may be arrays",
     "data/group_labels.py": "columns of pandas and polars",
     "estimators/ties.py": "Series of pandas",

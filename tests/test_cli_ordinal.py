@@ -170,7 +170,7 @@ BAD = {
     "many levels": (
         {"sad": np.arange(120) % 15},
         "structure",
-        "no scale of answers: 'sad' (15 numbers from 0 to 14)",
+        "1 column(s) are measurements: 'sad' (15 numbers from 0 to 14)",
     ),
     "no order": ({"sad": ["red", "blue"] * 60}, "structure", "two words in no known order: 'sad' (blue, red); "),
     "few rows": ({"sex": ["f"] * 3 + ["m"] * 117}, "compare", "groups of at least 10 rows each, but 'f' has 3"),

@@ -290,7 +290,7 @@ LEVELS = {
     ),
     "no rule divides all": (
         ["--model", "boltzmann"],
-        r"example --binarize \">=4\" \(then column 'yes' is constant: drop or recode it\)",
+        r"others than 0/1, -1/\+1 or true/false\); keep them with --model ordinal$",  # none makes 'yes' constant
     ),
     "infinite": (["--binarize", ">=4"], "answers.csv: the table has infinite values; give --missing-code inf"),
     "huge": (["--binarize", ">=4"], "column 'e' contains text such as '9999.*; recode it as numbers, or drop"),

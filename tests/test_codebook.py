@@ -134,7 +134,7 @@ def test_ticked_or_blank(made_up):
 def test_a_slider_is_cut_at_equal_counts(made_up):
     table = made_up("slider")
     assert kinds(table) == dict.fromkeys(table, "number")
-    with pytest.raises(DataError, match=r"no scale of answers.*cut=\['s0:4', 's1:4', 's2:4', 's3:4'\]"):
+    with pytest.raises(DataError, match=r"4 column\(s\) are measurements.*cut=\['s0:4', 's1:4', 's2:4', 's3:4'\]"):
         prepare(table)
     typed = prepare(table, cut=["s0:4", "s1:4", "s2:4", "s3:4"])  # as the message says
     for name in table:
@@ -395,7 +395,7 @@ def test_the_command_shows_writes_and_takes_columns(bayesmrf, folder, rng):
     )
     one_sentence(bayesmrf("columns", "t.csv", "--out", "columns.csv"), "exists already.*--overwrite")
     given = bayesmrf("structure", "t.csv", *SMALL)
-    one_sentence(given, r"\(1\) numbers that are no scale.*--cut age:4.*\(2\) two words.*--nominal sex.*--levels f,m")
+    one_sentence(given, r"\(1\) 1 column.*measurements.*--cut age:4.*\(2\) two words.*--nominal sex.*--levels f,m")
     code, out, err = bayesmrf("structure", "t.csv", *SMALL, "--cut", "age:3", "--nominal", "sex", "--reverse", "ill")
     assert code == 0
     assert "sad, tired: ordered, never < sometimes < often < always" in out

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from bayesmrf import Cauchy, CompareMRF, SpikeSlab, families, graphs, methods, plots, write_report
+from bayesmrf import Cauchy, CompareMRF, SpikeSlab, graphs, methods, plots, write_report
 from bayesmrf.data.group_labels import read_groups
 from bayesmrf.engines import Enumeration
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning, LevelsWarning, OptionError
@@ -367,7 +367,7 @@ def test_the_command(bayesmrf, fitted, folder):
 
 
 def test_ordered_answers(bayesmrf, rng, folder):
-    """Categories of each column; one that a group never has is refused."""
+    """Categories of each column; a column with one of them in a group is refused."""
     table = pd.DataFrame({"a": rng.integers(1, 4, 200), "b": rng.integers(0, 2, 200), "by": np.arange(200) % 2})
     table["a"] = np.where((table["by"] == 1) & (table["b"] == 1), 3, table["a"])
     table.to_csv("ordered.csv", index=False)
@@ -379,39 +379,37 @@ def test_ordered_answers(bayesmrf, rng, folder):
     assert list(found["feature"]) == ["a-b", "a=2", "a=3", "b=1"]
     assert est.table("differences")["lower"].item() > 0
     assert list(est.missing_.columns) == ["row", "node", "probability"]
-    with pytest.raises(BayesMRFError, match=r"'a' never has the level 2 in group '1'.*; merge it with another"):
-        CompareMRF(model="ordinal", **QUICK).fit(table[["a", "b"]].assign(a=table["a"].where(table["by"] == 0, 3)
-                                                 .where(np.arange(200) != 1, 1)), table["by"])  # fmt: skip
+    with pytest.warns(LevelsWarning, match="stays in the model: 'a' is never 2 in '1'. Its threshold"):
+        CompareMRF(model="ordinal", **QUICK).check(table[["a", "b"]].assign(a=table["a"].where(table["by"] == 0, 3)
+                                                   .where(np.arange(200) != 1, 1)), table["by"])  # fmt: skip
     for alone in (3, np.nan):  # after a merge nothing is left to compare
         with pytest.raises(BayesMRFError, match=r"'a' never has .* in group '1'.*; leave out the column or the group"):
             CompareMRF(model="ordinal", **QUICK).fit(table.assign(a=table["a"].where(table["by"] == 0, alone))
                                                      [["a", "b"]], table["by"])  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::bayesmrf.errors.LevelsWarning")
-def test_a_level_between_others_that_a_group_never_has(bayesmrf, rng, folder):
-    """What the messages say works: the level is merged, and the gap that this leaves is closed."""
+def test_levels_that_a_group_never_has(bayesmrf, rng, folder):
+    """A finding names them, on the command line, too; one that no group has is no matter of groups."""
     table, group = pd.DataFrame(rng.integers(0, 4, (200, 3)), columns=["a", "b", "c"]), np.arange(200) % 2
     table["c"] = table["c"].mask((group == 1) & (table["c"] == 1), 2)
-    with pytest.raises(BayesMRFError, match=r"'c' never has the level 1 in group '1', .*; merge it with another level"):
-        CompareMRF(**QUICK).fit(table, group)
-    table["c"] = table["c"].replace(1, 0)
-    gap = r"'c' never has the level 1, so that .*; recode its levels without a gap"
-    with pytest.raises(BayesMRFError, match=rf"{gap}, .*, or use model=families.Ordinal\(unused='merge'\)"):
-        CompareMRF(**QUICK).fit(table, group)
+    gap = table.assign(c=table["c"].replace(1, 0))
+    table["a"] = table["a"].mask((group == 0) & (table["a"] == 0), 3)
+    told = "stays in the model: 'a' is never 0 in '0', and 1 more. .*'reversible-jump' moves"
+    with pytest.warns(LevelsWarning, match=told):
+        est = CompareMRF(**QUICK).fit(table, group)
+    findings = est.table("findings")["text"]
+    assert findings.str.contains(told).sum() == 1
+    found = pd.DataFrame(est.theta_, est.groups_, est.feature_names_)
+    assert found.loc[1, "c=1"] < -4 < found.loc[0, "c=1"]
+    assert found.loc[0, ["a=1", "a=2", "a=3"]].min() > 3 > found.loc[1, ["a=1", "a=2", "a=3"]].max()
     table.assign(by=group).to_csv("gap.csv", index=False)
-    code, _, err = bayesmrf("compare", "gap.csv", "--by", "by", *SMALL)
-    assert code == 2
-    assert re.search(f"error: .*{gap}\\.", err)
-    est = CompareMRF(model=families.Ordinal(unused="merge"), **QUICK)
-    est.check(table, group)
-    levels = pd.CategoricalDtype([0, 1, 2, 3], ordered=True)
-    with pytest.raises(BayesMRFError, match=gap):
-        CompareMRF(**QUICK).check(table.astype(levels), group)
-    table["c"] = table["c"].replace({2: 1, 3: 2})
-    CompareMRF(**QUICK).check(table, group)
-    table.assign(by=group).to_csv("none.csv", index=False)
-    assert bayesmrf("compare", "none.csv", "--by", "by", *SMALL)[0] == 0
+    code, out, _ = bayesmrf("compare", "gap.csv", "--by", "by", *SMALL)
+    assert code == 0
+    assert "'a' is never 0 in '0'" in " ".join(out.split())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="A level that a group never has")
+        warnings.filterwarnings("ignore", r"1 level\(s\) of column 'c' never occur")
+        CompareMRF(**QUICK).check(gap, group)  # control
 
 
 @pytest.mark.parametrize(

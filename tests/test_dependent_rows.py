@@ -8,7 +8,8 @@ import pytest
 
 from bayesmrf import RBM, BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, log_evidence, write_report
 from bayesmrf.data.dependent_rows import DependentRows, dependent_rows
-from bayesmrf.data.states import States
+from bayesmrf.data.repeated_rows import repeated_rows
+from bayesmrf.data.states import States, check_states
 from bayesmrf.errors import DependentRowsWarning
 from bayesmrf.results.convergence import verdict
 from tests.bounds import assert_mean, assert_other_mean
@@ -125,3 +126,96 @@ def test_evidence_says_so(rng):
             "Dependent rows"
             not in log_evidence(model, rng.permutation(x), "bic", random_state=0, progress=False).status
         )
+
+
+def panel(rng, n_persons=300, n_waves=4, alike=0.6, d=4, cut=0.0):
+    """Rows of persons, each with a level of its own; ``alike`` is its standard deviation."""
+    own = alike * rng.normal(size=(n_persons, 1, d))
+    return (own + rng.normal(size=(n_persons, n_waves, d)) > cut).astype(int).reshape(-1, d)
+
+
+def labelled(x, n_waves=4, **more):
+    frame = pd.DataFrame(x, index=pd.Index(np.arange(len(x)) // n_waves, name="person"))
+    return check_states(frame, **more)
+
+
+def clustered(y, x, group):
+    """Standard error of a logistic regression of y on x, by groups, divided by that of independent rows."""
+    design, beta = np.column_stack([np.ones(len(x)), x]), np.zeros(2)
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-design @ beta))
+        information = design.T @ (design * (p * (1 - p))[:, None])
+        beta += np.linalg.solve(information, design.T @ (y - p))
+    inverse = np.linalg.inv(information)
+    scores = pd.DataFrame(design * (y - p)[:, None]).groupby(np.asarray(group)).sum().to_numpy()
+    return np.sqrt((inverse @ scores.T @ scores @ inverse)[1, 1] / inverse[1, 1])
+
+
+def test_factors_of_persons_are_those_of_clustered_standard_errors(rng):
+    x = panel(rng, alike=1.5, d=3)
+    x[:, 2] = np.repeat(rng.integers(0, 2, 300), 4)  # exposed, or not
+    result = repeated_rows([labelled(x)])
+    right = {e: clustered(x[:, e[0]], x[:, e[1]], np.arange(1200) // 4) for e in ((0, 1), (0, 2), (1, 2))}
+    assert result.edges == pytest.approx(max(right.values()))
+    assert result.edge == tuple(map(str, max(right, key=right.get)))
+    shuffled = rng.permutation(1200)
+    frame = pd.DataFrame(x, index=np.arange(1200) // 4).iloc[shuffled]
+    assert repeated_rows([check_states(frame)])[:2] == pytest.approx(result[:2])  # in any order
+    assert repeated_rows([labelled(x[shuffled])]) is None  # control: labels of others
+
+
+@pytest.mark.parametrize(("n", "cut"), [(100, 0.0), (300, 2.5)])
+def test_independent_rows_of_persons_are_left_alone(n, cut, rng):
+    """Each of 100 tables is taken as dependent with a probability of 1e-6."""
+    assert not any(repeated_rows([labelled(panel(rng, n, alike=0.0, cut=cut))]) for _ in range(100))
+    assert repeated_rows([labelled(panel(rng, n, alike=1.0))])  # control
+
+
+def test_missing_values_and_rare_columns_of_persons(rng):
+    x = panel(rng, alike=2.0).astype(float)
+    x[rng.random(x.shape) < 0.2] = np.nan
+    assert repeated_rows([labelled(x, missing=True)])
+    frame = pd.DataFrame(x, index=pd.Index(np.where(np.arange(1200) % 4 < 2, np.arange(1200) // 4, np.nan)))
+    assert repeated_rows([check_states(frame, missing=True)]).same == "with the same label of the index"
+    once = np.zeros((400, 3), int)
+    once[[0, 1], [0, 1]] = 1  # two columns that are never 1 at once determine their product
+    once[rng.random(400) < 0.5, 2] = 1
+    assert repeated_rows([labelled(once)]) is None
+
+
+def test_a_column_that_counts_up_tells_rows_of_a_person(rng):
+    x = np.column_stack([np.tile([1, 2, 3, 4], 300), panel(rng)])
+    frame = pd.DataFrame(x, columns=["wave", *"abcd"])
+    result = repeated_rows([check_states(frame, n_states="keep")])
+    assert result.same == "between which 'wave' counts up"
+    assert result[:2] == repeated_rows([check_states(frame.set_index(np.arange(1200) // 4), n_states="keep")])[:2]
+    assert repeated_rows([check_states(frame.drop(columns="wave"))]) is None
+    alone = np.column_stack([frame["wave"], np.arange(1200) >= 600, rng.integers(0, 2, (1200, 2))])
+    assert repeated_rows([check_states(alone, n_states="keep")]) is None  # sorted by the second
+    assert repeated_rows([check_states(frame.sample(frac=1, random_state=1), n_states="keep")]) is None
+
+
+def test_rows_of_one_value_of_a_sorted_column_are_compared(rng):
+    """Sorting by a column switched the check off."""
+    walk = walks(0.8, 1200, 4, rng)
+    walk[:, 0] = np.arange(1200) >= 500
+    assert found(walk).edges > 1.1
+    walk[:, 1] = np.arange(1200) % 500 > 250  # sorted within
+    assert found(walk)
+    assert found(np.column_stack([walk[:, 0], rng.permutation(walk[:500]).repeat(3, axis=0)[:1200, 1:]])) is not None
+    shuffled = np.concatenate([rng.permutation(walk[:500]), rng.permutation(walk[500:])])
+    shuffled[:, 1] = rng.integers(0, 2, 1200)
+    assert found(shuffled) is None
+
+
+def test_rows_of_persons_are_said_of_fits_and_evidence(rng):
+    frame = pd.DataFrame(panel(rng, alike=1.0), index=pd.Index(np.arange(1200) // 4, name="person"))
+    shuffled = frame.sample(frac=1, random_state=1)
+    message = "rows with the same 'person' are alike.* up to .* times as large .* keep one row of each person"
+    with pytest.warns(DependentRowsWarning, match=message):
+        est = SpikeSlabMRF(method="exact", **SHORT).fit(shuffled)
+    assert "Dependent rows: rows with the same 'person'" in verdict(est.posterior_).sentence
+    said = log_evidence(BayesianMRF("complete"), shuffled, "bic", random_state=0, progress=False).status
+    assert "rows with the same 'person'" in said
+    with pytest.warns(DependentRowsWarning, match="same 'person'"):
+        CompareMRF(method="exact", **SHORT).fit(shuffled, groups=np.asarray(shuffled.index) % 2)

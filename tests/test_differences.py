@@ -14,7 +14,7 @@ from bayesmrf.engines import Elimination, Enumeration, Persistent
 from bayesmrf.errors import DataError
 from bayesmrf.likelihood import Hidden, Sample
 from bayesmrf.methods import ReversibleJump
-from bayesmrf.models import Boltzmann, Ordinal
+from bayesmrf.models import Boltzmann, Ordinal, Potts
 from bayesmrf.models.categorical import is_categorical
 from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
@@ -181,6 +181,10 @@ FORGOTTEN = FREE[0], FREE[1] * [1, 1, 0, 1]  # a threshold
 AROUND_1 = pair_of(4, (1, None), lambda x: [x, (x - 1) ** 2 - 1])
 AROUND_2 = pair_of(4, (2, None), lambda x: [x, (x - 2) ** 2 - 4])
 
+X, Y = np.array(list(product(range(3), repeat=2))).T
+ALIKE = Potts(graphs.path(2), 3), np.stack([X == Y, X == 1, X == 2, Y == 1, Y == 2], axis=1).astype(float)
+APART = ALIKE[0], ALIKE[1] * [-1, 1, 1, 1, 1]
+
 OWN = Distance(graphs.path(2)), np.array([[1, -1, -1], [-0.5, -1, 1], [-0.5, 1, -1], [1, 1, 1]])
 FLATTER = OWN[0], OWN[1] * [1, 0.5, 1]
 
@@ -192,10 +196,11 @@ FLATTER = OWN[0], OWN[1] * [1, 0.5, 1]
         (FREE, FORGOTTEN, "slab", replace(PRIOR, biases=LogisticBeta(0.5, 0.5))),  # as in bgmCompare
         (AROUND_1, AROUND_2, "free", PRIOR),
         (AROUND_1, AROUND_2, "spike-slab", PRIOR),
+        (ALIKE, APART, "free", PRIOR),
         (OWN, FLATTER, "free", PRIOR),
         (OWN, FLATTER, "spike-slab", PRIOR),
     ],
-    ids=["free", "slab", "neutral", "neutral-spiked", "own", "own-spiked"],
+    ids=["free", "slab", "neutral", "neutral-spiked", "potts", "own", "own-spiked"],
 )
 def test_other_features(right, wrong, biases, prior, rng):
     """Ordered answers by the exact sampler and by persistent chains, and a user's own model by the exact one."""
@@ -220,12 +225,13 @@ def test_other_features(right, wrong, biases, prior, rng):
 
 
 @pytest.mark.parametrize("chains", [False, True])
-def test_ordered_answers_of_which_some_are_missing(chains, rng):
+@pytest.mark.parametrize("name", ["ordinal", "potts"])
+def test_answers_of_which_some_are_missing(name, chains, rng):
     """A fifth of the answers; taking them for the first category is noticed."""
-    model, features = FREE
-    states, data = np.array([(x, y) for x in range(3) for y in range(2)]), []
+    model, features = FREE if name == "ordinal" else ALIKE
+    states, data = np.array([(x, y) for x in range(3) for y in range(2 if name == "ordinal" else 3)]), []
     for n, slope in ((30, 2.0), (60, -1.0)):
-        p = np.exp(features @ [slope, 0.3, -0.5, 0.2])
+        p = np.exp(features[:, :4] @ [slope, 0.3, -0.5, 0.2])
         x = states[rng.choice(len(p), n, p=p / p.sum())].astype(float)
         gone = rng.random(x.shape) < 0.2
         x[gone & ~gone.all(axis=1, keepdims=True)] = np.nan  # a row without values would be left out
@@ -236,10 +242,44 @@ def test_ordered_answers_of_which_some_are_missing(chains, rng):
     assert not compared(draws, exact(model, filled, rng, features=features, states=states)).holds
 
 
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("name", ["ordinal", "potts"])
+def test_a_level_that_one_group_never_has(name, level, rng):
+    """It stays, with its prior, with exact moments and by chains. Control: it is merged with its neighbour."""
+    model, features = FREE if name == "ordinal" else ALIKE
+    states, data = np.array([(x, y) for x in range(3) for y in range(2 if name == "ordinal" else 3)]), []
+    for n, slope in ((60, 1.0), (90, -1.0)):
+        p = np.exp(slope * features[:, 0]) * ((states[:, 0] != level) | (n == 90))
+        data.append(states[rng.choice(len(p), n, p=p / p.sum())].astype(float))
+    truth = exact(model, data, rng, features=features, states=states)
+    merged = exact(model, [np.where(x == level, 1.0, x) for x in data], rng, features=features, states=states)
+    for chains in (False, True):
+        draws = draws_of(kernel(model, data, chains=chains), rng, n_warmup=400)  # from far away
+        assert (found := compared(draws, truth)).holds, (chains, found)
+        assert not compared(draws, merged).holds
+
+
+@pytest.mark.parametrize("make", [lambda: Ordinal(graphs.complete(3), 3), lambda: Potts(graphs.complete(3), 3)])
+def test_the_inclusion_by_chains_is_exact_where_a_group_never_has_a_level(make, rng):
+    """On three nodes. Control: the first node is independent of the others in both groups."""
+    model, n = make(), 80
+    data = [rng.integers(0, 3, (n, 3)) for _ in range(2)]
+    data[0][:, 1] = np.where(rng.random(n) < 0.4, data[0][:, 0], data[0][:, 1])
+    data[1][:, 0] %= 2
+    included = {c: draws_of(kernel(model, data, chains=c), rng, 100, 20 + 180 * c)["included"] for c in (False, True)}
+    by_chain = included[False].mean(axis=1)
+    error = by_chain.std(axis=0, ddof=1) / np.sqrt(N_CHAINS)
+    found = Comparison().shares(included[True], by_chain.mean(axis=0), error=error)
+    assert found.holds, found
+    other = [np.column_stack([rng.permutation(x[:, 0]), x[:, 1:]]) for x in data]
+    others = draws_of(kernel(model, other, chains=True), rng, 100)["included"]
+    assert not Comparison().shares(others, by_chain.mean(axis=0), error=error).holds
+
+
 def test_all_cells_that_run_are_tested():
-    """With both methods, by tests of this module: yes/no and ordered answers, all seen or not."""
+    """With both methods, by tests of this module: yes/no, ordered and unordered answers, all seen or not."""
     found = support().loc["CompareMRF"]
-    assert {model for model, _ in found.index} == {"boltzmann", "ordinal"}
+    assert {model for model, _ in found.index} == {"boltzmann", "potts", "ordinal"}
     assert set(found.columns[found.isin(["exact", "approximate"]).any()]) == {"exact", "reversible-jump"}
 
 

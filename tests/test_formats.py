@@ -1,4 +1,4 @@
-"""Tables of Excel, SPSS, Stata, Parquet and Feather files have the values of the same table as text."""
+"""Tables of Excel, SPSS, Stata, SAS, R, Parquet and Feather files have the values of the same table as text."""
 
 import bz2
 import io
@@ -10,6 +10,7 @@ import openpyxl
 import pandas as pd
 import pyreadstat
 import pytest
+import rdata
 
 import bayesmrf
 from bayesmrf import cli
@@ -87,6 +88,11 @@ WRITTEN = {
     "stata": lambda path: TABLE.to_stata(path, write_index=False),
     "stata, old": lambda path: TABLE.to_stata(path, write_index=False, version=114),
     "stata, with codes of missing values": labelled_stata,
+    "sas transport": lambda path: pyreadstat.write_xport(TABLE, path),
+    "r": lambda path: rdata.write_rds(path, TABLE.astype({"sex": "category"})),
+    "r, in a workspace": lambda path: rdata.write_rda(
+        path, {"answers": TABLE.astype({"sex": "string[python]"}), "other": 1.0}
+    ),
 }
 
 
@@ -101,7 +107,7 @@ def test_values_are_those_of_the_table_as_text(case, tmp_path):
     assert groups.tolist() == [g.strip() for g in GROUPS]
 
 
-@pytest.mark.parametrize("case", ["excel, padded", "parquet", "spss", "stata", "standard input"])
+@pytest.mark.parametrize("case", ["excel, padded", "parquet", "spss", "stata", "r", "standard input"])
 def test_a_command_draws_the_same(case, tmp_path, monkeypatch):
     """Of these files as of the table as text; ``-`` is standard input."""
     monkeypatch.chdir(tmp_path)
@@ -176,7 +182,9 @@ def test_workbooks_that_are_no_plain_table_are_refused(change, tmp_path):
     assert str(e.value).startswith(str(path))
 
 
-@pytest.mark.parametrize(("case", "package"), [("excel", "openpyxl"), ("spss", "pyreadstat"), ("parquet", "pyarrow")])
+@pytest.mark.parametrize(
+    ("case", "package"), [("excel", "openpyxl"), ("stata", "pyreadstat"), ("parquet", "pyarrow"), ("r", "rdata")]
+)
 def test_a_package_that_is_missing_is_named(case, package, tmp_path, monkeypatch):
     WRITTEN[case](tmp_path / "votes.any")
     monkeypatch.setitem(sys.modules, package, None)

@@ -287,11 +287,16 @@ def test_what_is_asked_of_a_fitted_estimator(rng):
     for value in bad(rng, EDGES_RULE, 40):
         refuses(lambda value=value: grouped.co_clustering(value), "edges", value, True)
         refuses(lambda value=value: edges.predict_conditional(X, value), "nodes", value, True)
+        if value is not None:
+            refuses(lambda value=value: edges.score(X, clamped=value), "clamped", value, True)
         if str(value) not in "012":  # nodes and edges
             refuses(lambda value=value: grouped.co_clustering([value]), "edges", value)
             refuses(lambda value=value: edges.predict_conditional(X, [value]), "nodes", value)
+            refuses(lambda value=value: edges.score(X, clamped=[value]), "clamped", value)
     for value in FOREIGN:
         refuses(lambda value=value: bayesian.score(value), "X", value)
+        if not isinstance(value, type(None) | pd.Series | dict):
+            refuses(lambda value=value: bayesian.sample(clamped=value), "X", value)
 
 
 # The command line

@@ -88,6 +88,40 @@ def test_a_run_of_hours_says_so_at_once_and_what_to_do(usual, has_bar):
     assert not any("fewer" in text for _, text in found[1:])  # once
 
 
+def test_a_run_until_good_says_between_which_times_it_ends(usual):
+    """Of hours at most, although the next look is in minutes; control: a run that takes less than an hour at most."""
+    found = told(lambda t: 10 * t, 70, ends=[9000, 90_000])
+    assert [t for t, _ in found] == [6, 66]
+    what = "4 chains of 1,500 steps: 60 of 6,000 done, about 10 min left; good draws take about 15 min to 2 h"
+    assert found[0][1] == f"{what}. Use fewer draws"
+    assert found[1][1].endswith("about 9 min left; good draws take about 14 min to 2 h")
+    assert not any("good draws" in text for _, text in told(lambda t: 10 * t, 70, ends=[9000, 30_000]))
+
+
+def test_steps_of_the_warm_up_are_not_in_the_estimate_of_draws(usual):
+    """They take half as long; control: a clock that does not know of the warm-up."""
+    clock, found = Clock(), {True: [], False: []}
+    for knows, said in found.items():
+        lines = Lines("chains", 6000, say=said.append, clock=clock)
+        lines.began, lines.due = 0.0, 10.0
+        for second in range(1, 200):
+            clock.now = float(second)
+            done = 20 * second if second < 100 else 2000 + 10 * (second - 100)
+            lines.tick(done, is_warm=knows and second >= 100)
+    assert found[True][-1] == "chains: 2,900 of 6,000 done, about 5 min left"
+    assert found[False][-1] == "chains: 2,900 of 6,000 done, about 3 min left"
+
+
+def test_a_notebook_without_widgets_has_lines(fast_clock, capfd, monkeypatch):
+    """Rich has a warning there in place of bars; control: with them it has a console."""
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
+    assert list(track(range(30), "learning")) == [*range(30)]
+    assert "learning: " in capfd.readouterr().err
+    monkeypatch.setattr(progress, "find_spec", lambda name: name)
+    assert progress._console().is_jupyter
+
+
 def test_work_of_unknown_length(usual):
     assert told(lambda t: t, 80, total=None)[1] == (70, "4 chains of 1,500 steps: 70 done, 70 s so far")
 
@@ -140,7 +174,8 @@ def test_a_run_until_good_tells_of_the_stage_that_it_is_in(fast_clock, capfd, mo
     sample(Waiting(), **options)
     what = "3 chains until good, at most 40 draws each; steps to the next look"
     err = capfd.readouterr().err
-    assert re.fullmatch(rf"({what}: \d+ of \d+ done, (about )?\d+ (s|min) (left|so far)\n)+", err)
+    hour = r"(; good draws take about \d+ (s|min) to \d+ (s|min|h)\. Ctrl-C.*)?"  # at most, by this clock
+    assert re.fullmatch(rf"({what}: \d+ of \d+ done, (about )?\d+ (s|min) (left|so far){hour}\n)+", err)
     totals = [int(total) for total in re.findall(r"of (\d+) done", err)]
     assert set(totals) == {3 * (7 + 3 * n) for n in (12, 18, 27)}
     assert totals == sorted(totals)

@@ -259,7 +259,7 @@ def test_engines_that_look_at_the_data(X):
         (SpikeSlabMRF, "method", methods.Tree()),
         (GroupedMRF, "model", families.Boltzmann()),
         (GroupedMRF, "method", methods.ReversibleJump()),
-        (CompareMRF, "model", families.Potts()),
+        (CompareMRF, "model", families.Symmetric()),
         (CompareMRF, "method", methods.LangevinJumps()),
         (BayesianMRF, "model", families.Symmetric()),
         (BayesianMRF, "kernel", engines.Phases()),

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from bayesmrf import RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, graphs, metrics
 from bayesmrf.engines import Elimination, Tempered
 from bayesmrf.errors import ApproximateScoreWarning, ConvergenceWarning
-from bayesmrf.estimators import normaliser, predictive
+from bayesmrf.estimators import normaliser, partly_seen, predictive
 from bayesmrf.inference.elimination.engine import cost
 from bayesmrf.models import Agreement
 from tests.bounds import assert_estimate, assert_other_estimate
@@ -62,7 +62,7 @@ def test_samples_of_many_draws_give_one_warning(strong, monkeypatch):
     """Two rounds are too few for the models of all draws."""
     graph, X = strong
     est = BayesianMRF(graph, model="ising", **FEW).fit(X)
-    monkeypatch.setattr(predictive, "is_cheap", lambda *_: False)
+    monkeypatch.setattr(partly_seen, "is_cheap", lambda *_: False)
     monkeypatch.setattr(predictive, "Tempered", lambda: Tempered(n_sweeps=2))
     with pytest.warns(ConvergenceWarning, match="of the samples came from independent nodes") as said:
         est.sample(300)

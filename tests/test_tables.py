@@ -116,7 +116,7 @@ REFUSED = {
     "cut stata": (b"<stata_dta><header>", "this is a Stata file that cannot be read"),
     "cut old stata": (b"r\x02\x01\x00\xfd", "this is a Stata file that cannot be read"),
     "sas": (bytes(12) + b"\xc2\xea\x81\x60\xb3", "this is a SAS file, which is not supported"),
-    "sas transport": (b"HEADER RECORD*******LIBV8   HEADER", "this is a SAS file"),
+    "sas transport": (b"HEADER RECORD*******LIBV8   HEADER", "this is a SAS transport file that cannot be read"),
     "packed spss": (zipped(a="$FL2@(#)"), "this is an SPSS file that cannot be read"),
     "json": (b'[{"a":0,"b":1}]', "this is a JSON file"),
     "page": (b"<table><tr></tr></table>", "this is an HTML or XML document"),

@@ -20,9 +20,11 @@ from bayesmrf.estimators.mode_check import check_modes, spread_draws
 from bayesmrf.inference import annealed
 from bayesmrf.inference.unseen_modes import ModeSearch, _parts, count_tails, unseen
 from bayesmrf.methods import ReversibleJump
-from bayesmrf.models import Boltzmann, Potts
+from bayesmrf.models import Boltzmann, Ordinal, Potts
+from bayesmrf.models.categorical import compiled_form
 from bayesmrf.report import write_report
 from bayesmrf.results import convergence
+from bayesmrf.samplers.gibbs import start, sweep, to_states
 from tests.bounds import P as RATE
 from tests.bounds import assert_estimate, assert_other_estimate
 from tests.oracle import all_states
@@ -264,3 +266,37 @@ def test_the_models_of_all_groups_are_searched(rng, monkeypatch):
     draws[:, :, 1] = draws[:, :, 0]
     check_modes(est, parts, seeds, 1e7)
     assert est.posterior_["mode_check"].attrs["ratio"] < 1
+
+
+@pytest.mark.parametrize("name", ["ordinal", "potts"])
+@pytest.mark.parametrize("seen", [False, True])
+def test_runs_of_many_states(name, seen, rng, monkeypatch):
+    """Draws with a mode of the last level, as of chains that are kept from it; the control has rows in it, too.
+
+    Ten items are mostly all at the first of three levels, or mostly all at the last with 0.3.
+    """
+    monkeypatch.setattr(mode_check, "ModeSearch", lambda: SEARCH)
+    graph, odds = graphs.complete(10), np.log(0.3 / 0.7) / 10
+    if name == "ordinal":
+        model, theta = Ordinal(graph, 3), np.append(np.full(45, 0.5), np.tile([odds / 2 - 4.5, odds - 9.0], 10))
+    else:
+        model, theta = Potts(graph, 3), np.append(np.full(45, 0.8), np.tile([-2.0, odds], 10))
+    rows = np.zeros((1000, 10), np.int8)
+    rows[: 300 * seen] = 2
+    chains = start(1000, 10, rng, rows, 3)
+    sweep(compiled_form(model, theta), chains, 50)
+    x = to_states(chains, 1000, 3)
+    assert abs(((x == 2).mean(axis=1) > 0.5).mean() - 0.3 * seen) < 0.01  # a barrier that few chains cross
+    x[np.arange(30), np.arange(30) % 10] = np.repeat([0, 1, 2], 10)  # each item has all levels
+    est = SpikeSlabMRF(model=name, method=ReversibleJump(n_particles=128, n_iterations=1), n_draws=4, n_warmup=0,
+                       n_chains=2, random_state=0, progress=False)  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesMRFWarning)
+        est.fit(x)
+    assert "mode_check" not in est.posterior_.children
+    est.posterior_["posterior"]["theta"].values[:] = theta
+    check_modes(est, [states_of(x, (0, 1, 2))], np.random.SeedSequence(0), 1e7)
+    check, found = est.posterior_["mode_check"], convergence.verdict(est.posterior_)
+    assert (check.attrs["ratio"] > 1) != seen
+    assert found.sentence.startswith("Unseen modes: in 8 of 8 draws checked, states with more than ") != seen
+    assert seen or " nodes at 2 " in found.sentence, found.sentence

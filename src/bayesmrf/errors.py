@@ -212,7 +212,7 @@ class FieldsWarning(BayesMRFWarning):
 
 
 class DependentRowsWarning(BayesMRFWarning):
-    """Rows that follow each other are alike, as in a time series, and the likelihood takes them as independent."""
+    """Rows that follow each other, or rows of one person, are alike, and the likelihood takes them as independent."""
 
 
 class EmptyRowsWarning(BayesMRFWarning):

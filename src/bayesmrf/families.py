@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .base import TABLES, OnGraph
+from .data.unordered_levels import NOMINAL
 from .declare.option import Checked, needs, option
 from .declare.registry import Registry
 from .declare.rule import FACTORY, NONE, SCORES, Rule, choice, either, instance, integer, is_score
@@ -46,7 +47,7 @@ class _Family(Checked):
         name = type(self).__name__
         return getattr(import_module(f"bayesmrf.models.{name.lower()}"), name)
 
-    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
+    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool, ordered: Any = None) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` states."""
         return self._model(graph, fields)
 
@@ -57,7 +58,7 @@ class _ManyStates(_Family):
     shares_levels: ClassVar[bool] = True
     takes: ClassVar[tuple[str, ...]] = ("names", "numbers", "values")
 
-    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
+    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool, ordered: Any = None) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` states."""
         return self._model(graph, max(sizes), fields)
 
@@ -135,7 +136,7 @@ class Ordinal(_Family):
         """Which levels are read from the data."""
         return self.unused
 
-    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
+    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool, ordered: Any = None) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` categories."""
         if self.neutral is None:
             return self._model(graph, max(sizes), fields, tuple(sizes), None, self.scores)
@@ -154,6 +155,22 @@ class Ordinal(_Family):
                 raise OptionError(option="neutral", got=score, expected=expected)
             found[node] = score
         return self._model(graph, max(sizes), fields, tuple(sizes), tuple(found), self.scores)
+
+
+@dataclass(frozen=True)
+class Nominal(_Family):
+    """Categories without order, next to ordered and yes/no columns; an edge has a table of log odds ratios.
+
+    The model is `bayesmrf.models.nominal.Nominal`. A column has pandas' categories, ordered or not, or is yes/no (0 and
+    1, or booleans); the values of any other, words or codes, have no order.
+    """
+
+    n_states: ClassVar[Any] = NOMINAL
+    takes: ClassVar[tuple[str, ...]] = ("names", "numbers", "values")
+
+    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool, ordered: Any = None) -> Any:
+        """Return the model on a graph, whose nodes have ``sizes`` categories, which may be ``ordered``."""
+        return self._model(graph, max(sizes), fields, tuple(sizes), ordered)
 
 
 @dataclass(frozen=True)
@@ -187,7 +204,7 @@ class Custom(Checked):
             size = self.make(path(1)).n_states
             object.__setattr__(self, "n_states", size if size > 2 else None)
 
-    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool) -> Any:
+    def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool, ordered: Any = None) -> Any:
         """Return the model on a graph."""
         found = self.make(graph)
         if not isinstance(found, OnGraph):
@@ -278,7 +295,7 @@ FAMILIES = Registry(
             "potts",
             Potts,
             True,
-            frozenset({"GroupedMRF", "BayesianMRF", "SpikeSlabMRF", "MaximumLikelihoodMRF"}),
+            frozenset({"GroupedMRF", "BayesianMRF", "SpikeSlabMRF", "CompareMRF", "MaximumLikelihoodMRF"}),
             "coupling",
             "field",
             "one coupling for each edge of columns with any levels",
@@ -297,6 +314,17 @@ FAMILIES = Registry(
             "A weight is the log odds ratio of the two ends for each step of both up their categories, given all other "
             "nodes; a threshold is the log odds of its category against the lowest where all others are in theirs.",
             shared="weight",
+        ),
+        FamilyRow(
+            "nominal",
+            Nominal,
+            True,
+            frozenset({"BayesianMRF", "SpikeSlabMRF", "CompareMRF", "MaximumLikelihoodMRF"}),
+            "log odds",
+            "contrast",
+            "a table of log odds ratios for each edge of columns without order, next to ordered and yes/no ones",
+            "An edge has a table of log odds ratios of the categories of its two ends, given all other nodes; its "
+            "strength is their root mean square, which is the absolute weight where both ends are ordered.",
         ),
         FamilyRow(
             "symmetric",

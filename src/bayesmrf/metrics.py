@@ -79,7 +79,7 @@ def conditional_log_probability(
         u, v = form.edges.T
         tables = form.coupling if form.coupling.ndim > 1 else form.coupling[:, None, None] * np.eye(m)
         coupling = np.zeros((model.graph.n_nodes,) * 2 + (m, m))
-        coupling[u, v] = coupling[v, u] = tables  # which are symmetric
+        coupling[u, v], coupling[v, u] = tables, tables.swapaxes(1, 2)
         pairs = [coupling[nodes[j], nodes[k]][inner[:, j], inner[:, k]] for k in range(g) for j in range(k)]
         log_p = np.tile(np.sum(pairs, axis=0) if pairs else np.zeros(m**g), (len(states), 1))
         for k, node in enumerate(nodes):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
 from .compiled import compiling
@@ -35,21 +36,22 @@ class Watched(Protocol):
 
 
 def chain_bars(
-    watched: Watched, chains: Sequence[int], progress: bool, is_stored: bool = False, most: int | None = None
+    watched: Watched, chains: Sequence[int], progress: bool, is_stored: bool = False, looks: Sequence[int] = ()
 ) -> AbstractContextManager[Any]:
     """Show the progress of ``chains`` in a context.
 
     On a terminal each has a bar with draws per second, the time left and `SHOWN` fields. ``is_stored`` says whether the
-    run has a checkpoint. Chains that run until their draws are good, at most ``most`` of each, are shown up to the next
-    look at them.
+    run has a checkpoint. Chains that run until their draws are good are shown up to the next of the ``looks`` at them,
+    numbers of draws of each, of which two at least are needed.
     """
     if not progress or not chains:
         return nullcontext()
     console, plan = _console(), watched.plan
-    until = "" if most is None else f" until good, at most {most:,}"
+    until = f" until good, at most {looks[-1]:,}" if looks else ""
     size = f"{until} draws each; steps to the next look" if until else f" of {plan.n_steps:,} steps"
     what = f"{len(chains)} chain{'s' if len(chains) > 1 else ''}{size}"
-    lines = Lines(what, len(chains) * plan.n_steps, _done(watched, chains), _remedy(is_stored), console=console)
+    ends = [len(chains) * (plan.n_warmup + plan.thin * n) for n in [*looks[1:2], *looks[-1:]]]
+    lines = Lines(what, len(chains) * plan.n_steps, _done(watched, chains), _remedy(is_stored), ends, console=console)
     if console is None:
         return _ticking(lines, watched, chains)
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -71,7 +73,7 @@ def chain_bars(
                     speed=f"{(task.speed or 0) / (1 if done < plan.n_warmup else plan.thin):.3g}/s",
                     extra=" ".join(f"{k}={v:g}" for k, v in found.items() if k in SHOWN),
                 )
-            lines.tick(_done(watched, chains), len(chains) * plan.n_steps)
+            _tick(lines, watched, chains)
             yield from super().get_renderables()
 
     bars = ChainBars(
@@ -124,7 +126,8 @@ class Lines:
     """Lines about long work: how much is done, and how long the rest will take.
 
     The first comes after `FIRST` seconds, the next as soon as the time left can be estimated, and then one in `EVERY`
-    seconds. The estimate begins with the first step that is seen, as compilation comes before it: that is told at once.
+    seconds. The estimate begins with the first step that is seen, as compilation comes before it, which is told at
+    once; and again with the first draw, as steps of the warm-up may be shorter.
 
     Parameters
     ----------
@@ -134,6 +137,8 @@ class Lines:
         Number of steps, if it is known, and of those that an earlier run made.
     remedy : str
         What can be done about a run of hours.
+    ends : sequence of int
+        Smallest and largest number of steps after which work may end that goes on until its result is good.
     console : rich.console.Console, optional
         Terminal with a bar, on which only a run of hours is told.
     say : callable
@@ -148,6 +153,7 @@ class Lines:
         total: int | None,
         done: int = 0,
         remedy: str = "",
+        ends: Sequence[int] = (),
         *,
         console: Any = None,
         say: Callable[[str], None] | None = None,
@@ -157,34 +163,47 @@ class Lines:
         self.say = say or partial(_print, console=console)
         self.began = self.since = clock()
         self.at, self.is_moving, self.is_announced, self.is_compiling = done, False, False, False
+        self.ends, self.is_warm = ends, False
+        self.pace: float | None = None  # seconds of a step
         self.due = self.began + FIRST
 
-    def tick(self, done: int, total: int | None = None) -> None:
+    def tick(self, done: int, total: int | None = None, is_warm: bool = False) -> None:
         """Print a line if one is due after ``done`` steps, of so many if there are more than before."""
         now, self.total = self.clock(), total or self.total
-        left = self._left(done, now)
+        self._time(done, now, is_warm)
+        left = None if self.total is None else self._left(self.total - done)
+        longest = self._left(max([self.total or 0, *self.ends]) - done) or 0.0
         if not (self.is_moving or self.is_compiling or self.has_bar) and (phase := compilation()):
             self.is_compiling = True
             self.say(f"{self.what}: {phase}")
-        elif left is not None and left >= LONG and self.remedy and not self.is_announced:
+        elif left is not None and longest >= LONG and self.remedy and not self.is_announced:
             self.is_announced, self.due = True, now + EVERY
-            self.say(f"{self._state(done)}, about {span(left)} left. {self.remedy}")
+            self.say(f"{self._state(done)}, about {span(left)} left{self._until(done, longest)}. {self.remedy}")
         elif now >= self.due and not self.has_bar and done != self.total:
             self.due = now + EVERY
             time_left = f"{span(now - self.began)} so far" if left is None else f"about {span(left)} left"
-            self.say(f"{self._state(done)}, {time_left}")
+            self.say(f"{self._state(done)}, {time_left}{self._until(done, longest)}")
 
     def _state(self, done: int) -> str:
         of = "" if self.total is None else f" of {self.total:,}"
         return f"{self.what}: {(not self.is_moving and compilation()) or f'{done:,}{of} done'}"
 
-    def _left(self, done: int, now: float) -> float | None:
-        """Return the seconds that the rest will take; None while it is not known."""
-        if done > self.at and not self.is_moving:
-            self.is_moving, self.at, self.since = True, done, now
-        if self.total is None or done == self.at or now - self.since < _BASIS:
-            return None
-        return (self.total - done) * (now - self.since) / (done - self.at)
+    def _until(self, done: int, longest: float) -> str:
+        """Return when work of hours that goes on until its result is good may end."""
+        left = [span(max(0.0, self._left(end - done) or 0.0)) for end in self.ends]
+        return f"; good draws take about {' to '.join(left)}" if left and longest >= LONG else ""
+
+    def _time(self, done: int, now: float, is_warm: bool) -> None:
+        """Measure the seconds of a step."""
+        if (done > self.at and not self.is_moving) or (is_warm and not self.is_warm):
+            self.is_moving = self.is_moving or done > self.at
+            self.is_warm, self.at, self.since = is_warm, done, now
+        if done > self.at and now - self.since >= _BASIS:
+            self.pace = (now - self.since) / (done - self.at)
+
+    def _left(self, steps: int) -> float | None:
+        """Return the seconds of steps; None while they are not known."""
+        return None if self.pace is None else steps * self.pace
 
 
 def compilation() -> str:
@@ -209,7 +228,7 @@ def _ticking(lines: Lines, watched: Watched, chains: Sequence[int]) -> Iterator[
 
     def look() -> None:
         while not ended.wait(_TICK):
-            lines.tick(_done(watched, chains), len(chains) * watched.plan.n_steps)
+            _tick(lines, watched, chains)
 
     thread = threading.Thread(target=look, name="bayesmrf-progress", daemon=True)
     thread.start()
@@ -218,6 +237,11 @@ def _ticking(lines: Lines, watched: Watched, chains: Sequence[int]) -> Iterator[
     finally:
         ended.set()
         thread.join()
+
+
+def _tick(lines: Lines, watched: Watched, chains: Sequence[int]) -> None:
+    is_warm = min(watched.steps[chain] for chain in chains) >= watched.plan.n_warmup
+    lines.tick(_done(watched, chains), len(chains) * watched.plan.n_steps, is_warm)
 
 
 def _done(watched: Watched, chains: Sequence[int]) -> int:
@@ -239,8 +263,10 @@ def _print(text: str, console: Any) -> None:
 
 
 def _console() -> Any:
-    """Return Rich's console on standard error, None if it is not a terminal (rich treats FORCE_COLOR as one)."""
+    """Return Rich's console on standard error, None if it is no terminal (for rich, FORCE_COLOR and notebooks are)."""
     from rich.console import Console
 
     console = Console(stderr=True)
-    return console if console.is_terminal or console.is_jupyter else None
+    if console.is_jupyter:  # without ipywidgets rich has a warning in place of bars
+        return None if find_spec("ipywidgets") is None else console
+    return console if console.is_terminal else None

@@ -14,6 +14,7 @@ from ..data.codebook import as_text
 from ..data.column_kinds import WRITTEN
 from ..data.files import call
 from ..data.missing import MISSING_TEXTS
+from ..data.no_answers import dividing_rule, remedy_for_measurements
 from ..data.ordered_levels import two_levels
 from ..data.text_cells import is_number, remedy_for_text
 from ..errors import DataError, OptionError
@@ -124,16 +125,16 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
     if rule is None:
         many = ~(numbers.isna() | numbers.isin([-1, 0, 1])).all()
         if many.any():
-            first = str(many.idxmax())
-            own = np.unique(numbers[first].dropna())
-            example = own[min((len(own) + 1) // 2, len(own) - 1)]
-            alike = [n for n in numbers if numbers[n].nunique() > 1 and (numbers[n].dropna() >= example).nunique() < 2]
-            kept = f"keep them with {keep}, or " if keep else ""
-            only = f" (then column {quoted(alike[0])} is constant: drop or recode it)" if alike else ""
-            only += "" if 2 * many.sum() > len(many) else f", or drop it with --drop {in_shell(first)}"
+            first, seen = str(many.idxmax()), [numbers[name].dropna().to_numpy() for name in numbers]
+            cut = remedy_for_measurements(seen, list(map(str, numbers)))
+            example = dividing_rule(seen)
+            remedies = [f"keep them with {keep}"] if keep and not cut else []
+            remedies += [f'state which of them mean yes, for example --binarize "{example}"'] if example else []
+            if 2 * many.sum() <= len(many) or not remedies:
+                remedies.append(f"drop it with --drop {in_shell(first)}")
+            remedy = cut if cut and 2 * many.sum() > len(many) else ", or ".join(remedies)
             raise DataError(f"{call(path)}: the table has the levels {known} (column {quoted(first)} is the first "
-                            f"with others than 0/1, -1/+1 or true/false); {kept}state which of them mean yes, for "
-                            f'example --binarize ">={digits(example)}"{only}')  # fmt: skip
+                            f"with others than 0/1, -1/+1 or true/false); {remedy}")  # fmt: skip
         return numbers
     found = re.fullmatch(rf"\s*(>=|<=|==|>|<)\s*({_NUMBER})\s*", rule)
     if found is None:

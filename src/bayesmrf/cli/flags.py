@@ -164,7 +164,7 @@ class Data(ColumnFlags):
 
         raw, weights, groups = read_votes(self.table, self.weight, self.asked, by)
         family: Any = None if model == AUTO else FAMILIES.row(model).options
-        takes = {*takes, *(family.takes if family is not None and family.shares_levels else ())} - {"values"}
+        takes = {*takes, *(family.takes if family is not None and "names" in family.takes else ())} - {"values"}
         with common.about_file(self.table), collected() as self.noticed:
             book = understand(raw, self.asked.of_columns, takes)
             require_readable(book)

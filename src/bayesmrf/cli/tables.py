@@ -16,6 +16,7 @@ from ..data.column_kinds import LABELS, QUESTIONS, WRITTEN
 from ..data.files import call, read_declared, read_text
 from ..data.formats import MEASURE, Categories
 from ..data.missing import MISSING_TEXTS, stripped
+from ..data.no_answers import without
 from ..data.text_cells import is_number
 from ..data.understand import ALL_ANSWERS
 from ..errors import DataError, GraphError, OptionError
@@ -111,7 +112,8 @@ def read_votes(
     weighting = declared.weight and declared.weight.strip()
     if weighting and weighting not in (weight, *drop):
         _refuse_weighted(path, table, weighting)
-    table = table[[c for c in names if c in asked.chosen(names, f" in {call(path)}") or c in kept.values()]]
+    chosen = asked.chosen(names, f" in {call(path)}")
+    table = without(table, [c for c in names if c not in chosen and c not in kept.values()])
     _refuse_thousands(path, _lines(path, text, separator), names, [c for c in names if c in table and c != by], weight)
     weights = None if weight is None else table.pop(weight)
     for name, categories in declared.categories.items():

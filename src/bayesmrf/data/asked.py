@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import OptionError, argument
 from ..names import listed, quoted
-from .codebook import Codebook
+from .codebook import NO_NODES, Codebook
 
 _RANGE = re.compile(r"(.*?)(\d+)\s*-\s*(.*?)(\d+)")
 
@@ -71,7 +71,8 @@ class Asked:
         """Return the columns that are kept, in the order of the table; ``where`` names it in messages."""
         kept = matching("keep", self.keep, names, where) if self.keep else list(names)
         if self.columns is not None:
-            kept = [name for name in kept if self.columns.of(name) is not None]
+            answers = {column.name for column in self.columns.columns if column.kind not in NO_NODES}
+            kept = [name for name in kept if name in answers]
         left_out = matching("drop", self.drop, names, where)
         return [name for name in names if name in kept and name not in left_out]
 

@@ -10,9 +10,11 @@ import numpy as np
 from ..errors import DataError, LevelsWarning, argument
 from ..findings import tell
 from ..names import digits, quoted
+from .even_steps import recoded
 from .frames import in_pandas, is_frame
 from .levels import remedy_of
 from .missing import unmasked
+from .no_answers import require_answers
 from .ordered_levels import MOST_LEVELS, ordered_scales
 from .sample_weight import check_weights
 from .yes_no import to_numbers
@@ -45,7 +47,8 @@ def ordered_column(X: Any) -> str | None:
     seen = [column[column == column] for column in columns]  # NaN is missing
     if all(column.max(initial=0) <= 1 for column in seen) or not all(map(_is_counted, seen)) or remedy_of(seen, names):
         return None
-    small = (i for i, column in enumerate(seen) if column.max(initial=0) <= MOST_LEVELS)
+    even = recoded(dict(zip(names, seen, strict=True)))
+    small = (i for i, column in enumerate(seen) if names[i] in even or column.max(initial=0) <= MOST_LEVELS)
     return next((names[i] for i in small if 2 < len(np.unique(seen[i])) <= MOST_LEVELS), None)
 
 
@@ -97,6 +100,7 @@ def choose_model(X: Any, sample_weight: Any, yes_no: str) -> str:
 
     The log names the column, and a warning says if it may be by mistake.
     """
+    require_answers(X)
     column = ordered_column(X)
     if column is None:
         return yes_no

@@ -11,6 +11,7 @@ from ..errors import DataError, LevelsWarning, argument, in_python, in_words
 from ..findings import tell
 from ..names import digits, listed
 from .missing import is_missing
+from .ordered_levels import MOST_LEVELS
 from .yes_no import place_of, remedy_in, to_numbers
 
 _X = argument("X")
@@ -48,7 +49,8 @@ def read_levels(
     whole = not is_text and finite and bool((found == np.round(found)).all())
     levels = tuple(bool(v) for v in found) if is_bool else tuple((found.astype(np.int64) if whole else found).tolist())
     if n_states == "auto":
-        remedy = "" if is_bool else remedy_in(table, gone, labels)
+        is_long = 2 * MOST_LEVELS < len(levels) <= MOST_STATES
+        remedy = "" if is_bool else remedy_in(table, gone, labels, measured=is_long)
         if remedy:
             raise DataError(
                 f"{_X} must contain answers only: {remedy}"

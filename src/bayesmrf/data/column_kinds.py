@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..names import digits
-from .codebook import CONSTANT, COUNT, IDENTIFIER, NOMINAL, NUMBER, ORDERED, TEXT, YES_NO, Column, Level, as_text
+from .codebook import CONSTANT, NOMINAL, NUMBER, ORDERED, TEXT, YES_NO, Column, Level, as_text
 from .formats import MEASURE
 from .known_words import Scale, known_order, leading_numbers, yes_and_no
 from .levels import says_no_answer
@@ -25,7 +25,6 @@ LABELS, QUESTIONS = "variable_value_labels", "column_names_to_labels"  # as pand
 WRITTEN = "texts_for_missing"  # of a file: how its missing values are written, by column
 MOST_WORDS = 20  # of a nominal column
 _BLANKS = ("-", "--", "---", ".", "..", "?", "*")  # marks that are no words
-_COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency)?|weights?|wt|times)$")
 _DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b.*|\d{1,2}:\d{2}(:\d{2})?")
 
 
@@ -221,15 +220,3 @@ def share_levels(found: list[tuple[Column, Scale | None]], seen: list[Seen]) -> 
         ]
         columns.append(column._replace(levels=tuple(Level(v, label, s.counts.get(v, 0)) for v, label in levels)))
     return columns
-
-
-def is_count(name: str) -> bool:
-    """Return whether a column is named as one that counts rows."""
-    return bool(_COUNTS.search(name))
-
-
-def not_a_scale(column: Column, identifier: bool) -> Column:
-    """Return a column that is no answer by what the others of its table are."""
-    kind = COUNT if is_count(column.name) else IDENTIFIER if identifier else NUMBER
-    does = "its values differ in nearly every row" if kind == IDENTIFIER else column.does or "on a scale of its own"
-    return column._replace(kind=kind, levels=(), does=does)

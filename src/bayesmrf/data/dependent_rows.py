@@ -9,6 +9,7 @@ independent ones, and so are, about, the variances of the parameters.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,13 +20,15 @@ from scipy.special import stdtr
 from ..blas import one_thread
 from ..errors import DependentRowsWarning
 from ..findings import tell
+from .repeated_rows import repeated_rows
 from .states import States
 
 _FEWEST = 100  # rows
 _MOST = 10_000  # rows that are read
 _LAGS = 50  # that count as near, at most, and a tenth of the rows; as many after them count as far
 _BLOCK = 128  # rows whose products are computed together
-_CHANCE = 1e-3  # probability that independent rows seem alike, in each half, for nodes and for edges
+_CHANCE = 1e-6  # probability that independent rows seem alike, for nodes and for edges
+_CHANCE_OF_HALF = 0.01  # the same of each half
 _MATTERS, _HARDLY = 1.1, 1.05  # least factor of standard deviations; largest of rows that are kept
 _NOISE = 2.0  # standard errors below which an autocorrelation ends the sum
 _SORTED = 5  # least number of rows of the first, and of the last state of a column that may be sorted
@@ -54,6 +57,14 @@ class DependentRows(NamedTuple):
             f"as independent. {effect}: {keep}, or ignore this if the table was sorted, by groups for example."
         )
 
+    @property
+    def factors(self) -> str:
+        """How much larger standard deviations should be."""
+        return (
+            f"Standard deviations of weights should be about {self.edges:.1f} times as large, of the means of nodes "
+            f"{self.nodes:.1f} times"
+        )
+
 
 def tell_of_rows(parts: Sequence[States]) -> None:
     """Tell what dependent rows mean for a posterior, if they are dependent."""
@@ -63,24 +74,22 @@ def tell_of_rows(parts: Sequence[States]) -> None:
 
 def remark_on_rows(parts: Sequence[States], evidence: bool = False) -> str:
     """Return what dependent rows mean for a posterior or an evidence; empty if rows are independent."""
-    found = dependent_rows(parts)
+    found = repeated_rows(parts) or dependent_rows(parts)
     if found is None:
         return ""
     if evidence:
         return found.said(f"Differences of log evidence may be too large by a factor of about {found.edges**2:.1f}")
-    return found.said(
-        f"Standard deviations of weights should be about {found.edges:.1f} times as large, of the means of nodes "
-        f"{found.nodes:.1f} times, and edges may be too many"
-    )
+    return found.said(f"{found.factors}, and edges may be too many")
 
 
 def dependent_rows(parts: Sequence[States]) -> DependentRows | None:
     """Return how far rows depend on those before them, by the order of the rows in each part; None if they do not.
 
-    Tables that are sorted by a column or whose equal rows follow each other, and counts of rows, have no order of their
-    own. Independent rows are taken as dependent if both halves of them seem so, with a probability of about 2e-6.
+    Where a table is sorted by a column, rows are compared with those of the same value of it. Tables whose equal rows
+    follow each other, and counts of rows, have no order of their own. Independent rows are taken as dependent if both
+    halves of them seem so, with a probability of about 2e-6.
     """
-    tables = [t for t in map(_ordered, parts) if t is not None]
+    tables = [x for states in parts for x in _ordered(states)]
     if not tables:
         return None
     n_lags = min(_LAGS, min(map(len, tables)) // 10)
@@ -111,7 +120,8 @@ class _Autocorrelation(NamedTuple):
         rho, error = _excess(sums.sum(axis=0) / numbers.sum(axis=0))
         found = [_excess(half) for half in sums / numbers]
         chances = [stdtr(len(r) - 1, -r[0] / e) if e > 0 else 1.0 for r, e in found]
-        return cls(rho, error, float(max(chances)))
+        both = np.prod(chances) * (1 - np.log(max(np.prod(chances), 1e-300)))  # Fisher's combination
+        return cls(rho, error, float(both if max(chances) < _CHANCE_OF_HALF else 1.0))
 
 
 def _excess(means: np.ndarray) -> tuple[np.ndarray, float]:
@@ -122,33 +132,42 @@ def _excess(means: np.ndarray) -> tuple[np.ndarray, float]:
     return (near - far.mean()) / scale, float(far.std(ddof=1) * np.sqrt(1 + 1 / n_lags) / scale)
 
 
-def _ordered(states: States) -> np.ndarray | None:
-    """Return the first rows as deviations from their means; None if their order is not informative."""
+def _ordered(states: States) -> list[np.ndarray]:
+    """Return the first rows as deviations from their means, in pieces whose order is informative."""
     values, weights = states.values, states.weights
     if weights is not None:
         if (weights > 1).any():
-            return None
+            return []
         values = values[weights > 0]
     values = values[:_MOST]
-    if len(values) < _FEWEST or _is_sorted(values):
-        return None
     x = values / np.maximum(np.array(states.sizes) - 1, 1, dtype=np.float32)
     gone = values < 0
     x[gone] = 0.0
     x -= x.sum(axis=0) / np.maximum((~gone).sum(axis=0), 1, dtype=np.float32)
     x[gone] = 0.0
-    return x
+    return [x[piece] for piece in _pieces(values, 0)]
 
 
-def _is_sorted(values: np.ndarray) -> bool:
-    """Whether a column is sorted, or equal rows follow each other, as where a table of counts was spread into rows."""
+def _pieces(values: np.ndarray, start: int) -> list[slice]:
+    """Return the rows between which no column is sorted, and that are enough, as slices of rows from ``start``.
+
+    Rows that were sorted by a column are divided where it changes. None are left where equal rows follow each other, as
+    where a table of counts was spread into rows.
+    """
+    if len(values) < _FEWEST:
+        return []
     steps = np.diff(values.astype(np.int16), axis=0)
     first, last = ((values == values[i]).sum(axis=0) for i in (0, -1))
     monotone = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
-    if (monotone & (values[0] != values[-1]) & (np.minimum(first, last) >= _SORTED)).any():
-        return True
+    by = monotone & (values[0] != values[-1]) & (np.minimum(first, last) >= _SORTED)
+    if by.any():
+        ends = np.flatnonzero((steps[:, by] != 0).any(axis=1)) + 1
+        bounds = [0, *ends.tolist(), len(values)]
+        return [s for a, b in itertools.pairwise(bounds) for s in _pieces(values[a:b], start + a)]
     n_runs = 1 + int((steps != 0).any(axis=1).sum())
-    return n_runs < 0.9 * len(values) and n_runs == len(np.unique(values, axis=0))
+    if n_runs < 0.9 * len(values) and n_runs == len(np.unique(values, axis=0)):
+        return []
+    return [slice(start, start + len(values))]
 
 
 @one_thread()

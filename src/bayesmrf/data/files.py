@@ -19,7 +19,6 @@ from typing import Any
 from ..errors import DataError, StoreError
 from ..names import shown
 from .formats import WORKBOOK, Declared, text_of
-from .spss_weight import SPSS, weighting_column
 
 EVIDENCE, TASK = "evidence.jsonl", "model_"  # a file of evidences; begins the name of the folder of a task with one
 STDIN = Path("-")
@@ -48,7 +47,6 @@ _REFUSED = {
     b"ASCII SPSS PORT FILE": "a portable file of SPSS",
     b"HEADER RECORD*******": "a SAS file",
     bytes(12) + b"\xc2\xea\x81\x60": "a SAS file",
-    **dict.fromkeys((b"RDX", b"X\n\0\0\0"), "an R file"),  # of save and saveRDS
     b"\xff\xff\0\0\7\0\0\0": "a JMP file",
     **dict.fromkeys((b"@relation", b"@RELATION"), "a Weka file"),
     b"%PDF": "a PDF file",
@@ -58,7 +56,6 @@ _REFUSED = {
 }
 _JSON = re.compile(rb"\s*[\[{]\s*[\[{\"]")
 _REMEDIES = {
-    "an R file": "in R, write the table as CSV (write.csv(x, 'table.csv', row.names = FALSE))",
     "a SAS file": "in SAS, write the table as CSV (PROC EXPORT with DBMS=CSV)",
     "a portable file of SPSS": "in SPSS, save it as a .sav file",
     "a JMP file": "in JMP, export the table as CSV",
@@ -122,7 +119,7 @@ def read_declared(path: Path) -> tuple[str, Declared]:
 
     It is uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
 
-    Tables of Excel, SPSS, Stata, Parquet and Feather files become text (`bayesmrf.data.formats`).
+    Tables of Excel, SPSS, Stata, SAS transport, R, Parquet and Feather files become text (`bayesmrf.data.formats`).
 
     Raises
     ------
@@ -147,8 +144,6 @@ def read_declared(path: Path) -> tuple[str, Declared]:
     if found is None:
         _refuse(path, data)
         found = _decoded(path, data), Declared()
-    if data.startswith(SPSS):
-        found = found[0], found[1]._replace(weight=weighting_column(call(path), data))
     return found
 
 

@@ -1,7 +1,8 @@
-"""Tables of Excel, SPSS, Stata, Parquet and Feather files, as text with comma-separated values.
+"""Tables of Excel, SPSS, Stata, SAS transport, R, Parquet and Feather files, as text with comma-separated values.
 
-So one reader checks tables of all kinds. Answers are their codes, not their labels. Missing values that a file declares
-(user-missing values of SPSS, .a to .z of Stata) are missing. Text has no categories: these are returned next to it.
+So one reader checks tables of all kinds. Answers are their codes, not their labels, and factors of R their levels. What
+a file declares missing (user-missing values and ranges of SPSS and haven, .a to .z of Stata) is missing. Text has no
+categories and no labels: these are returned next to it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from io import BytesIO, StringIO
 from itertools import chain
-from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DataError
 from ..names import listed, quoted, shown
+from .labelled_files import read_labelled
+from .r_files import read_r
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,11 +40,13 @@ class Categories(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """What a file says about its columns: the categories of some, and in SPSS their measures and that of weights."""
+    """What a file says about its columns, as far as it says anything. Values are the texts that the table has."""
 
     categories: Mapping[str, Categories] = MappingProxyType({})
-    measure: Mapping[str, str] = MappingProxyType({})  # such as "nominal"
-    weight: str | None = None  # the column by which rows are weighted
+    measure: Mapping[str, str] = MappingProxyType({})  # "nominal", "ordinal" or "scale"
+    weight: str | None = None  # the column by which SPSS weights the rows
+    labels: Mapping[str, Mapping[str, str]] = MappingProxyType({})  # of values, also of those that do not occur
+    question: Mapping[str, str] = MappingProxyType({})  # the labels of columns
 
 
 class Rows(NamedTuple):
@@ -100,29 +104,44 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _by_pandas(read: Callable[[Any, BytesIO], pd.DataFrame]) -> Callable[[bytes], Rows]:
-    """Return the function that reads rows by ``read(pandas, file)``; pandas is slow to import."""
+def _by_pandas(read: Callable[[Any, bytes], tuple[pd.DataFrame, dict[str, Any]]]) -> Callable[[bytes], Rows]:
+    """Return the function that reads rows by ``read(pandas, data)``, a table and what its file says about columns."""
 
     def rows(data: bytes) -> Rows:
-        import pandas
+        import pandas  # slow to import
 
         from .frames import in_pandas
 
-        table = in_pandas(read(pandas, BytesIO(data)))
+        table, said = read(pandas, data)
+        table = in_pandas(table)
         kinds = {str(name): kind for name, kind in table.dtypes.items() if isinstance(kind, pandas.CategoricalDtype)}
         found = {name: Categories(tuple(map(_cell, k.categories)), bool(k.ordered)) for name, k in kinds.items()}
         values = table.astype(object).where(table.notna(), None).itertuples(index=False, name=None)
         header = [[str(name) for name in table.columns]]
-        return Rows(chain(header, values), Declared(found, table.attrs.get(MEASURE, {})))
+        return Rows(chain(header, values), _declared(found, **said))
 
     return rows
 
 
-def _read_spss(pandas: Any, file: BytesIO) -> pd.DataFrame:
-    with NamedTemporaryFile(suffix=".sav") as named:  # the reader takes no open file
-        named.write(file.getvalue())
-        named.flush()
-        return pandas.read_spss(named.name, convert_categoricals=False)
+def _declared(
+    categories: Mapping[str, Categories], labels: Mapping[str, Mapping[Any, str]] = MappingProxyType({}), **said: Any
+) -> Declared:
+    """Return what a file says about its columns, with values as texts."""
+    texts = {name: {_cell(value): label for value, label in given.items()} for name, given in labels.items()}
+    return Declared(categories, labels=texts, **said)
+
+
+def _labelled(reader: str) -> Callable[[bytes], Rows]:
+    return _by_pandas(lambda pandas, data: read_labelled(data, reader))
+
+
+def _r(data: bytes) -> Rows:
+    columns = read_r(data)
+    categories = {c.name: Categories(c.levels, c.ordered) for c in columns if c.levels is not None}
+    labels = {c.name: c.labels for c in columns if c.labels}
+    question = {c.name: c.question for c in columns if c.question}
+    rows = zip(*(c.values for c in columns), strict=True)
+    return Rows(chain([[c.name for c in columns]], rows), _declared(categories, labels, question=question))
 
 
 def _excel(data: bytes) -> Rows:
@@ -165,15 +184,21 @@ def _has_values(sheet: Any) -> bool:
     return any(v is not None for row in sheet.iter_rows(values_only=True) for v in row)
 
 
-_STATA = Format(
-    "a Stata file", None, _by_pandas(lambda pandas, file: pandas.read_stata(file, convert_categoricals=False))
-)
+_STATA = Format("a Stata file", "pyreadstat", _labelled("read_dta"))
+_TRANSPORT = Format("a SAS transport file", "pyreadstat", _labelled("read_xport"))
+_R = Format("an R file", "rdata", _r)
 # By the first bytes of a file. Older Stata files begin with their version, the order of their bytes, and 1.
 FORMATS = {
     b"PK\x03\x04": Format("an Excel workbook", "openpyxl", _excel),
-    b"$FL": Format("an SPSS file", "pyreadstat", _by_pandas(_read_spss)),
-    b"PAR1": Format("a Parquet file", "pyarrow", _by_pandas(lambda pandas, file: pandas.read_parquet(file))),
-    b"ARROW1": Format("a Feather file", "pyarrow", _by_pandas(lambda pandas, file: pandas.read_feather(file))),
+    b"$FL": Format("an SPSS file", "pyreadstat", _labelled("read_sav")),
+    b"PAR1": Format(
+        "a Parquet file", "pyarrow", _by_pandas(lambda pandas, data: (pandas.read_parquet(BytesIO(data)), {}))
+    ),
+    b"ARROW1": Format(
+        "a Feather file", "pyarrow", _by_pandas(lambda pandas, data: (pandas.read_feather(BytesIO(data)), {}))
+    ),
     b"<stata_dta>": _STATA,
-    **{bytes([version, order, 1]): _STATA for version in range(102, 116) for order in (1, 2)},
+    **{bytes([version, order, 1]): _STATA for version in range(104, 116) for order in (1, 2)},
+    **dict.fromkeys((b"HEADER RECORD*******LIBRARY HEADER", b"HEADER RECORD*******LIBV8"), _TRANSPORT),
+    **dict.fromkeys((b"RDX", b"X\n\0\0\0"), _R),  # of save and saveRDS
 }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DataError, OptionError, argument, data_row, in_python, in_words
-from ..names import listed, shown
+from ..errors import DataError, LevelsWarning, OptionError, argument, data_row, in_words
+from ..findings import tell
+from ..names import listed, quoted, shown
 from .frames import check_index, column_in_pandas, widened_column
 from .levels import warn_of_codes, warn_of_texts
 from .missing import is_missing, stripped, unmasked
@@ -115,27 +117,43 @@ def _labels_of_rows(groups: Any, X: Any, n: int) -> pd.Series:
     return column
 
 
-def levels_in(states: States) -> list[set[int]]:
-    """Return the states of each column that occur."""
-    seen = states.values if states.weights is None else states.values[states.weights > 0]
-    return [{*range(size)} & {*column.tolist()} for column, size in zip(seen.T, states.sizes, strict=True)]
-
-
-def check_group(label: Any, states: States, anywhere: list[set[int]]) -> None:
-    """Refuse groups with few rows, and groups in which a level of a column never occurs; ``anywhere`` occur in any."""
+def check_group(label: Any, states: States) -> None:
+    """Refuse groups with few rows, and groups in which a column has one level, so that nothing can be compared."""
     name = shown(str(label))
     if states.n_samples < FEWEST_ROWS:
         raise DataError(f"{_GROUPS} must give groups of at least {FEWEST_ROWS} rows each, but '{name}' has "
                         f"{states.n_samples:g}; merge or leave out small groups.")  # fmt: skip
-    for i, (node, used, size) in enumerate(zip(states.names, levels_in(states), states.sizes, strict=True)):
-        if len(used) < size:
-            if len(used) > 1 and (nowhere := {*range(size)} - anywhere[i]):  # as after a merge
-                level = levels_of(states.coding, i)[min(nowhere)]
-                more = in_python(", remove unused categories, or use model=families.Ordinal(unused='merge')")
-                raise DataError(f"{_X}: column '{shown(node)}' never has the level {level}, so that the groups cannot "
-                                f"be compared there; recode its levels without a gap{more}.")  # fmt: skip
+    for i, (node, used, size) in enumerate(zip(states.names, _levels_in(states), states.sizes, strict=True)):
+        if len(used) < min(2, size):
             level = levels_of(states.coding, i)[min({*range(size)} - used)]
-            # Of a single level nothing is left to compare after a merge.
-            remedy = "merge it with another level" if len(used) > 1 else "leave out the column or the group"
             raise DataError(f"{_X}: column '{shown(node)}' never has the level {level} in group '{name}', so that the "
-                            f"groups cannot be compared there; {remedy}.")  # fmt: skip
+                            "groups cannot be compared there; leave out the column or the group.")  # fmt: skip
+
+
+def tell_of_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
+    """Tell of levels of columns that a group never has, and another one has."""
+    there = [_levels_in(part) for part in parts]
+    found = [
+        (level, f"{quoted(name)} is never {levels_of(parts[0].coding, i)[level]} in {quoted(str(label))}")
+        for i, name in enumerate(parts[0].names)
+        for label, used in zip(labels, there, strict=True)
+        for level in sorted(set().union(*(each[i] for each in there)) - used[i])
+    ]
+    if found:
+        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        low = (
+            f" Thresholds are relative to the lowest level: {argument('method', 'reversible-jump')} moves those of "
+            "one that is never given together, and needs fewer draws."
+        )
+        tell(
+            f"A level that a group never has stays in the model: {min(found)[1]}{more}. Its threshold there follows "
+            "from the prior of biases, and edges are compared by the other levels; merge it with the next one if it is "
+            f"rare in all groups.{low if min(found)[0] == 0 else ''}",
+            LevelsWarning,
+        )
+
+
+def _levels_in(states: States) -> list[set[int]]:
+    """Return the states of each column that occur."""
+    seen = states.values if states.weights is None else states.values[states.weights > 0]
+    return [{*range(size)} & {*column.tolist()} for column, size in zip(seen.T, states.sizes, strict=True)]

@@ -14,6 +14,7 @@ from .text_cells import is_number
 
 MOST_LEVELS = 12  # of an ordinal column
 _ORDER = f"order them{in_python(' (pandas: .cat.reorder_categories(..., ordered=True))')}"
+CUT = "pandas.qcut(column, 4, False, duplicates='drop')"  # of a measurement, into levels of about equal counts
 _MERGED = in_python("; model=families.Ordinal(unused='merge') leaves them out")
 
 
@@ -87,7 +88,13 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
     return _checked(used if merge else levels, unused, name, merge)
 
 
-def ordered_levels(found: np.ndarray, name: str, merge: bool, occurs: np.ndarray | None = None) -> tuple[Any, ...]:
+def ordered_levels(
+    found: np.ndarray,
+    name: str,
+    merge: bool,
+    occurs: np.ndarray | None = None,
+    every: tuple[int, ...] | None = None,
+) -> tuple[Any, ...]:
     """Return the levels of a column with the sorted values ``found``: all integers of their range, or these values.
 
     Parameters
@@ -100,6 +107,8 @@ def ordered_levels(found: np.ndarray, name: str, merge: bool, occurs: np.ndarray
         Whether levels that never occur are left out.
     occurs : (n_values,) array of bool, optional
         Which of the values are in a row of a weight above 0; all by default.
+    every : tuple of int, optional
+        The levels of the range, if steps are a coding (`bayesmrf.data.even_steps.recoded`).
 
     Raises
     ------
@@ -121,10 +130,12 @@ def ordered_levels(found: np.ndarray, name: str, merge: bool, occurs: np.ndarray
     if (found == np.round(found)).all():
         found = found.astype(np.int64)
     seen = found if occurs is None else found[occurs]
-    every = seen if merge else found
-    if found.dtype == np.int64 and len(found) and found[-1] - found[0] < 2 * MOST_LEVELS and not merge:
-        every = np.arange(found[0], found[-1] + 1)
-    return _checked(tuple(every.tolist()), np.setdiff1d(every, seen).tolist(), name, merge)
+    levels = seen if merge else found
+    if every is not None and not merge:
+        levels = np.array(every)
+    elif found.dtype == np.int64 and len(found) and found[-1] - found[0] < 2 * MOST_LEVELS and not merge:
+        levels = np.arange(found[0], found[-1] + 1)
+    return _checked(tuple(levels.tolist()), np.setdiff1d(levels, seen).tolist(), name, merge)
 
 
 def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool) -> tuple[Any, ...]:
@@ -136,9 +147,14 @@ def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool)
     if len(levels) < 2:
         raise DataError(f"column {quoted(name)} must have at least two levels, got {len(levels)} ({shown}); drop it.")
     if len(levels) > MOST_LEVELS:
+        cut = (
+            f"cut it into levels of equal counts{in_python(f' ({CUT})')}"
+            if all(map(is_number, levels))
+            else "merge levels"
+        )
         raise DataError(
             f"column {quoted(name)} must have at most {MOST_LEVELS} ordered levels, got {len(levels)} ({shown}); "
-            "merge levels (pandas.cut), replace codes of missing values by NaN, or drop the column if it is no answer."
+            f"{cut}, replace codes of missing values by NaN, or drop the column if it is no answer."
         )
     if unused and not merge:
         never = listed([str(level) for level in unused])

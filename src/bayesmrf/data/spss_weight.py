@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from struct import unpack
-from tempfile import NamedTemporaryFile
+from typing import Any
 
 from ..errors import DataError
 
-SPSS = b"$FL"  # begins a file, .sav ($FL2) or .zsav ($FL3)
 _LAYOUT, _WEIGHT = slice(64, 68), slice(76, 80)  # integers of the header; the first is 2 or 3
 _SEGMENT = 8  # bytes of a number; a string takes as many segments as it needs
 _LONGEST = 255  # bytes of a string that is a variable of its own
 _PIECE = 252  # bytes of a longer one that each of its variables has, in 32 segments
 
 
-def weighting_column(name: str, data: bytes) -> str | None:
+def weighting_column(data: bytes, about: Any) -> str | None:
     """Return the name of the column by which SPSS weights the rows of a file, None if it does not.
 
+    ``about`` is what pyreadstat reports of the file.
     The header has the number of its segment of 8 bytes in a row, counted from 1, and 0 without weights.
 
     Raises
@@ -24,22 +24,16 @@ def weighting_column(name: str, data: bytes) -> str | None:
     DataError
         If no column begins with that segment.
     """
-    import pyreadstat
-
     order = "<i" if unpack("<i", data[_LAYOUT])[0] < 2**16 else ">i"
     (number,) = unpack(order, data[_WEIGHT])
     if number == 0:
         return None
-    with NamedTemporaryFile(suffix=".sav") as file:  # the reader takes no open file
-        file.write(data)
-        file.flush()
-        _, about = pyreadstat.read_sav(file.name, metadataonly=True)
     begin = 1
     for column, kind in about.readstat_variable_types.items():
         if begin == number:
             return str(column)
         begin += _n_segments(about.variable_storage_width[column]) if kind == "string" else 1
-    raise DataError(f"{name}: SPSS weights the rows of this file by a column that is not found (segment {number}); "
+    raise DataError(f"SPSS weights the rows of this file by a column that is not found (segment {number}); "
                     "turn weights off in SPSS (WEIGHT OFF) and save the file again, or save it as CSV")  # fmt: skip
 
 

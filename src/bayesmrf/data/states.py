@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -12,12 +12,14 @@ from scipy.sparse import issparse
 from ..errors import DataError, argument
 from ..names import quoted
 from .codes import read_levels, to_codes, to_table, warn_of_unused
+from .even_steps import recoded, tell_of_steps
 from .frames import column_names, in_pandas, is_frame, make_table
 from .levels import warn_of_texts, warn_outside
 from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
+from .unordered_levels import NOMINAL, unordered_levels
 from .yes_no import CODED, CODINGS, missing_cells, read_yes_no, refuse_missing
 
 _X = argument("X")
@@ -25,12 +27,13 @@ _X = argument("X")
 
 @dataclass(frozen=True)
 class ColumnLevels:
-    """Ordered levels of each column of a table, which may differ between columns.
+    """Levels of each column of a table, in their order if they have one, which may differ between columns.
 
     A column of two categories has them among yes/no columns, too.
     """
 
     columns: tuple[tuple[Any, ...], ...]
+    nominal: frozenset[int] = frozenset()  # columns whose levels have no order
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -39,6 +42,21 @@ class ColumnLevels:
 
 
 Coding = str | tuple[Any, ...] | ColumnLevels
+
+
+class Blocks(NamedTuple):
+    """Rows that belong together: those with one label of the index of a table, such as the number of a person.
+
+    Parameters
+    ----------
+    codes : (n_samples,) array
+        Number of the block of each row.
+    same : str
+        What they have in common, such as "with the same 'id'".
+    """
+
+    codes: np.ndarray
+    same: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +75,8 @@ class States:
         for all columns or for each.
     places : (n_samples,) int array or None
         Row of the user's table of each row; None if no row was left out.
+    blocks : Blocks or None
+        None if no two rows have the same label.
     """
 
     values: np.ndarray
@@ -64,6 +84,7 @@ class States:
     weights: np.ndarray | None
     coding: Coding
     places: np.ndarray | None = None
+    blocks: Blocks | None = None
 
     @property
     def n_samples(self) -> float:
@@ -91,7 +112,8 @@ class States:
     def at(self, rows: np.ndarray) -> States:
         """Return some of the rows, by their numbers in `values`."""
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, values=self.values[rows], weights=weights, places=self.given_rows[rows])
+        blocks = None if self.blocks is None else self.blocks._replace(codes=self.blocks.codes[rows])
+        return replace(self, values=self.values[rows], weights=weights, places=self.given_rows[rows], blocks=blocks)
 
     @property
     def rows(self) -> np.ndarray:
@@ -114,6 +136,12 @@ class States:
     def sizes(self) -> tuple[int, ...]:
         """Number of states of each node."""
         return tuple(len(levels_of(self.coding, i)) for i in range(len(self.names)))
+
+
+def are_ordered(coding: Coding, n_columns: int) -> tuple[bool, ...]:
+    """Return whether the levels of each column have an order, or are two yes/no answers."""
+    nominal = coding.nominal if isinstance(coding, ColumnLevels) else frozenset[int]()
+    return tuple(i not in nominal for i in range(n_columns))
 
 
 def levels_of(coding: Coding | Sequence[Any], column: int) -> Sequence[Any]:
@@ -183,7 +211,7 @@ def check_states(
     n_states : int, "auto", "keep" or "merge", optional
         Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
         table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table. With "keep" and "merge"
-        each column has its own ordered levels (`bayesmrf.data.ordered_levels`).
+        each column has its own ordered levels (`bayesmrf.data.ordered_levels`), with "nominal" some have no order.
     levels : sequence or ColumnLevels, optional
         The levels in order (of the data fitted before), instead of ``n_states``.
     unused : sequence of int
@@ -219,7 +247,7 @@ def check_states(
         found = names
     if issparse(X):
         raise DataError(f"{_X} must be a dense table, got a sparse matrix; use X.toarray().")
-    by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge")
+    by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge", NOMINAL)
     if named and n_states is not None and levels is None and not by_column:
         levels = _categories(X, n_states)
     values = X.to_numpy() if named else unmasked(X)
@@ -273,7 +301,7 @@ def check_states(
         check_columns(seen, labels, gone is not None)
         if n_states == "auto" and weights is not None:
             warn_of_unused(seen, coding)
-    states = States(values, labels, weights, coding)
+    states = States(values, labels, weights, coding, blocks=_blocks(X) if named else None)
     kept = None if names is not None or gone is None else rows_that_say_something(values < 0, weights)
     return states if kept is None else states.at(kept)
 
@@ -291,29 +319,53 @@ def _by_column(
 
     A level occurs if it is in a row of a weight above 0, which ``counted`` (n_samples,) says.
     """
-    codes, gone, found, numbers = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), [], dict[str, Any]()
+    codes, gone, found = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), []
+    merge, columns, numbers, seen = n_states == "merge", [], dict[str, Any](), dict[str, Any]()
+    nominal = set[int]() if fitted is None else set(fitted.nominal)
     for i, label in enumerate(labels):
         levels = None if fitted is None else fitted.columns[i]
+        if levels is None and n_states == NOMINAL:
+            levels = unordered_levels(None if frame is None else frame.iloc[counted, i], values[counted, i], label)
+            if levels is not None:
+                nominal.add(i)
         if levels is None and frame is not None:
-            levels = ordered_categories(frame.iloc[counted, i], label, n_states == "merge")
+            levels = ordered_categories(frame.iloc[counted, i], label, merge)
         table, is_bool = to_table(values[:, [i]], (label,), levels)
         lost = missing_cells(table, (label,), True)
         if levels is None:
             there = np.ones(len(table), dtype=bool) if lost is None else ~lost[:, 0]
-            found_here = np.unique(table[there])
-            occurs = np.isin(found_here, table[there & counted])
-            levels = (False, True) if is_bool else ordered_levels(found_here, label, n_states == "merge", occurs)
-            numbers[label] = table[there & counted]
-        if n_states == "merge":  # levels of rows of weight 0 may be left out
+            numbers[label] = table[there & counted, 0]
+            if is_bool:
+                levels = False, True
+            else:
+                seen[label] = np.unique(table[there])
+        columns.append((table, lost, levels))
+    even = {} if merge else recoded(seen)
+    for i, (label, (table, lost, levels)) in enumerate(zip(labels, columns, strict=True)):
+        if levels is None:
+            occurs = np.isin(seen[label], numbers[label])
+            levels = ordered_levels(seen[label], label, merge, occurs, even.get(label))
+        if merge:  # levels of rows of weight 0 may be left out
             table = np.where(counted[:, None] | np.isin(table, levels), table, levels[0])
         codes[:, [i]] = to_codes(table, lost, (label,), levels)
         if lost is not None:
             gone[:, [i]] = lost
         found.append(levels)
+    tell_of_steps(even)
     warn_outside(_X, numbers)
     if gone.any() and not allowed:
         refuse_missing(gone, labels)
-    return codes, gone if gone.any() else None, ColumnLevels(tuple(found))
+    return codes, gone if gone.any() else None, ColumnLevels(tuple(found), frozenset(nominal))
+
+
+def _blocks(frame: Any) -> Blocks | None:
+    """Return the rows of a DataFrame that have one label; rows without a label are on their own."""
+    if frame.index.is_unique:
+        return None
+    codes, labels = frame.index.factorize()
+    codes[codes < 0] = len(labels) + np.arange((codes < 0).sum())
+    name = frame.index.name
+    return Blocks(codes, "with the same label of the index" if name is None else f"with the same {quoted(name)}")
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:

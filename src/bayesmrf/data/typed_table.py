@@ -18,6 +18,7 @@ from .text_cells import is_number
 if TYPE_CHECKING:
     import pandas as pd
 
+STEPS = "equal steps are one step apart"  # of numbers, which stay as they are
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _SPAN = re.compile(rf"({_NUMBER}) to ({_NUMBER})")
 
@@ -124,4 +125,6 @@ def _is_plain(values: pd.Series, texts: list[str], column: Column) -> bool:
     numbers, given = [float(text) for text in seen], [float(level) for level in levels]
     if column.kind == CONSTANT:
         return True
+    if column.does == STEPS:
+        return len(set(np.diff(given))) == 1 and set(numbers) <= set(given)
     return given == np.arange(min(numbers), max(numbers) + 1).tolist()

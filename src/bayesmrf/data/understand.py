@@ -11,11 +11,22 @@ from ..errors import DataError, argument, data_row, in_python, preparing
 from ..names import digits, listed, quoted
 from .asked import Asked
 from .codebook import CONSTANT, COUNT, IDENTIFIER, NOMINAL, NUMBER, ORDERED, TEXT, Codebook, Column, Problem, as_text
-from .column_kinds import Seen, is_count, kind_of, look_at, share_levels
+from .column_kinds import Seen, kind_of, look_at, share_levels
+from .even_steps import recoded
 from .levels import MOST_NAMED, Foreign, find_foreign
+from .no_answers import (
+    dividing_rule,
+    forgotten_count,
+    is_count,
+    one_row_per_answer,
+    remedy_for_pictures,
+    repeated_identifier,
+)
+from .no_answers import problems as problems_of_rows
 from .ordered_levels import MOST_LEVELS
 from .said_columns import changed, given, said_columns
 from .text_cells import is_number, remedy_for_text
+from .typed_table import STEPS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,25 +66,28 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collectio
         return Codebook(tuple(columns), tuple(map(Problem, _of_names(columns, {c.name for c in columns}, takes))))
     said = said_columns(asked, seen)
     rest = sorted((s for s in seen if s.name not in said), key=lambda s: s.ordered)
-    is_bits = all(s.counts.keys() <= _BITS for s in rest)
-    foreign = find_foreign(*_values_of(rest)) if "values" not in takes and not is_bits else None
-    outside = set(map(digits, foreign.codes)) if foreign else set()
+    problems, texts, apart = list[str](), list[str](), dict[str, str]()
+    if "values" in takes or all(s.counts.keys() <= _BITS for s in rest):
+        foreign = Foreign()
+    else:
+        apart, problems = _of_rows(_part(frame, [s.name for s in rest]))
+        compared = [s for s in rest if s.name not in apart]
+        foreign = find_foreign(*_values_of(compared))
+        names = [s.name for s in compared if not s.ordered]
+        problems += [*_no_answers(foreign, names), *_outside(foreign, _part(frame, names))]
+        apart |= {names[i]: IDENTIFIER for i in foreign.ids if i < len(names)}
+        apart |= {names[i]: NUMBER for i in foreign.scales if i < len(names)}
+    outside = set(map(digits, foreign.codes))
     shown = [s.without(outside) if outside & s.counts.keys() else s for s in rest]
     found = said | {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
-    problems, texts, apart = list[str](), list[str](), set[str]()
-    if foreign is not None:
-        names = [s.name for s in rest if not s.ordered]
-        found |= {names[i]: _no_answer(found[names[i]], IDENTIFIER) for i in foreign.ids if i < len(names)}
-        found |= {names[i]: _no_answer(found[names[i]], NUMBER) for i in foreign.scales if i < len(names)}
-        apart = {names[i] for i in (*foreign.ids, *foreign.scales) if i < len(names)}
-        at = [i for i, name in enumerate(map(str, frame.columns)) if name in names]
-        problems = [*_no_answers(foreign, names), *_outside(foreign, frame.iloc[:, at])]
+    found |= _in_steps([s for s in shown if s.name not in apart and not s.ordered])
+    found |= {name: _no_answer(found[name], kind) for name, kind in apart.items()}
     if "numbers" in takes:
         found = {name: _as_it_is(column) for name, column in found.items()}
     columns = changed([found[s.name] for s in seen], asked)
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
-    problems += _of_numbers([c for c in numbers if not _are_many(c)])
-    texts += _of_numbers([c for c in numbers if _are_many(c)])
+    problems += _of_few([c for c in numbers if not _are_many(c)])
+    texts += _of_measurements([c for c in numbers if _are_many(c)], rest)
     free = [(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == TEXT and c.name not in apart]
     texts += _of_texts(free, frame)
     texts += _of_ticks([c for c in columns if _is_tick(c, len(frame))])
@@ -82,10 +96,11 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collectio
     columns = [c._replace(does=f"{c.labels[1]} counts as yes") if _is_pair(c) and not c.does else c for c in columns]
     notes = []
     if not problems and not texts:
-        at = [i for i, name in enumerate(map(str, frame.columns)) if name in chosen]
-        for noticed in (noticed for detect in DETECTORS for noticed in detect(frame.iloc[:, at])):
+        for noticed in (noticed for detect in DETECTORS for noticed in detect(_part(frame, chosen))):
             columns = [c._replace(kind=noticed.kind) if c.name == noticed.columns[0] else c for c in columns]
             notes.append(noticed.sentence)
+    if "values" not in takes and one_row_per_answer(_part(frame, chosen)) is not None:
+        texts = []  # of a table that is to be another one
     every = [Problem(text, unless=True) for text in problems]
     every += map(Problem, texts)
     return Codebook(tuple(columns), tuple(every), tuple(notes))
@@ -125,6 +140,34 @@ def _values_of(seen: list[Seen]) -> tuple[list[np.ndarray], list[str]]:
     return [values(s) for s in seen], [s.name for s in seen]
 
 
+def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
+    """Return some columns of a table, with texts as their names."""
+    at = [i for i, name in enumerate(map(str, frame.columns)) if name in names]
+    part = frame.iloc[:, at]
+    return part.set_axis(list(map(str, part.columns)), axis=1)
+
+
+def _of_rows(frame: pd.DataFrame) -> tuple[dict[str, str], list[str]]:
+    """Return columns that say what the rows are, with their kinds, and what is wrong with the rows."""
+    if not len(frame):
+        return {}, []
+    kinds = {repeated_identifier(frame): IDENTIFIER}
+    if one_row_per_answer(frame) is None:
+        kinds[forgotten_count(frame)] = COUNT
+    return {name: kind for name, kind in kinds.items() if name is not None}, problems_of_rows(frame)
+
+
+def _in_steps(seen: list[Seen]) -> dict[str, Column]:
+    """Return columns of numbers whose equal steps are a coding."""
+    numbers = {s.name: v for s in seen if (v := s.numbers) is not None and not s.labels}
+    by_name = {s.name: s for s in seen}
+    return {
+        name: by_name[name].column(ORDERED, [(digits(v), digits(v)) for v in levels], STEPS)
+        for name, levels in recoded(numbers).items()
+        if len(levels) > 2
+    }
+
+
 def _no_answer(column: Column, kind: str) -> Column:
     kind = COUNT if is_count(column.name) else kind
     return column._replace(kind=kind, levels=(), does="numbers or names rows" if kind == IDENTIFIER else "")
@@ -162,17 +205,34 @@ def _are_many(column: Column) -> bool:
     return int((column.does or "0").split()[0]) > MOST_LEVELS
 
 
-def _of_numbers(columns: list[Column]) -> list[str]:
-    """Return what is wrong with columns of numbers: of many each, or of few each."""
+def _of_few(columns: list[Column]) -> list[str]:
+    """Return what is wrong with columns of few different numbers that are no scale."""
     if not columns:
         return []
     names = [c.name for c in columns][:MOST_NAMED]
     each = listed([f"{quoted(c.name)} ({c.does})" if c.does else quoted(c.name) for c in columns], 3, total=True)
-    way = f"take them in their order with {preparing('ordered', *names)}"
-    if _are_many(columns[0]):
-        cut = preparing("cut", *(f"{name}:4" for name in names))
-        way = f"divide them into levels of equal counts with {cut}"
-    return [f"numbers that are no scale of answers: {each}; {way}, or leave them out with {preparing('drop', *names)}"]
+    return [
+        f"numbers that are no scale of answers: {each}; take them in their order with {preparing('ordered', *names)}, "
+        f"or leave them out with {preparing('drop', *names)}"
+    ]
+
+
+def _of_measurements(columns: list[Column], seen: list[Seen]) -> list[str]:
+    """Return what is wrong with columns of many different numbers; a rule is proposed if it divides every column."""
+    if not columns:
+        return []
+    values = [s.numbers for s in seen if s.numbers is not None]
+    if pictures := remedy_for_pictures(values):
+        return [pictures]
+    names = [c.name for c in columns][:MOST_NAMED]
+    each = listed([f"{quoted(c.name)} ({c.does})" for c in columns], 3, total=True)
+    rule = dividing_rule(values) if len(values) == len(seen) else ""
+    divide = in_python("", f', divide all columns with --binarize "{rule}"') if rule else ""
+    return [
+        f"{len(columns)} column(s) are measurements: {each}; cut them into levels of equal counts with "
+        f"{preparing('cut', *(f'{name}:4' for name in names))}{divide}, or leave them out with "
+        f"{preparing('drop', *names)}"
+    ]
 
 
 def _of_texts(found: list[tuple[Column, Seen]], frame: pd.DataFrame) -> list[str]:

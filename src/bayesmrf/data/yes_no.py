@@ -10,6 +10,7 @@ from ..errors import DataError, argument, data_row, in_python, in_words
 from ..names import digits, quoted
 from .levels import remedy_of
 from .missing import is_missing, stripped, widened
+from .no_answers import remedy_for_measurements, remedy_for_pictures
 from .ordered_levels import two_categories
 from .text_cells import is_number, remedy_for_cell
 
@@ -138,6 +139,8 @@ def place_of(where: np.ndarray, labels: tuple[str, ...]) -> str:
     return f"{data_row(row)}, column {labels[column]!r}"
 
 
-def remedy_in(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...]) -> str:
-    """Return the remedy of `remedy_of` for a table."""
-    return remedy_of([c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)], labels)
+def remedy_in(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], measured: bool = True) -> str:
+    """Return the remedy of `remedy_of` for a table, or that for measurements, if these are ``measured``."""
+    columns = [c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)]
+    remedy = remedy_for_pictures(columns) or remedy_of(columns, labels)
+    return remedy or (remedy_for_measurements(columns, labels) if measured else "")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.group_labels import check_group, code_of, codes_of, levels_in, read_groups
+from ..data.group_labels import check_group, code_of, codes_of, read_groups, tell_of_levels
 from ..data.states import States
 from ..declare.option import option
 from ..declare.rule import SLAB, choice, either, instance
@@ -84,9 +84,10 @@ class CompareMRF(Posterior):
           parameters; they are never extrapolated.
 
         ``methods.Custom`` makes your own kernel from the likelihood and the priors.
-    model : {"auto", "boltzmann", "ordinal"}, object of `bayesmrf.families` or callable
-        Weights and biases of yes/no columns, or weights and thresholds of ordered answers, as in `BayesianMRF`. A
-        callable makes your own model (`families.Custom`), as in `SpikeSlabMRF`.
+    model : {"auto", "boltzmann", "ordinal", "potts"}, object of `bayesmrf.families` or callable
+        Weights and biases of yes/no columns, weights and thresholds of ordered answers, or couplings and fields of
+        columns with the same levels in any order, as in `BayesianMRF`. A callable makes your own model
+        (`families.Custom`), as in `SpikeSlabMRF`. A level that a group never has stays in the model, with its prior.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint, columns
         As in `GroupedMRF`.
 
@@ -183,7 +184,8 @@ class CompareMRF(Posterior):
         code = code[states.given_rows]
         parts = [states.at(np.flatnonzero(code == g)) for g in range(len(self.groups_))]
         for label, part in zip(self.groups_, parts, strict=True):
-            check_group(label, part, levels_in(states))
+            check_group(label, part)
+        tell_of_levels(self.groups_, parts)
         return parts
 
     def _target(self, parts: list[States], request: None) -> Setup:
@@ -242,7 +244,7 @@ class CompareMRF(Posterior):
             warn_of_taper(slab)
 
     def score(  # type: ignore[override]
-        self, X: Any, groups: Any, sample_weight: Any = None, average: str = "bayes"
+        self, X: Any, groups: Any, sample_weight: Any = None, average: str = "bayes", clamped: Any = None
     ) -> float:
         r"""Compute the mean log predictive density of an observation in the network of its group, in nats.
 
@@ -253,20 +255,28 @@ class CompareMRF(Posterior):
 
         It can be compared with the score of one network for all rows, such as that of `bayesmrf.SpikeSlabMRF`. Log Z is
         computed, and an `ApproximateScoreWarning` given, as by `Predictive.score`: ``score_kind_`` says whether log Z
-        is exact in all groups, and ``log_z_error_`` is its mean standard error over the draws of all groups.
+        is exact in all groups, and ``log_z_error_`` is its mean standard error over the draws of all groups. Missing
+        values are summed out, and nodes ``clamped`` to their values, as there.
         """
-        return self._score(X, average, sample_weight, groups)
+        return self._score(X, average, sample_weight, groups, clamped)
 
-    def score_samples(self, X: Any, groups: Any, average: str = "bayes") -> np.ndarray:  # type: ignore[override]
+    def score_samples(  # type: ignore[override]
+        self, X: Any, groups: Any, average: str = "bayes", clamped: Any = None
+    ) -> np.ndarray:
         """Compute the log predictive density of each row in the network of its group; see `score`."""
-        return self._score_samples(X, average, groups)
+        return self._score_samples(X, average, groups, clamped)
 
     def sample(  # type: ignore[override]
-        self, n_samples: int = 1, group: Any = None, random_state: Any = None, average: str = "bayes"
+        self,
+        n_samples: int = 1,
+        group: Any = None,
+        random_state: Any = None,
+        average: str = "bayes",
+        clamped: Any = None,
     ) -> np.ndarray:
         """Draw states from the network of the group with the label ``group``; see `Predictive.sample`."""
         check_is_fitted(self)
-        return self._sample(n_samples, random_state, average, code_of(group, self.groups_))
+        return self._sample(n_samples, random_state, average, clamped, code_of(group, self.groups_))
 
     def predict_conditional(  # type: ignore[override]
         self, X: Any, groups: Any, nodes: Sequence[Any], average: str = "bayes"

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import erfcx
 
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, OptionError, PriorWarning, in_python
-from ..families import FAMILIES, FamilyRow, Ordinal
+from ..families import FAMILIES, FamilyRow, Nominal, Ordinal
 from ..findings import BAD, tell
 from ..graphs import path
 from ..models.boltzmann import Coding
@@ -34,6 +34,8 @@ def default_prior(family: Any) -> SpikeSlab:
     It has a uniform density, Cauchy log odds ratios of scale 1 of the ends of an edge, and normal log odds of the
     states of a node with standard deviation 10, whatever the coding.
     """
+    if isinstance(family, Nominal):
+        return SpikeSlab()  # in the coordinates of `bayesmrf.models.nominal.Nominal`
     if isinstance(family, Ordinal):
         family = replace(family, neutral=None)
     coding, boltzmann = Coding.of(family.on(path(2), (2, 2), True)), SpikeSlab()

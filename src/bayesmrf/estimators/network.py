@@ -14,10 +14,11 @@ from ..data.chosen_model import choose_model
 from ..data.frames import record_columns
 from ..data.nominal import warn_of_meanings
 from ..data.read import read
-from ..data.states import States, levels_of
+from ..data.states import States, are_ordered, levels_of
 from ..families import AUTO, Custom
 from ..graphs import Graph
-from ..models.two_arrays import TwoArrays
+from ..models.bases import edge_starts
+from ..models.node_features import NodeFeatures
 from .answers import Answers
 from .base import read_graph
 
@@ -56,9 +57,10 @@ class Network(Answers):
         """Return the model on a graph, or on that of the data."""
         levels = [levels_of(self._coding, i) for i in range(self._graph.n_nodes)]
         sizes = tuple(map(len, levels))
-        model: Any = self._family.on(graph or self._graph, sizes, self._has_fields)
-        of_levels = isinstance(model, TwoArrays) and model.family != BINARY and tuple(model.used.sum(axis=1)) == sizes
-        if not of_levels:
+        ordered = are_ordered(self._coding, len(sizes))
+        model: Any = self._family.on(graph or self._graph, sizes, self._has_fields, ordered)
+        has_levels = isinstance(model, NodeFeatures) and model.family != BINARY
+        if not (has_levels and tuple(model.used.sum(axis=1)) == sizes):
             return model  # or a callable's, with states that the data do not have
         return replace(model, state_names=tuple(map(_texts, levels)))
 
@@ -136,12 +138,11 @@ class Network(Answers):
         return network
 
     def _network(
-        self, theta: np.ndarray, edges: dict[str, np.ndarray] | None = None, nodes: dict[str, Any] | None = None
+        self, theta: np.ndarray, edges: dict[str, Any] | None = None, nodes: dict[str, Any] | None = None
     ) -> nx.Graph:
         """Return the graph with theta, and other arrays, as attributes of edges and nodes."""
         model, graph = self._model(), self._graph
-        own = model.n_parameters * model.n_edges
-        edges = {"weight": theta[:own].reshape(model.n_edges, model.n_parameters)} | (edges or {})
+        edges = {"weight": np.split(theta, edge_starts(model)[1:])[:-1]} | (edges or {})
         if model.fields:
             nodes = {"bias": np.split(theta, model.node_starts[:-1])[1:]} | (nodes or {})
         network = graph.to_networkx()

@@ -77,6 +77,18 @@ def warn_if_rough(error: float, status: str) -> None:
         )
 
 
+def warn_if_summed_roughly(error: np.ndarray) -> None:
+    """Warn about rows of which sums over missing values have these standard errors."""
+    rough = error[error > LARGEST_ERROR]
+    if len(rough):
+        tell(
+            f"The sums over the missing values of {len(rough)} different rows have a standard error of up to "
+            f"{rough.max():.2g} nats, as too many are missing for exact sums; leave out these rows, or columns that "
+            "they lack.",
+            ApproximateScoreWarning,
+        )
+
+
 def warn_if_few(what: str, error: np.ndarray, most: float) -> None:
     """Warn about averages over draws to which few draws contribute.
 

@@ -13,14 +13,9 @@ from .. import metrics
 from ..base import EVERY_FAMILY, SAMPLE, Kind
 from ..data.read import read_new
 from ..data.states import States, decode
-from ..declare.rule import SEED, Rule, choice, integer, is_integer, is_list
-from ..errors import OptionError, in_words
+from ..declare.rule import SEED, choice, integer
 from ..graphs import Graph
-from ..inference.auto import is_cheap
-from ..inference.elimination.engine import Elimination
-from ..inference.registry import check_model
-from ..models import categorical, pairwise
-from ..models.categorical import is_categorical, states_of
+from ..models.bases import edge_starts
 from ..results.blocks import at_draws, variable
 from ..rng import as_seed_sequence
 from ..samplers.tempered import Tempered
@@ -34,6 +29,17 @@ from .normaliser import (
     warn_if_few,
     warn_if_rough,
 )
+from .partly_seen import (
+    PartlySeen,
+    conditional_log_probability,
+    draw_missing,
+    held_rows,
+    log_potential,
+    log_sums,
+    numbers_of,
+    only,
+    predicted,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,8 +49,6 @@ _ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, w
 _ROWS = 2**24  # entries of the features of a block of rows
 LARGEST_ERROR_OF_A_ROW = 0.25  # nats
 AVERAGE, _N_SAMPLES = choice("bayes", "mean"), integer(1, 10**9)
-_NODES = Rule("a list of nodes, by name or by number", is_list, ([0],))
-_MOST_BITS = 16  # of a joint state of nodes that are predicted together
 _DENSITIES = 2**22  # of the rows of a block under all draws
 
 
@@ -55,6 +59,10 @@ class Predictive(Network, DensityMixin):
 
     where :math:`\theta_k` are 100 draws, evenly spaced over all that were kept (all of them where there are fewer).
     With several groups of people each row has the parameters of its group (`bayesmrf.CompareMRF`).
+
+    Rows may have missing values. They are summed out: exactly under each draw where elimination on the missing values
+    is cheap (twenty yes/no values that all depend on each other, or any number on a narrow graph), else by annealed
+    importance sampling. A row without any value has the density 1.
     """
 
     _has_draws: ClassVar[bool] = True
@@ -67,7 +75,9 @@ class Predictive(Network, DensityMixin):
     _coding: Any
     _log_z: dict[tuple[str, int | None], tuple[np.ndarray, list[Normaliser]]]
 
-    def score(self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes") -> float:
+    def score(
+        self, X: Any, y: None = None, sample_weight: Any = None, average: str = "bayes", clamped: Any = None
+    ) -> float:
         """Compute the mean log predictive density of an observation, in nats.
 
         It is exact where elimination takes a second at most for each draw. Elsewhere log Z of a draw is an estimate by
@@ -78,6 +88,7 @@ class Predictive(Network, DensityMixin):
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
+            Missing values are summed out.
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
@@ -85,18 +96,23 @@ class Predictive(Network, DensityMixin):
         average : {"bayes", "mean"}
             The log of the mean density over 100 draws, or the log density at ``theta_`` (without the edges whose
             inclusion is 0.5 or less). They are the same for `MaximumLikelihoodMRF`, which has no draws.
+        clamped : sequence, optional
+            Nodes, by name or by number, that are held at their values in each row: the density is that of the other
+            values given these, under each draw. Where all rows have them, log Z is not needed.
         """
-        return self._score(X, average, sample_weight)
+        return self._score(X, average, sample_weight, clamped=clamped)
 
-    def score_samples(self, X: Any, average: str = "bayes") -> np.ndarray:
+    def score_samples(self, X: Any, average: str = "bayes", clamped: Any = None) -> np.ndarray:
         """Compute the log predictive density of each row of X, in nats, (n_samples,); see `score`.
 
         An `ApproximateScoreWarning` says how many rows have a standard error above 0.25 nats, as few of the 100 draws
         give them most of their density.
         """
-        return self._score_samples(X, average)
+        return self._score_samples(X, average, clamped=clamped)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None, average: str = "bayes") -> np.ndarray:
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None, average: str = "bayes", clamped: Any = None
+    ) -> np.ndarray:
         """Draw states from the mixture ("bayes") or from the one model ("mean"), in the coding of the data fitted.
 
         They are exact where elimination is cheap, else by parallel tempering, which visits all modes of a model.
@@ -108,8 +124,12 @@ class Predictive(Network, DensityMixin):
             None draws from the estimator's own ``random_state``.
         average : {"bayes", "mean"}
             As in `score`.
+        clamped : mapping, Series, or (n_rows, n_nodes) array or DataFrame, optional
+            Values that are held: of some nodes, by name or by number; or a table with missing values. Others are drawn
+            given these under each draw, as in `predict_conditional`. A table has ``n_samples`` states for each row, one
+            row after another.
         """
-        return self._sample(n_samples, random_state, average)
+        return self._sample(n_samples, random_state, average, clamped)
 
     def predict_conditional(self, X: Any, nodes: Sequence[Any], average: str = "bayes") -> np.ndarray:
         r"""Compute the probability of each joint state of some nodes, given the other nodes of each row.
@@ -121,7 +141,9 @@ class Predictive(Network, DensityMixin):
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
-            The values of the nodes A are not used, and may be missing.
+            The values of the nodes A are not used. Values of others may be missing, and are summed out of the
+            probability given the values that the row has (where they are too many for an exact sum, averaged over 64
+            draws of them under each :math:`\theta_k`).
         nodes : sequence
             Nodes by name or by number, at most 16 (fewer if they have many states: m^g <= 2^16).
         average : {"bayes", "mean"}
@@ -138,7 +160,8 @@ class Predictive(Network, DensityMixin):
     def conditional_log_likelihood(self, X: Any, nodes: Sequence[Any], average: str = "bayes") -> np.ndarray:
         """Compute the log probability of the states of some nodes, given the other nodes of each row, in nats.
 
-        It is the log of `predict_conditional` at the states that X has, (n_samples,).
+        It is the log of `predict_conditional` at the states that X has, (n_samples,), summed over those of the nodes
+        that are missing.
         """
         return self._conditional(X, nodes, average, is_read=True)
 
@@ -163,27 +186,24 @@ class Predictive(Network, DensityMixin):
         """Return the groups that have a network each; None stands for the only network."""
         return (None,)
 
-    def _sample(self, n_samples: int, random_state: Any, average: str, group: int | None = None) -> np.ndarray:
+    def _sample(
+        self, n_samples: int, random_state: Any, average: str, clamped: Any = None, group: int | None = None
+    ) -> np.ndarray:
         """Draw states from the mixture, in the coding of the data fitted; see `Predictive.sample`."""
         check_is_fitted(self)
         _N_SAMPLES.check("n_samples", n_samples)
         SEED.check("random_state", random_state)
+        rows = held_rows(clamped, self)
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         thetas = self._components(average, group)
-        states = np.empty((n_samples, len(self._names)), dtype=np.int8)
-        which, tempered, renewed = rng.integers(len(thetas), size=n_samples), Tempered(), 1.0
+        row_of = np.repeat(np.arange(len(rows)), n_samples)
+        states = np.empty((len(row_of), len(self._names)), dtype=np.int8)
+        which, tempered, renewed = rng.integers(len(thetas), size=len(states)), Tempered(), 1.0
         own = self._engine if self._engine is not None and SAMPLE in self._engine.answers else None
-        for k in np.unique(which):
-            (model, theta), mine = self._present(thetas[k]), which == k
-            check_model(own or tempered, model)
-            if own is not None:
-                states[mine] = own.sample(model, theta, own.prepare(model), int(mine.sum()), rng)
-            elif is_cheap(model.graph, states_of(model)):
-                engine = Elimination()
-                states[mine] = engine.sample(model, theta, engine.prepare(model), int(mine.sum()), rng)
-            else:
-                states[mine], share = tempered.draw(model, theta, int(mine.sum()), rng)
-                renewed -= (1 - share) * mine.mean()
+        for k, r in np.unique(np.stack([which, row_of], axis=1), axis=0):
+            mine, (model, theta) = (which == k) & (row_of == r), self._present(thetas[k])
+            states[mine], share = draw_missing(model, theta, rows[r], int(mine.sum()), rng, tempered, own)
+            renewed -= (1 - share) * mine.mean()
         tempered.warn_unless_renewed(renewed)
         return decode(states, self._coding)
 
@@ -203,8 +223,8 @@ class Predictive(Network, DensityMixin):
         theta = self.theta_.copy() if group is None else self.theta_[group].copy()
         if self._inclusion is not None:
             model = self._model()
-            of_edges = theta[: model.n_parameters * model.n_edges].reshape(model.n_edges, -1)
-            of_edges[self._inclusion <= 0.5] = 0.0
+            starts = edge_starts(model)
+            theta[: starts[-1]][np.repeat(self._inclusion <= 0.5, np.diff(starts))] = 0.0
         return theta[None]
 
     def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -212,13 +232,13 @@ class Predictive(Network, DensityMixin):
         model = self._model()
         if not self._has_draws:
             return model, theta
-        own = model.n_parameters * model.n_edges
-        of_edges = theta[:own].reshape(model.n_edges, -1)
-        there = of_edges.any(axis=1)
+        starts = edge_starts(model)
+        of_edge = np.repeat(np.arange(model.n_edges), np.diff(starts))
+        there = np.bincount(of_edge, theta[: starts[-1]] != 0, model.n_edges) > 0
         if there.all():
             return model, theta
         graph = Graph(self._graph.n_nodes, self.edges_[there], self._graph.names)
-        return self._model(graph), np.concatenate([of_edges[there].ravel(), theta[own:]])
+        return self._model(graph), np.concatenate([theta[: starts[-1]][there[of_edge]], theta[starts[-1] :]])
 
     def _fields(self, average: str, group: int | None = None) -> list[tuple[Any, np.ndarray]]:
         return [self._present(theta) for theta in self._components(average, group)]
@@ -238,7 +258,12 @@ class Predictive(Network, DensityMixin):
         return found
 
     def _log_predictive(
-        self, values: np.ndarray, average: str, weights: np.ndarray | None = None, group: int | None = None
+        self,
+        values: np.ndarray,
+        average: str,
+        weights: np.ndarray | None = None,
+        group: int | None = None,
+        clamped: Sequence[int] = (),
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r"""Compute the log density of each row under the mixture.
 
@@ -250,20 +275,31 @@ class Predictive(Network, DensityMixin):
         away : (n_draws,) array
             Mean of :math:`w_k - 1/K` over rows of these weights (of equal ones if None); see `error_of_mean`.
         """
-        fields, found = self._fields(average, group), self._normalisers(average, group)
-        n, n_draws = len(values), len(fields)
+        thetas = self._components(average, group)
+        n, n_draws = len(values), len(thetas)
         weights = np.full(n, 1 / n) if weights is None else weights
         each, error, share = np.empty(n), np.empty(n), np.zeros(n_draws)
         block = max(1, min(_ROWS // max(1, len(self.edges_), len(self._names)), _DENSITIES // n_draws))
         for start in range(0, n, block):
             rows = slice(start, start + block)
-            logs = np.array([_log_potential(*field, values[rows]) for field in fields])
-            logs -= np.array([z.log_z for z in found])[:, None]
+            logs = self._log_sums(values[rows], average, group)
+            logs -= self._log_sums(only(values[rows], clamped), average, group)
             each[rows] = np.logaddexp.reduce(logs, axis=0)
             of_draws = np.exp(logs - each[rows])
             error[rows] = np.sqrt(((of_draws - 1 / n_draws) ** 2).sum(axis=0))
             share += of_draws @ weights[rows]
         return each - np.log(n_draws), error, share - 1 / n_draws
+
+    def _log_sums(self, values: np.ndarray, average: str, group: int | None) -> np.ndarray:
+        """Compute the log of the sum over missing values of each row under each component, (n_components, n_rows)."""
+        thetas = self._components(average, group)
+        return log_sums(
+            values,
+            thetas,
+            lambda: [z.log_z for z in self._normalisers(average, group)],
+            lambda rows: [log_potential(*self._present(theta), rows) for theta in thetas],
+            lambda rows: PartlySeen(self._model(), rows, self._present),
+        )
 
     def _warn_of_log_z(self, average: str, groups: Iterable[int | None]) -> None:
         found = [z for group in groups for z in self._normalisers(average, group)]
@@ -274,74 +310,59 @@ class Predictive(Network, DensityMixin):
         return [(None, np.arange(n))]
 
     def _log_predictive_of_rows(
-        self, X: Any, average: str, sample_weight: Any = None, groups: Any = None
+        self, X: Any, average: str, sample_weight: Any = None, groups: Any = None, clamped: Any = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Compute what `_log_predictive` does of each row in the network of its group, and weights, whose sum is 1."""
         states = self._new(X, sample_weight)
+        nodes = numbers_of(clamped, self._names, "clamped")
         n = len(states.values)
         parts = self._codes(groups, X, n)
         weights = np.ones(n) if states.weights is None else states.weights
         weights = weights / weights.sum()
         each, error, away = np.empty(n), np.empty(n), np.zeros(1)
-        self._warn_of_log_z(average, [g for g, _ in parts])
+        if (states.values[:, nodes] < 0).all(axis=1).any():
+            self._warn_of_log_z(average, [g for g, _ in parts])
         for g, mine in parts:
             share = weights[mine].sum()  # 0 if no row of the group counts
-            of_group = self._log_predictive(states.values[mine], average, weights[mine] / (share or 1.0), g)
+            of_group = self._log_predictive(states.values[mine], average, weights[mine] / (share or 1.0), g, nodes)
             each[mine], error[mine] = of_group[:2]
             away = away + share * of_group[2]  # the same draws, in which groups may depend on each other
         return each, error, away, weights
 
-    def _score(self, X: Any, average: str, sample_weight: Any = None, groups: Any = None) -> float:
-        each, _, away, weights = self._log_predictive_of_rows(X, average, sample_weight, groups)
+    def _score(self, X: Any, average: str, sample_weight: Any = None, groups: Any = None, clamped: Any = None) -> float:
+        each, _, away, weights = self._log_predictive_of_rows(X, average, sample_weight, groups, clamped)
         warn_if_few("the score", error_of_mean(away), LARGEST_ERROR)
         return float(each @ weights)
 
-    def _score_samples(self, X: Any, average: str, groups: Any = None) -> np.ndarray:
-        each, error, _, _ = self._log_predictive_of_rows(X, average, groups=groups)
+    def _score_samples(self, X: Any, average: str, groups: Any = None, clamped: Any = None) -> np.ndarray:
+        each, error, _, _ = self._log_predictive_of_rows(X, average, groups=groups, clamped=clamped)
         warn_if_few("the log density of {} of {} rows", error, LARGEST_ERROR_OF_A_ROW)
         return each
 
     def _conditional(self, X: Any, nodes: Any, average: str, is_read: bool, groups: Any = None) -> np.ndarray:
         """Return the log probability of each joint state of some nodes, or of the state in X if that ``is_read``."""
-        model, numbers = self._nodes(nodes)
+        check_is_fitted(self)
+        model = self._model()
+        numbers = predicted(nodes, self._names, model.n_states)
         states = self._new(X, unused=() if is_read else numbers).values
-        found = np.empty((len(states), model.n_states ** len(numbers)))
+        n_states = model.n_states ** len(numbers)
+        found = np.empty((len(states), n_states))
+        others = np.delete(states, numbers, axis=1)
+        partly = np.asarray((others < 0).any(axis=1) | (model.family not in EVERY_FAMILY))
         for g, mine in self._codes(groups, X, len(states)):
             thetas = self._components(average, g)
-            found[mine] = metrics.conditional_log_probability(model, thetas, states[mine], numbers)
+            whole, some = mine[~partly[mine]], mine[partly[mine]]
+            if len(whole):
+                found[whole] = metrics.conditional_log_probability(model, thetas, states[whole], numbers)
+            if len(some):
+                found[some] = conditional_log_probability(model, thetas, states[some], numbers, self._present)
         if not is_read:
             return found
-        number = states[:, numbers].astype(np.int64) @ model.n_states ** np.arange(len(numbers))[::-1]
-        return found[np.arange(len(found)), number]
-
-    def _nodes(self, nodes: Any) -> tuple[Any, list[int]]:
-        """Return the model, and the numbers of some nodes."""
-        check_is_fitted(self)
-        _NODES.check("nodes", nodes)
-        place = {name: i for i, name in enumerate(self._names)}
-        numbered = all(map(is_integer, nodes)) and not all(str(g) in place for g in nodes)  # as ends of edges
-        found = [g if numbered else place.get(str(g), g if is_integer(g) else -1) for g in nodes]
-        for given, node in zip(nodes, found, strict=True):
-            if not 0 <= node < len(self._names):
-                last = len(self._names) - 1
-                raise OptionError(f"nodes: {in_words(given)} is not a node; give names, or numbers from 0 to {last}")
-        model = self._model()
-        most = int(_MOST_BITS / np.log2(model.n_states))
-        if not 1 <= len(set(found)) == len(found) <= most:
-            raise OptionError(option="nodes", got=nodes, expected=f"1 to {most} different nodes")
-        return model, [int(i) for i in found]
+        joint = np.array(np.unravel_index(np.arange(n_states), (model.n_states,) * len(numbers))).T
+        at = states[:, None, numbers]
+        return np.logaddexp.reduce(np.where(((at == joint) | (at < 0)).all(axis=2), found, -np.inf), axis=1)
 
 
 def error_of_mean(away: np.ndarray) -> np.ndarray:
     """Compute the standard error of a mean of log densities, (1,), from how far shares of draws are from equal ones."""
     return np.sqrt((away**2).sum(keepdims=True))
-
-
-def _log_potential(model: Any, theta: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Compute theta . s(x) of each row of states."""
-    if model.family not in EVERY_FAMILY:
-        kinds, kind = np.unique(states, axis=0, return_inverse=True)
-        return np.array([model.statistics(x[None]) @ theta for x in kinds])[kind.ravel()]
-    if is_categorical(model):
-        return categorical.log_potential(model.categorical(theta), states)
-    return pairwise.log_potential(model.pairwise(theta), states)

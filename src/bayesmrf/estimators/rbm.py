@@ -24,7 +24,18 @@ from ..models.rbm import RestrictedBoltzmann
 from ..names import shown
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
+from ..samplers.tempered import Tempered
 from .answers import Answers
+from .partly_seen import (
+    PartlySeen,
+    conditional_log_probability,
+    draw_missing,
+    held_rows,
+    log_sums,
+    numbers_of,
+    only,
+    predicted,
+)
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within seconds
 _QUICK = 2**22  # terms of this sum times units on the larger side, up to which `fit` has the time for it
@@ -115,7 +126,7 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                     expected = f"that of the machine that is fitted, {size}"
                     got, remedy = getattr(self, option), "fit again to change it"
                     raise OptionError(option=option, got=got, expected=expected, remedy=remedy)
-            states = self._read(X)
+            states = self._read(X, missing=False)
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstantColumnWarning)  # later rows may differ
@@ -126,19 +137,21 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def transform(self, X: Any) -> np.ndarray:
         """Compute P(z_k = 1 | x) for each row, (n_samples, n_hidden)."""
-        values = self._read(X).values
+        values = self._read(X, missing=False).values
         return self.model_.hidden_probabilities(self.theta_, values)
 
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Compute the log likelihood of each row, in nats: minus its free energy, minus `log_z_`.
+    def score_samples(self, X: Any, clamped: Any = None) -> np.ndarray:
+        """Compute the log likelihood of each row, in nats: minus its free energy, minus `log_z_`; see `score`.
 
         scikit-learn's ``BernoulliRBM`` returns a stochastic pseudo-likelihood instead.
         """
-        values = self._read(X).values
-        return -self.model_.free_energy(self.theta_, values) - self.log_z_
+        return self._log_likelihood(self._read(X).values, clamped)
 
-    def score(self, X: Any, y: None = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: None = None, sample_weight: Any = None, clamped: Any = None) -> float:
         """Compute the mean log likelihood of an observation, in nats.
+
+        Missing values are summed out: exactly where they, or the hidden units, are about twenty at most, else by
+        annealed importance sampling of the row.
 
         Parameters
         ----------
@@ -147,10 +160,52 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Ignored.
         sample_weight : (n_samples,) array, optional
             Counts of rows, integers >= 0; a Series with the index of ``X``.
+        clamped : sequence, optional
+            Columns, by name or by number, that are held at their values in each row: the likelihood is that of the
+            other values given these.
         """
         states = self._read(X, sample_weight)
-        each = -self.model_.free_energy(self.theta_, states.values) - self.log_z_
-        return float(np.average(each, weights=states.weights))
+        return float(np.average(self._log_likelihood(states.values, clamped), weights=states.weights))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, clamped: Any = None) -> np.ndarray:
+        """Draw states of the visible units, in the coding of the data fitted.
+
+        They are exact where the units of one side that are drawn are about twenty at most, else by parallel tempering.
+
+        Parameters
+        ----------
+        n_samples, random_state, clamped
+            As in `SpikeSlabMRF.sample`.
+        """
+        check_is_fitted(self)
+        COUNT.check("n_samples", n_samples)
+        SEED.check("random_state", random_state)
+        rows = self._joint(held_rows(clamped, self))
+        rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
+        tempered, model, n = Tempered(), self.model_.joint, self.model_.n_visible
+        found, shares = zip(*[draw_missing(model, self.theta_, x, n_samples, rng, tempered) for x in rows], strict=True)
+        tempered.warn_unless_renewed(float(np.mean(shares)))
+        return decode(np.concatenate(found)[:, :n], self._coding)
+
+    def predict_conditional(self, X: Any, nodes: Any) -> np.ndarray:
+        """Compute the probability of each joint state of some columns, given the other values of each row.
+
+        Parameters
+        ----------
+        X : (n_samples, n_visible) array or DataFrame
+            The values of the columns ``nodes`` are not used. Others may be missing, and are summed out.
+        nodes : sequence
+            At most 16 columns by name or by number.
+
+        Returns
+        -------
+        (n_samples, 2^g) array
+            Of g columns: the first of them is the highest digit of the number of a joint state.
+        """
+        check_is_fitted(self)
+        numbers = predicted(nodes, self._names, 2)
+        rows = self._joint(read_new(X, None, self, numbers).values)
+        return np.exp(conditional_log_probability(self.model_.joint, self.theta_[None], rows, numbers))
 
     def gibbs(self, X: Any, n_sweeps: int = 1, random_state: Any = None) -> np.ndarray:
         """Return states after Gibbs sweeps from X: all hidden units given the visible ones, then all visible ones.
@@ -162,7 +217,7 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         random_state : int, Generator, RandomState or None
             None draws from the estimator's own ``random_state``.
         """
-        states = self._read(X).values
+        states = self._read(X, missing=False).values
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         COUNT.check("n_sweeps", n_sweeps)
         SEED.check("random_state", random_state)
@@ -200,9 +255,28 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._seed = int(self._rng.integers(2**63))
         self._log_z: tuple[np.ndarray, float, float] | None = None
 
-    def _read(self, X: Any, sample_weight: Any = None) -> States:
+    def _read(self, X: Any, sample_weight: Any = None, missing: bool = True) -> States:
         check_is_fitted(self)
-        return read_new(X, sample_weight, self)
+        return read_new(X, sample_weight, self, missing=missing)
+
+    def _joint(self, values: np.ndarray) -> np.ndarray:
+        """Return rows of visible and hidden units; the latter are missing."""
+        return np.hstack([values, np.full((len(values), self.model_.n_hidden), -1, dtype=np.int8)])
+
+    def _log_likelihood(self, values: np.ndarray, clamped: Any) -> np.ndarray:
+        numbers = numbers_of(clamped, self._names, "clamped")
+        return self._log_sums(values) - self._log_sums(only(values, numbers))
+
+    def _log_sums(self, values: np.ndarray) -> np.ndarray:
+        """Compute the log of the sum over missing values, and hidden units, of each row."""
+        found = log_sums(
+            values,
+            self.theta_[None],
+            lambda: [self.log_z_],
+            lambda rows: -self.model_.free_energy(self.theta_, rows),
+            lambda rows: PartlySeen(self.model_.joint, self._joint(rows)),
+        )
+        return np.asarray(found[0])
 
     def _check_fit(self, values: np.ndarray) -> None:
         """Warn of uninformative hidden units, else of a mode that the fit has lost."""

@@ -21,11 +21,14 @@ from ..likelihood import Likelihood
 from ..methods import EDGES, Custom, ReversibleJump
 from ..methods.edges import EXTRAPOLATED
 from ..methods.rows import refusal, row_of
+from ..models.bases import edge_starts
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import one_of, shown
+from ..posterior.conditionals.centred import has_lines
 from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.exact import SpikeSlabExact
+from ..posterior.edges.exact_tables import SpikeSlabTables
 from ..posterior.edges.langevin import SpikeSlabLangevin
 from ..posterior.edges.many_states import SpikeSlabManyStates
 from ..posterior.edges.reference import SpikeSlabReference
@@ -162,10 +165,10 @@ class SpikeSlabMRF(Posterior):
 
     def _summarise(self) -> None:
         super()._summarise()
-        r = len(self.edges_)
         share = Columns(variable(self.posterior_, "included")).means()
         self.inclusion_ = self._symmetric(share)
-        self.theta_[:r] /= np.where(share > 0, share, 1)
+        starts = edge_starts(self._model())
+        self.theta_[: starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
         self.density_, self.slab_scale_ = self._mean("density"), self._mean("slab_scale")
 
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
@@ -175,8 +178,9 @@ class SpikeSlabMRF(Posterior):
         is_sure = self.method_ != "langevin" and (
             bool((self.inclusion_ > 0.5).any()) or all(s != BAD for s, _ in convergence.of_chains(self.posterior_))
         )
-        weights = Columns(variable(self.posterior_, "theta"), 0, len(self.edges_))
-        warn_of_prior(weights, scales.ravel(), prior, data.model, seen, data.n_samples, is_sure)
+        weights = Columns(variable(self.posterior_, "theta"), 0, int(edge_starts(data.model)[-1]))
+        if has_lines(data.model):
+            warn_of_prior(weights, scales.ravel(), prior, data.model, seen, data.n_samples, is_sure)
         is_own = isinstance(self.method, Custom)
         if not is_own and self.method_ != "langevin":
             warn_of_taper(prior.slab)
@@ -214,6 +218,8 @@ def _exact(_: Any, p: _Problem) -> Kernel:
     # Structures of ordered categories exchange slowly, and scans of small tables are fast.
     model = p.model
     n_scans = int(np.clip(_TABLE // model.n_states**model.graph.n_nodes, 1, _SCANS)) if model.n_states > 2 else 1
+    if not has_lines(model):
+        return SpikeSlabTables(Likelihood(model, p.s_bar, p.n, Elimination()), p.prior, p.start, n_scans)
     return SpikeSlabExact(Likelihood(model, p.s_bar, p.n, Elimination()), p.prior, p.start, n_scans)
 
 

@@ -123,7 +123,7 @@ class Statistics(Tabulated, Network):
         import xarray as xr
 
         check_is_fitted(self)
-        if self._model().n_parameters > 1:
+        if self._model().n_parameters != 1:
             expected = "one with a single parameter for each edge"
             raise OptionError(option="model", got=self._model().name, expected=expected, remedy="take `statistic`")
         theta, r = self.posterior_["posterior"].dataset["theta"], self._graph.n_edges

@@ -71,7 +71,8 @@ def keep(tree: xr.DataTree, kept: Kept) -> None:
     seed = given["random_state"]
     given["random_state"] = seed if isinstance(seed, int | np.integer) else None
     coding = list(kept.coding.columns) if isinstance(kept.coding, ColumnLevels) else kept.coding
-    record = [kept.kind, _written(given), _written(coding), _written(kept.labels), kept.is_named]
+    nominal = sorted(kept.coding.nominal) if isinstance(kept.coding, ColumnLevels) else []
+    record = [kept.kind, _written(given), _written(coding), _written(kept.labels), kept.is_named, nominal]
     tree.attrs[_ATTRIBUTE] = json.dumps(record)
 
 
@@ -92,12 +93,12 @@ def read_kept(path: str | PathLike[str]) -> tuple[xr.DataTree, Kept]:
 
 
 def _kept_in(tree: xr.DataTree) -> Kept:
-    kind, parameters, coding, labels, is_named = json.loads(tree.attrs[_ATTRIBUTE])
+    kind, parameters, coding, labels, is_named, *nominal = json.loads(tree.attrs[_ATTRIBUTE])
     constant = tree["constant_data"].dataset
     names = tuple(str(name) for name in constant["node"].values)
     graph = Graph(len(names), np.asarray(constant["edges"]), names)
     levels = _read(coding, graph)
-    coding = ColumnLevels(tuple(levels)) if isinstance(levels, list) else levels
+    coding = ColumnLevels(tuple(levels), frozenset(*nominal)) if isinstance(levels, list) else levels
     if len(names) != len(levels if isinstance(levels, list) else names):
         raise ValueError("other columns have levels")
     return Kept(str(kind), _read(parameters, graph), graph, coding, _read(labels, graph), bool(is_named))

@@ -9,8 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import OptionError
+from ..models.bases import edge_starts
 from ..models.linear_map import LinearMap
-from ..models.two_arrays import TwoArrays
+from ..models.node_features import NodeFeatures
 
 _EXPECTED = "None, 'all', 'edges', one label for each edge, or labels by the names of edges and nodes"
 
@@ -38,17 +39,17 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
         edges, nodes = _by_name(dict(ties.items()), graph)
     else:
         edges, nodes = _in_order(ties, graph.n_edges), [None] * graph.n_nodes
-    if isinstance(model, TwoArrays) and (model.node_states < 0).any() and any(k is not None for k in nodes):
+    if isinstance(model, NodeFeatures) and (model.node_states < 0).any() and any(k is not None for k in nodes):
         raise OptionError(option="ties", got=ties, expected="None, 'edges' or labels of edges with neutral categories")
     names, label = list(model.feature_names), np.empty(model.n_features, dtype=np.int64)
     # States of nodes that are tied are the same by their numbers: the levels may have other names at each node.
-    unnamed: Any = replace(cast(Any, model), state_names=None) if isinstance(model, TwoArrays) else model
+    unnamed: Any = replace(cast(Any, model), state_names=None) if isinstance(model, NodeFeatures) else model
     numbered = unnamed.feature_names
     phi: dict[str, tuple[int, Any]] = {}
-    n_edge_features = model.n_parameters * model.n_edges
+    starts = edge_starts(model)
     of_node = np.repeat(np.arange(graph.n_nodes), np.diff(model.node_starts))
-    of_edge = np.arange(n_edge_features) // model.n_parameters
-    parts = ((edges, 0, of_edge, "edges"), (nodes, n_edge_features, of_node, "nodes"))
+    of_edge = np.repeat(np.arange(graph.n_edges), np.diff(starts))
+    parts = ((edges, 0, of_edge, "edges"), (nodes, int(starts[-1]), of_node, "nodes"))
     for labels, start, item, kind in parts:
         several = len(item) > len(labels)  # of each edge, or of some nodes
         for i in range(start, start + len(item)):
@@ -65,7 +66,7 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
 
 def n_edge_parameters(model: Any, curve: LinearMap | None) -> int:
     """Return the number of sampled parameters of edges, which come first."""
-    n = model.n_parameters * model.n_edges
+    n = int(edge_starts(model)[-1])
     return n if curve is None else int(curve.columns[:n].max(initial=-1)) + 1
 
 

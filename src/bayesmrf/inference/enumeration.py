@@ -80,7 +80,9 @@ def _log_weights(p: Pairwise | Categorical) -> np.ndarray:
         coupling = np.zeros((i, *p.coupling.shape[1:]))
         for n in range(p.starts[i], p.starts[i + 1]):
             if p.neighbours[n] < i:
-                coupling[p.neighbours[n]] = p.coupling[p.edge_of[n]]
+                e = p.edge_of[n]
+                is_first = p.coupling.ndim == 1 or p.edges[e, 0] == i  # in tables the first end has the rows
+                coupling[p.neighbours[n]] = p.coupling[e] if is_first else p.coupling[e].T
         if isinstance(p, Categorical):
             log_weight = np.concatenate([log_weight + _local(p.field[i], coupling, k) for k in range(p.field.shape[1])])
             continue

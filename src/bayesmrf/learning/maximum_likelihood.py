@@ -15,7 +15,7 @@ from ..findings import tell
 from ..inference.chains import Persistent
 from ..likelihood import Hidden, Likelihood
 from ..models.agreement import Agreement
-from ..models.bases import is_binary
+from ..models.bases import edge_starts, is_binary
 from ..models.boltzmann import Coding
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
@@ -80,7 +80,8 @@ def maximum_likelihood(
         If an estimate is infinite (the ends of an edge always, or never, agree; two states of them never occur
         together; a state of a node occurs always, or never) and was bounded.
     """
-    r = model.n_parameters * model.n_edges
+    starts = edge_starts(model)
+    r = int(starts[-1])
     limit = bound(n_samples) * _stretch(model)
     curve = LinearMap.tied(np.arange(model.n_features), model.feature_names) if curve is None else curve
     if hidden is not None:
@@ -101,7 +102,8 @@ def maximum_likelihood(
         theta, method = own.theta(model, coding.weights(centred, theta)), "persistent"
     else:
         theta, method = _persistent(model, s_bar, n_samples, rng, curve), "persistent"
-    at_bound = np.unique(np.flatnonzero(np.abs(theta[:r]) >= limit * (1 - 1e-6)) // model.n_parameters)
+    far = np.flatnonzero(np.abs(theta[:r]) >= limit * (1 - 1e-6))
+    at_bound = np.unique(np.searchsorted(starts, far, side="right") - 1)
     apart = np.setdiff1d(_apart(model, s_bar, curve), at_bound)
     if method != "persistent":
         apart = apart[:0]  # the others end at a bound
@@ -171,7 +173,7 @@ def _persistent(
     model: Model, s_bar: np.ndarray, n_samples: float, rng: np.random.Generator, curve: LinearMap
 ) -> np.ndarray:
     """Maximise the likelihood by persistent chains, within bounds."""
-    r, limit = model.n_parameters * model.n_edges, bound(n_samples) * _stretch(model)
+    r, limit = int(edge_starts(model)[-1]), bound(n_samples) * _stretch(model)
     box = np.repeat([limit, bound_of_nodes(limit, model)], [r, model.n_features - r])
     return persistent_ascent(model, s_bar, n_samples, rng, np.zeros(len(box)), box, curve)
 
@@ -221,7 +223,8 @@ def bound_of_nodes(limit: float, model: Model) -> float:
     The log odds of two states of a node given the others change by at most the sum of the ranges of its edges' terms,
     so that fields which fit its margin are at most so far from the log odds of the margin.
     """
-    r = model.n_parameters * model.n_edges
-    ranges = (model.feature_high - model.feature_low)[:r].reshape(model.n_edges, model.n_parameters).sum(axis=1)
+    starts = edge_starts(model)
+    of_edge = np.repeat(np.arange(model.n_edges), np.diff(starts))
+    ranges = np.bincount(of_edge, (model.feature_high - model.feature_low)[: starts[-1]], model.n_edges)
     at_node = np.bincount(model.graph.edges.ravel(), np.repeat(ranges, 2), model.graph.n_nodes)
     return float(limit * (1 + at_node.max()))

@@ -148,7 +148,7 @@ COMPARISONS = Registry(
             "birth and death of the difference of every edge, with exact moments in each group",
             "by sums over all joint states of the columns",
             "exact",
-            dict.fromkeys(OF_EDGES, on("boltzmann", "ordinal")),
+            dict.fromkeys(OF_EDGES, on("boltzmann", "potts", "ordinal")),
         ),
         MethodRow(
             "reversible-jump",
@@ -156,7 +156,7 @@ COMPARISONS = Registry(
             "birth and death of the difference of every edge, with moments from persistent chains of each group",
             "any number of columns",
             "approximate (moments from persistent chains)",
-            dict.fromkeys(OF_EDGES, on("boltzmann", "ordinal")),
+            dict.fromkeys(OF_EDGES, on("boltzmann", "potts", "ordinal")),
             "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
             "between them are neither accepted nor rejected",
         ),

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from .bases import ManyStateModel, PairwiseModel
     from .boltzmann import Boltzmann
     from .ising import Ising
+    from .nominal import Nominal
     from .ordinal import Ordinal
     from .potts import Potts
     from .rbm import RestrictedBoltzmann
     from .symmetric import Symmetric
 
 __all__ = [
-    "Agreement", "Boltzmann", "Ising", "ManyStateModel", "Ordinal", "PairwiseModel", "Potts",
+    "Agreement", "Boltzmann", "Ising", "ManyStateModel", "Nominal", "Ordinal", "PairwiseModel", "Potts",
     "RestrictedBoltzmann", "Symmetric",
 ]  # fmt: skip
 _FILES = {"ManyStateModel": "bases", "PairwiseModel": "bases", "RestrictedBoltzmann": "rbm"}

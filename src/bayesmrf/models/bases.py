@@ -12,6 +12,7 @@ from ..base import BINARY, POTTS, TABLES
 from ..declare.option import needs, option
 from ..declare.rule import FLAG, integer
 from ..graphs import Graph
+from .node_features import NodeFeatures
 from .two_arrays import TwoArrays
 
 
@@ -85,6 +86,13 @@ def is_binary(model: Any) -> TypeGuard[TwoArrays]:
 
 def sizes_of(model: Any) -> np.ndarray:
     """Return the number of states of each node, (n_nodes,)."""
-    if isinstance(model, TwoArrays):
+    if isinstance(model, NodeFeatures):
         return np.asarray(model.used.sum(axis=1))
     return np.full(model.graph.n_nodes, model.n_states)
+
+
+def edge_starts(model: Any) -> np.ndarray:
+    """Return the place in theta of the first parameter of each edge, and of the first one of a node, (n_edges + 1,)."""
+    if isinstance(model, NodeFeatures):
+        return np.asarray(model.edge_starts)
+    return np.arange(model.n_edges + 1) * model.n_parameters

@@ -56,7 +56,9 @@ class Coding(NamedTuple):
 
     @classmethod
     def of(cls, model: Any) -> Coding:
-        """Return the coding of a model with ``edge_values`` and ``node_values``."""
+        """Return the coding of a model with ``edge_values`` and ``node_values``, or with tables of log odds ratios."""
+        if model.n_parameters is None:
+            return cls(1.0, 0.0, 1.0)
         f, (low, high) = model.edge_values, model.node_values
         edge = f[0, 0] - 2 * f[0, 1] + f[1, 1]
         if model.n_states > 2:

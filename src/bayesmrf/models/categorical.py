@@ -18,8 +18,8 @@ NEVER = -1e30  # field of a state that a node does not have; finite, as 0 times 
 class Categorical(NamedTuple):
     """log p~(x) = offset + sum_e coupling_e [x_u = x_v] + sum_i field_{i, x_i}, x in {0, ..., m - 1}.
 
-    If edges have symmetric tables instead, the second term is sum_e coupling_{e, x_u, x_v}. ``starts``, ``neighbours``
-    and ``edge_of`` are the compressed rows of the graph (see `bayesmrf.graphs.Adjacency`).
+    If edges have tables instead, the second term is sum_e coupling_{e, x_u, x_v}, with u the first end. ``starts``,
+    ``neighbours`` and ``edge_of`` are the compressed rows of the graph (see `bayesmrf.graphs.Adjacency`).
     """
 
     edges: np.ndarray  # (n_edges, 2) int32
@@ -90,6 +90,13 @@ def node_statistics(states: np.ndarray, n_states: int, weights: np.ndarray | Non
     check_codes(states, n_states)
     w = np.ones(len(states)) if weights is None else np.asarray(weights, dtype=np.float64)
     return np.stack([w @ (states == k) for k in range(n_states)], axis=1) / w.sum()
+
+
+def pair_counts(edges: np.ndarray, states: np.ndarray, n_states: int, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted number of rows of ``states`` with each pair of states of each edge, (n_edges, m, m)."""
+    columns, m = np.ascontiguousarray(states.T, dtype=np.int64), n_states
+    found = [np.bincount(m * columns[u] + columns[v], weights, minlength=m * m) for u, v in edges]
+    return np.reshape(found, (-1, m, m))
 
 
 def normalised(log_weight: np.ndarray) -> tuple[np.ndarray, float]:

@@ -67,15 +67,18 @@ class Clamped:
         return np.stack([self.entry_of[rows, u[edges]], self.entry_of[rows, v[edges]]], axis=1), edges
 
     @cached_property
-    def _links(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hidden entries with an observed neighbour: the entry, the edge, and the neighbour's state."""
+    def _links(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Hidden entries with an observed neighbour: the entry, the edge, the neighbour's state, and whether the entry
+        is the first end of the edge.
+        """
         u, v = self.model.graph.edges.T
         parts = []
         for mine, other in ((u, v), (v, u)):
             rows, edges = np.nonzero((self.states[:, mine] < 0) & (self.states[:, other] >= 0))
-            parts.append((self.entry_of[rows, mine[edges]], edges, self.states[rows, other[edges]]))
-        entry, edge, state = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return entry, edge, state
+            is_first = np.full(len(rows), mine is u)
+            parts.append((self.entry_of[rows, mine[edges]], edges, self.states[rows, other[edges]], is_first))
+        entry, edge, state, first = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return entry, edge, state, first
 
     @cached_property
     def _sums(self) -> tuple[np.ndarray, np.ndarray]:
@@ -112,7 +115,7 @@ class Clamped:
     def pairwise(self, theta: np.ndarray) -> Pairwise:
         """Return the compiled form on `graph`."""
         p = self.model.pairwise(theta)
-        entry, edge, state = self._links
+        entry, edge, state, _ = self._links
         given = np.bincount(entry, p.coupling[edge] * (2.0 * state - 1.0), minlength=len(self.cells))
         pair, node = self._sums
         offset = len(self.states) * p.offset + p.coupling @ pair + p.field @ node
@@ -121,7 +124,7 @@ class Clamped:
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Sum the statistics over rows from E[x_a x_b] and E[x_a] of the hidden entries."""
         g, n = self.model.graph, len(self.states)
-        entry, edge, state = self._links
+        entry, edge, state, _ = self._links
         seen_pair, seen_node = self._sums
         all_pair = seen_pair + np.bincount(edge, (2.0 * state - 1.0) * node[entry], minlength=g.n_edges)
         all_pair += np.bincount(self._inner[1], pair, minlength=g.n_edges)

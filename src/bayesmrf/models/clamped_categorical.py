@@ -51,11 +51,11 @@ class ClampedCategorical(Clamped):
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form on `graph`."""
         p = self.model.categorical(theta)
-        entry, edge, state = self._links
+        entry, edge, state, first = self._links
         field = p.field[self.cells[:, 1]]
-        # The tables are symmetric: either end may be the observed one.
         if self.family == TABLES:
-            np.add.at(field, entry, p.coupling[edge, state])
+            given = np.where(first[:, None], p.coupling[edge, :, state], p.coupling[edge, state])
+            np.add.at(field, entry, given)
         else:
             np.add.at(field, (entry, state), p.coupling[edge])
         _, pair, node = self._counts
@@ -64,12 +64,13 @@ class ClampedCategorical(Clamped):
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Sum the statistics over rows from P(x_a = x_b), or joint probabilities, and P(x_a = k) of hidden entries."""
-        entry, edge, state = self._links
+        entry, edge, state, first = self._links
         n = len(self.states)
         _, seen_pair, seen = self._counts
         all_pair = seen_pair.astype(np.float64)
         if self.family == TABLES:
-            np.add.at(all_pair, (edge, state), node[entry])
+            np.add.at(all_pair.swapaxes(1, 2), (edge[first], state[first]), node[entry[first]])
+            np.add.at(all_pair, (edge[~first], state[~first]), node[entry[~first]])
         else:
             np.add.at(all_pair, edge, node[entry, state])
         np.add.at(all_pair, self._inner[1], pair)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from ..base import BINARY, POTTS, TABLES
 from ..data.states import check_codes
-from ..declare.option import Checked
 from ..errors import OptionError
-from .categorical import NEVER, Categorical, categorical, node_statistics
+from .categorical import Categorical, categorical, node_statistics, pair_counts
+from .node_features import NodeFeatures
 from .pairwise import FeatureForm, Pairwise, edge_statistics, pairwise
 from .shapes import require_shape
 
 _NEAR = 1e-9
 
 
-class TwoArrays(Checked):
+class TwoArrays(NodeFeatures):
     r"""Base of models whose edges all have the same features, as have all nodes with the same states.
 
     An edge (u, v) with the parameters :math:`\theta_1, \dots, \theta_p` has the table of log potentials
@@ -43,14 +42,7 @@ class TwoArrays(Checked):
         Whether a node has a state.
     """
 
-    name: ClassVar[str]
     edge_features: Any
-    node_features: Any
-
-    graph: Any
-    fields: Any
-    state_names: Any
-    n_states: Any
 
     def __init_subclass__(cls, **more: Any) -> None:
         """Refuse what follows from the two arrays."""
@@ -100,15 +92,10 @@ class TwoArrays(Checked):
         """Number p of parameters of an edge."""
         return len(self.edge_features)
 
-    @property
-    def n_edges(self) -> int:
-        """Number of edges, each of which has ``n_parameters`` features."""
-        return int(self.graph.n_edges)
-
-    @property
-    def n_features(self) -> int:
-        """Length of theta."""
-        return int(self.node_starts[-1])
+    @cached_property
+    def edge_starts(self) -> np.ndarray:
+        """Place in theta of the first parameter of each edge, and of the first one of a node, (n_edges + 1,)."""
+        return self.n_parameters * np.arange(self.n_edges + 1)
 
     @property
     def edge_values(self) -> np.ndarray:
@@ -170,11 +157,6 @@ class TwoArrays(Checked):
             for y, there in zip(self._by_node, self.used, strict=True)
         )
 
-    @property
-    def used(self) -> np.ndarray:
-        """Whether a node has a state, (n_nodes, n_states)."""
-        return np.ones((self.graph.n_nodes, self.n_states), bool)
-
     @cached_property
     def two_valued(self) -> bool:
         """Whether each feature has two values, the larger of which is 1."""
@@ -183,53 +165,6 @@ class TwoArrays(Checked):
         parts = [*edges, *(y[used[i]] for i, y in zip(self.node_of, self.node_rows, strict=True))]
         found = [np.unique(values) for values in {values.tobytes(): values for values in parts}.values()]
         return all(len(values) == 2 and values[1] == 1 for values in found)
-
-    @cached_property
-    def _arrays(self) -> list[np.ndarray]:
-        """The one array of features of nodes, or that of each node."""
-        y = self.node_features
-        return [np.asarray(y, np.float64)] if len(y) and np.ndim(y[0]) == 1 else [np.asarray(own) for own in y]
-
-    @property
-    def _by_node(self) -> list[np.ndarray]:
-        """Features of each node."""
-        d = self.graph.n_nodes
-        if not self.fields:
-            return [np.zeros((0, self.n_states))] * d
-        return self._arrays if len(self._arrays) == d else self._arrays * d
-
-    @cached_property
-    def node_rows(self) -> np.ndarray:
-        """Feature of each parameter of a node in the states of its node, (n_node_parameters, m)."""
-        return np.concatenate([np.zeros((0, self.n_states)), *self._by_node])
-
-    @cached_property
-    def node_starts(self) -> np.ndarray:
-        """Place in theta of the first parameter of each node, and the length of theta, (n_nodes + 1,)."""
-        sizes = [len(y) for y in self._by_node]
-        return self.n_edges * self.n_parameters + np.append(0, np.cumsum(sizes, dtype=np.int64))
-
-    @cached_property
-    def node_of(self) -> np.ndarray:
-        """Node of each parameter of a node."""
-        return np.repeat(np.arange(self.graph.n_nodes), np.diff(self.node_starts))
-
-    @cached_property
-    def node_values(self) -> tuple[float, float]:
-        """Smaller and larger value of the features of nodes that are indicators."""
-        if self.n_states > 2:
-            return 0.0, 1.0
-        low, high = np.concatenate([*self._arrays, [[0.0, 1.0]]])[0]
-        return float(low), float(high)
-
-    @cached_property
-    def node_states(self) -> np.ndarray:
-        """State k > 0 of which the feature of each parameter of a node is the indicator; -1 where one is another."""
-        if self.n_states == 2:
-            return np.ones(len(self.node_rows), np.int64)
-        found = self.node_rows.argmax(axis=1)
-        others = (self.node_rows != np.eye(self.n_states)[found]).any(axis=1) | (found == 0)
-        return np.where(np.isin(self.node_of, self.node_of[others]), -1, found)
 
     @cached_property
     def _ranges(self) -> np.ndarray:
@@ -252,10 +187,6 @@ class TwoArrays(Checked):
         """Largest value of each feature."""
         return self._ranges[1]
 
-    def label(self, node: int, state: int) -> str:
-        """Return the name of a state of a node."""
-        return str(state) if self.state_names is None else str(self.state_names[node][state])
-
     @property
     def feature_names(self) -> list[str]:
         """``u-v``, or ``u-v=j`` if an edge has several features, and the names of the parameters of nodes.
@@ -264,16 +195,6 @@ class TwoArrays(Checked):
         """
         marks = [""] if self.n_parameters == 1 else [f"={j + 1}" for j in range(self.n_parameters)]
         return [edge + mark for edge in self.graph.edge_names for mark in marks] + list(self._node_names())
-
-    def _node_names(self) -> Iterator[str]:
-        first = self.node_starts[:-1] - self.node_starts[0]
-        for j, (u, k) in enumerate(zip(self.node_of, self.node_states, strict=True)):
-            mark = "" if self._found == BINARY else f"={self.label(u, k)}" if k > 0 else f":{self._mark(j - first[u])}"
-            yield self.graph.names[u] + mark
-
-    def _mark(self, j: int) -> str:
-        """Return the name of parameter j of a node."""
-        return str(j + 1)
 
     @cached_property
     def agreement_contrast(self) -> np.ndarray:
@@ -298,24 +219,6 @@ class TwoArrays(Checked):
         r, p = self.n_edges, self.n_parameters
         return theta[..., : r * p].reshape(*theta.shape[:-1], r, p)
 
-    def field_table(self, own: np.ndarray) -> np.ndarray:
-        """Return the log weight of each state of each node, (n_nodes, m), of the parameters of nodes."""
-        require_shape("own", own, (len(self.node_rows),))
-        found = np.where(self.used, 0.0, NEVER)
-        np.add.at(found, self.node_of, own[:, None] * self.node_rows)
-        return found
-
-    def from_field_table(self, field: np.ndarray) -> np.ndarray:
-        """Return the parameters of nodes with the log weights ``field`` of states, up to a constant of each node."""
-        require_shape("field", field, self.used.shape)
-        states, node = self.node_states, self.node_of
-        found = field[node, states]
-        for u in np.unique(node[states < 0]):
-            there, own = self.used[u], node == u
-            y, own_field = self.node_rows[own][:, there], field[u, there]
-            found[own] = np.linalg.lstsq((y - y[:, :1]).T, own_field - own_field[0])[0]
-        return found
-
     def features(self, states: np.ndarray) -> np.ndarray:
         """Return the statistics of each row of ``states``, (n_samples, n_features)."""
         u, v = self.graph.edges.T
@@ -338,9 +241,9 @@ class TwoArrays(Checked):
             # Sums of products of integers are exact.
             edge = ((w[:, None] * x).T @ x / w.sum())[u, v]
         else:
-            columns, m = np.ascontiguousarray(states.T, dtype=np.int64), self.n_states
-            pairs = [np.bincount(m * columns[u] + columns[v], w, minlength=m * m) for u, v in self.graph.edges]
-            edge = np.reshape(pairs, (-1, m * m)) @ np.reshape(self.edge_features, (-1, m * m)).T / w.sum()
+            m = self.n_states
+            pairs = pair_counts(self.graph.edges, states, m, w)
+            edge = pairs.reshape(-1, m * m) @ np.reshape(self.edge_features, (-1, m * m)).T / w.sum()
         return self._with_nodes(edge, shares)
 
     def categorical(self, theta: np.ndarray) -> Categorical:
@@ -383,9 +286,6 @@ class TwoArrays(Checked):
             u, v = self.graph.edges.T
             edge += f.c * (node[u] + node[v])
         return np.concatenate([edge, f.p + f.q * node]) if self.fields else edge
-
-    def _with_nodes(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
-        return np.concatenate([edge.ravel(), (node[self.node_of] * self.node_rows).sum(axis=1)])
 
 
 # What models of the package and of users cannot define; `statistics`, `moments` and the compiled forms are compared

@@ -272,8 +272,8 @@ def _run_chains(
     earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
     board.began = time.time() - earlier
     shown = [chain.index for chain in chains if chain.goes_on or course.judge]
-    most = course.counts[-1] if course.judge else None
-    with interruptible(board), chain_bars(board, shown, progress, stores[0] is not None, most):
+    looks = course.counts if course.judge else ()
+    with interruptible(board), chain_bars(board, shown, progress, stores[0] is not None, looks):
         for _ in course.stages(board):
             todo = [chain for chain in chains if chain.goes_on]
             if not todo:

@@ -18,8 +18,11 @@ from ..rng import next_uint32
 
 
 @leaf
-def _add_neighbour(coupling, e, other, h):
-    """Add the terms of an edge, whose other end is in the states ``other``, to the log weights ``h`` (m, n_lanes)."""
+def _add_neighbour(coupling, e, is_first, other, h):
+    """Add the terms of an edge, whose other end is in the states ``other``, to the log weights ``h`` (m, n_lanes).
+
+    In tables the states of the first end are the rows: ``is_first`` says whether it is that with the weights.
+    """
     m, n_lanes = h.shape
     n_lanes = n_lanes >> 6 << 6
     if coupling.ndim == 1:
@@ -32,7 +35,7 @@ def _add_neighbour(coupling, e, other, h):
         for k in range(m):
             row = h[k]
             for y in range(m):
-                w, state = float32(coupling[e, k, y]), np.int8(y)
+                w, state = float32(coupling[e, k, y] if is_first else coupling[e, y, k]), np.int8(y)
                 for lane in range(n_lanes):
                     row[lane] += w if other[lane] == state else float32(0)
 
@@ -85,7 +88,7 @@ def categorical_sweep(model, states, lanes, n_sweeps):
                     if products[e]:
                         _add_product(model.coupling, e, other, total)
                     else:
-                        _add_neighbour(model.coupling, e, other, h)
+                        _add_neighbour(model.coupling, e, model.edges[e, 0] == i, other, h)
                 for k in range(1, m):
                     row, factor = h[k], float32(k)
                     for lane in range(n_lanes):

@@ -13,7 +13,7 @@ from .tables import edge_categories, edge_table, weigh
 
 
 @leaf
-def _uniforms(lanes, first, out):
+def symmetric_uniforms(lanes, first, out):
     """Draw uniform numbers in (-1, 1) for the particles from ``first`` on."""
     for word in range(len(out) >> 6):
         generators, draws = lanes[(first >> 6) + word], out[64 * word : 64 * word + 64]
@@ -62,7 +62,7 @@ def redraw_ends(graph, unpacked, i):
                     row[lane] += w * b[lane]
             for lane in range(size):
                 row[lane] *= a[lane]
-        _uniforms(unpacked.lanes, first, draws[:size])
+        symmetric_uniforms(unpacked.lanes, first, draws[:size])
         _choose(draws[:size], room, 0, x_u)
         state = draws[:size]  # as numbers of the width of the weights, which vectorises
         for lane in range(size):
@@ -76,7 +76,7 @@ def redraw_ends(graph, unpacked, i):
                     row[lane] += w if state[lane] == float32(k) else float32(0)
             for lane in range(size):
                 row[lane] *= b[lane]
-        _uniforms(unpacked.lanes, first, draws[:size])
+        symmetric_uniforms(unpacked.lanes, first, draws[:size])
         _choose(draws[:size], room, 0, unpacked.x[v, first:last])
 
 
@@ -94,7 +94,7 @@ def redraw_node(unpacked, i):
     draws = np.empty(min(n_particles, TILE), np.float32)
     for first in range(0, n_particles, TILE):
         last = min(first + TILE, n_particles)
-        _uniforms(unpacked.lanes, first, draws[: last - first])
+        symmetric_uniforms(unpacked.lanes, first, draws[: last - first])
         _choose(draws[: last - first], unpacked.at_u, first, unpacked.x[i, first:last])
 
 

@@ -29,11 +29,11 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
     m, n_particles = len(graph.category), stop - start
     hub, v, w = nodes
     between = edge_between(graph, v, w)
-    old = edge_table(graph, unpacked, e)
+    old = _facing(graph, unpacked, e, hub)
     new = old * relative_weights(unpacked, hub, v, log_factors.reshape(m, m))
-    across, at_f = np.ones((m, m), np.float32), edge_table(graph, unpacked, f)
+    across, at_f = np.ones((m, m), np.float32), _facing(graph, unpacked, f, hub)
     if between >= 0:
-        across = edge_table(graph, unpacked, between)
+        across = _facing(graph, unpacked, between, v)
     n_hub = m if unpacked.potentials[f].any() else 1  # states of hub that make a difference to w
     at_w = np.empty((m, unpacked.x.shape[1]), np.float32)
     rows, room = np.empty((3, min(n_particles, TILE)), np.float32), min(n_particles, TILE)
@@ -90,6 +90,13 @@ def rival_cells(graph, unpacked, nodes, e, f, log_factors, start, stop, of_e, of
                 of_f[k * m + z] += total
     of_e /= unpacked.weights[start:stop].sum()
     of_f /= unpacked.weights[start:stop].sum()
+
+
+@leaf
+def _facing(graph, unpacked, e, i):
+    """Return `edge_table` with the states of end i of edge e as rows."""
+    table = edge_table(graph, unpacked, e)
+    return table if graph.edges[e, 0] == i else table.T.copy()
 
 
 @leaf

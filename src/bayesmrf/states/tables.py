@@ -106,10 +106,11 @@ def weigh(graph, unpacked, i, without, also, first, last, out):
             continue
         for lane in range(size):
             scale[lane] = float32(other[lane])  # of the width of the weights, which vectorises
+        is_first = graph.edges[e, 0] == i  # the categories of a table that is not symmetric are those of this end
         for k in range(m):
             row = out[k, first:last]
             for y in range(m):
-                j = graph.category[k, y]
+                j = graph.category[k, y] if is_first else graph.category[y, k]
                 if j > 0:
                     w, state = float32(unpacked.potentials[e, j - 1]), float32(y)
                     for lane in range(size):
@@ -349,12 +350,21 @@ def move_field(unpacked, i, values, at):
 
 
 @strict_leaf
-def follow_edge(unpacked, gains, e, value, i, field_i, j, field_j):
-    """Set the parameter of edge e = ij and the fields of the states of its ends; update the weights of these.
+def set_edge(unpacked, gains, e, first, values):
+    """Set the parameters of edge e, the first of which is parameter ``first`` of all edges.
 
-    ``gains`` are the values of the edge's feature but 0.
+    ``gains`` are the log potentials of each parameter that is 1, (n_parameters, p), or of all, (1, p).
     """
-    for x in range(len(gains)):
-        unpacked.potentials[e, x] = value * gains[x]
+    for x in range(gains.shape[1]):
+        found = 0.0
+        for k in range(len(values)):
+            found += values[k] * gains[first + k if len(gains) > 1 else 0, x]
+        unpacked.potentials[e, x] = found
+
+
+@strict_leaf
+def follow_edge(unpacked, gains, e, first, values, i, field_i, j, field_j):
+    """Set the parameters of edge e = ij (`set_edge`) and the fields of its ends; update the weights of their states."""
+    set_edge(unpacked, gains, e, first, values)
     move_field(unpacked, i, field_i, unpacked.at_u)
     move_field(unpacked, j, field_j, unpacked.at_v)

@@ -129,13 +129,11 @@ class Elimination(Stateless):
         p = compiled_form(model, theta)
         many = isinstance(p, Categorical)
         if want == LOG_Z:
-            log_z = (categorical_log_z if many else log_z_of)(plan, p.coupling, p.field)
+            log_z = (categorical_log_z if many else log_z_of)(plan, _by_order(plan, p.edges, p.coupling), p.field)
             return Inference(log_z=log_z + p.offset)
-        log_z, pair, node = (categorical_moments if many else moments_of)(plan, p.coupling, p.field)
-        if pair.ndim > 1:  # first the end that is eliminated first
-            place = np.argsort(plan.order)[p.edges]
-            other = place[:, 0] > place[:, 1]
-            pair[other] = pair[other].swapaxes(1, 2)
+        coupling = _by_order(plan, p.edges, p.coupling)
+        log_z, pair, node = (categorical_moments if many else moments_of)(plan, coupling, p.field)
+        pair = _by_order(plan, p.edges, pair)
         return Inference(log_z=log_z + p.offset, moments=model.moments(pair, node))
 
     def walk(
@@ -154,7 +152,15 @@ class Elimination(Stateless):
         """Sample independent states: one pass forward, and one back for each state."""
         p = compiled_form(model, theta)
         draw = categorical_samples if isinstance(p, Categorical) else sample_states
-        return draw(plan, p.coupling, p.field, n_samples, rng)
+        return draw(plan, _by_order(plan, p.edges, p.coupling), p.field, n_samples, rng)
+
+
+def _by_order(plan: EliminationPlan, edges: np.ndarray, tables: np.ndarray) -> np.ndarray:
+    """Return tables of edges with the end that is eliminated first first, or from that order back."""
+    if tables.ndim == 1:
+        return tables
+    place = np.argsort(plan.order)[edges]
+    return np.where((place[:, 0] > place[:, 1])[:, None, None], tables.swapaxes(1, 2), tables)
 
 
 def _layout(order: EliminationOrder, edges: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -1,7 +1,8 @@
 """The passes of variable elimination over nodes with m states, compiled.
 
 The generalisation of the binary passes in `bayesmrf.inference.elimination.passes`, which are faster for m = 2.
-``coupling`` is a number for each edge, which rewards agreement, or a symmetric table.
+``coupling`` is a number for each edge, which rewards agreement, or a table whose rows are the states of the end that is
+eliminated first.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from ...compiled import strict_leaf
+from ...models.bases import edge_starts
 from ...models.boltzmann import Coding, regression_on_ends
 from ...models.categorical import is_categorical
 from ...models.two_arrays import TwoArrays
@@ -47,12 +48,19 @@ class ManyStates(NamedTuple):
     unit: float
 
 
+class OwnTables(NamedTuple):
+    """`ManyStates` where each of the r parameters of edges has a feature of its own, and ``values`` are (r, m, m)."""
+
+    low: float
+    unit: float
+
+
 class CentredLines(NamedTuple):
-    """Constants of lines of a model and data; theta has r edges, then parameters of nodes."""
+    """Constants of lines of a model and data; theta has r parameters of edges, then parameters of nodes."""
 
     form: Any
     values: np.ndarray  # (m, m), f
-    edges: np.ndarray  # (r, 2) int64
+    edges: np.ndarray  # (r, 2) int64, ends of the edge of each
     n: Any  # observations; of several groups (G,)
     sums: np.ndarray  # (n_features,), of the data
     pull: np.ndarray  # (r, 2, most parameters of a node), k of both ends of each edge
@@ -70,14 +78,21 @@ def centred_lines(
     `residual_pull`.
     """
     low, high = model.node_values
-    form = (TwoStates if model.n_states == 2 else ManyStates)(low, high - low)
+    form = OwnTables if not has_lines(model) else TwoStates if model.n_states == 2 else ManyStates
     base = np.zeros((model.graph.n_nodes, model.n_states))
     if is_categorical(model):
         base = model.categorical(np.zeros(model.n_features)).field
-    edges, sums = model.graph.edges.astype(np.int64), n * s_bar
-    sums[model.n_edges :] += tilt
+    edges, sums = model.graph.edges[edge_of(model)].astype(np.int64), n * s_bar
+    sums[len(edges) :] += tilt
     pull = residual_pull(model, s_bar, n) if pull is None else pull
-    return CentredLines(form, model.edge_values, edges, n, sums, pull, model.node_starts, base, model.node_rows)
+    values = model.edge_values if has_lines(model) else model.edge_features
+    return CentredLines(form(low, high - low), values, edges, n, sums, pull, model.node_starts, base, model.node_rows)
+
+
+def edge_of(model: Any) -> np.ndarray:
+    """Return the edge of each parameter of an edge."""
+    starts = edge_starts(model)
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
 def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
@@ -86,14 +101,14 @@ def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
     They are equal for models without node parameters. Around a neutral category moments do not determine them: the
     result is that nearest to equal probabilities, and may be negative.
     """
-    if model.n_features == model.n_edges:
+    if not len(model.node_rows):
         return np.full((model.graph.n_nodes, model.n_states), 1 / model.n_states)
-    low, high = model.node_values
+    (low, high), moments = model.node_values, moments[model.node_starts[0] :]
     share = np.zeros((model.graph.n_nodes, model.n_states))
     free, node = model.node_states > 0, model.node_of
-    share[node[free], model.node_states[free]] = (moments[model.n_edges :][free] - low) / (high - low)
+    share[node[free], model.node_states[free]] = (moments[free] - low) / (high - low)
     for u in np.unique(node[~free]):
-        y, own, size = model.node_rows[node == u], moments[model.n_edges :][node == u], model.used[u].sum()
+        y, own, size = model.node_rows[node == u], moments[node == u], model.used[u].sum()
         mean = y[:, :size].mean(axis=1)
         share[u, :size] = 1 / size + np.linalg.pinv(y[:, :size] - mean[:, None]) @ (own - mean)
         share[u, 0] = 0.0
@@ -206,8 +221,8 @@ def by_node(model: Any, values: np.ndarray) -> np.ndarray:
 
 def line_values(model: Any, lines: CentredLines) -> np.ndarray:
     """Return the centred feature of each edge in the states 00, 01, ... of its ends, (n_edges, m^2)."""
-    own = (lines.pull[..., None] * by_node(model, model.node_rows)[model.graph.edges]).sum(axis=2)
-    return (lines.values - own[:, 0, :, None] - own[:, 1, None]).reshape(model.n_edges, -1)
+    own = (lines.pull[..., None] * by_node(model, model.node_rows)[lines.edges]).sum(axis=2)
+    return (lines.values - own[:, 0, :, None] - own[:, 1, None]).reshape(len(lines.edges), -1)
 
 
 def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int | np.ndarray) -> np.ndarray:
@@ -228,6 +243,21 @@ def end_of(lines, e, node):
 
 
 @strict_leaf
+def _shared_feature(lines, _, __):
+    return lines.values
+
+
+@strict_leaf
+def _own_feature(lines, e, i):
+    return lines.values[e] if lines.edges[e, 0] == i else lines.values[e].T
+
+
+@by_class({TwoStates: _shared_feature, ManyStates: _shared_feature, OwnTables: _own_feature}, "form", 0)
+def feature_of(lines, e, i):
+    """Return f of parameter e of an edge, (m, m); the states of its end i are the rows."""
+
+
+@strict_leaf
 def _values_of_two(lines, e, i, j):
     f, end = lines.values, end_of(lines, e, i)
     if lines.pull.shape[2] == 0:
@@ -239,7 +269,7 @@ def _values_of_two(lines, e, i, j):
 
 @strict_leaf
 def _values_of_many(lines, e, i, j):
-    m, out = len(lines.values), lines.values.copy().ravel()
+    m, out = lines.base.shape[1], feature_of(lines, e, i).copy().ravel()
     for node, step in ((i, m), (j, 1)):
         first, end = lines.starts[node], end_of(lines, e, node)
         for place in range(first, lines.starts[node + 1]):
@@ -280,14 +310,16 @@ def _shares_of_many(_, cells, total):
     return cells / total
 
 
-@by_class({TwoStates: _values_of_two, ManyStates: _values_of_many}, "form", 0)
+@by_class({TwoStates: _values_of_two, ManyStates: _values_of_many, OwnTables: _values_of_many}, "form", 0)
 def pair_values(lines, e, i, j):
     """Return the values of the centred feature of edge e, whose ends i and j are in states 00, 01, ..., in the form's
     type.
     """
 
 
-@by_class({TwoStates: _node_sample_of_two, ManyStates: _node_sample_of_many}, "form", 0)
+@by_class(
+    {TwoStates: _node_sample_of_two, ManyStates: _node_sample_of_many, OwnTables: _node_sample_of_many}, "form", 0
+)
 def node_sample(lines, cells, k, at):
     """Return the values of the feature of parameter k of a node, less that in state 0, in the form's type.
 
@@ -295,7 +327,7 @@ def node_sample(lines, cells, k, at):
     """
 
 
-@by_class({TwoStates: _shares_of_two, ManyStates: _shares_of_many}, "form", 0)
+@by_class({TwoStates: _shares_of_two, ManyStates: _shares_of_many, OwnTables: _shares_of_many}, "form", 0)
 def pair_shares(lines, cells, total):
     """Return ``cells`` / ``total`` in the type of the form."""
 
@@ -344,7 +376,7 @@ def node_field(lines, theta, i, x):
 @strict_leaf
 def node_row(lines, theta, i):
     """Return `node_field` of all states of node i."""
-    found = np.empty(len(lines.values))
+    found = np.empty(lines.base.shape[1])
     for x in range(len(found)):
         found[x] = node_field(lines, theta, i, x)
     return found

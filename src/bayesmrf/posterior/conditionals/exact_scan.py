@@ -303,7 +303,7 @@ def _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, table, order, 
 @strict_leaf
 def visit_parameters(rng, prior, lines, table, u, i, theta, scales, now):
     """Redraw the parameters of node i, which is node u of a table; return the log of a factor, as `move_node`."""
-    own, offset = np.empty(len(lines.values)), 0.0
+    own, offset = np.empty(lines.base.shape[1]), 0.0
     for k in range(lines.starts[i], lines.starts[i + 1]):
         now[k] = node_precision(rng, prior, scales[k], theta[k])
         for x in range(len(own)):

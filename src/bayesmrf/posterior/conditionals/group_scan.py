@@ -8,7 +8,7 @@ fit, and not shorter (docs/notes/moves_of_theta.md).
 
 from __future__ import annotations
 
-from math import log, log1p
+from math import exp, log, log1p
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .group_lines import (
     draw_group_scales,
     draw_prior,
     line_of,
+    log_factors,
     look,
     new_pair,
     one_group,
@@ -37,9 +38,9 @@ from .state_table import (
     fill_table,
     follow,
     move_node,
-    move_pair,
     node_sum,
     pair_sums,
+    scale_pair,
     sum_out,
 )
 from .student_t import propose_over
@@ -87,7 +88,8 @@ def _scan_blocks(rng, problem, theta, drawn, tables, top, order, pair):
         u, i = nodes[row, 0], nodes[row, 1]
         if problem.n_spiked > len(lines.edges):
             for k in range(lines.starts[i], lines.starts[i + 1]):
-                _visit_feature(rng, problem, theta, drawn, tables, top, u, u, new_pair(problem, theta, k, i, i))
+                pair = new_pair(problem, theta, problem.n_edges + k - len(lines.edges), i, i)
+                _visit_feature(rng, problem, theta, drawn, tables, top, u, u, pair)
             continue
         for t in range(len(tables)):
             of, natural, now = one_group(problem, t), theta.natural[t], theta.now[t]
@@ -96,8 +98,8 @@ def _scan_blocks(rng, problem, theta, drawn, tables, top, order, pair):
 
 @strict_leaf
 def _visit_feature(rng, problem, theta, drawn, tables, top, u, v, pair):
-    """Redraw the baseline and the difference of a feature of the nodes u and v of the tables, which follow."""
-    m = len(problem.lines.values)
+    """Redraw the baseline and the difference of an edge of the nodes u and v of the tables, which follow."""
+    m, factors = problem.lines.base.shape[1], np.empty(pair.g.shape[2])
     for t in range(len(tables)):
         if u == v:
             for x in range(m):
@@ -108,30 +110,44 @@ def _visit_feature(rng, problem, theta, drawn, tables, top, u, v, pair):
     look(pair, theta)
     _visit(rng, problem, pair, theta, drawn)
     for t in range(len(tables)):
-        change = theta.natural[t, pair.e] - pair.before[t]
         if u == v:
-            top[t] += move_node(one_group(problem, t), tables[t], u, pair.e, change)
+            change = theta.natural[t, pair.first] - pair.before[t, 0]
+            top[t] += move_node(one_group(problem, t), tables[t], u, pair.first, change)
             continue
-        move_pair(tables[t], m, u, v, pair.g[t], change)
+        log_factors(pair, theta, t, pair.before[t], factors)
+        for x in range(m * m):
+            factors[x] = exp(factors[x])
+        scale_pair(tables[t], m, u, v, factors)
 
 
 @strict_leaf
 def _visit(rng, problem, pair, theta, drawn):
-    """Redraw the baseline of a feature, then its difference: birth or death, and its value if present."""
-    e, pairs, prior = pair.e, (pair,), draw_prior(rng, problem, pair, theta, drawn)
-    line, a, birth = line_of(problem, pair, theta, prior, 0), theta.weights[0, e], prior.log_odds[BASELINE]
-    new = visit_edge(rng, line, a, birth) if birth < np.inf else _redraw(rng, line, a)
-    set_weight(problem, pairs, theta, 0, new)
-    if prior.log_odds[DIFFERENCE] < np.inf:
-        old = value_of(theta, e, DIFFERENCE)
-        ratio, was_in = propose(rng, problem, pairs, theta, prior, DIFFERENCE, old), old.any()
+    """Redraw the baseline of an edge, then its difference: birth or death, and its values if present."""
+    first, pairs, prior = pair.first, (pair,), draw_prior(rng, problem, pair, theta, drawn)
+    if pair.g.shape[1] == 1:
+        line, a, birth = line_of(problem, pair, theta, prior, 0, 0), theta.weights[0, first], prior.log_odds[BASELINE]
+        new = visit_edge(rng, line, a, birth) if birth < np.inf else _redraw(rng, line, a)
+        set_weight(problem, pairs, theta, 0, 0, new)
+    else:
+        _visit_part(rng, problem, pairs, theta, prior, BASELINE)
+    _visit_part(rng, problem, pairs, theta, prior, DIFFERENCE)
+
+
+@strict_leaf
+def _visit_part(rng, problem, pairs, theta, prior, part):
+    """Propose birth or death of a part of an edge, then redraw its values if it is present."""
+    pair = pairs[0]
+    if prior.log_odds[part] < np.inf:
+        old = value_of(problem, theta, pair.e, part)
+        ratio, was_in = propose(rng, problem, pairs, theta, prior, part, old), old.any()
         if was_in == (log1p(-rng.random()) < (-ratio if was_in else ratio)):
-            take_away(problem, pairs, theta, DIFFERENCE)
+            take_away(problem, pairs, theta, part)
             return
     # Also after a birth: otherwise the stationary distribution would be different.
-    for k in coordinates(theta, DIFFERENCE):
-        line = line_of(problem, pair, theta, prior, k)
-        set_weight(problem, pairs, theta, k, _redraw(rng, line, theta.weights[k, e]))
+    for k in coordinates(theta, part):
+        for place in range(pair.g.shape[1]):
+            line = line_of(problem, pair, theta, prior, k, place)
+            set_weight(problem, pairs, theta, k, place, _redraw(rng, line, theta.weights[k, pair.first + place]))
 
 
 @strict_leaf

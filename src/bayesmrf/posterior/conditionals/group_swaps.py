@@ -14,7 +14,7 @@ import numpy as np
 
 from ...compiled import copy_to, strict_leaf
 from .alike_nodes import add_pair_weights, follow_swap, triple_of
-from .group_lines import BASELINE, DIFFERENCE, draw_prior, look, new_pair, propose, take_away, value_of
+from .group_lines import BASELINE, DIFFERENCE, draw_prior, log_factors, look, new_pair, propose, take_away, value_of
 from .state_table import triple_sums
 
 
@@ -28,7 +28,7 @@ def choose_swap(rng, problem, theta):
     e, f = problem.rivals[k, 0], problem.rivals[k, 1]
     of_baselines = problem.n_absent == 0 or (problem.baseline.fixed < 1 and rng.random() < 0.5)
     part = BASELINE if of_baselines else DIFFERENCE
-    at_e, at_f = value_of(theta, e, part).any(), value_of(theta, f, part).any()
+    at_e, at_f = value_of(problem, theta, e, part).any(), value_of(problem, theta, f, part).any()
     if at_e == at_f:
         return e, f, -1
     return (e, f, part) if at_e else (f, e, part)
@@ -60,25 +60,27 @@ def swap_in_table(rng, problem, tables, theta, drawn):
     e, f, part = choose_swap(rng, problem, theta)
     if part < 0:
         return
-    n_groups, m = len(problem.lines.n), len(problem.lines.values)
-    (hub, v, w), places, nodes = triple_of(problem.lines.edges, e, f, m)
+    n_groups, m, first = len(problem.lines.n), problem.lines.base.shape[1], problem.places
+    (hub, v, w), places, nodes = triple_of(problem.lines.edges, first[e], first[f], m)
     of_e, of_f = new_pair(problem, theta, e, hub, v), new_pair(problem, theta, f, hub, w)
     priors = draw_prior(rng, problem, of_e, theta, drawn), draw_prior(rng, problem, of_f, theta, drawn)
-    weights, natural, old = theta.weights.copy(), theta.natural.copy(), value_of(theta, e, part)
+    weights, natural, old = theta.weights.copy(), theta.natural.copy(), value_of(problem, theta, e, part)
     take_away(problem, (of_e,), theta, part)
-    cells = np.empty((m, m * m))
+    cells, log_e, log_f = np.empty((m, m * m)), np.empty(m * m), np.empty(m * m)
     of_e.cells[:] = 0.0
     of_f.cells[:] = 0.0
     for t in range(n_groups):
         triple_sums(tables[t], m, nodes, cells)
-        change = theta.natural[t, e] - natural[t, e]
-        add_pair_weights(cells.ravel(), places, m, of_e.g[t], change, of_e.cells[t], of_f.cells[t])
+        log_factors(of_e, theta, t, of_e.before[t], log_e)
+        add_pair_weights(cells.ravel(), places, m, log_e, 1.0, of_e.cells[t], of_f.cells[t])
     look(of_e, theta)
     look(of_f, theta)
-    ratio = swap_ratio(rng, problem, (of_e,), (of_f,), theta, priors, old, np.zeros(len(old)), part)
+    none = np.zeros((len(old), of_f.g.shape[1]))
+    ratio = swap_ratio(rng, problem, (of_e,), (of_f,), theta, priors, old, none, part)
     if log1p(-rng.random()) >= ratio:
         set_back(theta, weights, natural)
         return
     for t in range(n_groups):
-        change_e, change_f = theta.natural[t, e] - natural[t, e], theta.natural[t, f] - natural[t, f]
-        follow_swap(tables[t], places, nodes, cells, of_e.g[t], change_e, of_f.g[t], change_f)
+        log_factors(of_e, theta, t, natural[t, first[e] : first[e + 1]], log_e)
+        log_factors(of_f, theta, t, natural[t, first[f] : first[f + 1]], log_f)
+        follow_swap(tables[t], places, nodes, cells, log_e, 1.0, log_f, 1.0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .centred import by_node
+from .centred import by_node, edge_of, has_lines, smoothed_shares
 
 _FIRM = 1e-9  # added to the variances of features, relative to the largest
 
@@ -41,15 +41,23 @@ def pair_tables(model: Any, values: np.ndarray, weights: np.ndarray | None) -> n
     return found / found.sum(axis=(1, 2), keepdims=True)
 
 
+def independent_tables(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
+    """Return shares of pairs of states as if ends were independent, from n observations with the mean statistics."""
+    share = np.where(model.used, smoothed_shares(model, s_bar, n), 0.0)
+    p, q = (share / share.sum(axis=1, keepdims=True))[model.graph.edges.T]
+    return np.asarray(p[:, :, None] * q[:, None])
+
+
 def regression_pull(model: Any, tables: np.ndarray) -> np.ndarray:
-    """Return how far the parameters of both ends of each edge move with it, (n_edges, 2, most parameters of a node).
+    """Return how far the parameters of both ends move with each of an edge, (r, 2, most parameters of a node).
 
     They are the coefficients of the features of both ends in the regression of that of the edge, weighted by
     ``tables`` (n_edges, m, m).
     """
-    y = by_node(model, model.node_rows)[model.graph.edges]  # (r, 2, k, m)
+    of = edge_of(model)
+    y, tables = by_node(model, model.node_rows)[model.graph.edges[of]], tables[of]  # (r, 2, k, m), (r, m, m)
     r, _, k, m = y.shape
-    f = np.broadcast_to(model.edge_values, (r, m, m))
+    f = np.broadcast_to(model.edge_values if has_lines(model) else model.edge_features, (r, m, m))
     columns = np.ones((r, 1 + 2 * k, m, m))
     columns[:, 1 : 1 + k], columns[:, 1 + k :] = y[:, 0, :, :, None], y[:, 1, :, None, :]
     weighted = columns * tables[:, None]
@@ -60,7 +68,7 @@ def regression_pull(model: Any, tables: np.ndarray) -> np.ndarray:
 
 
 def line_variance(values: np.ndarray, tables: np.ndarray) -> np.ndarray:
-    """Return the variance of the features ``values`` (n_edges, m^2) in pairs of states with shares ``tables``."""
-    p = tables.reshape(values.shape)
+    """Return the variance of the features ``values`` (r, m^2) in pairs of states with shares ``tables`` (r, m, m)."""
+    p = tables.reshape(len(tables), -1)
     found: np.ndarray = (p * values**2).sum(axis=1) - (p * values).sum(axis=1) ** 2
     return found

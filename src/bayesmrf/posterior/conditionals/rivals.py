@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...graphs import Graph
-from .centred import edge_correlations, node_shares, pair_cells
+from .centred import edge_correlations, has_lines, node_shares, pair_cells, smoothed_shares
 
 _N_ALIKE = 4  # similar nodes of a node
 RIVAL, ALIKE = 0.3, 0.8  # how much nodes are alike at least, for swaps and for moves of almost equal nodes
@@ -62,7 +62,7 @@ def rival_pairs(graph: Graph, alike: np.ndarray, least: float) -> np.ndarray:
 def likeness(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
     """Compute the absolute value of Cohen's kappa of the ends of each edge, (n_edges,); 0 without observations.
 
-    Of ordered categories it is that of the correlation.
+    Of ordered categories it is that of the correlation, and of edges with several parameters Cramer's V.
 
     Parameters
     ----------
@@ -73,6 +73,8 @@ def likeness(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
     """
     if n_samples == 0:
         return np.zeros(model.n_edges)
+    if not has_lines(model):
+        return _association(model, s_bar, n_samples)
     if model.n_states > 2 and not np.array_equal(model.edge_values, np.eye(model.n_states)):
         return np.abs(edge_correlations(model, s_bar))
     share, agree, (u, v) = node_shares(model, s_bar), s_bar[: model.n_edges], model.graph.edges.T
@@ -80,6 +82,21 @@ def likeness(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
         agree = pair_cells(model, s_bar, share, np.arange(model.n_edges))[[0, 3]].sum(axis=0)
     chance = (share[u] * share[v]).sum(axis=1)
     return np.abs(agree - chance) / np.maximum(1 - chance, 1e-9)
+
+
+def _association(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
+    r"""Return the root mean square of the canonical correlations of what an edge sees of its ends (Cramer's V)."""
+    share, starts, found = smoothed_shares(model, s_bar, n_samples), model.edge_starts, np.empty(model.n_edges)
+    means = [rows @ p for rows, p in zip(model.edge_rows, share, strict=True)]
+    precisions = [
+        np.linalg.pinv((rows * p) @ rows.T - np.outer(mean, mean))
+        for rows, p, mean in zip(model.edge_rows, share, means, strict=True)
+    ]
+    for e, (u, v) in enumerate(model.graph.edges):
+        both = s_bar[starts[e] : starts[e + 1]].reshape(model.shapes[e]) - np.outer(means[u], means[v])
+        square = np.trace(precisions[u] @ both @ precisions[v] @ both.T)
+        found[e] = np.sqrt(np.clip(square / model.shapes[e].min(), 0.0, 1.0))
+    return found
 
 
 def rivals_in(model: Any, s_bar: np.ndarray, n_samples: float, least: float = RIVAL) -> np.ndarray:

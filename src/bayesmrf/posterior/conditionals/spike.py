@@ -90,32 +90,57 @@ def require_finite(theta: np.ndarray) -> None:
 @strict_leaf
 def draw_hyper(rng, prior, n_included, n_candidates, sum_of_squares):
     """Draw p0 and the slab's precision given the edges, unless fixed (Chen and Welling 2012 structure, eq. 14)."""
-    density, precision = prior.fixed, prior.precision
-    if density == 0:
-        density = rng.beta(prior.a + n_included, prior.b + n_candidates - n_included)
-    if precision == 0:
-        drawn = max(rng.standard_gamma(prior.shape + 0.5 * n_included), _LEAST)
-        precision = drawn / (prior.rate + 0.5 * sum_of_squares)
-    return density, precision
+    density = draw_density(rng, prior, n_included, n_candidates)
+    return density, draw_precision(rng, prior, n_included, sum_of_squares)
+
+
+@strict_leaf
+def draw_density(rng, prior, n_included, n_candidates):
+    """Draw p0 given the number of edges, unless fixed."""
+    if prior.fixed == 0:
+        return rng.beta(prior.a + n_included, prior.b + n_candidates - n_included)
+    return prior.fixed
+
+
+@strict_leaf
+def draw_precision(rng, prior, n_values, sum_of_squares):
+    """Draw the slab's precision given its values, unless fixed."""
+    if prior.precision == 0:
+        drawn = max(rng.standard_gamma(prior.shape + 0.5 * n_values), _LEAST)
+        return drawn / (prior.rate + 0.5 * sum_of_squares)
+    return prior.precision
 
 
 @strict_leaf
 def log_slab_odds(prior, density, precision):
     """Return the log of p0 / (1 - p0) times the slab's density at its top."""
-    return log(density) - log1p(-density) + (prior.log_top if prior.cauchy else 0.5 * log(precision / (2 * pi)))
+    return group_slab_odds(prior, density, precision, 1, prior.log_top)
+
+
+@strict_leaf
+def group_slab_odds(prior, density, precision, n_values, log_top):
+    """Return `log_slab_odds` of a slab of ``n_values`` coordinates; ``log_top`` is that of a Cauchy slab."""
+    return log(density) - log1p(-density) + (log_top if prior.cauchy else 0.5 * n_values * log(precision / (2 * pi)))
 
 
 @strict_leaf
 def normal_precision(rng, cauchy, precision, a):
-    r"""Return the precision of a normal density that represents the prior of a coordinate at a (0 for an absent edge).
+    """Return `group_precision` of a single coordinate at a (0 for an absent edge)."""
+    return group_precision(rng, cauchy, precision, precision * a * a, 1)
+
+
+@strict_leaf
+def group_precision(rng, cauchy, precision, growth, n_values):
+    r"""Return the precision of a normal density that represents a slab of ``n_values`` coordinates.
 
     A Cauchy density of precision q is the density at its top times the mean of :math:`e^{-\lambda a^2 / 2}` over
-    exponential :math:`\lambda` of mean 2 q. Given :math:`\lambda` the prior is normal, and the line log-concave. Given
-    a, :math:`\lambda` is independent of everything else: it is drawn before each visit, and not stored.
+    :math:`\lambda = 2 q g`, with g drawn from Gamma((n + 1) / 2), which is exponential in one dimension. Given
+    :math:`\lambda` the prior is normal, and the line log-concave. Given a, :math:`\lambda` is independent of everything
+    else: it is drawn before each visit, and not stored. ``growth`` is :math:`q a^2`.
     """
     if not cauchy:
         return precision
-    return TAPER + 2 * precision * rng.standard_exponential() / (1 + precision * a * a)
+    return TAPER + 2 * precision * rng.standard_gamma(0.5 * (n_values + 1)) / (1 + growth)
 
 
 @strict_leaf
@@ -132,7 +157,13 @@ def node_precision(rng, prior, precision, a):
 @strict_leaf
 def slab_slope(prior, precision, a):
     """Return minus the slope of the slab's log density at a, divided by a."""
-    return TAPER + 2 * precision / (1 + precision * a * a) if prior.cauchy else precision
+    return group_slope(prior, precision, precision * a * a, 1)
+
+
+@strict_leaf
+def group_slope(prior, precision, growth, n_values):
+    """Return `slab_slope` of ``n_values`` coordinates, the sum of whose squares times the precision is ``growth``."""
+    return TAPER + (n_values + 1) * precision / (1 + growth) if prior.cauchy else precision
 
 
 @strict_leaf

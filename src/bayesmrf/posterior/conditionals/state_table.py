@@ -14,7 +14,7 @@ from numba import uint64
 
 from ...compiled import leaf, strict_leaf
 from ...compiled.lanes import MOST, exp_rest, power_bits
-from .centred import node_field
+from .centred import feature_of, node_field
 
 
 @strict_leaf
@@ -29,11 +29,14 @@ def n_states(m, n_nodes):
 @strict_leaf
 def fill_table(lines, theta):
     """Fill the weights of all states at theta, relative to the largest; return the log of the largest."""
-    r, (n_nodes, m) = len(lines.edges), lines.base.shape
-    coupling = np.zeros((n_nodes, n_nodes))
-    for e in range(r):
+    n_nodes, m = lines.base.shape
+    coupling = np.zeros((n_nodes, n_nodes, m, m))
+    for e in range(len(lines.edges)):
         i, j = lines.edges[e, 0], lines.edges[e, 1]
-        coupling[max(i, j), min(i, j)] = theta[e]
+        f = feature_of(lines, e, max(i, j))
+        for x in range(m):
+            for y in range(m):
+                coupling[max(i, j), min(i, j), x, y] += theta[e] * f[x, y]
     table, local = np.zeros(n_states(m, n_nodes)), np.empty(n_states(m, n_nodes - 1))
     size = 1
     for i in range(n_nodes):
@@ -41,7 +44,7 @@ def fill_table(lines, theta):
             local[0], block = node_field(lines, theta, i, x), 1
             for j in range(i):
                 for y in range(m - 1, -1, -1):
-                    gain = coupling[i, j] * lines.values[x, y]
+                    gain = coupling[i, j, x, y]
                     for s in range(block):
                         local[uint64(y * block + s)] = local[s] + gain
                 block *= m

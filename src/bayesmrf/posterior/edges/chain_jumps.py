@@ -8,6 +8,9 @@ to accept it, so that the two errors are independent. The error of the log ratio
 each of them; they are resampled at the end of the visits. The edges of one group are baselines that may be absent,
 without differences.
 
+Clusters of nodes are flipped in the chains (`bayesmrf.states.level_flips`), which would otherwise stay in their mode:
+theta runs ahead of the shares of chains in modes that single nodes do not reach.
+
 Visits are in proportion to doubt, and between them all parameters move together, as in
 `bayesmrf.posterior.edges.two_states`, which is the same algorithm for chains of bits.
 """
@@ -20,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
+from ...states.level_flips import flip_levels
 from ...states.table_features import follow_feature, grown_by_feature, mean_shares, shares_of_states
 from ...states.table_sweeps import redraw_ends, redraw_node, sweep, weigh_node
 from ...states.tables import edge_cells, follow_edge, follow_weights, grown_weights, resample, spreads
@@ -28,6 +32,7 @@ from ..conditionals.group_lines import (
     Prior,
     draw_group_scales,
     draw_prior,
+    log_factors,
     new_pair,
     one_group,
     propose,
@@ -54,16 +59,17 @@ class Visits(NamedTuple):
 def iterate(rng, graph, stacked, problem, steps, visits, gains, theta, momentum, n_iterations):
     """Make iterations; return p0 and precision of the slabs, and the number of births, deaths and swaps.
 
-    ``stacked`` are the chains of all groups, unpacked at ``theta``; ``gains`` are the values of the feature of an edge
-    but 0.
+    ``stacked`` are the chains of all groups, unpacked at ``theta``; ``gains`` are the log potentials of a parameter of
+    an edge that is 1 (`bayesmrf.states.tables.follow_edge`).
     """
-    (n_groups, _, n_chains), m = stacked.x.shape, len(problem.lines.values)
+    (n_groups, _, n_chains), m = stacked.x.shape, problem.lines.base.shape[1]
     share, weights = np.empty((n_groups, m, n_chains), np.float32), np.empty((n_groups, n_chains), np.float32)
     means, drawn, n_moves = np.zeros(theta.natural.shape), np.zeros(4), 0
     has, precision = np.empty(visits.share.shape, np.bool_), np.empty(theta.natural.shape[1])
     for _ in range(n_iterations):
         drawn[:] = draw_group_scales(rng, problem, theta)
         for t in range(n_groups):
+            flip_levels(rng, graph, of_group(stacked, t))
             sweep(graph, of_group(stacked, t))
         find_parts(problem, theta, has)
         chain_means(graph, stacked, problem, has, means)
@@ -90,7 +96,7 @@ def _visit_all(rng, graph, stacked, problem, visits, gains, theta, momentum, has
 
     ``has`` is as of `find_parts`; ``share`` and ``weights`` are room for probabilities of states, and for weights.
     """
-    n_jumps, r, always = 0, len(problem.lines.edges), problem.baseline.fixed == 1
+    n_jumps, r, always = 0, problem.n_edges, problem.baseline.fixed == 1
     for part in range(2 if len(theta.weights) > 1 else 1):
         stop = (0 if always else r) if part == 0 else problem.n_absent
         e = _next(rng, visits.share[part], visits.rate[part], has[part], 0, stop)
@@ -115,16 +121,16 @@ def _next(rng, share, rate, has, first, stop):
 
 @strict_leaf
 def _jump(rng, graph, stacked, problem, gains, theta, momentum, drawn, e, part, log_odds, share, weights):
-    """Propose the birth or death of a part of feature e; return whether it was accepted.
+    """Propose the birth or death of a part of edge e, or of a parameter of a node; return whether it was accepted.
 
     ``log_odds`` are those of a proposal of its birth.
     """
     (n_groups, _, n_chains), lines = stacked.x.shape, problem.lines
-    half = n_chains >> 1
-    if e < len(lines.edges):
-        i, j = lines.edges[e, 0], lines.edges[e, 1]
+    half, first_of, last_of = n_chains >> 1, problem.places[e], problem.places[e + 1]
+    if e < problem.n_edges:
+        i, j = lines.edges[first_of, 0], lines.edges[first_of, 1]
     else:
-        i = j = np.searchsorted(lines.starts, e, side="right") - 1
+        i = j = np.searchsorted(lines.starts, first_of, side="right") - 1
     pairs = new_pair(problem, theta, e, i, j), new_pair(problem, theta, e, i, j)
     for t in range(n_groups):
         unpacked = of_group(stacked, t)
@@ -134,25 +140,27 @@ def _jump(rng, graph, stacked, problem, gains, theta, momentum, drawn, e, part, 
         for side in range(2):
             pair, first = pairs[side], side * half
             if i == j:
-                mean_shares(unpacked, i, pair.g[t], share[t], first, first + half, pair.cells[t])
+                mean_shares(unpacked, i, pair.g[t, 0], share[t], first, first + half, pair.cells[t])
             else:
                 edge_cells(graph, unpacked, e, first, first + half, pair.cells[t])
             pair.now[t] = pair.cells[t]
     prior = draw_prior(rng, problem, pairs[0], theta, drawn)
     of_baseline, of_difference = prior.log_odds
     prior = Prior(prior.precision, (of_baseline - log_odds, of_difference - log_odds))
-    old, before = value_of(theta, e, part), theta.weights[:, e].copy()
+    old, before = value_of(problem, theta, e, part), theta.weights[:, first_of:last_of].copy()
     ratio = propose(rng, problem, pairs, theta, prior, part, old)
     if old.any():
         ratio = -ratio
         take_away(problem, pairs, theta, part)
     ratio -= log1p(-rng.random())
     for t in range(n_groups if ratio > 0 else 0):  # before the penalty, which is never negative
-        unpacked, change = of_group(stacked, t), theta.natural[t, e] - pairs[0].before[t]
+        unpacked, factors = of_group(stacked, t), pairs[0].now[t]
         if i == j:
-            grown_by_feature(unpacked, pairs[0].g[t], change, share[t], weights[t])
+            change = theta.natural[t, first_of] - pairs[0].before[t, 0]
+            grown_by_feature(unpacked, pairs[0].g[t, 0], change, share[t], weights[t])
         else:
-            grown_weights(graph, unpacked, e, change * pairs[0].g[t], weights[t])
+            log_factors(pairs[0], theta, t, pairs[0].before[t], factors)
+            grown_weights(graph, unpacked, e, factors, weights[t])
         others, own = spreads(unpacked.weights, weights[t])
         ratio -= penalty(lines.n[t], own, others, half)
     if not ratio > 0:
@@ -161,13 +169,17 @@ def _jump(rng, graph, stacked, problem, gains, theta, momentum, drawn, e, part, 
     for t in range(n_groups):
         unpacked, one, natural = of_group(stacked, t), one_group(problem, t), theta.natural[t]
         if i == j:
-            follow_feature(unpacked, i, pairs[0].g[t], natural[e] - pairs[0].before[t])
+            follow_feature(unpacked, i, pairs[0].g[t, 0], natural[first_of] - pairs[0].before[t, 0])
             follow_weights(rng, unpacked, weights[t])
             redraw_node(unpacked, i)
         else:
             follow_weights(rng, unpacked, weights[t])
-            follow_edge(unpacked, gains, e, natural[e], i, node_row(one, natural, i), j, node_row(one, natural, j))
+            values = natural[first_of:last_of]
+            follow_edge(
+                unpacked, gains, e, first_of, values, i, node_row(one, natural, i), j, node_row(one, natural, j)
+            )
             redraw_ends(graph, unpacked, e)
     for k in range(part, 1 if part == 0 else len(theta.weights)):
-        momentum.weights[k, e] = rng.standard_normal()
+        for p in range(first_of, last_of):
+            momentum.weights[k, p] = rng.standard_normal()
     return True

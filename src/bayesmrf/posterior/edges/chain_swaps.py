@@ -1,7 +1,7 @@
-"""Swaps of rival edges, by the weighted particles of each group.
+"""Swaps of rival edges, by the persistent chains of each group.
 
 They are those of `bayesmrf.posterior.conditionals.group_swaps`, by the joint distribution of three nodes given the rest
-of each particle. The half of the particles that proposes the value may find the swap hopeless, before the other half is
+of each chain. The half of the chains that proposes the value may find the swap hopeless, before the other half is
 asked (delayed acceptance).
 """
 
@@ -18,7 +18,7 @@ from ...states.table_triples import grown_jointly, rival_cells
 from ...states.tables import UnpackedTableParticles, edge_cells, follow_edge, follow_weights, spreads
 from ..conditionals.alike_nodes import triple_of
 from ..conditionals.centred import CentredLines, line_values, node_row, smoothed_shares
-from ..conditionals.group_lines import draw_prior, look, new_pair, one_group, take_away, value_of
+from ..conditionals.group_lines import draw_prior, log_factors, look, new_pair, one_group, take_away, value_of
 from ..conditionals.group_swaps import set_back, swap_ratio
 from ..conditionals.penalty import penalty
 
@@ -53,7 +53,7 @@ def visit_rivals(rng, graph, stacked, problem, visits, gains, theta, momentum, h
     """
     n_swaps, rivals, always = 0, problem.rivals, problem.baseline.fixed == 1
     for part in range(1 if always else 0, 2 if len(theta.weights) > 1 else 1):
-        share, rate, n_edges = visits.share[part], visits.swaps[part], len(problem.lines.edges)
+        share, rate, n_edges = visits.share[part], visits.swaps[part], problem.n_edges
         n_free = n_edges if part == 0 else min(n_edges, problem.n_absent)
         pair = _next(rng, rivals, share, rate, has[part], 0, n_free)
         while pair < len(rivals):
@@ -61,13 +61,14 @@ def visit_rivals(rng, graph, stacked, problem, visits, gains, theta, momentum, h
             if has[part, f]:
                 e, f = f, e
             rates = log(swap_rate(share, f, e) / swap_rate(share, e, f))
-            if np.abs(value_of(theta, e, part)).max() < visits.reach[e] and _swap(
+            if np.abs(value_of(problem, theta, e, part)).max() < visits.reach[e] and _swap(
                 rng, graph, stacked, problem, visits.reach[f], gains, theta, drawn, e, f, part, rates, weights
             ):
                 n_swaps += 1
                 has[part, e], has[part, f] = False, True
                 for k in range(part, 1 if part == 0 else len(theta.weights)):
-                    momentum.weights[k, f] = rng.standard_normal()
+                    for p in range(problem.places[f], problem.places[f + 1]):
+                        momentum.weights[k, p] = rng.standard_normal()
             pair = _next(rng, rivals, share, rate, has[part], pair + 1, n_free)
     return n_swaps
 
@@ -94,19 +95,20 @@ def swap_rate(share, e, f):
 @strict_leaf
 def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, log_rates, weights):
     """Propose that edge f has a part, a difference or a baseline, of at most ``reach``, in place of edge e."""
-    (n_groups, _, n_particles), m = stacked.x.shape, len(problem.lines.values)
-    half = n_particles >> 1
-    nodes, _, _ = triple_of(problem.lines.edges, e, f, m)
+    (n_groups, _, n_particles), m = stacked.x.shape, problem.lines.base.shape[1]
+    half, first_of = n_particles >> 1, problem.places
+    nodes, _, _ = triple_of(problem.lines.edges, first_of[e], first_of[f], m)
     of_e = new_pair(problem, theta, e, nodes[0], nodes[1]), new_pair(problem, theta, e, nodes[0], nodes[1])
     of_f = new_pair(problem, theta, f, nodes[0], nodes[2]), new_pair(problem, theta, f, nodes[0], nodes[2])
     priors = draw_prior(rng, problem, of_e[0], theta, drawn), draw_prior(rng, problem, of_f[0], theta, drawn)
-    before, natural, old = theta.weights.copy(), theta.natural.copy(), value_of(theta, e, part)
-    joint = np.empty((n_groups, m * m, n_particles), np.float32)
+    before, natural, old = theta.weights.copy(), theta.natural.copy(), value_of(problem, theta, e, part)
+    joint, factors = np.empty((n_groups, m * m, n_particles), np.float32), np.empty(m * m)
     take_away(problem, of_e, theta, part)
     _cells(graph, stacked, nodes, of_e[0], of_f[0], theta, natural, 0, half, joint)
     one_e, one_f = (of_e[0], of_e[0]), (of_f[0], of_f[0])
-    first = swap_ratio(rng, problem, one_e, one_f, theta, priors, old, np.zeros(len(old)), part)
-    new = value_of(theta, f, part)
+    none = np.zeros((len(old), of_f[0].g.shape[1]))
+    first = swap_ratio(rng, problem, one_e, one_f, theta, priors, old, none, part)
+    new = value_of(problem, theta, f, part)
     # Delayed acceptance: if the first half finds the swap hopeless, the other is not asked.
     if not (np.abs(new).max() < reach and log1p(-rng.random()) < first + _SLACK):
         set_back(theta, before, natural)
@@ -116,8 +118,8 @@ def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, 
     ratio = swap_ratio(rng, problem, of_e, of_f, theta, priors, old, new, part)
     ratio += log_rates + min(0.0, _SLACK - first) - min(0.0, _SLACK + first) - log1p(-rng.random())
     for t in range(n_groups if ratio > 0 else 0):  # before the penalty, which is never negative
-        log_factors = (theta.natural[t, f] - natural[t, f]) * of_f[0].g[t]
-        grown_jointly(of_group(stacked, t), nodes[0], nodes[2], joint[t], log_factors, weights[t])
+        log_factors(of_f[0], theta, t, natural[t, first_of[f] : first_of[f + 1]], factors)
+        grown_jointly(of_group(stacked, t), nodes[0], nodes[2], joint[t], factors, weights[t])
         others, own = spreads(stacked.weights[t], weights[t])
         ratio -= penalty(problem.lines.n[t], own, others, half)
     if not ratio > 0:
@@ -127,8 +129,9 @@ def _swap(rng, graph, stacked, problem, reach, gains, theta, drawn, e, f, part, 
         unpacked, one, own = of_group(stacked, t), one_group(problem, t), theta.natural[t]
         follow_weights(rng, unpacked, weights[t])
         for edge in (e, f):
-            i, j = problem.lines.edges[edge, 0], problem.lines.edges[edge, 1]
-            follow_edge(unpacked, gains, edge, own[edge], i, node_row(one, own, i), j, node_row(one, own, j))
+            at, values = first_of[edge], own[first_of[edge] : first_of[edge + 1]]
+            i, j = problem.lines.edges[at, 0], problem.lines.edges[at, 1]
+            follow_edge(unpacked, gains, edge, at, values, i, node_row(one, own, i), j, node_row(one, own, j))
         for edge in (e, f):
             edge_cells(graph, unpacked, edge, 0, n_particles, of_e[0].cells[t])
             redraw_ends(graph, unpacked, edge)
@@ -142,10 +145,11 @@ def _cells(graph, stacked, nodes, of_e, of_f, theta, natural, start, stop, joint
 
     They are averaged over particles start..stop-1; see `rival_cells` for ``joint`` (G, m^2, n_particles).
     """
+    factors = np.empty(of_e.g.shape[2])
     for t in range(len(natural)):
-        log_factors = (theta.natural[t, of_e.e] - natural[t, of_e.e]) * of_e.g[t]
+        log_factors(of_e, theta, t, natural[t, of_e.first : of_e.first + of_e.g.shape[1]], factors)
         rival_cells(
-            graph, of_group(stacked, t), nodes, of_e.e, of_f.e, log_factors, start, stop, of_e.cells[t], of_f.cells[t],
+            graph, of_group(stacked, t), nodes, of_e.e, of_f.e, factors, start, stop, of_e.cells[t], of_f.cells[t],
             joint[t],
         )  # fmt: skip
     look(of_e, theta)

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from math import gamma, log, pi, prod
+from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import quad
 
 from ...declare.option import Checked, option
 from ...declare.rule import COUNT, choice
 from ...errors import DataError, argument
 from ...likelihood import Likelihood, Sample
 from ...memory import MostlyZero
+from ...models.bases import edge_starts
 from ...models.linear_map import LinearMap
-from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
-from ..conditionals.centred import centred_lines
+from ...priors import Cauchy, SpikeSlab
 from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
+from ..conditionals.group_problem import group_problem, lines_of
 from ..conditionals.group_scan import scan_groups
 from ..conditionals.rivals import rivals_in
-from ..conditionals.spike import edge_prior, prior_scales, require_finite
+from ..conditionals.spike import edge_prior, require_finite
 from ..conditionals.state_table import BlockOrder, block_order
-from .spike_slab import EDGE_DIMS, EdgeFit, EdgeInfo, drawn, start_theta
+from .spike_slab import EDGE_DIMS, EdgeFit, EdgeInfo, drawn, present_edges, start_theta
 
 MAX_STATES = 2**23  # of a group, in a table of 64 MiB
 
@@ -61,7 +61,7 @@ def group_maps(model: Any, contrast: np.ndarray, biases: str = "free") -> list[L
     and the parameters of the nodes in each group. If ``biases`` is not "free", the latter have baselines and
     differences as edges have.
     """
-    r = model.n_edges if biases == "free" else model.n_features
+    r = int(edge_starts(model)[-1]) if biases == "free" else model.n_features
     own, (n_groups, q) = model.n_features - r, contrast.shape
     names = model.feature_names
     phi = [*names[:r], *(f"{e} ({k})" for k in range(q) for e in names[:r])]
@@ -147,20 +147,16 @@ class DifferencesKernel(Checked):
         free = self.biases == "free"
         # The prior of free parameters is that of each group, otherwise it is that of the baseline.
         tilt = baseline.tilt if free else 0.0
-        lines = stacked_lines([centred_lines(model, s.s_bar, s.n_samples, tilt) for s in samples])
+        lines = stacked_lines([lines_of(model, s.s_bar, s.n_samples, tilt) for s in samples])
         n = lines.n
         drift, seen = n @ self.contrast / max(n.sum(), 1), n @ np.array([s.s_bar for s in samples])
-        return GroupProblem(
-            lines._replace(pull=free * lines.pull), np.insert(self.contrast, 0, 1.0, axis=1), np.insert(drift, 0, 0.0),
-            edge_prior(self.prior), _log_top(self.prior.slab, self.contrast.shape[1]), baseline,
-            prior_scales(baseline, model.n_edges, model.n_features), self._n_spiked,
-            model.n_features if self.biases == "spike-slab" else model.n_edges,
-            rivals_in(model, seen / max(n.sum(), 1), n.sum()),
-        )  # fmt: skip
+        lines, rivals = lines._replace(pull=free * lines.pull), rivals_in(model, seen / max(n.sum(), 1), n.sum())
+        priors = self.prior.slab, edge_prior(self.prior), always.slab, baseline, self.biases
+        return group_problem(model, lines, self.contrast, drift, *priors, rivals)
 
     @property
     def _n_spiked(self) -> int:
-        return int(self._model.n_edges if self.biases == "free" else self._model.n_features)
+        return int(edge_starts(self._model)[-1] if self.biases == "free" else self._model.n_features)
 
     def first(self) -> np.ndarray:
         """Return phi without weights, with parameters of nodes fitted to each node of each group alone."""
@@ -189,7 +185,7 @@ class DifferencesKernel(Checked):
 
     def draw(self, theta: GroupTheta, density: float, precision: float) -> EdgeInfo:
         """Return a draw."""
-        included = (theta.weights[1:, : self._model.n_edges] != 0).any(axis=0)
+        included = present_edges(self._model, (theta.weights[1:] != 0).any(axis=0))
         return drawn(theta.natural, included, density, precision)
 
 
@@ -239,17 +235,3 @@ def check_size(model: Any) -> None:
             f"{argument('X')} must have at most {MAX_STATES:,} joint states, all of which are summed over to compare "
             f"groups, got {n_states:,} of {model.graph.n_nodes} columns; use {argument('method', 'reversible-jump')}."
         )
-
-
-@lru_cache
-def _log_top(slab: Any, q: int) -> float:
-    r"""Return the log density at 0 of a Cauchy slab of q coordinates, with the taper of `SpikeSlab`; 0 for others.
-
-    The density is proportional to :math:`e^{-|d|^2 / 2 \tau^2} (1 + |d|^2 / s^2)^{-(q + 1) / 2}`. With
-    :math:`|d| = s \tan \varphi` its integral is one of :math:`\sin^{q - 1} \varphi`.
-    """
-    if not isinstance(slab, Cauchy):
-        return 0.0
-    ratio = 0.5 * (float(slab.scale) / CAUCHY_TAPER) ** 2
-    integral = quad(lambda x: np.exp(-ratio * np.tan(x) ** 2) * np.sin(x) ** (q - 1), 0, pi / 2)[0]
-    return -log(2 * pi ** (q / 2) / gamma(q / 2) * float(slab.scale) ** q * integral)

@@ -72,7 +72,7 @@ class SpikeSlabExact(Checked):
     def init(self, rng: np.random.Generator) -> EdgeState:
         """Start at ``start``."""
         theta = start_theta(self._model, self.likelihood.s_bar, self.likelihood.n_samples, self.start)
-        return with_hyper(rng, self.prior, theta, self._model.n_edges)
+        return with_hyper(rng, self.prior, theta, self._model)
 
     def step(self, rng: np.random.Generator, state: EdgeState) -> tuple[EdgeState, EdgeFit]:
         """Run ``n_scans`` scans."""

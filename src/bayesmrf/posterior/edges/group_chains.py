@@ -16,6 +16,7 @@ from ...declare.option import option
 from ...declare.rule import instance
 from ...errors import OptionError
 from ...methods import ReversibleJump
+from ...models.bases import edge_starts
 from ...models.boltzmann import has_these_features
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
@@ -88,7 +89,7 @@ class GroupChains(OnChains, DifferencesKernel):
     def _walker(self) -> Walker:
         assert self.design is not None
         sums = np.array([float(s.n_samples) * s.s_bar for s in self.likelihood.samples])
-        sums[:, self._model.n_edges :] += self.design.problem.baseline.tilt * (self.biases == "free")
+        sums[:, edge_starts(self._model)[-1] :] += self.design.problem.baseline.tilt * (self.biases == "free")
         return Walker(self._tables, self.design, sums, self.options, self.n_adapt)
 
     def init(self, rng: np.random.Generator) -> GroupChainsState:

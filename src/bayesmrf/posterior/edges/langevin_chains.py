@@ -54,7 +54,7 @@ def table_chains(model: Any, lines: CentredLines, particles: TableParticles) -> 
 
 def independent_variance(model: Any, lines: CentredLines, share: np.ndarray) -> np.ndarray:
     """Return the variance of each feature if nodes are independent, in states with probabilities ``share``."""
-    p, q = share[model.graph.edges.T]
+    p, q = share[lines.edges.T]
     pair, own = (p[:, :, None] * q[:, None]).reshape(len(p), -1), np.repeat(share, np.diff(model.node_starts), axis=0)
     parts = (pair, line_values(model, lines)), (own, model.node_rows)
     return np.concatenate([(w * y**2).sum(axis=1) - (w * y).sum(axis=1) ** 2 for w, y in parts])

@@ -19,7 +19,11 @@ from math import sqrt
 import numpy as np
 
 from ...compiled import leaf, strict_leaf
-from ..conditionals.spike import TAPER, node_precision, slab_slope
+from ...states.tables import set_edge
+from ..conditionals.centred import feature_of
+from ..conditionals.group_lines import BASELINE, DIFFERENCE, size_of
+from ..conditionals.spike import TAPER, group_slope, node_precision
+from .chain_swaps import of_group
 
 
 @leaf
@@ -44,22 +48,26 @@ def _copied(x, out):
 
 
 @leaf
-def _mean(x, y, values, counts):
-    """Return the mean of the feature of an edge over the chains; ``counts`` (m^2,) is room."""
-    m, total = len(values), 0.0
+def _count_pairs(x, y, m, counts):
     counts[:] = 0.0
     for c in range(len(x)):
         counts[x[c] * m + y[c]] += 1
+
+
+@leaf
+def _mean(n_chains, values, counts):
+    """Return the mean over the chains of a feature, by the ``counts`` (m^2,) of pairs of states."""
+    m, total = len(values), 0.0
     for s in range(m * m):
         total += counts[s] * values[s // m, s % m]
-    return total / len(x)
+    return total / n_chains
 
 
 @strict_leaf
 def chain_means(graph, stacked, problem, has, out):
     """Set ``out`` (G, F) to the means over the chains of the features of nodes, and of present edges on their lines."""
     lines, (n_groups, n_nodes, n_chains) = problem.lines, stacked.x.shape
-    m, r = len(lines.values), len(lines.edges)
+    m, r, places = lines.base.shape[1], len(lines.edges), problem.places
     counts, scores = np.empty(m * m), np.empty((n_nodes if graph.by_score else 0, n_chains), np.float32)
     for t in range(n_groups):
         x = stacked.x[t]
@@ -69,18 +77,22 @@ def chain_means(graph, stacked, problem, has, out):
             _count(x[i], counts[:m])
             for k in range(lines.starts[i], lines.starts[i + 1]):
                 out[t, k] = np.dot(counts[:m], lines.features[k - r]) / n_chains
-        for e in range(r):
-            if has[0, e] or has[1, e]:
-                i, j = lines.edges[e, 0], lines.edges[e, 1]
+        for e in range(problem.n_edges):
+            if not (has[0, e] or has[1, e]):
+                continue
+            i, j = lines.edges[places[e], 0], lines.edges[places[e], 1]
+            if not graph.by_score:
+                _count_pairs(x[i], x[j], m, counts)
+            for p in range(places[e], places[e + 1]):
                 if graph.by_score:
                     found = _product(scores[i], scores[j]) / n_chains
                 else:
-                    found = _mean(x[i], x[j], lines.values, counts)
+                    found = _mean(n_chains, feature_of(lines, p, i), counts)
                 for end in range(2):
-                    first = lines.starts[lines.edges[e, end]]
-                    for k in range(first, lines.starts[lines.edges[e, end] + 1]):
-                        found -= lines.pull[t, e, end, k - first] * out[t, k]
-                out[t, e] = found
+                    first = lines.starts[lines.edges[p, end]]
+                    for k in range(first, lines.starts[lines.edges[p, end] + 1]):
+                        found -= lines.pull[t, p, end, k - first] * out[t, k]
+                out[t, p] = found
 
 
 @strict_leaf
@@ -100,15 +112,14 @@ def draw_node_precisions(rng, problem, theta, precision):
 
 @strict_leaf
 def find_parts(problem, theta, has):
-    """Set ``has`` (2, n_spiked) to whether each feature has a baseline, and a difference."""
-    r, weights, always = len(problem.lines.edges), theta.weights, problem.baseline.fixed == 1
-    n_weights, n = weights.shape
-    for e in range(n):
-        has[0, e] = always or e >= r or weights[0, e] != 0
-        apart = e >= problem.n_absent and n_weights > 1
-        for k in range(1, n_weights):
-            apart = apart or weights[k, e] != 0
-        has[1, e] = apart
+    """Set ``has`` (2, n) to whether each edge, and each parameter of a node, has a baseline, and a difference."""
+    weights, always = theta.weights, problem.baseline.fixed == 1
+    for e in range(len(problem.places) - 1):
+        has[0, e], has[1, e] = always or e >= problem.n_edges, e >= problem.n_absent and len(weights) > 1
+        for p in range(problem.places[e], problem.places[e + 1]):
+            has[0, e] = has[0, e] or weights[0, p] != 0
+            for k in range(1, len(weights)):
+                has[1, e] = has[1, e] or weights[k, p] != 0
 
 
 @strict_leaf
@@ -117,33 +128,34 @@ def kick(problem, steps, theta, momentum, means, has, precision, drawn):
     lines, weights, natural, now, contrast = problem.lines, theta.weights, theta.natural, theta.now, problem.contrast
     (n_weights, n), n_groups, edges, starts, pull = weights.shape, len(natural), lines.edges, lines.starts, lines.pull
     r, q, half, excess = len(edges), n_weights - 1, 0.5 * steps.epsilon, np.empty(n_groups)
-    for e in range(n):
+    for e in range(len(problem.places) - 1):
         if not (has[0, e] or has[1, e]):
             continue
-        size = 0.0
-        for k in range(1, n_weights):
-            size += weights[k, e] ** 2
-        for t in range(n_groups):
-            excess[t] = steps.sums[t, e] - lines.n[t] * means[t, e]
-            for end in range(2 if e < r else 0):
-                first = starts[edges[e, end]]
-                for place in range(first, starts[edges[e, end] + 1]):
-                    excess[t] += pull[t, e, end, place - first] * now[t, place] * natural[t, place]
-        b = weights[0, e]
-        stiff = slab_slope(problem.baseline, drawn[3], b) if e < r else precision[e]
-        apart = drawn[1]
+        n_parameters = problem.places[e + 1] - problem.places[e]
+        size = drawn[3] * size_of(problem, theta, e, BASELINE)
+        stiff, apart = group_slope(problem.baseline, drawn[3], size, n_parameters), drawn[1]
         if problem.prior.cauchy:
-            apart = TAPER + (q + 1) * apart / (1 + apart * size)
-        for k in range(n_weights):
-            if not has[min(k, 1), e]:
-                continue
-            drift = problem.drift[k] if has[0, e] else 0.0
-            slope = ((k == 0) - drift) * (problem.baseline.tilt * (e >= r) - stiff * b)
-            if k > 0:
-                slope -= apart * weights[k, e]
+            size = size_of(problem, theta, e, DIFFERENCE)
+            apart = TAPER + (q * n_parameters + 1) * apart / (1 + apart * size)
+        for p in range(problem.places[e], problem.places[e + 1]):
             for t in range(n_groups):
-                slope += (contrast[t, k] - drift) * excess[t]
-            momentum.weights[k, e] += half * steps.scale[int(has[0, e]), k, e] * slope
+                excess[t] = steps.sums[t, p] - lines.n[t] * means[t, p]
+                for end in range(2 if p < r else 0):
+                    first = starts[edges[p, end]]
+                    for place in range(first, starts[edges[p, end] + 1]):
+                        excess[t] += pull[t, p, end, place - first] * now[t, place] * natural[t, place]
+            b = weights[0, p]
+            held = (stiff if p < r else precision[p]) * b
+            for k in range(n_weights):
+                if not has[min(k, 1), e]:
+                    continue
+                drift = problem.drift[k] if has[0, e] else 0.0
+                slope = ((k == 0) - drift) * (problem.baseline.tilt * (p >= r) - held)
+                if k > 0:
+                    slope -= apart * weights[k, p]
+                for t in range(n_groups):
+                    slope += (contrast[t, k] - drift) * excess[t]
+                momentum.weights[k, p] += half * steps.scale[int(has[0, e]), k, p] * slope
     for t in range(n_groups if n == r else 0):
         for i in range(len(starts) - 1):
             first, last = starts[i], starts[i + 1]
@@ -170,28 +182,28 @@ def drift(rng, problem, steps, gains, stacked, theta, momentum, has):
                 momentum.own[t, a] = new
                 for k in range(a, last):
                     natural[t, k] += steps.factor[t, i, k - first, a - first] * half * (old + new)
-    for e in range(n):
-        for k in range(n_weights):
-            if not has[min(k, 1), e]:
-                continue
-            back, old = problem.drift[k] if has[0, e] else 0.0, momentum.weights[k, e]
-            new = kept * old + fresh * rng.standard_normal()
-            momentum.weights[k, e] = new
-            moved = half * (old + new) * steps.scale[int(has[0, e]), k, e]
-            weights[k, e] += moved
-            weights[0, e] -= back * moved
-            for t in range(n_groups):
-                change = (contrast[t, k] - back) * moved
-                natural[t, e] += change
-                for end in range(2 if e < r else 0):
-                    first = starts[edges[e, end]]
-                    for place in range(first, starts[edges[e, end] + 1]):
-                        natural[t, place] -= change * pull[t, e, end, place - first]
+    for e in range(len(problem.places) - 1):
+        for p in range(problem.places[e], problem.places[e + 1]):
+            for k in range(n_weights):
+                if not has[min(k, 1), e]:
+                    continue
+                back, old = problem.drift[k] if has[0, e] else 0.0, momentum.weights[k, p]
+                new = kept * old + fresh * rng.standard_normal()
+                momentum.weights[k, p] = new
+                moved = half * (old + new) * steps.scale[int(has[0, e]), k, p]
+                weights[k, p] += moved
+                weights[0, p] -= back * moved
+                for t in range(n_groups):
+                    change = (contrast[t, k] - back) * moved
+                    natural[t, p] += change
+                    for end in range(2 if p < r else 0):
+                        first = starts[edges[p, end]]
+                        for place in range(first, starts[edges[p, end] + 1]):
+                            natural[t, place] -= change * pull[t, p, end, place - first]
     for t in range(n_groups):
-        potentials, field, features = stacked.potentials[t], stacked.field[t], lines.features
-        for e in range(r):
-            for x in range(len(gains)):
-                potentials[e, x] = natural[t, e] * gains[x]
+        unpacked, field, features = of_group(stacked, t), stacked.field[t], lines.features
+        for e in range(problem.n_edges):
+            set_edge(unpacked, gains, e, problem.places[e], natural[t, problem.places[e] : problem.places[e + 1]])
         for i in range(len(starts) - 1):
             for x in range(field.shape[1]):
                 found = lines.base[i, x]

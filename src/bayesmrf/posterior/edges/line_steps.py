@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import leaf
-from ..conditionals.centred import by_node, line_values, smoothed_shares
+from ..conditionals.centred import by_node, edge_of, line_values, smoothed_shares
 from ..conditionals.group_lines import one_group
 from ..conditionals.pair_tables import line_variance
 from .langevin_chains import independent_variance
@@ -52,7 +52,7 @@ def steps_of(
 
     ``tables`` are the shares of the data of each group in pairs of states, if they are known.
     """
-    lines, r, n_groups = problem.lines, model.n_edges, len(samples)
+    lines, r, n_groups = problem.lines, len(problem.lines.edges), len(samples)
     sizes = np.diff(lines.starts)
     curvature = np.zeros((n_groups, problem.n_spiked))
     factor = np.zeros((n_groups, len(sizes), sizes.max(), sizes.max()))
@@ -64,7 +64,7 @@ def steps_of(
         share /= share.sum(axis=1, keepdims=True)
         curvature[t] = n * independent_variance(model, one, share)[: problem.n_spiked]
         if tables is not None:
-            curvature[t, :r] = n * line_variance(line_values(model, one), tables[t])
+            curvature[t, :r] = n * line_variance(line_values(model, one), tables[t][edge_of(model)])
         curvature[t, :r] += bias * (one.pull**2).sum(axis=(1, 2))
         values[t] = line_values(model, one)
         for i, (first, last) in enumerate(pairwise(lines.starts)):
@@ -78,9 +78,9 @@ def steps_of(
 
 def along_lines(model: Any, lines: Any) -> np.ndarray:
     """Return the sums of the data, (G, F), of edges along their lines."""
-    sums, r = lines.sums.copy(), model.n_edges
+    sums, r = lines.sums.copy(), len(lines.edges)
     for t in range(len(sums)):
-        sums[t, :r] -= (lines.pull[t] * by_node(model, sums[t, r:])[model.graph.edges]).sum(axis=(1, 2))
+        sums[t, :r] -= (lines.pull[t] * by_node(model, sums[t, r:])[lines.edges]).sum(axis=(1, 2))
     return sums
 
 
@@ -90,7 +90,7 @@ def line_covariances(stacked, lines, values, direction, out):
 
     Those of edges are on their lines; 0 where the direction of an edge is 0 in a group.
     """
-    m, r, n_chains = len(lines.values), len(lines.edges), stacked.x.shape[2]
+    m, r, n_chains = lines.base.shape[1], len(lines.edges), stacked.x.shape[2]
     total, table = np.empty(n_chains), np.empty(m)
     for t in range(len(stacked.x)):
         x = stacked.x[t]
@@ -148,8 +148,9 @@ def stiffness_of(
     """
     lines, (n_weights, n) = problem.lines, theta.weights.shape
     free = n == len(lines.edges)
-    has = np.empty((2, n), bool)
+    has = np.empty((2, len(problem.places) - 1), bool)
     find_parts(problem, theta, has)
+    has = np.repeat(has, np.diff(problem.places), axis=1)
     part = np.minimum(np.arange(n_weights), 1)
     drift = problem.drift[:, None] * has[0]
     rates = problem.contrast[:, :, None] - drift  # (G, 1 + q, n)

@@ -15,13 +15,14 @@ from ...declare.option import option
 from ...declare.rule import instance
 from ...errors import OptionError
 from ...methods import ReversibleJump
+from ...models.bases import edge_starts
 from ...models.categorical import is_categorical
-from ..conditionals.centred import centred_lines, has_lines
-from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
+from ..conditionals.group_lines import GroupProblem, GroupTheta
+from ..conditionals.group_problem import has_group_lines, lines_of, one_group_problem
 from ..conditionals.rivals import rivals_in
-from ..conditionals.spike import edge_prior, plain_prior, prior_scales
+from ..conditionals.spike import edge_prior
 from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design
-from .spike_slab import EDGE_DIMS, EdgeKernel, JumpInfo, OnChains, check_bounded, drawn, n_particles_of
+from .spike_slab import EDGE_DIMS, EdgeKernel, JumpInfo, OnChains, check_bounded, drawn, n_particles_of, present_edges
 
 
 class ManyStatesState(NamedTuple):
@@ -69,8 +70,8 @@ class SpikeSlabManyStates(OnChains, EdgeKernel):
         super().__post_init__()
         n_particles_of(self.options)
         model: Any = self.model
-        if not (model.fields and has_lines(model) and is_categorical(model)):
-            expected = f"potts, ordinal or another PairwiseModel of many states with fields for {self.name!r}"
+        if not (model.fields and has_group_lines(model) and is_categorical(model)):
+            expected = f"potts, ordinal, nominal or another PairwiseModel of many states with fields for {self.name!r}"
             raise OptionError(option="model", got=model.name, expected=expected)
         if self.design is None:
             given = [(self.s_bar, float(self.n_samples))]
@@ -79,23 +80,23 @@ class SpikeSlabManyStates(OnChains, EdgeKernel):
 
     def _problem(self) -> GroupProblem:
         model, prior, n = self.model, edge_prior(self.prior), float(self.n_samples)
-        lines = centred_lines(model, self.s_bar, n, prior.tilt)
-        return GroupProblem(
-            stacked_lines([lines]), contrast=np.ones((1, 1)), drift=np.zeros(1), prior=plain_prior(False),
-            log_top=0.0, baseline=prior, scales=prior_scales(prior, model.n_edges, model.n_features),
-            n_spiked=model.n_edges, n_absent=0, rivals=rivals_in(model, self.s_bar, n),
-        )  # fmt: skip
+        lines = lines_of(model, self.s_bar, n, prior.tilt)
+        return one_group_problem(model, lines, self.prior, rivals_in(model, self.s_bar, n))
 
     @cached_property
     def _walker(self) -> Walker:
         sums = float(self.n_samples) * np.asarray(self.s_bar)
-        sums[self.model.n_edges :] += edge_prior(self.prior).tilt
+        sums[self._starts[-1] :] += edge_prior(self.prior).tilt
         assert self.design is not None
         return Walker(self.model, self.design, sums[None], self.options, self.n_adapt)
 
     def _theta(self, theta: np.ndarray) -> GroupTheta:
         natural = theta[None].copy()
-        return GroupTheta(natural[:, : self.model.n_edges].copy(), natural, np.ones(natural.shape))
+        return GroupTheta(natural[:, : self._starts[-1]].copy(), natural, np.ones(natural.shape))
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        return edge_starts(self.model)
 
     def init(self, rng: np.random.Generator) -> ManyStatesState:
         """Start at ``start``, with chains swept there."""
@@ -104,8 +105,9 @@ class SpikeSlabManyStates(OnChains, EdgeKernel):
 
     def step(self, rng: np.random.Generator, state: ManyStatesState) -> tuple[ManyStatesState, JumpInfo]:
         """Run ``n_iterations`` iterations."""
-        theta, r = self._theta(state.theta), self.model.n_edges
+        theta = self._theta(state.theta)
         walk, hyper, n_jumps = self._walker.step(rng, state.walk, theta)
         found = theta.natural[0]
         check_bounded(found, self.options.epsilon, self.prior, hyper[3])
-        return ManyStatesState(found, walk), JumpInfo(*drawn(found, found[:r] != 0, hyper[2], hyper[3]), n_jumps)
+        included = present_edges(self.model, found)
+        return ManyStatesState(found, walk), JumpInfo(*drawn(found, included, hyper[2], hyper[3]), n_jumps)

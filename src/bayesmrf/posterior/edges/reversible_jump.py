@@ -1,10 +1,10 @@
 r"""Edges with a spike-and-slab prior on persistent chains: birth and death of an edge at any weight.
 
 Reversible jump Markov chain Monte Carlo for nodes of any number of states, and for one or several groups of people. An
-iteration is a Gibbs sweep of the chains of each group, births, deaths and swaps in proportion to doubt
-(`bayesmrf.posterior.edges.chain_jumps`), and a Langevin step of all parameters
-(`bayesmrf.posterior.edges.line_dynamics`). `bayesmrf.posterior.edges.two_states` is the same for one group and two
-states, with chains of bits.
+iteration is flips of clusters of nodes (`bayesmrf.states.level_flips`) and a Gibbs sweep in the chains of each group,
+births, deaths and swaps in proportion to doubt (`bayesmrf.posterior.edges.chain_jumps`), and a Langevin step of all
+parameters (`bayesmrf.posterior.edges.line_dynamics`). `bayesmrf.posterior.edges.two_states` is the same for one group
+and two states, with chains of bits.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...methods import ReversibleJump
+from ...models.bases import edge_starts
 from ...states.importance import START_SWEEPS
 from ...states.table_sweeps import sweep
 from ...states.tables import TableGraph, TableParticles, UnpackedTableParticles, start_particles, table_graph, unpack
+from ..conditionals.centred import has_lines
 from ..conditionals.group_lines import GroupProblem, GroupTheta, one_group
 from ..conditionals.pair_tables import regression_pull
 from .chain_jumps import Visits, iterate
@@ -79,7 +81,7 @@ def design(
         pull = problem.lines.pull.any() * np.array([regression_pull(model, table) for table in tables])
         problem = problem._replace(lines=problem.lines._replace(pull=pull))
     reach = np.full(model.n_edges, np.inf)
-    if len(samples) == 1:
+    if len(samples) == 1 and has_lines(model):
         reach = reach_of(model, unwrap(one_group)(problem, 0), *samples[0])
     return Design(problem, steps_of(model, problem, samples, tables, momentum), table_graph(model), reach)
 
@@ -120,12 +122,13 @@ class Walker:
             for _ in range(START_SWEEPS):
                 sweep(self.design.graph, of_group(stacked, t))
         chains = TableParticles(stacked.x, stacked.lanes)
-        share, free = np.full((2, theta.weights.shape[1]), 0.5), self._problem.n_spiked == self.model.n_edges
+        n_visited, own = len(self._problem.places) - 1, len(self._problem.lines.edges)
+        share, free = np.full((2, n_visited), 0.5), n_visited == self.model.n_edges
         momentum, direction = (
             GroupMomentum(rng.standard_normal(theta.weights.shape), free * rng.standard_normal(theta.natural.shape))
             for _ in range(2)
         )
-        direction.own[:, : self.model.n_edges] = 0.0
+        direction.own[:, :own] = 0.0
         return ChainsWalk(momentum, share, chains, 1.0, direction, 0)
 
     def step(self, rng: np.random.Generator, walk: ChainsWalk, theta: GroupTheta) -> Moved:
@@ -136,7 +139,7 @@ class Walker:
         epsilon = longest_step(options, n, walk.chains.x.shape[2], walk.stiffness)
         steps = self.design.steps._replace(sums=along_lines(self.model, problem.lines), epsilon=epsilon)
         n_iterations = iterations_of(options, ITERATIONS, age < self.n_adapt)
-        visits, gains = self._visits(walk.share), self.model.gains
+        visits, gains = self._visits(walk.share), gains_of(self.model)
         drawn, n_jumps = iterate(
             rng, self.design.graph, stacked, problem, steps, visits, gains, theta, momentum, n_iterations
         )
@@ -144,15 +147,15 @@ class Walker:
         stiffness, share = averaged(walk.stiffness, found, age), walk.share
         if age < self.n_adapt:
             has = np.stack([theta.weights[0] != 0, theta.weights[1:].any(axis=0)])
-            share = adapted(share, has, age)
+            share = adapted(share, np.add.reduceat(has, problem.places[:-1], axis=1) > 0, age)
         chains = TableParticles(stacked.x, stacked.lanes)
         return Moved(ChainsWalk(momentum, share, chains, stiffness, direction, age + 1), drawn, n_jumps)
 
     def _unpacked(self, chains: TableParticles, theta: GroupTheta) -> UnpackedTableParticles:
         """Return a working copy of the chains of all groups."""
-        model, r = self.model, self.model.n_edges
+        model = self.model
         parts = [
-            unpack(TableParticles(*own), t[:r, None] * model.gains, model.categorical(t).field)
+            unpack(TableParticles(*own), potentials_of(model, t), model.categorical(t).field)
             for own, t in zip(zip(*chains, strict=True), theta.natural, strict=True)
         ]
         return UnpackedTableParticles(*(np.stack(arrays) for arrays in zip(*parts, strict=True)))
@@ -164,6 +167,17 @@ class Walker:
         e, f = np.concatenate([self._problem.rivals, self._problem.rivals[:, ::-1]]).T
         often = (share[:, e] * (1 - share[:, f]) * share[:, f] * np.minimum(1.0, SURE * (1 - share[:, e]))).sum(axis=1)
         return Visits(share, rate, np.minimum(rate, _SWAPS * n_nodes / np.maximum(often, 1e-9)), self.design.reach)
+
+
+def gains_of(model: Any) -> np.ndarray:
+    """Return the log potentials of each parameter of an edge, (r, n), or of all, (1, n), as chains keep them."""
+    return model.gains[None] if has_lines(model) else model.edge_features.reshape(len(model.edge_features), -1)
+
+
+def potentials_of(model: Any, theta: np.ndarray) -> np.ndarray:
+    """Return the log potentials of each edge at theta, (n_edges, n)."""
+    starts = edge_starts(model)
+    return np.add.reduceat(theta[: starts[-1], None] * gains_of(model), starts[:-1])
 
 
 def started(theta: GroupTheta, problem: GroupProblem) -> GroupTheta:

@@ -15,9 +15,10 @@ from ...declare.rule import OBSERVATIONS, STATES
 from ...errors import DivergenceError, OptionError
 from ...memory import MostlyZero
 from ...methods import LangevinJumps, ReversibleJump
+from ...models.bases import edge_starts
 from ...priors import Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
-from ..conditionals.spike import draw_hyper, edge_prior
+from ..conditionals.spike import draw_density, draw_precision, edge_prior
 
 EDGE_DIMS = {
     "theta": MostlyZero("feature"),
@@ -110,7 +111,7 @@ class EdgeKernel(Checked):
     def first(self, rng: np.random.Generator) -> EdgeState:
         """Return the start, with p0 and precision drawn given its edges."""
         theta = start_theta(self.model, self.s_bar, self.n_samples, self.start)
-        return with_hyper(rng, self.prior, theta, self.model.n_edges)
+        return with_hyper(rng, self.prior, theta, self.model)
 
 
 def n_particles_of(options: ReversibleJump | LangevinJumps) -> int:
@@ -126,12 +127,18 @@ def n_particles_of(options: ReversibleJump | LangevinJumps) -> int:
     return options.n_particles
 
 
-def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, n_edges: int) -> EdgeState:
+def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, model: Any) -> EdgeState:
     """Return theta with p0 and the slab's precision, drawn given its edges."""
-    weights = theta[:n_edges]
-    n_present = np.count_nonzero(weights)
-    draw = unwrap(draw_hyper)  # once in a chain: not compiled for it
-    return EdgeState(theta, *draw(rng, edge_prior(prior), n_present, n_edges, float(weights @ weights)))
+    weights, of = theta[: edge_starts(model)[-1]], edge_prior(prior)
+    density = unwrap(draw_density)(rng, of, present_edges(model, theta).sum(), model.n_edges)  # not compiled for it
+    precision = unwrap(draw_precision)(rng, of, np.count_nonzero(weights), float(weights @ weights))
+    return EdgeState(theta, density, precision)
+
+
+def present_edges(model: Any, theta: np.ndarray) -> np.ndarray:
+    """Return whether each edge has a parameter other than 0, (n_edges,)."""
+    starts = edge_starts(model)
+    return np.add.reduceat(theta[: starts[-1]] != 0, starts[:-1], dtype=np.int64) > 0
 
 
 def drawn(theta: np.ndarray, included: np.ndarray, density: float, precision: float) -> EdgeInfo:
@@ -231,7 +238,9 @@ def longest_step(options: ReversibleJump, n_samples: float, n_chains: int, stiff
 def start_theta(model: Any, s_bar: np.ndarray, n_samples: float, start: np.ndarray | None) -> np.ndarray:
     """Check ``start``, or start without edges, with node parameters fitted to each node alone."""
     if start is None:
-        return np.concatenate([np.zeros(model.n_edges), node_fields(model, smoothed_shares(model, s_bar, n_samples))])
+        return np.concatenate(
+            [np.zeros(edge_starts(model)[-1]), node_fields(model, smoothed_shares(model, s_bar, n_samples))]
+        )
     start = np.array(start, dtype=np.float64)
     if start.shape != (model.n_features,) or not np.isfinite(start).all():
         raise OptionError(

@@ -342,7 +342,17 @@ def _move_weight(graph, unpacked, by, e, theta, value, room):
     i, j = lines.edges[e, 0], lines.edges[e, 1]
     follow_states(graph, unpacked, e, (value - theta[e]) * pair_values(lines, e, i, j), room)
     move_edge(lines, e, i, j, theta, value)
-    follow_edge(unpacked, by.gains, e, theta[e], i, node_row(lines, theta, i), j, node_row(lines, theta, j))
+    follow_edge(
+        unpacked,
+        by.gains.reshape(1, -1),
+        e,
+        e,
+        theta[e : e + 1],
+        i,
+        node_row(lines, theta, i),
+        j,
+        node_row(lines, theta, j),
+    )
     redraw_ends(graph, unpacked, e)
 
 

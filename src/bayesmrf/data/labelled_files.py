@@ -1,0 +1,62 @@
+"""Tables of SPSS, Stata and SAS transport files with the labels of their columns and values, by pyreadstat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from .spss_weight import weighting_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_UNSET = "unknown"  # the measure of a column that has none
+_DURATIONS = ("TIME", "DTIME", "MTIME")  # begin their formats in SPSS and SAS
+
+
+def read_labelled(data: bytes, reader: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Read the table in the contents of a file, and what the file says about its columns, by fields of `Declared`.
+
+    Values that the file declares as missing are missing, and have no labels. Durations are in seconds.
+
+    Parameters
+    ----------
+    data : bytes
+    reader : {"read_sav", "read_dta", "read_xport"}
+        A function of pyreadstat.
+    """
+    import pyreadstat
+
+    spss = reader == "read_sav"
+    with NamedTemporaryFile(suffix=".table") as file:  # older readers take no open file
+        file.write(data)
+        file.flush()
+        read = getattr(pyreadstat, reader)
+        table, about = read(file.name)
+        durations = [
+            name for name, kind in about.original_variable_types.items() if (kind or "").startswith(_DURATIONS)
+        ]
+        if durations:  # as times of a day, they would lose their days
+            table[durations] = read(file.name, usecols=durations, disable_datetime_conversion=True)[0][durations]
+        # The ranges of missing values are told only to who asks for these values.
+        ranges = read(file.name, metadataonly=True, user_missing=True)[1].missing_ranges if spss else {}
+    kinds = about.readstat_variable_types
+    table = table.astype({name: "float32" for name, kind in kinds.items() if kind == "float"})  # as they were written
+    labels = {
+        name: {value: label for value, label in given.items() if not _is_missing(value, kinds[name], ranges.get(name))}
+        for name, given in about.variable_value_labels.items()
+    }
+    return table, {
+        "labels": {name: given for name, given in labels.items() if given},
+        "question": {name: label for name, label in about.column_names_to_labels.items() if label and label != name},
+        "measure": {name: kind for name, kind in about.variable_measure.items() if kind != _UNSET},
+        "weight": weighting_column(data, about) if spss else None,
+    }
+
+
+def _is_missing(value: Any, kind: str, ranges: list[Mapping[str, Any]] | None) -> bool:
+    """Return whether a value with a label is declared missing: in a range of SPSS, or one of Stata's .a to .z."""
+    if kind != "string" and isinstance(value, str):
+        return True
+    return any(part["lo"] <= value <= part["hi"] for part in ranges or ())

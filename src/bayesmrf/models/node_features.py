@@ -1,0 +1,136 @@
+"""The nodes of pairwise models: features of the parameters of each node in its states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..base import BINARY
+from ..declare.option import Checked
+from .categorical import NEVER
+from .shapes import require_shape
+
+
+class NodeFeatures(Checked):
+    r"""Base of pairwise models: theta has the parameters of edges first, then those of nodes if there are ``fields``.
+
+    Attributes
+    ----------
+    edge_starts : (n_edges + 1,) int array
+        Place in theta of the first parameter of each edge, and of the first one of a node.
+    node_features : (q, m) array, or a sequence of these
+        Features of a node in its states; a sequence has those of each node.
+    used : (n_nodes, m) bool array
+        Whether a node has a state.
+    """
+
+    name: ClassVar[str]
+    edge_starts: Any
+    node_features: Any
+
+    graph: Any
+    fields: Any
+    state_names: Any
+    n_states: Any
+    family: Any
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return int(self.graph.n_edges)
+
+    @property
+    def n_features(self) -> int:
+        """Length of theta."""
+        return int(self.node_starts[-1])
+
+    @property
+    def used(self) -> np.ndarray:
+        """Whether a node has a state, (n_nodes, n_states)."""
+        return np.ones((self.graph.n_nodes, self.n_states), bool)
+
+    @cached_property
+    def _arrays(self) -> list[np.ndarray]:
+        """The one array of features of nodes, or that of each node."""
+        y = self.node_features
+        return [np.asarray(y, np.float64)] if len(y) and np.ndim(y[0]) == 1 else [np.asarray(own) for own in y]
+
+    @property
+    def _by_node(self) -> list[np.ndarray]:
+        """Features of each node."""
+        d = self.graph.n_nodes
+        if not self.fields:
+            return [np.zeros((0, self.n_states))] * d
+        return self._arrays if len(self._arrays) == d else self._arrays * d
+
+    @cached_property
+    def node_rows(self) -> np.ndarray:
+        """Feature of each parameter of a node in the states of its node, (n_node_parameters, m)."""
+        return np.concatenate([np.zeros((0, self.n_states)), *self._by_node])
+
+    @cached_property
+    def node_starts(self) -> np.ndarray:
+        """Place in theta of the first parameter of each node, and the length of theta, (n_nodes + 1,)."""
+        sizes = [len(y) for y in self._by_node]
+        return self.edge_starts[-1] + np.append(0, np.cumsum(sizes, dtype=np.int64))
+
+    @cached_property
+    def node_of(self) -> np.ndarray:
+        """Node of each parameter of a node."""
+        return np.repeat(np.arange(self.graph.n_nodes), np.diff(self.node_starts))
+
+    @cached_property
+    def node_values(self) -> tuple[float, float]:
+        """Smaller and larger value of the features of nodes that are indicators."""
+        if self.family != BINARY:
+            return 0.0, 1.0
+        low, high = np.concatenate([*self._arrays, [[0.0, 1.0]]])[0]
+        return float(low), float(high)
+
+    @cached_property
+    def node_states(self) -> np.ndarray:
+        """State k > 0 of which the feature of each parameter of a node is the indicator; -1 where one is another."""
+        if self.family == BINARY:
+            return np.ones(len(self.node_rows), np.int64)
+        found = self.node_rows.argmax(axis=1)
+        others = (self.node_rows != np.eye(self.n_states)[found]).any(axis=1) | (found == 0)
+        return np.where(np.isin(self.node_of, self.node_of[others]), -1, found)
+
+    def label(self, node: int, state: int) -> str:
+        """Return the name of a state of a node."""
+        return str(state) if self.state_names is None else str(self.state_names[node][state])
+
+    def _node_names(self) -> Iterator[str]:
+        first = self.node_starts[:-1] - self.node_starts[0]
+        for j, (u, k) in enumerate(zip(self.node_of, self.node_states, strict=True)):
+            mark = "" if self.family == BINARY else f"={self.label(u, k)}" if k > 0 else f":{self._mark(j - first[u])}"
+            yield self.graph.names[u] + mark
+
+    def _mark(self, j: int) -> str:
+        """Return the name of parameter j of a node."""
+        return str(j + 1)
+
+    def field_table(self, own: np.ndarray) -> np.ndarray:
+        """Return the log weight of each state of each node, (n_nodes, m), of the parameters of nodes."""
+        require_shape("own", own, (len(self.node_rows),))
+        found = np.where(self.used, 0.0, NEVER)
+        np.add.at(found, self.node_of, own[:, None] * self.node_rows)
+        return found
+
+    def from_field_table(self, field: np.ndarray) -> np.ndarray:
+        """Return the parameters of nodes with the log weights ``field`` of states, up to a constant of each node."""
+        require_shape("field", field, self.used.shape)
+        states, node = self.node_states, self.node_of
+        found = field[node, states]
+        for u in np.unique(node[states < 0]):
+            there, own = self.used[u], node == u
+            y, own_field = self.node_rows[own][:, there], field[u, there]
+            found[own] = np.linalg.lstsq((y - y[:, :1]).T, own_field - own_field[0])[0]
+        return found
+
+    def _with_nodes(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Return moments of edges, and of the features of nodes from the probabilities of their states."""
+        return np.concatenate([edge.ravel(), (node[self.node_of] * self.node_rows).sum(axis=1)])
