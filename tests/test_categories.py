@@ -6,6 +6,7 @@ import pytest
 
 from bayesmrf import RBM, BayesianMRF, CompareMRF, SpikeSlabMRF
 from bayesmrf.cli.tables import read_votes
+from bayesmrf.data.asked import Asked
 from bayesmrf.data.chosen_model import ordered_column
 from bayesmrf.data.frames import in_pandas
 from bayesmrf.data.states import check_states, decode
@@ -71,7 +72,7 @@ def test_a_code_of_missing_values_is_no_category(folder, table):
     declared = pd.CategoricalDtype([*WORDS, "refused"], ordered=True)
     texts = table["word"].astype(object).mask(np.arange(120) < 5, "refused")
     pd.DataFrame({"word": texts.astype(declared), "two": table["two"]}).to_parquet("t.parquet")
-    found = read_votes(folder / "t.parquet", missing_codes=["refused"])[0]
+    found = read_votes(folder / "t.parquet", asked=Asked(missing=("refused",)))[0]
     assert list(found["word"].dtype.categories) == WORDS
     assert found["word"].isna().sum() == 5
 
@@ -121,8 +122,8 @@ def test_intervals_of_pandas_cut(rng):
 @pytest.mark.parametrize(
     ("categories", "ordered", "message"),
     [
-        (["no", "yes"], False, "'a' must have two ordered categories, got 'no', 'yes' without order; order them"),
-        (["no", "bit", "yes"], False, "'a' must have two ordered categories, got .* without order; order them"),
+        (["red", "blue"], False, r"two words in no known order: 'a' \(red, blue\); .*levels=\['red,blue'\]"),
+        (["no", "bit", "yes"], False, r"words in no known order: 'a' \(no, bit, yes\); .*levels=\['no,bit,yes'\]"),
     ],
 )
 def test_categories_without_order_are_to_be_ordered(categories, ordered, message, rng):
@@ -141,4 +142,6 @@ def test_the_command_says_what_to_do_about_categories(table, folder, bayesmrf):
     table[["word", "two", "sex"]].to_parquet("t.parquet")
     one_sentence(bayesmrf("structure", "t.parquet", "--drop", "sex", "--model", "ising"), "--model ordinal")
     table[["two", "sex"]].to_parquet("t.parquet")
-    one_sentence(bayesmrf("structure", "t.parquet"), "'sex' contains text such as '[wm]'; order its categories")
+    one_sentence(
+        bayesmrf("structure", "t.parquet"), r"two words in no known order: 'sex' \(\w, \w\); .* with --levels \w,\w"
+    )

@@ -158,13 +158,13 @@ def spoil(row, column, value):
 BAD_VOTES = {
     "not binary": (
         spoil(3, 1, 7),
-        r"votes\.csv: 7 \(1 cell\) lie outside the levels 0 and 1, the first in row 4 below the first line, column "
-        r"'Bob'; give --missing-code 7 if it codes missing values, or",
+        r"votes\.csv must .*: 7 \(1 cell\) lie outside the levels 0 and 1, the first in row 4 below the first line, "
+        r"column 'Bob'; give --missing-code 7 if it codes missing values, or",
     ),
     "mixed": (spoil(3, 1, -1), r"votes\.csv must have one coding, but 0/1 and -1/\+1 are mixed .*use one coding"),
     "text": (
         spoil(3, 1, "yes"),
-        r"votes\.csv must .* numbers, got 'yes' in row 4 below .*, column 'Bob'; give --missing-code 'yes' if it",
+        r"votes\.csv must .* column 'Bob' .* text such as 'yes' in row 4 below .*; give --missing-code 'yes' if it",
     ),
     "no rows": (lambda t: t[:0].to_csv("votes.csv", index=False), r"votes\.csv must be a table with at least one row"),
     "row labels": (lambda t: t.to_csv("votes.csv"), r"votes\.csv: a column has no name .*--drop 'Unnamed: 0'"),

@@ -167,8 +167,12 @@ def test_evidence_with_neutral_categories(bayesmrf, answers):
 BAD = {
     "one level": ({"tired": 2}, "structure", "'tired' must have at least two levels, got 1 (2); drop it"),
     "no level": ({"tired": np.nan}, "structure", "must have at least two levels, but all its values are missing"),
-    "many levels": ({"sad": np.arange(120) % 15}, "structure", "'sad' must have at most 12 ordered levels, got 15"),
-    "no order": ({"sad": ["never", "often"] * 60}, "structure", "'sad' must contain numbers, got 'never', and texts"),
+    "many levels": (
+        {"sad": np.arange(120) % 15},
+        "structure",
+        "1 column(s) are measurements: 'sad' (15 numbers from 0 to 14)",
+    ),
+    "no order": ({"sad": ["red", "blue"] * 60}, "structure", "two words in no known order: 'sad' (blue, red); "),
     "few rows": ({"sex": ["f"] * 3 + ["m"] * 117}, "compare", "groups of at least 10 rows each, but 'f' has 3"),
     "a level": ({"asleep": lambda t: t["asleep"].where(t["sex"] == "f", 1)}, "compare", "never has the level 0 in"),
     "no label": ({"sex": lambda t: t["sex"].where(t.index != 4)}, "compare", "1 row(s) have none, the first of them"),

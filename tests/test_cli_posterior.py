@@ -292,7 +292,7 @@ def test_bad_values_are_told_by_file_and_row(bayesmrf, votes):
         given = bayesmrf("posterior", "votes.csv", "--graph", graph)
         one_sentence(
             given,
-            r"votes\.csv: 7 \(1 cell\) lie outside .* row 4 below the first line, column 'Bob'; give --missing-code 7",
+            r"votes\.csv must .*: 7 \(1 cell\) lie outside .* row 4 below the first line, column 'Bob'; give",
         )
         given = bayesmrf("posterior", "votes.csv", "--graph", graph, "--missing-code", "none")
         one_sentence(given, r"binary, but 1 value.* 7 in row 4 below the first line, column 'Bob'; give --missing")

@@ -294,10 +294,13 @@ LEVELS = {
     ),
     "infinite": (["--binarize", ">=4"], "answers.csv: the table has infinite values; give --missing-code inf"),
     "huge": (["--binarize", ">=4"], "column 'e' contains text such as '9999.*; recode it as numbers, or drop"),
-    "few texts": (["--binarize", ">=4"], "'e' contains text such as 'refused'; give --missing-code 'refused' if it me"),
+    "few texts": (
+        ["--binarize", ">=4"],
+        "text such as 'refused' in row 4 .*; give --missing-code 'refused' if it me",
+    ),
     "no numbers": (
         ["--binarize", ">=4"],
-        "answers.csv: column 'e' contains text such as 'often'; recode it as numbers, or drop it with --drop e",
+        "answers.csv must .*: one word only: 'e' .often.; leave out with --drop e",
     ),
 }
 

@@ -15,6 +15,7 @@ import rdata
 import bayesmrf
 from bayesmrf import cli
 from bayesmrf.cli.tables import read_edges, read_votes
+from bayesmrf.data import prepare
 from bayesmrf.errors import DataError
 
 GROUPS = ["men ", "women", "men ", "women", "men ", "women"]
@@ -136,7 +137,7 @@ def test_codes_that_are_not_declared_are_found(tmp_path):
     """Negative control of the tests above: a value label alone declares no missing value."""
     pyreadstat.write_sav(TABLE[["sleep", "mood", "energy"]].fillna(8.0), tmp_path / "votes.sav")
     with pytest.raises(DataError, match=r"8 .* outside the levels 0 and 1"):
-        read_votes(tmp_path / "votes.sav")
+        prepare(read_votes(tmp_path / "votes.sav")[0])
 
 
 def two_sheets(book):

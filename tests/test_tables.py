@@ -14,6 +14,8 @@ import pytest
 from scipy import stats
 
 from bayesmrf.cli.tables import read_edges, read_votes
+from bayesmrf.data import prepare
+from bayesmrf.data.asked import Asked
 from bayesmrf.data.levels import find_foreign
 from bayesmrf.errors import DataError, GraphError, OptionError
 
@@ -348,13 +350,16 @@ def test_the_command_line_names_what_is_no_answer(bayesmrf, folder, rng):
         ["evidence", "t.csv", "--hidden", "1", "--binarize", ">=4"],
     ):
         given = bayesmrf(*command)
-        one_sentence(given, "t.csv: column 'id' looks like an identifier; .*with --drop id --drop 'my age'")
+        one_sentence(given, "t.csv must .*: column 'id' looks like an identifier; .*with --drop id --drop 'my age'")
         assert ">=" not in given[2]
     table.mask(table == 3, 9999999).to_csv("t.csv", index=False)
     one_sentence(bayesmrf("structure", "t.csv"), "9999999 .* give --missing-code 9999999 if it codes missing values")
     table.mask(table == 3, -9).to_csv("t.csv", index=False)
     given = bayesmrf("structure", "t.csv", "--binarize", ">=4")
-    one_sentence(given, r"t.csv: -9 \(\d+ cells\) lie outside the levels 1 to 5, the first in row \d+ below")
+    one_sentence(
+        given,
+        r"t.csv must contain answers only: -9 \(\d+ cells\) lie outside the levels 1 to 5, the first in row \d+ below",
+    )
     assert (
         "give --missing-code -9 if it codes missing values, or --missing-code none if all values are answers"
         in given[2]
@@ -369,14 +374,31 @@ def test_missing_codes(tmp_path, rng):
     table.iloc[:5, 0], table.iloc[5:9, 2], table.iloc[3, 3] = -9, 99, "refused"
     table.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(DataError, match="-9"):
-        read_votes(tmp_path / "t.csv")
-    found, _, _ = read_votes(tmp_path / "t.csv", missing_codes=["-9", "99", "refused"])
+        prepare(read_votes(tmp_path / "t.csv", asked=Asked(missing=("refused",)))[0])
+    found, _, _ = read_votes(
+        tmp_path / "t.csv",
+        asked=Asked(
+            missing=(
+                "-9",
+                "99",
+                "refused",
+            )
+        ),
+    )
     wanted = table.where(~table.isin([-9, 99, "refused"])).astype(float)
     pd.testing.assert_frame_equal(found.astype(float), wanted)
-    kept, _, _ = read_votes(tmp_path / "t.csv", missing_codes=["none", "refused"])
+    kept, _, _ = read_votes(
+        tmp_path / "t.csv",
+        asked=Asked(
+            missing=(
+                "none",
+                "refused",
+            )
+        ),
+    )
     assert (kept["a"] == -9).sum() == 5
     with pytest.raises(OptionError, match=r"--missing-code must be a value that is in .*t\.csv, got '8'"):
-        read_votes(tmp_path / "t.csv", missing_codes=["8"])
+        read_votes(tmp_path / "t.csv", asked=Asked(missing=("8",)))
 
 
 def test_spaces_around_values(tmp_path):
@@ -390,7 +412,9 @@ def test_spaces_around_values(tmp_path):
     for spaced, plain in pairs:
         (tmp_path / "t.csv").write_text(spaced)
         (tmp_path / "plain.csv").write_text(plain)
-        found, wanted = (read_votes(tmp_path / name, missing_codes=["none"])[0] for name in ("t.csv", "plain.csv"))
+        found, wanted = (
+            read_votes(tmp_path / name, asked=Asked(missing=("none",)))[0] for name in ("t.csv", "plain.csv")
+        )
         pd.testing.assert_frame_equal(found, wanted)
 
 
@@ -414,9 +438,9 @@ def test_marks_of_thousands(case, mark, tmp_path):
     for weight, is_refused in zip((None, "n"), refused, strict=True):
         if is_refused:
             with pytest.raises(DataError, match=r"column 'n' must have .*, got '1[.,]\d+' in row .* or 1\d+; write"):
-                read_votes(tmp_path / "t.csv", weight, missing_codes=["none"])
+                read_votes(tmp_path / "t.csv", weight, asked=Asked(missing=("none",)))
         else:
-            read_votes(tmp_path / "t.csv", weight, missing_codes=["none"])
+            read_votes(tmp_path / "t.csv", weight, asked=Asked(missing=("none",)))
 
 
 def test_codes_and_spaces_in_the_column_of_groups(tmp_path, rng):
@@ -424,18 +448,18 @@ def test_codes_and_spaces_in_the_column_of_groups(tmp_path, rng):
     sex = np.where(np.arange(200) < 5, "-9", np.where(table["a"] > 2, "male ", "female"))
     for codes in (["-9"], ["-9", " "], ["-9", "NA"]):
         table.assign(sex=sex, n=9).to_csv(tmp_path / "t.csv", index=False)
-        found, _, groups = read_votes(tmp_path / "t.csv", "n", missing_codes=codes, by="sex")
+        found, _, groups = read_votes(tmp_path / "t.csv", "n", asked=Asked(missing=tuple(codes)), by="sex")
         pd.testing.assert_frame_equal(found, table)
         assert groups[:5].isna().all()
         assert set(groups[5:]) == {"male", "female"}
     table.assign(sex=np.arange(200) % 2, n=np.arange(200) % 2 + 8).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(OptionError, match=r"--missing-code must be a value that is in .*, got '9'"):
-        read_votes(tmp_path / "t.csv", "n", missing_codes=["9"], by="sex")  # of weights, which are no answers
+        read_votes(tmp_path / "t.csv", "n", asked=Asked(missing=("9",)), by="sex")  # of weights, which are no answers
 
 
 def test_a_code_that_is_read_as_missing_may_be_named(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,NA\n0,1\n1,0\n")
-    assert read_votes(tmp_path / "t.csv", missing_codes=["NA"])[0].isna().to_numpy().sum() == 1
+    assert read_votes(tmp_path / "t.csv", asked=Asked(missing=("NA",)))[0].isna().to_numpy().sum() == 1
 
 
 def test_header_rows_of_qualtrics_are_told(tmp_path):

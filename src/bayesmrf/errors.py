@@ -44,6 +44,11 @@ def missing_code(*values: str) -> str:
     return _term("code", AND.join(values))
 
 
+def preparing(option: str, *values: str) -> str:
+    """Mark an option of `bayesmrf.data.prepare` with its values, in a form to paste."""
+    return _term("preparing", option, AND.join(values))
+
+
 def in_python(text: str, in_shell: str = "") -> str:
     """Mark a text in whose place the command line says nothing, or ``in_shell``."""
     return _term("python", text, in_shell)
@@ -53,6 +58,8 @@ def said_in_python(kind: str, name: str, value: str) -> str:
     """Write a marked term as in Python."""
     if kind == "argument":
         return f"{name}={value}" if value else name
+    if kind == "preparing":
+        return f"bayesmrf.data.prepare(X, {name}={value.split(AND)!r})"
     return {"row": f"row {name}", "code": f"replace {name.replace(AND, ' and ')} by NaN"}.get(kind, name)
 
 
@@ -64,7 +71,8 @@ def said(text: str, say: Callable[[str, str, str], str] = said_in_python) -> str
     text : str
     say : callable
         Its arguments are "argument", a name and a value as Python writes it, or ""; "row", a number, ""; "code", values
-        with `AND` between them, ""; or "python", a text, and that of the command line.
+        with `AND` between them, ""; "preparing", an option, values with `AND` between them; or
+        "python", a text, the one of the command line.
     """
     return _TERM.sub(lambda term: say(*term.groups()), text)
 

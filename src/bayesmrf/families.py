@@ -40,6 +40,7 @@ class _Family(Checked):
 
     n_states: ClassVar[Any] = None
     shares_levels: ClassVar[bool] = False  # whether edges compare the levels of their ends
+    takes: ClassVar[tuple[str, ...]] = ()  # what it reads as answers, as in `bayesmrf.data.understand`
 
     @property
     def _model(self) -> Any:
@@ -55,6 +56,7 @@ class _Family(Checked):
 class _ManyStates(_Family):
     n_states: int | str = option("auto", _N_STATES)  # type: ignore[misc]
     shares_levels: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ("names", "numbers", "values")
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool, ordered: Any = None) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` states."""
@@ -113,6 +115,7 @@ class Ordinal(_Family):
         A column with fewer levels has the first of them. They increase from 0.
     """
 
+    takes: ClassVar[tuple[str, ...]] = ("numbers", "values")
     unused: str = option(
         "keep",
         choice("keep", "merge"),
@@ -167,6 +170,8 @@ class Nominal(_Family):
         The model "auto" takes them as "ordered", next to pandas' categories without order.
     """
 
+    takes: ClassVar[tuple[str, ...]] = ("names", "numbers", "values")
+
     numbers: str = option(
         "nominal",
         choice("nominal", "ordered"),
@@ -203,6 +208,7 @@ class Custom(Checked):
         None, _OWN_STATES, "Number of states of a node; None for that of a subclass of `PairwiseModel`, else two."
     )
     shares_levels: ClassVar[bool] = False
+    takes: ClassVar[tuple[str, ...]] = ("names", "numbers", "values")
 
     def __post_init__(self) -> None:
         from .graphs import path

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.codebook import as_text
+from ..data.column_kinds import WRITTEN
 from ..data.files import call
-from ..data.levels import MOST_NAMED, find_foreign
-from ..data.no_answers import dividing_rule, is_count, problems, remedy_for_measurements
-from ..data.ordered_levels import ordered_scales, two_levels
+from ..data.missing import MISSING_TEXTS
+from ..data.no_answers import dividing_rule, remedy_for_measurements
+from ..data.ordered_levels import two_levels
 from ..data.text_cells import is_number, remedy_for_text
-from ..errors import DataError, OptionError, data_row
+from ..errors import DataError, OptionError
 from ..names import digits, listed, quoted, shown
-from ..results.summary.base import count
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NO_CODES = "none"  # of --missing-code: every value is an answer
 _COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 
@@ -31,6 +32,7 @@ def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.D
     import pandas as pd
 
     table = table.copy() if codes else table
+    written = table.attrs.setdefault(WRITTEN, {})
     for code in codes:
         number, there = pd.to_numeric(code, errors="coerce"), False
         for name, column in table.items():
@@ -39,12 +41,14 @@ def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.D
             if isinstance(column.dtype, pd.CategoricalDtype):
                 levels = [level for level in column.cat.categories if str(level) == code.strip() or level == number]
                 there |= bool(column.isin(levels).any())
+                written[name] = (*written.get(name, ()), *map(as_text, levels))
                 table[name] = column.cat.remove_categories(levels)
                 continue
             is_number = pd.api.types.is_numeric_dtype(column)
             is_code = column == number if is_number else column.astype(str).str.strip() == code.strip()
             if is_code.any():
                 there = True
+                written[name] = (*written.get(name, ()), as_text(code))
                 rest = column.mask(is_code)
                 found = pd.to_numeric(rest, errors="coerce")
                 table[name] = found if (found.notna() == rest.notna()).all() else rest
@@ -53,34 +57,18 @@ def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.D
     return table
 
 
-def check_answers(path: Path, table: pd.DataFrame) -> None:
-    """Refuse identifiers, columns on a different scale, and codes outside the levels."""
-    import numpy as np
+def texts_for_missing(table: pd.DataFrame, lines: Iterator[list[str]], names: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the texts, such as "NA", by which missing values of columns of words are written in a file."""
+    import pandas as pd
 
-    if _is_yes_no(table):
-        return
-    if texts := problems(table):
-        raise DataError(f"{call(path)}: {'; '.join(texts)}, or --missing-code {NO_CODES} if all values are answers")
-    scales = ordered_scales(table)
-    others = [name for name in table.columns if name not in scales]
-    seen = [table[name].dropna().to_numpy() for name in others]
-    seen = [c.astype(str) if c.dtype == object else c for c in seen]
-    found = find_foreign([*seen, *scales.values()], [*others, *scales])
-    names, what = found.columns(others)
-    if names:
-        drop = " ".join(f"--drop {in_shell(n)}" for n in names[:MOST_NAMED])
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        weight = next(filter(is_count, names), None)
-        hint = f", or give --weight {in_shell(weight)} if it counts how often a row was observed" if weight else ""
-        raise DataError(f"{call(path)}: column {quoted(names[0])} {what}; drop columns that are not answers with {drop}"
-                        f"{more}{hint}")  # fmt: skip
-    if found.codes:
-        named = dict(list(found.codes.items())[:MOST_NAMED])
-        codes = ", ".join(f"{digits(code)} ({count(n, 'cell')})" for code, n in named.items())
-        row, column = np.argwhere(table.isin(named.keys()).to_numpy())[0]
-        raise DataError(f"{call(path)}: {codes} lie outside the levels {found.span}, the first in {data_row(row)}, "
-                        f"column {quoted(table.columns[column])}; {found.remedy}, or --missing-code {NO_CODES} if all "
-                        "values are answers")  # fmt: skip
+    some = [c for c in names if c in table and not pd.api.types.is_numeric_dtype(table[c]) and table[c].isna().any()]
+    places = {name: names.index(name) for name in some}
+    found: dict[str, dict[str, None]] = {name: {} for name in some}
+    for line in itertools.islice((line for line in lines if line), 1, None) if places else ():
+        for name, i in places.items():
+            if (cell := line[i].strip()) and cell in MISSING_TEXTS:
+                found[name][cell] = None
+    return {name: tuple(texts) for name, texts in found.items() if texts}
 
 
 def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "") -> pd.DataFrame:

@@ -14,6 +14,7 @@ from .. import __version__
 from ..errors import BayesMRFError, StoppedWarning
 from ..names import shown
 from .collect import collect
+from .columns import columns
 from .common import Stopped, new_console, say, spoken_warnings
 from .compare_groups import compare
 from .evidence import evidence
@@ -24,7 +25,7 @@ from .structure import structure
 
 USER_ERROR, INTERRUPTED = 2, 130
 
-COMMANDS = {function.__name__: function for function in (groups, posterior, structure, compare, evidence)}
+COMMANDS = {function.__name__: function for function in (columns, groups, posterior, structure, compare, evidence)}
 
 
 class Commands(TyperGroup):

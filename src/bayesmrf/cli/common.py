@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import shlex
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -240,6 +241,8 @@ def spoken(kind: str, name: str, value: str) -> str:
         return value
     if kind == "row":
         return f"row {int(name) + 1} below the first line"
+    if kind == "preparing":
+        return " ".join(f"--{name} {shlex.quote(shown(text, None))}" for text in value.split(AND))
     if kind == "code":
         return " ".join(["give", *(f"--missing-code {value}" for value in name.split(AND))])
     if kind != "argument" or name == "X":

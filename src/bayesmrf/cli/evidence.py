@@ -101,7 +101,7 @@ def evidence(
     SCALE.check("prior_scale", prior_scale)
     SEED.check("random_state", given.seed)
     executor = None if cluster is None else connect(cluster)
-    data, weights, _ = given.read()
+    data, weights, _ = given.read(takes=() if binarize is None else ("numbers",))
     if binarize is not None:
         data = to_binary(table, data, binarize)
     model: Any = CODING

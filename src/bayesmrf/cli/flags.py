@@ -6,7 +6,7 @@ import functools
 import inspect
 import shlex
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from inspect import Parameter, Signature, signature
@@ -33,11 +33,14 @@ from ..methods.rows import MethodRow
 from ..runs.looks import MOST, OF_A_TASK
 from ..runs.run_options import RunOptions
 from . import common
+from .column_flags import ColumnFlags
 from .common import Stopped
 from .method_flags import flag, record_of
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ..data.codebook import Codebook
 
 
 def observations(metavar: str, codes: str) -> Any:
@@ -119,18 +122,12 @@ def command(function: Callable[..., None], whole: bool = False) -> Callable[...,
 
 
 @dataclass
-class Data:
+class Data(ColumnFlags):
     """Options of every command that reads observations."""
 
     context: typer.Context
     table: Path
     weight: str | None = flag("Column of the number of times each row occurs.", "COLUMN")
-    drop: list[str] | None = flag("Column to leave out; may be given several times.", "COLUMN")
-    missing_code: list[str] | None = flag(
-        "Code of a missing value, such as -9; may be given several times. Use 'none' if every value is valid, "
-        "however far from the others.",
-        "CODE",
-    )
     neutral: list[str] | None = flag(
         "Column of ordered levels with a neutral category, and its score, from 0; may be given several times.",
         "COLUMN=SCORE",
@@ -143,6 +140,7 @@ class Data:
         self.n_levels = 0  # of a table whose values are all valid, once it is read
         self.kept = _NOTHING  # what an interruption leaves
         self.chosen, self.noticed = False, list[Finding]()  # whether the table chose the model, and what was found
+        self.book: Codebook | None = None  # by which the columns of the table were read
 
     @cached_property
     def console(self) -> Console:
@@ -153,17 +151,34 @@ class Data:
         """Return ``out``, or the name of the table with a suffix."""
         return out or Path(f"{common.stem_of(self.table)}{suffix}")
 
-    def read(self, by: str | None = None) -> tuple[Any, Any, Any]:
-        """Return the observations, how often each occurs, and the groups in the column ``by``."""
+    def read(self, model: str = AUTO, by: str | None = None, takes: Collection[str] = ()) -> tuple[Any, Any, Any]:
+        """Return the observations, how often each occurs, and the groups in the column ``by``.
+
+        Columns have the types that a model reads, which also ``takes`` what is no answer for others.
+        """
+        from ..data.codebook import Codebook
         from ..data.codes import MOST_STATES
-        from .answers import NO_CODES
+        from ..data.columns import tell_notes
+        from ..data.typed_table import typed
+        from ..data.understand import ALL_ANSWERS, require_readable, understand
         from .tables import read_votes
 
-        found = read_votes(self.table, self.weight, self.drop or (), self.missing_code or (), by)
-        if any(code.strip().lower() == NO_CODES for code in self.missing_code or ()):
-            n = len({level for _, column in found[0].items() for level in column.dropna()})
+        raw, weights, groups = read_votes(self.table, self.weight, self.asked, by)
+        family: Any = None if model == AUTO else FAMILIES.row(model).options
+        takes = {*takes, *(family.takes if family is not None and "names" in family.takes else ())} - {"values"}
+        with common.about_file(self.table), collected() as self.noticed:
+            book = understand(raw, self.asked.of_columns, takes)
+            require_readable(book)
+            tell_notes(book)
+            as_it_is = "names" in takes and not self.asked.says  # edges compare levels
+            table = raw if as_it_is else typed(raw, book)
+        self.book = None if as_it_is else Codebook(book.columns)
+        for line in book.lines():
+            self.console.print(line, soft_wrap=True)
+        if any(code.strip().lower() == ALL_ANSWERS for code in self.missing_code or ()):
+            n = len({level for _, column in table.items() for level in column.dropna()})
             self.n_levels = n if 2 <= n <= MOST_STATES else 0
-        return found
+        return table, weights, groups
 
     def choose(self, model: str, data: Sequence[Any], estimator: str, yes_no: str = "boltzmann") -> str:
         """Return the name of the model; if it is "auto", the table chooses it, and what is noticed is a finding."""
@@ -172,8 +187,10 @@ class Data:
         if model != AUTO or self.neutral:
             return "ordinal" if model == AUTO else model
         self.chosen = True
-        with common.about_file(self.table), common.shown_log(self.console), collected() as self.noticed:
-            return choose(data[0], data[1], yes_no, families_of(estimator).names)
+        with common.about_file(self.table), common.shown_log(self.console), collected() as noticed:
+            chosen = choose(data[0], data[1], yes_no, families_of(estimator).names)
+        self.noticed += noticed
+        return chosen
 
     def read_coded(
         self, model: str, binarize: str | None, estimator: str, by: str | None = None
@@ -181,9 +198,9 @@ class Data:
         """Return what `read` does, with yes/no columns where the model has these, and the row of the model."""
         from .answers import to_binary
 
-        data = list(self.read(by))
+        data = list(self.read(model, by, () if binarize is None else ("numbers",)))
         if binarize is not None:
-            data[0] = to_binary(self.table, data[0], binarize)
+            data[0], self.book = to_binary(self.table, data[0], binarize), None
         family = FAMILIES.row(self.choose(model, data, estimator))
         if not family.many_states:
             data[0] = to_binary(self.table, data[0], None, "--model ordinal")
@@ -253,7 +270,7 @@ class Run(Data):
         from ..runs.store import Checkpoint
 
         options |= self.options | {"random_state": self.seed, "progress": not self.quiet, "executor": self.executor}
-        options["model"] = self.around(options["model"])
+        options |= {"model": self.around(options["model"]), "columns": self.book}
         joins = isinstance(self.context.obj, common.Joining)
         return kind(**options, checkpoint=Checkpoint(out, self.overwrite, self.chain, self.arguments, joins))
 

@@ -73,7 +73,7 @@ def groups(
     if field_groups and fields is False:
         raise OptionError(option="--no-fields", got=True, expected="omitted with --field-groups")
     common.check_out(out, run.overwrite)
-    data = run.read()
+    data = run.read(model)
     family = run.choose(model, data, "GroupedMRF", "agreement")
     if family in _NORMAL:
         if base is not None:

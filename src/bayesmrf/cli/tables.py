@@ -11,14 +11,17 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.asked import Asked, matching
+from ..data.column_kinds import LABELS, QUESTIONS, WRITTEN
 from ..data.files import call, read_declared, read_text
 from ..data.formats import MEASURE, Categories
 from ..data.missing import MISSING_TEXTS, stripped
 from ..data.no_answers import without
 from ..data.text_cells import is_number
+from ..data.understand import ALL_ANSWERS
 from ..errors import DataError, GraphError, OptionError
 from ..names import digits, listed, quoted, shown
-from .answers import NO_CODES, check_answers, in_shell, without_codes
+from .answers import in_shell, texts_for_missing, without_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,14 +37,12 @@ _LONGEST_CELL = 10_000_000  # letters
 def read_votes(
     path: Path,
     weight: str | None = None,
-    drop: Sequence[str] = (),
-    missing_codes: Sequence[str] = (),
+    asked: Asked | None = None,
     by: str | None = None,
 ) -> tuple[pd.DataFrame, pd.Series | None, pd.Series | None]:
     """Read observations, one a row, from a file whose first line names the columns.
 
     Columns are separated by commas, semicolons, tabs or bars; with the latter three, numbers may have decimal commas.
-    Spaces around values are left out, and blank ones are missing.
 
     Parameters
     ----------
@@ -49,28 +50,25 @@ def read_votes(
         See `bayesmrf.data.files.read_declared`.
     weight : str, optional
         Column that counts how often each row was observed.
-    drop : sequence of str
-        Columns to drop.
-    missing_codes : sequence of str
-        Values that code missing ones, also in the column ``by``. "none" states that there are no such codes and that
-        every value is an answer.
+    asked : Asked, optional
+        Columns to keep or to drop, and values that code missing ones, also in the column ``by``. What else it says is
+        not done here.
     by : str, optional
         Column with the group of each row.
 
     Returns
     -------
     table : DataFrame
-        Columns are the nodes; codings are not checked here.
+        Columns are the nodes; what they are is not checked here (`bayesmrf.data.understand`).
     weights, groups : Series or None
 
     Raises
     ------
     DataError
-        If the file cannot be read, is not a table, or has no header line; for columns that look like identifiers, are
-        on a different scale than the others, or contain values outside the levels that are not in ``missing_codes``;
-        if SPSS weights the rows by a column that is neither ``weight`` nor in ``drop``.
+        If the file cannot be read, is not a table, or has no header line; if SPSS weights the rows by a column that is
+        neither ``weight`` nor left out.
     OptionError
-        If ``by``, ``weight`` or ``drop`` names a column that does not exist, or a missing code does not occur.
+        If an option names a column that does not exist, or a missing code does not occur.
     """
     text, declared = read_declared(path)
     separator = _separator(text)
@@ -101,10 +99,11 @@ def read_votes(
         raise DataError(f"{call(path)}: rows 1 and 2 below the first line are headers of Qualtrics, not answers; "
                         "delete these two rows")  # fmt: skip
     kept = {"--weight": weight, "--by": by}
-    for option, wanted in (("--drop", drop), *((option, [c]) for option, c in kept.items() if c is not None)):
-        unknown = next((c for c in wanted if c not in names), None)
-        if unknown is not None:
-            raise OptionError(f"{option}: there is no column {quoted(unknown)} in {call(path)}; its columns are "
+    asked = asked or Asked()
+    drop = matching("drop", asked.drop, names, f" in {call(path)}")
+    for option, column in kept.items():
+        if column is not None and column not in names:
+            raise OptionError(f"{option}: there is no column {quoted(column)} in {call(path)}; its columns are "
                               f"{listed(list(map(quoted, names)), total=True)}")  # fmt: skip
     for option, column in kept.items():
         other = "--drop" if column in drop else "--by" if option == "--weight" and column == by else ""
@@ -113,14 +112,19 @@ def read_votes(
     weighting = declared.weight and declared.weight.strip()
     if weighting and weighting not in (weight, *drop):
         _refuse_weighted(path, table, weighting)
-    table = without(table, drop)
+    chosen = asked.chosen(names, f" in {call(path)}")
+    table = without(table, [c for c in names if c not in chosen and c not in kept.values()])
     _refuse_thousands(path, _lines(path, text, separator), names, [c for c in names if c in table and c != by], weight)
     weights = None if weight is None else table.pop(weight)
     for name, categories in declared.categories.items():
         if name in table:
             table[name] = _in_categories(table[name], categories)
-    table.attrs[MEASURE] = {name: kind for name, kind in declared.measure.items() if name in table}
-    codes = [c for c in missing_codes if c.strip().lower() != NO_CODES and c.strip() not in MISSING_TEXTS]
+    says = declared._asdict()  # by format
+    of_file: dict[str, Any] = {MEASURE: declared.measure, LABELS: says.get("labels", {})}
+    of_file[QUESTIONS] = says.get("question", {})
+    of_file[WRITTEN] = texts_for_missing(table, _lines(path, text, separator), names)
+    table.attrs = {key: {name: value for name, value in of.items() if name in table} for key, of in of_file.items()}
+    codes = [c for c in asked.missing if c.strip().lower() != ALL_ANSWERS and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
     groups = None if by is None else table.pop(by)
     if by is not None and groups is not None:
@@ -133,8 +137,6 @@ def read_votes(
     if table.shape[1] < 2:
         raise DataError(f"{call(path)}: the table must have at least two nodes, got {table.shape[1]} column(s); "
                         "separate columns by commas")  # fmt: skip
-    if not any(c.strip().lower() == NO_CODES for c in missing_codes):
-        check_answers(path, table)
     return table, weights, groups
 
 

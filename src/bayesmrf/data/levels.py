@@ -176,10 +176,15 @@ def warn_of_codes(what: str, labels: Iterable[Any]) -> None:
         )
 
 
+def says_no_answer(text: str) -> bool:
+    """Return whether a text means that there is no answer, such as "refused"."""
+    return bool(_NO_ANSWER.fullmatch(text.strip()))
+
+
 def warn_of_texts(what: str, levels: Iterable[Any]) -> None:
     """Warn of texts that mean no answer, such as "refused", and of those that differ in case or in spaces only."""
     texts = [level for level in levels if isinstance(level, str)]
-    found = [text for text in texts if _NO_ANSWER.fullmatch(text.strip())]
+    found = list(filter(says_no_answer, texts))
     if found:
         tell(
             f"{listed(list(map(quoted, found)))} of {what} {'count' if len(found) > 1 else 'counts'} like the others; "

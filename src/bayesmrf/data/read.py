@@ -69,5 +69,6 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
 
 def read_new(X: Any, sample_weight: Any, fitted: Any, unused: Sequence[int] = (), missing: bool = True) -> States:
     """Return the states of a table in the coding of the data of an estimator; values of ``unused`` are arbitrary."""
+    X = fitted._retyped(X, unused)
     levels = None if isinstance(fitted._coding, str) else fitted._coding
     return check_states(X, sample_weight, fitted._names, missing, levels=levels, unused=unused)

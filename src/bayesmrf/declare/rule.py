@@ -132,6 +132,12 @@ EXECUTOR = optional(
 )
 
 PATH = Rule("a path", lambda v: isinstance(v, str | os.PathLike) and len(os.fspath(v)) > 0)
+COLUMNS = optional(
+    Rule(
+        "a codebook: a path, a DataFrame or a bayesmrf.data.Codebook",
+        lambda v: type(v).__name__ in ("DataFrame", "Codebook") or PATH.allows(v),
+    )
+)
 
 
 def _is_seed(value: Any) -> bool:

@@ -95,7 +95,7 @@ or callable
         "swendsen-wang", "cftp" and the exact ones. With missing values, ``Phases("brief", hidden="persistent")`` also
         gives the engine of the model clamped to the observed values.
         If draws are approximate, they are checked by Stein's identities (`bayesmrf.estimators.stein_check`).
-    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint, columns
         As in `GroupedMRF`.
 
     Attributes

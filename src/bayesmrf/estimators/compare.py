@@ -88,7 +88,7 @@ class CompareMRF(Posterior):
         Weights and biases of yes/no columns, weights and thresholds of ordered answers, or couplings and fields of
         columns with the same levels in any order, as in `BayesianMRF`. A callable makes your own model
         (`families.Custom`), as in `SpikeSlabMRF`. A level that a group never has stays in the model, with its prior.
-    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint, columns
         As in `GroupedMRF`.
 
     Attributes

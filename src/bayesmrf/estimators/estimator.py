@@ -18,6 +18,7 @@ class Estimator:
     name stands for the object with its defaults, but "auto" has none.
     """
 
+    _names: tuple[str, ...]  # of the columns that were fitted
     _readers: ClassVar[dict[str, Callable[[Any], Any]]] = {}
     """Functions from a text to an object, by the name of the parameter."""
 

@@ -81,7 +81,7 @@ def make_target(
                 option="coding", got=coding, expected="'boltzmann' for an RBM, whose units are in {0, 1}",
                 remedy=f"give {argument('coding', 'boltzmann')} to the models that it is compared with",
             )  # fmt: skip
-        states = read(X, sample_weight)
+        states = read(clone(model)._typed(X), sample_weight)
         return _machine(model, states, prior), _remark(states)
     if isinstance(model, str) and model == "independent":
         model = BayesianMRF([])
@@ -117,7 +117,7 @@ def _fixed(
 ) -> tuple[Target, str]:
     check_params(model)
     reader = clone(model)
-    reader._choose_model(X, sample_weight)
+    X = reader._choose_model(X, sample_weight)
     states = reader._read(X, sample_weight)
     field = _supported(reader._model())
     curve, learns = read_ties(model.ties, field), isinstance(model.graph, str) and model.graph.startswith("learn")

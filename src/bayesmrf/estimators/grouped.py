@@ -112,6 +112,9 @@ class GroupedMRF(Posterior):
     checkpoint : path, `bayesmrf.Checkpoint` or None
         Zarr folder in which the run is saved, and from which a stopped run continues;
         ``Checkpoint(path, overwrite=True)`` replaces another run.
+    columns : path, DataFrame, `bayesmrf.data.Codebook` or None
+        What each column is: a table of `bayesmrf.data.read_columns`, as it is or edited. None reads it from the values
+        of a DataFrame; ``columns_`` says what was read.
 
     Attributes
     ----------

@@ -46,6 +46,8 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
     fields : bool
         Whether nodes have parameters; see `GroupedMRF`.
     random_state : int, Generator, RandomState or None
+    columns
+        As in `GroupedMRF`.
 
     Attributes
     ----------
@@ -76,7 +78,7 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
         check_params(self)
-        self._choose_model(X, sample_weight)
+        X = self._choose_model(X, sample_weight)
         states = self._read(X, sample_weight)
         model = self._model()
         self.model_ = model.name

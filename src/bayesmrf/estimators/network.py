@@ -20,8 +20,8 @@ from ..graphs import Graph
 from ..models.bases import edge_starts
 from ..models.node_features import NodeFeatures
 from ..models.nominal import Nominal as NominalModel
+from .answers import Answers
 from .base import read_graph
-from .estimator import Estimator
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -31,7 +31,7 @@ _OF_EDGES = {"agreement": "agreement_", "group": "groups_", "potential": "potent
 _OF_NODES = {"group": "field_groups_"}
 
 
-class Network(Estimator):
+class Network(Answers):
     """Estimators of a network by one of several models: ``model_``, ``graph_``, ``edges_`` and ``feature_names_``.
 
     The model "auto" is "nominal" for data with categories without order (of estimators that have it), "ordinal" for
@@ -79,12 +79,14 @@ class Network(Estimator):
     def _chooses(self) -> bool:
         return isinstance(self.model, str) and self.model == AUTO
 
-    def _choose_model(self, X: Any, sample_weight: Any = None) -> None:
-        """Forget a former fit, choose the model by the data if it is "auto", and say so in the log."""
+    def _choose_model(self, X: Any, sample_weight: Any = None) -> Any:
+        """Forget a former fit, choose the model by the data if it is "auto", and return the table with its types."""
         self._forget()
+        X = self._typed(X, () if self._chooses else self._object("model").takes)
         if self._chooses:
             self.model_ = choose(X, sample_weight, self._yes_no, families_of(type(self).__name__).names)
         self._family, self._has_fields = self._object("model"), bool(self.fields)
+        return X
 
     def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:
         """Read the data and the graph."""

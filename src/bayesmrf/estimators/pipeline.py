@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import results
 from ..base import Kernel
+from ..data.codebook import Codebook
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
 from ..declare.option import check_params
@@ -105,7 +106,7 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         s, model, samples = s._replace(seeds=seeds), s.likelihood.model, s.likelihood.samples
         several = {} if len(samples) == 1 else {"group": len(samples)}
         attrs: dict[str, Any] = {"data_hash": hash_of_samples(self._graph, samples), "model": model.name}
-        attrs |= {"chosen_model": self._chooses, "method": s.method}
+        attrs |= {"chosen_model": self._chooses, "method": s.method} | self._columns_kept()
         sizes, sums = [sample.n_samples for sample in samples], [sample.s_bar for sample in samples]
 
         def tree_of(draws: Draws) -> xr.DataTree:
@@ -137,7 +138,7 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
 
     def _prepare(self, X: Any, sample_weight: Any = None, groups: Any = None) -> Setup:
         check_params(self)
-        self._choose_model(X, sample_weight)
+        X = self._choose_model(X, sample_weight)
         request = self._request()
         states = self._read(X, sample_weight, missing=True, progress=self.progress)
         if self._needs_edges:
@@ -173,6 +174,7 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
     @classmethod
     def _restored(cls, tree: xr.DataTree, kept: Kept) -> Any:
         est = cls(**kept.parameters)
+        est._restore_columns({str(name): value for name, value in tree.attrs.items()})
         est._names, est._coding, est._log_z = kept.graph.names, kept.coding, {}
         est._graph, est.edges_ = kept.graph, kept.graph.edges
         est.n_features_in_ = len(kept.graph.names)
@@ -188,6 +190,7 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         """Return what is stored of this estimator; the graph of the data stands for given edges."""
         given, option = self.get_params(deep=False), self._edges_option
         given |= {} if isinstance(given[option], str) else {option: self._graph}
+        given["columns"] = None if self.columns is None else Codebook.read(self.columns)
         is_named = "feature_names_in_" in self._of_fit
         return Kept(type(self).__name__, given, self._graph, self._coding, list(self._labels), is_named)
 

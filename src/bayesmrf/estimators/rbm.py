@@ -25,7 +25,7 @@ from ..names import shown
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from ..samplers.tempered import Tempered
-from .estimator import Estimator
+from .answers import Answers
 from .partly_seen import (
     PartlySeen,
     conditional_log_probability,
@@ -46,7 +46,7 @@ _FAR, _SURE = 0.1, 6.0  # difference of a column's means in data and model that 
 
 
 @dataclass(eq=False, repr=False)
-class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Restricted Boltzmann machine by persistent contrastive divergence (Tieleman 2008).
 
     Both kinds of units are in {0, 1}: p(x, z) ~ exp(z' W x + beta' z + alpha' x). The API is that of scikit-learn's
@@ -73,6 +73,8 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Standard deviation of a normal prior of every parameter, to maximise the posterior; None maximises the
         likelihood. `partial_fit` treats the rows of each call as the complete data.
     random_state : int, Generator, RandomState or None
+    columns
+        As in `GroupedMRF`.
 
     Attributes
     ----------
@@ -226,6 +228,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Check X and the options, and initialise."""
         check_params(self)
         self._forget()
+        X = self._typed(X)
         states = read(X, sample_weight)
         record_columns(self, X, len(states.names))
         self._names, self._coding = states.names, states.coding

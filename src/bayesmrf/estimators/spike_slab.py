@@ -80,6 +80,8 @@ class SpikeSlabMRF(Posterior):
         `bayesmrf.models.two_arrays.PairwiseModel` with fields and one parameter for each edge.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint
         As in `GroupedMRF`. A draw takes 8 bytes for each edge that exists, and at most two bits for each candidate.
+    columns
+        As in `GroupedMRF`.
 
     Attributes
     ----------

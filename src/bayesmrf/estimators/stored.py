@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import engines, families, methods, priors
+from ..data.codebook import Codebook
 from ..data.states import Coding, ColumnLevels
 from ..errors import OptionError, StoreError
 from ..graphs import Graph
@@ -117,6 +118,8 @@ def _written(value: Any) -> Any:
         return {"array": value.tolist()}
     if isinstance(value, Graph):
         return {"graph": None}
+    if isinstance(value, Codebook):
+        return {"columns": value.frame().to_csv(index=False)}
     if isinstance(value, Mapping):
         return {"mapping": [[_written(k), _written(v)] for k, v in value.items()]}
     home = next((name for name, kind in _KNOWN.items() if type(value) is kind), None)
@@ -142,6 +145,8 @@ def _read(value: Any, graph: Graph) -> Any:
         return np.array(inner)
     if kind == "graph":
         return graph
+    if kind == "columns":
+        return Codebook.of_text(inner)
     if kind == "mapping":
         return {_read(k, graph): _read(v, graph) for k, v in inner}
     if kind == "own":

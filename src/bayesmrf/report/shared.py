@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from .. import plots
+from ..data.codebook import Codebook
 from ..results.summary import Summary, count
 from ..results.tables import Table, table_of
 from .page import Section, escape, paragraph, picture, table
@@ -18,6 +19,7 @@ def _what_was_run(s: Summary) -> str:
     """Return data, graph, method, exactness, draws and options."""
     a = s.attrs
     facts = [("Data", f"{a['data_file']}: {s.data_sentence}" if "data_file" in a else s.data_sentence)]
+    facts += [("Columns", "; ".join(Codebook.of_text(a["columns"]).lines()))] if a.get("columns") else []
     facts += [(name, str(a[key])) for name, key in _ASKED if key in a]
     facts += [("Method", s.method_sentence), ("Exact or approximate", s.kind_sentence)]
     facts += [("Draws", s.draws_sentence)]

@@ -1,0 +1,50 @@
+"""Flags that say what the columns of a table are, which every command that reads one has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .method_flags import flag
+
+if TYPE_CHECKING:
+    from ..data.asked import Asked
+
+_SEVERAL = "may be given several times"
+_NAMES = "names, q5-q9, mood_*, or several with commas"
+
+
+@dataclass(kw_only=True)
+class ColumnFlags:
+    """Options of every command that reads a table; they become those of `bayesmrf.data.prepare`."""
+
+    keep: list[str] | None = flag(f"Columns to read: {_NAMES}; {_SEVERAL}.", "COLUMNS", shown="all")
+    drop: list[str] | None = flag(f"Columns to leave out, named as those of --keep; {_SEVERAL}.", "COLUMNS")
+    columns: Path | None = flag("What each column is: the table of bayesmrf columns, edited.", "COLUMNS.csv")
+    levels: list[str] | None = flag(
+        f"Words, or numbers, in their order, for all columns that have no others; {_SEVERAL}.", "WORD,WORD,..."
+    )
+    yes: str | None = flag("Answers that mean yes, in all columns that have no others.", "WORD,...")
+    no: str | None = flag("Answers that mean no; a blank one, as in --no '', is an empty cell.", "WORD,...")
+    reverse: list[str] | None = flag(f"Columns to put in the opposite order; {_SEVERAL}.", "COLUMNS")
+    cut: list[str] | None = flag(
+        f"Columns of numbers, and how many levels with equal counts to make of each; {_SEVERAL}.", "COLUMNS:N"
+    )
+    merge: list[str] | None = flag(f"Levels of columns that become one; {_SEVERAL}.", "COLUMNS:LEVEL,LEVEL")
+    ordered: list[str] | None = flag(f"Columns of numbers that are in order, though no scale; {_SEVERAL}.", "COLUMNS")
+    nominal: list[str] | None = flag(f"Columns that are names without order; {_SEVERAL}.", "COLUMNS")
+    missing_code: list[str] | None = flag(
+        "Code of a missing value, such as -9; may be given several times. Use 'none' if every value is valid, "
+        "however far from the others.",
+        "CODE",
+    )
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What these options say, once they are read."""
+        from ..data.asked import Asked
+
+        named = ("keep", "drop", "columns", "levels", "yes", "no", "reverse", "cut", "merge", "ordered", "nominal")
+        return Asked.of(**{name: getattr(self, name) for name in named}, missing=self.missing_code)

@@ -1,0 +1,46 @@
+"""The command ``bayesmrf columns``: what each column of a table is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import StoreError, said
+from . import common
+from .column_flags import ColumnFlags
+from .flags import command, observations
+from .method_flags import flag
+
+_TEXTS = ("name", "kind", "levels", "counts", "codes", "question", "does")
+
+
+@command
+def columns(
+    table: Path = observations("ANSWERS.csv", "any values"),
+    out: Path | None = flag("Write the table, which --columns of the other commands takes back.", "COLUMNS.csv"),
+    overwrite: bool = flag("Replace --out.", None, False, "--overwrite"),
+    *,
+    given: ColumnFlags,
+) -> None:
+    """Show what each column of a table is: its kind, its levels in order, missing values, and what is done with it."""
+    from ..data.columns import tell_notes
+    from ..data.understand import problems_of, understand
+    from .show import new_table
+    from .tables import read_votes
+
+    if out is not None and out.exists() and not overwrite:
+        raise StoreError(f"--out: {out} exists already; give another path, or --overwrite to replace it")
+    raw, _, _ = read_votes(table, asked=given.asked)
+    console = common.new_console()
+    book = understand(raw, given.asked.of_columns)
+    frame = book.frame()
+    texts = [name for name in _TEXTS if (frame[name] != "").any()]
+    printed = new_table("Columns", texts, ["missing"] if frame["missing"].any() else [])
+    for row in frame.to_dict("records"):
+        printed.add_row(*(str(row[str(column.header)]) for column in printed.columns))
+    console.print(printed)
+    if out is not None:
+        frame.to_csv(out, index=False)
+        console.print(f"The table is in {out}; other commands take it, edited, with --columns {out}", soft_wrap=True)
+    tell_notes(book)
+    for problem in problems_of(book):
+        console.print(f"To answer before a run: {said(problem, common.spoken)}.", soft_wrap=True)

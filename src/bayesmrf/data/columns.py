@@ -1,0 +1,128 @@
+"""Read the columns of a table as a user says, or as their values say: for Python and for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DataError, LevelsWarning
+from ..findings import tell
+from .asked import Asked
+from .codebook import Codebook
+from .frames import column_names, in_pandas, is_frame, make_table
+from .missing import unmasked
+from .typed_table import typed
+from .understand import require_readable, understand
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def prepare(
+    table: Any,
+    *,
+    keep: Any = None,
+    drop: Any = None,
+    levels: Any = None,
+    yes: Any = None,
+    no: Any = None,
+    reverse: Any = None,
+    cut: Any = None,
+    merge: Any = None,
+    ordered: Any = None,
+    nominal: Any = None,
+    missing: Any = None,
+    columns: Any = None,
+) -> pd.DataFrame:
+    """Return a table whose columns have the types of answers, which every estimator reads.
+
+    Yes/no and ordered answers become ordered categories, names without order unordered ones; numbers that mean by
+    themselves what is asked stay as they are. `read_columns` shows what is understood without any option.
+
+    Parameters
+    ----------
+    table : DataFrame or array
+    keep, drop : str or sequence of str
+        Columns that are read, or are not: names, ``"q5-q9"``, ``"mood_*"``, or several of them with commas.
+    levels : str or sequence of str, or a sequence of these
+        Words (or numbers) in their order, for all columns that have no others: ``"Never,Sometimes,Often,Always"``.
+    yes, no : str or sequence of str
+        Answers that mean yes, and no, for all columns that have no others; a blank one, as in ``no=""``, is a blank
+        cell. One of the two may be left to the only other answer.
+    reverse : str or sequence of str
+        Columns whose levels are put in the opposite order.
+    cut : mapping, or sequence of str
+        Number of levels, of equal counts, by column of numbers: ``{"age": 4}`` or ``"age:4"``.
+    merge : mapping, or sequence of str
+        Levels that become one, by column: ``{"mood": ["Never", "Rarely"]}`` or ``"mood:Never,Rarely"``.
+    ordered, nominal : str or sequence of str
+        Columns of numbers that are in order though they are no scale, or that are names without order.
+    missing : str or sequence of str
+        Codes of missing values; "none" if every value is an answer.
+    columns : path, DataFrame or Codebook
+        A codebook, such as that of `read_columns` after it was edited. Columns that it does not have, or whose kind is
+        no answer, are left out.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    DataError
+        Of everything that is wrong with the table, in one message.
+    OptionError
+    """
+    asked = Asked.of(
+        keep=keep, drop=drop, levels=levels, yes=yes, no=no, reverse=reverse, cut=cut, merge=merge, ordered=ordered,
+        nominal=nominal, missing=missing, columns=columns,
+    )  # fmt: skip
+    frame = frame_of(table)
+    book = understand(frame, asked, {"names"})
+    require_readable(book)
+    tell_notes(book)
+    return typed(frame, book)
+
+
+def read_columns(table: Any) -> pd.DataFrame:
+    """Return what each column of a table is, a row for each.
+
+    Parameters
+    ----------
+    table : DataFrame or array
+
+    Returns
+    -------
+    DataFrame
+        ``name``, ``kind``, ``levels`` in their order, ``counts`` of these, cells that are ``missing``, ``codes`` that
+        stand for missing values, the ``question`` if a file has it, and what it ``does``. Edited, it is the argument
+        ``columns`` of estimators and of `prepare`.
+
+    Raises
+    ------
+    DataError
+    """
+    return understand(frame_of(table)).frame()
+
+
+def frame_of(table: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return a table as a pandas DataFrame; columns of an array have ``names``, or their numbers."""
+    import pandas as pd
+
+    table = in_pandas(table)
+    if is_frame(table):
+        found = column_names(table)
+        if len(set(found)) < len(found):
+            twice = next(name for i, name in enumerate(found) if name in found[:i])
+            raise DataError(f"X must have unique column names, but {twice!r} occurs twice; rename one of them.")
+        return table
+    values = unmasked(table)
+    if values.ndim != 2:
+        raise DataError(option="X", got=table, expected="a table (n_samples, n_nodes)", remedy=make_table(table))
+    return pd.DataFrame(values, columns=list(names or map(str, range(values.shape[1]))))
+
+
+def tell_notes(book: Codebook) -> None:
+    """Warn of what is doubtful in a table, as findings of a run."""
+    for note in book.notes:
+        tell(note, LevelsWarning)

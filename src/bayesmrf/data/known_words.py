@@ -1,0 +1,166 @@
+"""The order of words for answers: yes and no, scales that many questionnaires share, and numbers in front of words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+# Pairs of no and yes. A letter alone is one of a pair, never a word.
+_PAIRS = (
+    ("no|nein|non|nee|não|nej|нет", "yes|ja|oui|si|sí|sim|да"),
+    ("n", "y|j"),
+    ("false", "true"),
+    ("f", "t"),
+    ("off", "on"),
+    ("absent", "present"),
+    ("negative", "positive"),
+    ("unchecked|not checked", "checked"),
+    ("unticked|not ticked", "ticked"),
+    ("not selected|unselected", "selected"),
+    ("not mentioned", "mentioned"),
+)
+_YES_NO = [tuple(side.split("|") for side in pair) for pair in _PAIRS]
+_HOW_OFTEN = (
+    "never|not at all|none of the time",
+    "almost never|hardly ever|very rarely|very seldom|nearly never",
+    "rarely|seldom|infrequently|a little of the time",
+    "occasionally|sometimes|now and then|some of the time",
+    "often|frequently|a good bit of the time",
+    "usually|mostly|very often|very frequently|most of the time",
+    "almost always|nearly always",
+    "always|all of the time|constantly",
+)
+_HOW_MUCH = (
+    "not at all|not|none|not really",
+    "a little|a little bit|slightly|hardly|very slightly|very slightly or not at all",
+    "somewhat|moderately|a moderate amount|partly|to some extent",
+    "quite a bit|quite|considerably|rather|a lot",
+    "very|very much|a great deal|mostly",
+    "extremely|completely|totally|entirely|an extreme amount",
+)
+_SCALES = (
+    _HOW_OFTEN,
+    _HOW_MUCH,
+    ("never", "less than yearly", "yearly", "less than monthly|less than once a month", "monthly|once a month",
+     "2-3 times a month", "weekly|once a week", "2-3 times a week|several times a week", "daily or almost daily",
+     "daily|every day", "several times a day"),
+    ("not at all", "several days", "more than half the days", "nearly every day"),
+    ("very poor|very bad|terrible", "poor|bad", "fair|average|ok|okay|neither good nor bad|acceptable", "good",
+     "very good", "excellent"),
+    ("none|absent|no", "minimal|very mild", "mild", "moderate", "severe", "very severe|extreme"),
+    ("very low", "low", "medium|moderate|normal|average", "high", "very high"),
+    ("very small", "small", "medium", "large", "very large"),
+    ("never", "once", "twice", "more than twice|several times|many times"),
+    ("not true|not true at all", "hardly true", "somewhat true|sometimes true|moderately true|partly true",
+     "mostly true|often true", "certainly true|very true|exactly true|completely true"),
+    ("much worse", "worse|somewhat worse", "a little worse|slightly worse", "the same|about the same|no change",
+     "a little better|slightly better", "better|somewhat better", "much better"),
+)  # fmt: skip
+# Of both directions: from the end of one word over the middle to that of the other.
+_POLES = (
+    ("disagree", "agree"),
+    ("dissatisfied", "satisfied"),
+    ("unlikely", "likely"),
+    ("unimportant", "important"),
+    ("unhappy", "happy"),
+    ("negative", "positive"),
+    ("untrue", "true"),
+    ("uncomfortable", "comfortable"),
+    ("difficult", "easy"),
+    ("oppose", "support"),
+    ("unfavorable", "favorable"),
+)
+_STRONG = ("strongly", "very", "extremely", "completely", "totally", "fully", "definitely", "highly")
+_PLAIN = ("", "mostly", "moderately", "quite", "tend to", "generally")
+_WEAK = ("somewhat", "slightly", "a little", "rather", "mildly", "partly")
+_MIDDLE = "neutral|neither|undecided|neither {0} nor {1}|neither {1} nor {0}|neither nor|no opinion|unsure|not sure"
+_NUMBER = re.compile(r"[\[(]?\s*([+-]?\d++(?:\.\d++)?)(?![./:-]\d+[./:-]\d)")  # not of a date
+_LONGEST_END = 3  # words
+
+
+class Scale(NamedTuple):
+    """Words in order, each with those that mean the same."""
+
+    ranks: tuple[tuple[str, ...], ...]
+
+    def places(self, words: Iterable[str]) -> dict[str, int] | None:
+        """Return the rank of each word; None unless all are known, and those of one rank differ in their case only."""
+        found: dict[str, int] = {}
+        known: dict[int, str] = {}
+        rank = {word: i for i, same in enumerate(self.ranks) for word in same}
+        for word in words:
+            plain = plain_word(word)
+            place = rank.get(plain)
+            if place is None or known.setdefault(place, plain) != plain:
+                return None
+            found[word] = place
+        return found
+
+
+def plain_word(word: str) -> str:
+    """Return a word in lower case, without spaces and marks around it."""
+    return " ".join(word.casefold().replace("’", "'").strip(" .!,;:*\"'()").replace("_", " ").split())
+
+
+def _scale(ranks: Iterable[str]) -> Scale:
+    return Scale(tuple(tuple(rank.split("|")) for rank in ranks))
+
+
+def _poles(low: str, high: str) -> Scale:
+    def side(word: str) -> list[tuple[str, ...]]:
+        return [tuple(f"{how} {word}".strip() for how in degree) + tuple(f"{word} {how}" for how in degree if how)
+                for degree in (_STRONG, _PLAIN, _WEAK)]  # fmt: skip
+
+    middle = tuple(_MIDDLE.format(low, high).split("|"))
+    return Scale((*side(low), middle, *reversed(side(high))))
+
+
+SCALES = tuple(map(_scale, _SCALES)) + tuple(_poles(*pole) for pole in _POLES)
+
+
+def yes_and_no(words: Iterable[str]) -> tuple[list[str], list[str]] | None:
+    """Return the words that mean no, and those that mean yes; None unless there are both, and no others."""
+    given = list(words)
+    for pair in _YES_NO:
+        no, yes = ([word for word in given if plain_word(word) in side] for side in pair)
+        if no and yes and len(no) + len(yes) == len(given):
+            return no, yes
+    return None
+
+
+def known_order(words: Iterable[str]) -> tuple[Scale, dict[str, int]] | None:
+    """Return the scale that has all the words, and the rank of each; None if there is none, or two that differ."""
+    given = list(words)
+    for texts in (given, _without_common_end(given)):
+        found = [(s, places) for s in SCALES if (places := s.places(texts)) is not None]
+        orders = {tuple(_ranked([places[t] for t in texts])) for _, places in found}
+        if len(orders) == 1:
+            scale, places = found[0]
+            return scale, {word: places[text] for word, text in zip(given, texts, strict=True)}
+    return None
+
+
+def _ranked(ranks: list[int]) -> list[int]:
+    """Return the place of each number among them, from 0."""
+    known = sorted(set(ranks))
+    return [known.index(rank) for rank in ranks]
+
+
+def leading_numbers(words: Iterable[str]) -> dict[str, float] | None:
+    """Return the number with which each word begins, such as "1 Never"; None unless all have one of their own."""
+    found = {word: _NUMBER.match(word) for word in words}
+    if not found or not all(found.values()):
+        return None
+    numbers = {word: float(match[1]) for word, match in found.items() if match}
+    return numbers if len(set(numbers.values())) == len(numbers) else None
+
+
+def _without_common_end(words: list[str]) -> list[str]:
+    """Return words without the end that all share, as in "very worried", "not worried at all"."""
+    split = [re.sub(r"^not (.+) at all$", r"not at all \1", plain_word(word)).split() for word in words]
+    for n in range(_LONGEST_END, 0, -1):
+        ends = {tuple(parts[-n:]) for parts in split}
+        if len(ends) == 1 and all(len(parts) > n for parts in split):
+            return [" ".join(parts[:-n]) for parts in split]
+    return words

@@ -1,0 +1,130 @@
+"""A table with the types that a codebook says, which all that follows reads: ordered and unordered categories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import DataError, argument
+from ..names import listed, quoted
+from .codebook import CONSTANT, NO_NODES, NOMINAL, YES_NO, Codebook, Column, as_text
+from .formats import MEASURE
+from .missing import is_missing
+from .text_cells import is_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STEPS = "equal steps are one step apart"  # of numbers, which stay as they are
+_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_SPAN = re.compile(rf"({_NUMBER}) to ({_NUMBER})")
+
+
+def typed(frame: pd.DataFrame, book: Codebook, unread: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the columns of a codebook that are answers, with categories in its order.
+
+    Columns of numbers, and of categories, that mean by themselves what the codebook says stay as they are; a table of
+    which all do is returned itself. Values of columns that are ``unread`` are arbitrary.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or has values that the codebook does not have.
+    """
+    columns = [column for column in book.columns if column.kind not in NO_NODES]
+    there = {str(name): i for i, name in enumerate(frame.columns)}
+    lacking = [quoted(column.name) for column in columns if column.name not in there]
+    if lacking:
+        raise DataError(f"{argument('X')} must have the columns of {argument('columns')}, but lacks {listed(lacking)}; "
+                        "delete these rows of the codebook, or give the table that it describes")  # fmt: skip
+    columns.sort(key=lambda column: there[column.name])
+    table = frame.iloc[:, [there[column.name] for column in columns]].copy(deep=False)
+    foreign, changed = [], set[str]()
+    for i, column in enumerate(columns):
+        given = table.iloc[:, i]
+        found, unknown = _typed_column(given, column)
+        if found is not given:
+            table.isetitem(i, found.array)
+            changed.add(column.name)
+        if unknown and column.name not in unread:
+            foreign.append(f"{quoted(column.name)}: {listed(list(map(quoted, unknown)))}")
+    if foreign:
+        raise DataError(f"{argument('X')} must contain the levels of its codebook only, but has other values "
+                        f"({listed(foreign)}); add them to the levels or to the codes of missing values "
+                        f"({argument('columns')})")  # fmt: skip
+    if not changed and table.shape == frame.shape:
+        return frame
+    of_file = frame.attrs.get(MEASURE) or {}
+    table.attrs = frame.attrs | {MEASURE: {name: kind for name, kind in of_file.items() if name not in changed}}
+    return table
+
+
+def _typed_column(values: pd.Series, column: Column) -> tuple[pd.Series, list[str]]:
+    """Return a column with its categories, and values that it must not have."""
+    import pandas as pd
+
+    in_order = column.kind != NOMINAL or len(column.labels) == 2
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        given = [as_text(c) for c in values.cat.categories]
+        if given == column.labels and bool(values.cat.ordered) == in_order:
+            return values, []
+    plain = values.dtype.kind in "biuf" if isinstance(values.dtype, np.dtype) else False
+    codes, uniques = pd.factorize(values if plain else values.astype(object), use_na_sentinel=True)
+    found = np.array([*uniques, None], dtype=object)[:-1]
+    texts = ["" if gone else as_text(value) for value, gone in zip(found, is_missing(found), strict=True)]
+    if not column.levels or (not set(column.codes) & set(texts) and _is_plain(values, texts, column)):
+        return values, []
+    place = _places(column)
+    at = np.array([place(text) for text in [*texts, ""]])
+    unknown = [text for text, k in zip(texts, at, strict=False) if k == _UNKNOWN and text not in column.codes and text]
+    at = np.where(at == _UNKNOWN, -1, at)
+    kind = pd.CategoricalDtype(_categories(column), in_order)
+    return pd.Series(pd.Categorical.from_codes(at[codes], dtype=kind), values.index, name=values.name), unknown
+
+
+_UNKNOWN = -2
+
+
+def _places(column: Column) -> Any:
+    """Return the function from the text of a value to the number of its level."""
+    labels = {label: k for k, label in enumerate(column.labels)}
+    known = labels | {level.value: labels[level.label] for level in column.levels}
+    spans = [(float(m[1]), labels[level.label]) for level in column.levels if (m := _SPAN.fullmatch(level.value))]
+    starts = np.array([start for start, _ in sorted(spans)])
+
+    def place(text: str) -> int:
+        if text in known or not spans or not is_number(text):
+            return known.get(text, -1 if text in ("", *column.codes) else _UNKNOWN)
+        return sorted(spans)[max(int(np.searchsorted(starts, float(text), side="right")) - 1, 0)][1]
+
+    return place
+
+
+def _categories(column: Column) -> list[Any]:
+    """Return the labels of the levels, as numbers if they are the numbers of the table."""
+    same = all(level.value == level.label and is_number(level.value) for level in column.levels)
+    numbers = [float(level.value) for level in column.levels] if same else []
+    if not numbers:
+        return list(column.labels)
+    return [int(v) for v in numbers] if all(v == int(v) for v in numbers) else list(numbers)
+
+
+def _is_plain(values: pd.Series, texts: list[str], column: Column) -> bool:
+    """Return whether numbers, or booleans, say by themselves what the codebook says of them."""
+    levels = [level.value for level in column.levels]
+    if column.kind == NOMINAL or levels != column.labels:
+        return False
+    seen = [text for text in texts if text]
+    if {*levels} in ({"0", "1"}, {"-1", "1"}, {"False", "True"}):
+        return levels[-1] in ("1", "True") and set(seen) <= set(levels)
+    if column.kind == YES_NO or not seen or not all(map(is_number, [*levels, *seen])):
+        return False
+    numbers, given = [float(text) for text in seen], [float(level) for level in levels]
+    if column.kind == CONSTANT:
+        return True
+    if column.does == STEPS:
+        return len(set(np.diff(given))) == 1 and set(numbers) <= set(given)
+    return given == np.arange(min(numbers), max(numbers) + 1).tolist()
