@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .equal_columns import warn_of_equal
+from .made_of_others import FIRST, Relation, linear_relations, tell_of_relations
 from .nominal import require_shared_levels, warn_of_nominal
-from .states import ColumnLevels, States, check_states
+from .states import ColumnLevels, States, check_states, levels_of
 
 
 def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, tied: bool = False) -> States:
@@ -33,7 +36,23 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
         warn_of_nominal(X, states)
     if not tied:
         warn_of_equal(states)
+        tell_of_relations(_relations(states))
     return states
+
+
+def _relations(states: States) -> list[Relation]:
+    """Return the relations between the observed columns; all rows are looked at if there are any in the first ones."""
+    rows = states.values if states.weights is None else states.values[states.weights > 0]
+    found = linear_relations(_numbers(states, rows[:FIRST]), states.names)
+    return linear_relations(_numbers(states, rows), states.names) if found and len(rows) > FIRST else found
+
+
+def _numbers(states: States, rows: np.ndarray) -> np.ndarray:
+    """Return rows with the numbers of the user's table, NaN where missing; of texts those of levels."""
+    columns = [np.asarray(levels_of(states.coding, i)) for i in range(len(states.names))]
+    values = [c if c.dtype.kind in "biuf" else np.arange(len(c)) for c in columns]
+    found = np.stack([v.astype(np.float64)[rows[:, i]] for i, v in enumerate(values)], axis=1)
+    return np.where(rows < 0, np.nan, found)
 
 
 def read_new(X: Any, sample_weight: Any, fitted: Any, unused: Sequence[int] = ()) -> States:
