@@ -177,6 +177,12 @@ def test_missing_values_and_rare_columns_of_persons(rng):
     assert repeated_rows([labelled(x, missing=True)])
     frame = pd.DataFrame(x, index=pd.Index(np.where(np.arange(1200) % 4 < 2, np.arange(1200) // 4, np.nan)))
     assert repeated_rows([check_states(frame, missing=True)]).same == "with the same label of the index"
+    weights = (np.arange(1200) % 4 < 2).astype(float)  # of which only 1 counts
+    frame = pd.DataFrame(panel(rng, alike=1.5), index=np.arange(1200) // 4)
+    half = repeated_rows([check_states(frame[weights > 0])])
+    assert half is not None
+    assert repeated_rows([check_states(frame, weights)]) == half
+    assert repeated_rows([check_states(frame, 2 * weights)]) is None  # counts of rows
     once = np.zeros((400, 3), int)
     once[[0, 1], [0, 1]] = 1  # two columns that are never 1 at once determine their product
     once[rng.random(400) < 0.5, 2] = 1

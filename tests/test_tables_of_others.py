@@ -9,6 +9,7 @@ import pytest
 
 from bayesmrf import SpikeSlabMRF, datasets
 from bayesmrf.data.even_steps import recoded
+from bayesmrf.data.made_of_others import COPY, DUMMY, TOTAL, relations
 from bayesmrf.data.no_answers import (
     dividing_rule,
     forgotten_count,
@@ -18,7 +19,7 @@ from bayesmrf.data.no_answers import (
     remedy_for_pictures,
     repeated_identifier,
 )
-from bayesmrf.errors import DataError, DependentRowsWarning, LevelsWarning
+from bayesmrf.errors import DataError, DependentRowsWarning, EqualColumnsWarning, LevelsWarning
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab
 from bayesmrf.results.convergence import verdict
 
@@ -111,6 +112,12 @@ RECODED = {
 def test_steps_that_no_column_fills_are_a_coding(case):
     columns, levels = RECODED[case]
     assert recoded({name: np.array(values) for name, values in columns.items()}) == levels
+
+
+@pytest.mark.parametrize("levels", [[0, 1, 11], [0, 10, 50, 100], [0, 3, 7, 30], range(20, 32), np.arange(30) / 7])
+def test_numbers_that_are_no_scale_are_asked_about(levels):
+    table = pd.DataFrame({"b": np.arange(60) % 7 % 2, "a": np.resize(list(levels), 60)})
+    assert "'a'" in refusal(table)
 
 
 def test_levels_of_new_rows_and_of_rows_that_were_not_seen():
@@ -280,3 +287,93 @@ def test_real_answers_have_no_such_columns(data_folder):
         assert problems(pd.read_csv(data_folder / f"{name}.csv")) == [], name
     assert ["'count'" in text for text in problems(pd.read_csv(data_folder / "coronary.csv"))] == [True]
     assert problems(datasets.senate542()) == []
+
+
+def test_a_total_of_items_is_named(tables, bayesmrf):
+    table = pd.read_csv(tables / "sumscore_independent.csv")
+    said = "column 'total' is the sum of 'i1', 'i2', 'i3', 'i4' in every row, .*; drop it"
+    with pytest.warns(EqualColumnsWarning, match=said):
+        est = fitted(table)
+    assert est.table("edges")["inclusion"].min() > 0.9  # of independent items
+    assert "is the sum of 'i1'" in verdict(est.posterior_).sentence
+    edges = fitted(table.drop(columns="total"), 4000).table("edges")
+    assert near(edges["inclusion"].clip(upper=0.06), edges["inclusion"], 2000)
+    code, _, err = bayesmrf("structure", tables / "sumscore_independent.csv", "--n-draws", 5, "--seed", 1)
+    assert (code, "column 'total' is the sum of" in err) == (0, True)
+
+
+def test_dummies_of_one_answer_are_named(tables):
+    table = pd.read_csv(tables / "dummies.csv")
+    said = "'white', 'black', 'other' add up to 1 in every row, as the dummies of one answer do"
+    with pytest.warns(EqualColumnsWarning, match=said):
+        fitted(table)
+    fitted(table[["white", "q1", "q2"]])  # as it says: all but one dropped
+
+
+def items(rng, n=200, d=4, most=4):
+    return pd.DataFrame(rng.integers(0, most, (n, d)), columns=list("abcdef"[:d]))
+
+
+def test_relations_of_columns_are_found(rng):
+    table = items(rng)
+    a, b, c = (table[name] for name in "abc")
+    levels = np.eye(4, dtype=int)[a].T
+    sums = table.sum(axis=1)
+    for columns, kind, names, text in (
+        ({"z": sums}, TOTAL, "zabcd", "'z' is the sum of 'a', 'b', 'c', 'd'"),
+        ({"z": sums / 4}, TOTAL, "zabcd", "'z' is the mean of"),
+        ({"z": sums / 2 + 7}, TOTAL, "zabcd", "'z' is the sum, divided by 2, of"),
+        ({"z": a + b}, TOTAL, "zab", "'z' is the sum of 'a', 'b'"),
+        ({"z": a - b}, TOTAL, "azb", "'a' is the sum of"),
+        ({"z": 2 * a + 3 * b}, TOTAL, "zab", "'z' is determined by 'a', 'b'"),
+        ({"z": 5 - c}, COPY, "zc", "'z' is a copy of 'c'"),
+        ({"z": c * 10}, COPY, "zc", "'z' is a copy of 'c'"),
+        ({"z": 9 - a - b}, DUMMY, "zab", "'a', 'b', 'z' add up to 9 in every row"),
+        ({"z": levels[3], "y": levels[2], "x": levels[1]}, TOTAL, "xazy", "determined"),
+    ):
+        (found,) = relations(table.assign(**columns))
+        assert (found.kind, set(found.columns)) == (kind, set(names)), text
+        assert text in found.sentence
+        if kind != COPY:
+            assert found.columns[0] == names[0]
+    first = table.assign(z=sums)[["z", "a", "b", "c", "d"]]
+    assert relations(first)[0].columns == ("z", "a", "b", "c", "d")  # in any order
+    two = relations(table.assign(y=a + b, z=sums))
+    assert [found.columns[0] for found in two] == ["y", "z"]
+
+
+def test_what_holds_in_most_rows_or_by_chance_is_no_relation(rng):
+    table = items(rng)
+    total = table.sum(axis=1)
+    off = total.copy()
+    off.iloc[17] += 1
+    assert relations(table.assign(z=off)) == []
+    assert relations(table.assign(z=(total / 3).round(1))) == []  # not exact
+    assert relations(table.assign(z=total.where(table["a"] > 0))) != []  # the rows that have one
+    assert relations(table.assign(z=np.nan, y="text", x=3)) == []
+    large = pd.concat([table.assign(z=total)] * 100, ignore_index=True)
+    assert relations(large)
+    large.loc[19_000, "z"] += 1  # beyond the first rows
+    assert relations(large) == []
+    for n, d in ((20, 30), (30, 25), (12, 3)):
+        assert not any(relations(pd.DataFrame(rng.integers(0, 2, (n, d)))) for _ in range(30)), (n, d)
+
+
+def test_no_relations_in_real_answers(data_folder):
+    for name in ("adhd", "boredom", "coronary", "wenchuan"):
+        assert relations(pd.read_csv(data_folder / f"{name}.csv")) == [], name
+    words = pd.read_csv(data_folder / "cad1.csv").apply(lambda column: pd.factorize(column)[0])
+    assert relations(words) == []
+    for table in (datasets.senate542(), datasets.senate109(1), datasets.senate109(2), datasets.news20()[0]):
+        assert relations(table) == []
+    assert relations(pd.DataFrame(datasets.retina50()[:20_000])) == []
+    assert relations(pd.DataFrame(datasets.mnist()[0][:5000].reshape(5000, -1)[:, ::3] > 127)) == []
+
+
+def test_a_total_with_many_levels_is_named_where_it_is_refused(rng, bayesmrf, folder):
+    table = items(rng, d=6, most=5)
+    table["score"] = table.sum(axis=1)
+    assert "column 'score' is the sum of 'a', 'b', 'c', 'd', 'e', 'f' in every row" in refusal(table)
+    table.to_csv("t.csv", index=False)
+    code, _, err = bayesmrf("structure", "t.csv")
+    assert (code, "column 'score' is the sum of 'a'" in err) == (2, True)

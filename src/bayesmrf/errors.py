@@ -204,7 +204,7 @@ class ConstantColumnWarning(BayesMRFWarning):
 
 
 class EqualColumnsWarning(BayesMRFWarning):
-    """Two columns of the data determine each other in every row, as copies do."""
+    """Columns of the data determine each other in every row, as copies do, or an item and a total of items."""
 
 
 class FieldsWarning(BayesMRFWarning):

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import EqualColumnsWarning, argument
 from ..findings import tell
 from ..names import quoted
+from .made_of_others import log_ways
 from .states import States
 
 _CHANCE = 1e-3  # probability that columns of a table are equal by chance
@@ -22,7 +23,7 @@ def warn_of_equal(states: States) -> None:
     for n in (_FIRST, len(rows)):
         same = [alike for columns in same for alike in _equal(rows[:n], columns)]
     sure = math.log(rows.shape[1] ** 2 / 2 / _CHANCE)
-    pairs = [(i, j) for i, *others in same for j in others if _log_ways(rows[:, i]) > sure]
+    pairs = [(i, j) for i, *others in same for j in others if log_ways(rows[:, i]) > sure]
     if pairs:
         first, second = (quoted(states.names[i]) for i in pairs[0])
         more = f", and {len(pairs) - 1} other pair(s)," if len(pairs) > 1 else ""
@@ -46,9 +47,3 @@ def _in_order_of_appearance(column: np.ndarray) -> np.ndarray:
     """Number the states of a column as they first appear; a missing value is one of them."""
     _, first, place = np.unique(column, return_index=True, return_inverse=True)
     return first.argsort().argsort().astype(np.int8)[place]
-
-
-def _log_ways(column: np.ndarray) -> float:
-    """Return the log of the number of columns with these states in another order, up to the names of the states."""
-    counts = np.unique(column, return_counts=True)[1].tolist()
-    return math.lgamma(len(column) + 1) - sum(math.lgamma(c + 1) for c in counts) - math.lgamma(len(counts) + 1)

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import DataError, argument, in_python
 from ..names import digits, listed, quoted, shown
 from .frames import in_pandas, is_frame
+from .made_of_others import TOTAL, relations
 from .missing import unmasked
 from .ordered_levels import CUT, MOST_LEVELS
 
@@ -117,7 +118,10 @@ def problems(frame: pd.DataFrame) -> list[str]:
             f"column {quoted(name)} looks like an identifier with {n:.1f} rows each, and rows of one person are not "
             f"independent; {labelled}, and the result says what that means for it"
         )
-    return texts
+    numbers = [name for name in map(str, frame.columns) if frame[name].dtype.kind in "iuf"]
+    many = [name for name in numbers if _many(frame[name].dropna().to_numpy())]
+    totals = [r for r in relations(frame) if r.kind == TOTAL and r.columns[0] in many] if many else []
+    return texts + [relation.sentence for relation in totals]
 
 
 def remedy_for_measurements(columns: Sequence[np.ndarray], names: Sequence[str]) -> str:
@@ -128,7 +132,7 @@ def remedy_for_measurements(columns: Sequence[np.ndarray], names: Sequence[str])
     some = [(n, v) for n, v in zip(names, columns, strict=True) if v.dtype.kind in "iuf" and _many(v)]
     if not some:
         return ""
-    each = [f"{quoted(n)} ({len(np.unique(v))} numbers from {digits(v.min())} to {digits(v.max())})" for n, v in some]
+    each = [f"{quoted(n)} ({len(np.unique(v))} numbers from {v.min():g} to {v.max():g})" for n, v in some]
     rule = dividing_rule(columns)
     cut = in_python(f"cut them into levels of equal counts ({CUT})", f'divide all columns with --binarize "{rule}"')
     if not rule:
@@ -175,11 +179,14 @@ def require_answers(X: Any) -> None:
     X = in_pandas(X)
     if not is_frame(X):
         values = unmasked(X)
-        if values.ndim != 2 or values.dtype.kind in "bc":
+        if values.ndim != 2 or values.dtype.kind == "c":
             return
         X = pd.DataFrame(values)
+    values = X.to_numpy()
+    if not values.size or (values.dtype.kind in "biuf" and not ((values > 1) | (values < -1)).any()):
+        return
     frame = X.set_axis(list(map(str, X.columns)), axis=1)
-    if found := problems(frame) if frame.size and frame.columns.is_unique else []:
+    if found := problems(frame) if frame.columns.is_unique else []:
         raise DataError(f"{argument('X')} must contain answers only: {'; '.join(found)}, or set "
                         f"{argument('model', 'ordinal')} if all values are answers.")  # fmt: skip
 

@@ -6,14 +6,17 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import DataError, argument
 from ..names import quoted
 from .chosen_model import choose_model, ordered_column
 from .equal_columns import warn_of_equal
 from .frames import in_pandas
+from .made_of_others import FIRST, Relation, linear_relations, tell_of_relations
 from .missing import is_missing
 from .nominal import require_shared_levels, warn_of_nominal
-from .states import ColumnLevels, States, check_states
+from .states import ColumnLevels, States, check_states, levels_of
 from .text_cells import is_number
 from .unordered_levels import MIXED, NOMINAL, has_categories, is_unordered, nominal_column
 
@@ -64,7 +67,23 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
         warn_of_nominal(X, states)
     if not tied:
         warn_of_equal(states)
+        tell_of_relations(_relations(states))
     return states
+
+
+def _relations(states: States) -> list[Relation]:
+    """Return the relations between the observed columns; all rows are looked at if there are any in the first ones."""
+    rows = states.values if states.weights is None else states.values[states.weights > 0]
+    found = linear_relations(_numbers(states, rows[:FIRST]), states.names)
+    return linear_relations(_numbers(states, rows), states.names) if found and len(rows) > FIRST else found
+
+
+def _numbers(states: States, rows: np.ndarray) -> np.ndarray:
+    """Return rows with the numbers of the user's table, NaN where missing; of texts those of levels."""
+    columns = [np.asarray(levels_of(states.coding, i)) for i in range(len(states.names))]
+    values = [c if c.dtype.kind in "biuf" else np.arange(len(c)) for c in columns]
+    found = np.stack([v.astype(np.float64)[rows[:, i]] for i, v in enumerate(values)], axis=1)
+    return np.where(rows < 0, np.nan, found)
 
 
 def read_new(X: Any, sample_weight: Any, fitted: Any, unused: Sequence[int] = (), missing: bool = True) -> States:

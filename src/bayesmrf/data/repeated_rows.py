@@ -72,7 +72,8 @@ def repeated_rows(parts: Sequence[States]) -> RepeatedRows | None:
     Rows depend on each other if, for a weight or a mean, products of two rows of one block are too large by chance in
     both halves of the blocks, and its standard error is 10 % too small.
     """
-    some = [(states, blocks) for states in parts if (blocks := _blocks(states)) is not None]
+    seen = [s if s.weights is None else s.at(np.flatnonzero(s.weights > 0)) for s in parts]
+    some = [(states, blocks) for states in seen if (blocks := _blocks(states)) is not None]
     if not some:
         return None
     names = some[0][0].names[:_WIDEST]
@@ -98,7 +99,7 @@ def _blocks(states: States) -> Blocks | None:
     and begins again, such as the wave of a panel.
     """
     values, weights, blocks = states.values, states.weights, states.blocks
-    if weights is not None and (weights != 1).any():
+    if weights is not None and (weights > 1).any():
         return None
     if blocks is None:
         low, high = values.min(axis=0), values.max(axis=0)

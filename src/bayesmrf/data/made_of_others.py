@@ -1,0 +1,148 @@
+r"""Columns that others determine exactly: totals and means of items, dummies of one answer, copies.
+
+They make the centred table singular. With the columns in their order, a column is a combination of those before it if
+these leave less than 1e-9 of its variance (Gaussian elimination of the correlations). A single row of N that breaks a
+relation leaves about 1 / N, and rounding about 1e-16 times the condition of the columns before: 1e-9 lies between them
+for the 10,000 rows that are looked at. Then the relation must hold in every row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..errors import EqualColumnsWarning, argument
+from ..findings import tell
+from ..names import listed, quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LEFT = 1e-9  # share of the variance of a column that others leave, below which they determine it
+_CHANCE = 1e-3  # probability that a column of a table follows from others by chance
+_EXACT = 1e-6  # largest error of a value
+_SIMPLE = 1000  # largest denominator of a coefficient
+FIRST = 10_000  # rows that are looked at before all are
+_FEWEST = 20  # rows without a missing value
+_SHOWN = 8  # columns that are named
+TOTAL, DUMMY, COPY = "total of others", "dummy of others", "copy"
+
+
+class Relation(NamedTuple):
+    """Columns of which the first follows from the others.
+
+    Parameters
+    ----------
+    columns : tuple of str
+    kind : str
+        "total of others", also of means and other combinations, "dummy of others", or "copy".
+    sentence : str
+        What they are, and what to do.
+    """
+
+    columns: tuple[str, ...]
+    kind: str
+    sentence: str
+
+
+def relations(frame: pd.DataFrame) -> list[Relation]:
+    """Return the exact linear relations between the columns of numbers of a table.
+
+    They hold in all rows in which the columns have values; those with most missing ones are left out if there would be
+    few such rows.
+    """
+    numbers = frame.select_dtypes(["number", "bool"])
+    return linear_relations(numbers.to_numpy(dtype=np.float64, na_value=np.nan), list(map(str, numbers.columns)))
+
+
+def tell_of_relations(found: Sequence[Relation]) -> None:
+    """Tell which columns are made of others, but for copies."""
+    texts = [relation.sentence for relation in found if relation.kind != COPY]
+    if texts:
+        more = f"; and {len(texts) - 3} more" if len(texts) > 3 else ""
+        tell(f"columns of {argument('X')} are made of others: {'; '.join(texts[:3])}{more}", EqualColumnsWarning)
+
+
+def linear_relations(table: np.ndarray, names: Sequence[str]) -> list[Relation]:
+    """Return the exact linear relations between columns of numbers (n_rows, n_columns), of which NaN are missing."""
+    complete, kept = _complete(table)
+    if len(complete) < _FEWEST:
+        return []
+    found = []
+    sure = math.log(max(len(kept), 2) ** 2 / 2 / _CHANCE)
+    for j, before, weights in _candidates(complete[:FIRST]):
+        simple = [Fraction(w).limit_denominator(_SIMPLE) for w in weights]
+        some = [(int(i), c) for i, c in zip(before, simple, strict=True) if c]
+        left = complete[:, j] - complete[:, [i for i, _ in some]] @ np.array([float(c) for _, c in some])
+        free = 1 - (len(some) + 1) / len(complete)
+        if some and np.ptp(left) < _EXACT and log_ways(complete[:, j]) * free > sure:
+            terms = [*((names[kept[i]], -c) for i, c in some), (names[kept[j]], Fraction(1))]
+            two = all(len(np.unique(complete[:, i])) == 2 for i in (j, *(i for i, _ in some)))
+            found.append(_relation(terms, float(left[0]), two))
+    return found
+
+
+def _complete(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows without missing values, of the columns that have enough of them, and the numbers of these."""
+    gone = ~np.isfinite(table)
+    order = np.argsort(gone.sum(axis=0), kind="stable")
+    lost = np.logical_or.accumulate(gone[:, order], axis=1).sum(axis=0)
+    kept = np.sort(order[2 * lost <= len(table)])
+    return table[~gone[:, kept].any(axis=1)][:, kept], kept
+
+
+def _candidates(x: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Return each column that those before it seem to determine, these, and their weights."""
+    scale = x.std(axis=0)
+    x = (x - x.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    rest, pivots, found = x.T @ x / len(x), list[int](), []
+    for j in np.flatnonzero(scale > 0):
+        if rest[j, j] > _LEFT:
+            rest[j] /= rest[j, j]
+            others = np.arange(len(rest)) != j
+            rest[others] -= np.outer(rest[others, j], rest[j])
+            pivots.append(int(j))
+        elif pivots:
+            found.append((int(j), np.array(pivots), rest[pivots, j] * scale[j] / scale[pivots]))
+    return found
+
+
+def _relation(terms: list[tuple[str, Fraction]], constant: float, two: bool) -> Relation:
+    """Return the relation that the sum of columns times factors, the ``terms``, is constant in every row."""
+    every = tuple(name for name, _ in terms)
+    names = (every[-1], *every[:-1])  # the last one follows from those before it
+    if len(terms) == 2:
+        return Relation(names, COPY, f"column {quoted(names[0])} is a copy of {quoted(names[1])}; drop one of them")
+    sides = [[(name, c) for name, c in terms if (c > 0) == is_plus] for is_plus in (True, False)]
+    if not all(sides) and len({c for _, c in terms}) == 1:
+        why = "as the dummies of one answer do" if two else "so that edges among them show how they were made"
+        made = f"add up to {constant:g} in every row, {why}"
+        return Relation(names, DUMMY, f"{_named(every)} {made}; make them one column, or drop all but one")
+    alone = next((i for i in (0, 1) if len(sides[i]) == 1 and len({c for _, c in sides[1 - i]}) == 1), None)
+    if alone is not None:
+        (whole, factor), parts = sides[alone][0], sides[1 - alone]
+        share = abs(factor / parts[0][1])
+        kinds = {Fraction(1): "sum", Fraction(len(parts)): "mean"}
+        made = kinds.get(share, f"sum, divided by {float(share):g},")
+        items = tuple(name for name, _ in parts)
+        sentence = (
+            f"column {quoted(whole)} is the {made} of {_named(items)} in every row, so that edges among them show how "
+            "it was made; drop it"
+        )
+        return Relation((whole, *items), TOTAL, sentence)
+    sentence = f"column {quoted(names[0])} is determined by {_named(names[1:])} in every row; drop it"
+    return Relation(names, TOTAL, sentence)
+
+
+def _named(names: tuple[str, ...]) -> str:
+    return listed(list(map(quoted, names)), _SHOWN, total=True)
+
+
+def log_ways(column: np.ndarray) -> float:
+    """Return the log of the number of columns with these values in another order, up to their names."""
+    counts = np.unique(column, return_counts=True)[1].tolist()
+    return math.lgamma(len(column) + 1) - sum(math.lgamma(c + 1) for c in counts) - math.lgamma(len(counts) + 1)
