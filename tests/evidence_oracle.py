@@ -15,7 +15,7 @@ from bayesmrf import graphs
 from bayesmrf.evidence.ordinal_target import OrdinalTarget
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
 from bayesmrf.evidence.rbm_target import RBMTarget
-from bayesmrf.models import Agreement, Boltzmann, Ordinal, RestrictedBoltzmann
+from bayesmrf.models import Agreement, Boltzmann, Nominal, Ordinal, RestrictedBoltzmann
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.priors import LogisticBeta, Normal
 
@@ -33,7 +33,8 @@ def features(target):
                 found.append([b * a for b in z for a in x] + list(x) + list(z))
         return np.array(found, dtype=float).reshape(2**d, 2**k, -1)
     if isinstance(target, OrdinalTarget):
-        return ordinal_features(target.model)[:, None]
+        nominal = target.model.name == "nominal"
+        return (nominal_features if nominal else ordinal_features)(target.model)[:, None]
     model, k = target.model, target.n_hidden
     d = model.graph.n_nodes - k
     for x in itertools.product((0, 1), repeat=d + k):
@@ -62,6 +63,17 @@ def ordinal_features(model):
     return np.array(
         [[x[u] * x[v] for u, v in model.graph.edges] + [x[i] == k for i, k in nodes] for x in states], float
     )
+
+
+def nominal_features(model):
+    """s(x) of all states of nodes without order: the mean of the first j categories, against the next one."""
+    seen = []
+    for m in model.sizes:
+        j = np.arange(1, m)
+        seen.append(np.array([(x < j) - j * (x == j) for x in range(m)]) / np.sqrt(2 * j * (j + 1)))
+    states = list(itertools.product(*map(range, model.sizes)))
+    edges = [[np.outer(seen[u][x[u]], seen[v][x[v]]).ravel() for x in states] for u, v in model.graph.edges]
+    return np.hstack([*edges, *([own[x[i]] for x in states] for i, own in enumerate(seen))])
 
 
 def log_likelihoods(target, thetas):
@@ -147,7 +159,7 @@ def _lattice_sum(target, centre, root, spacing, rng):
 def target_of(model, states, prior=None, **options):
     """A target of rows ``states`` (n_samples, n_visible), equal rows counted."""
     rows, counts = np.unique(np.asarray(states, dtype=np.int8), axis=0, return_counts=True)
-    kinds = {RestrictedBoltzmann: RBMTarget, Ordinal: OrdinalTarget}
+    kinds = {RestrictedBoltzmann: RBMTarget, Ordinal: OrdinalTarget, Nominal: OrdinalTarget}
     kind = kinds.get(type(model), PairwiseTarget)
     return kind(model, rows, counts.astype(float), prior or Normal(1.0), **options)
 
@@ -167,6 +179,9 @@ TINY = {  # targets of random data, of 2 to 7 parameters
     "hidden node": lambda rng: target_of(Boltzmann(graphs.path(3)), rows(30, 2, rng), n_hidden=1),
     "ordinal": lambda rng: target_of(
         Ordinal(graphs.complete(2), 3, True, (3, 2)), np.column_stack([rows(40, 2, rng).sum(axis=1), rows(40, 1, rng)])
+    ),
+    "nominal": lambda rng: target_of(
+        Nominal(graphs.complete(2), 3, True, (3, 2)), np.column_stack([rows(40, 2, rng).sum(axis=1), rows(40, 1, rng)])
     ),
     "tied": lambda rng: target_of(
         Agreement(graphs.grid(2, 2), fields=True),

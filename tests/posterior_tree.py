@@ -77,14 +77,15 @@ def parameter_tree(rng, graph=None, model=Boltzmann, *, n_chains=2, n_draws=50, 
     )
 
 
-def structure_tree(rng, graph=None, *, inclusion=None, n_chains=2, n_draws=50, complete=True, **attrs):
+def structure_tree(rng, graph=None, make=Boltzmann, *, inclusion=None, n_chains=2, n_draws=50, complete=True, **attrs):
     """Edges that exist with a given probability, in each draw anew, with weights around 2 and -2 by turns."""
-    model = Boltzmann(graphs.complete(5, tuple("abcde")) if graph is None else graph)
-    r = model.n_edges
+    model = make(graphs.complete(5, tuple("abcde")) if graph is None else graph)
+    r, edge_of = model.n_edges, np.repeat(np.arange(model.n_edges), np.diff(model.edge_starts))
     share = np.linspace(0.02, 0.98, r) if inclusion is None else np.asarray(inclusion)
     included = rng.random((n_chains, n_draws, r)) < share
-    weights = included * (2 * (-1.0) ** np.arange(r) + 0.1 * rng.standard_normal(included.shape))
-    biases = 0.1 * rng.standard_normal((n_chains, n_draws, model.n_features - r))
+    noise = 0.1 * rng.standard_normal((n_chains, n_draws, len(edge_of)))
+    weights = included[..., edge_of] * (2 * (-1.0) ** edge_of + noise)
+    biases = 0.1 * rng.standard_normal((n_chains, n_draws, model.n_features - len(edge_of)))
     values = {
         "theta": np.concatenate([weights, biases], axis=2),
         "included": included,
@@ -97,7 +98,7 @@ def structure_tree(rng, graph=None, *, inclusion=None, n_chains=2, n_draws=50, c
     draws = Draws(values, dims, "made up", 10, 1, tuple(range(n_chains)), complete, 1.5, seed)
     prior = {"density": {"a": 5.0, "b": 5.0}, "bias_scale": 10.0}
     prior["slab"] = {"family": "Gamma", "shape": 5.0, "rate": 4.0}
-    about = {"method": "reversible-jump", "kind": "approximate (moments from persistent chains)", "model": "boltzmann"}
+    about = {"method": "reversible-jump", "kind": "approximate (moments from persistent chains)", "model": model.name}
     about |= {"prior": prior, "n_particles": 64, "n_sweeps": None, "data_hash": "abc"}
     return results.to_datatree(
         draws,

@@ -23,7 +23,7 @@ from bayesmrf.inference import registry
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Hidden, Likelihood, Sample
 from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
-from bayesmrf.models import Agreement, Boltzmann, Ising, Ordinal, Potts, Symmetric
+from bayesmrf.models import Agreement, Boltzmann, Ising, Nominal, Ordinal, Potts, Symmetric
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
@@ -82,6 +82,8 @@ MODELS = {
     "ordinal": ORDINAL,
     "symmetric": TABLES,
     "symmetric with fields": Symmetric(GRAPH, 3, True),
+    "nominal": Nominal(GRAPH, 3, True),
+    "nominal next to ordered": Nominal(GRAPH, 3, True, ordered=(False, True, True, False)),
 }
 PRIORS = {
     "normal": Normal([0.5, 2.0]),

@@ -13,7 +13,7 @@ from bayesmrf.engines import Enumeration
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.inference import annealed
 from bayesmrf.inference.annealed import forward, reverse
-from bayesmrf.models import Agreement, Boltzmann, Ising, Potts, RestrictedBoltzmann, Symmetric
+from bayesmrf.models import Agreement, Boltzmann, Ising, Nominal, Potts, RestrictedBoltzmann, Symmetric
 from tests.bounds import Comparison, P, assert_mean, assert_other_mean
 
 GRID, SQUARE = graphs.grid(3, 3), graphs.grid(2, 3)
@@ -25,6 +25,7 @@ MODELS = {
     "agreement": Agreement(GRID),  # without fields
     "potts": Potts(SQUARE, 3),
     "symmetric": Symmetric(SQUARE, 3),
+    "nominal": Nominal(SQUARE, 3, True, (3, 2, 3, 3, 2, 3), (False, False, True, False, True, False)),
 }
 
 
@@ -43,7 +44,10 @@ def problem(name, rng, scale=0.8):
     theta = rng.normal(0, scale, model.n_features)
     n = model.n_visible if isinstance(model, RestrictedBoltzmann) else model.graph.n_nodes
     margins = rng.uniform(0.2, 0.8, n)
-    return model, theta, rng.dirichlet([5.0, 5.0, 5.0], n) if name in ("potts", "symmetric") else margins
+    if name in ("potts", "symmetric", "nominal"):
+        margins = rng.dirichlet([5.0, 5.0, 5.0], n) * model.used
+        margins /= margins.sum(axis=1, keepdims=True)
+    return model, theta, margins
 
 
 def positive(theta):

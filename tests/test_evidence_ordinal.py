@@ -9,6 +9,7 @@ from bayesmrf.errors import ConstantColumnWarning, OptionError
 from bayesmrf.estimators.evidence_targets import make_target
 from bayesmrf.evidence.methods import METHODS, evaluate
 from bayesmrf.evidence.ordinal_target import OrdinalTarget
+from bayesmrf.evidence.sampled import SampledPosterior
 from tests import evidence_oracle
 from tests.bounds import assert_estimate, assert_other_estimate
 from tests.commands import one_sentence
@@ -26,9 +27,10 @@ def answers(rng):
     return pd.DataFrame(levels, columns=list("abc"))
 
 
-def test_methods_against_quadrature(rng):
+@pytest.mark.parametrize("model", ["ordinal", "nominal"])
+def test_methods_against_quadrature(model, rng):
     """Laplace within what is known of it; draws within their error; the score of the mode is that of the target."""
-    target = TINY["ordinal"](rng)
+    target = TINY[model](rng)
     truth = evidence_oracle.log_evidence(target, rng)
     names = [name for name in METHODS if name != "conjugate"]
     found = dict(zip(names, evaluate(target, names, rng), strict=True))
@@ -58,7 +60,7 @@ def test_estimators_have_the_target_of_their_model(answers):
     assert "the groups were found on the same data" in note
     with pytest.raises(OptionError, match=r"coding must be 'boltzmann' for ordered levels, .*, got 'ising'"):
         make_target(BayesianMRF(), answers, coding="ising")
-    with pytest.raises(OptionError, match="model must be ordinal or a model of yes/no nodes for the evidence"):
+    with pytest.raises(OptionError, match="model must be ordinal, nominal or a model of yes/no nodes for the evidence"):
         make_target(BayesianMRF(model="potts"), answers)
 
 
@@ -68,6 +70,17 @@ def test_spread_of_features_with_more_than_two_values(answers):
     features = np.array([target.model.statistics(x[None]) for x in target.states.astype(np.int8)])
     mean, square = (np.average(f, axis=0, weights=target.weights) for f in (features, features**2))
     np.testing.assert_allclose(target._spread(), square - mean**2, atol=1e-9)
+
+
+def test_states_of_many_levels_are_counted_apart(answers, rng):
+    """Levels 1 and 2 of a node were taken for one state, where Z is not summed."""
+    target, _ = make_target(BayesianMRF(), answers)
+    at = np.linspace(-1, 1, target.n_features)
+    drawn = SampledPosterior.draw(target, at, 500, np.random.default_rng(3))
+    every, counts = np.unique(target.sample(at, 500, np.random.default_rng(3)), axis=0, return_counts=True)
+    assert every.max() == 3
+    np.testing.assert_array_equal(drawn.states, every)
+    np.testing.assert_array_equal(drawn.counts.sum(axis=1), counts)
 
 
 def test_models_compared(answers):

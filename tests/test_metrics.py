@@ -6,7 +6,7 @@ import pytest
 from bayesmrf import graphs, metrics, partitions
 from bayesmrf.engines import Enumeration, Persistent
 from bayesmrf.errors import DataError, OptionError
-from bayesmrf.models import Agreement, Boltzmann, Ordinal, Potts, RestrictedBoltzmann, Symmetric
+from bayesmrf.models import Agreement, Boltzmann, Nominal, Ordinal, Potts, RestrictedBoltzmann, Symmetric
 
 
 def test_mean_absolute_error():
@@ -37,6 +37,7 @@ def test_log_likelihood_wants_an_exact_engine():
 
 TRIPLE = graphs.complete(3)
 MODELS = [Agreement(TRIPLE), Boltzmann(TRIPLE), Ordinal(TRIPLE, 3), Potts(TRIPLE, 3), Symmetric(TRIPLE, 3)]
+MODELS += [Nominal(TRIPLE, 3)]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)

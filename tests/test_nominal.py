@@ -56,7 +56,7 @@ def test_columns_of_different_levels_are_refused(case):
     ):
         with pytest.raises(DataError, match=f"same levels in all columns with model='{model}'.*'a' has .* and 'b'"):
             est(model=model, **QUICK).fit(X)
-    with pytest.raises(DataError, match=r"make yes/no columns of their levels \(pandas.get_dummies\), or code them"):
+    with pytest.raises(DataError, match=r"set model='nominal', which compares no levels .*, or code them"):
         MaximumLikelihoodMRF(model="symmetric").fit(X)
 
 
@@ -144,7 +144,7 @@ def test_columns_that_spss_calls_nominal(bayesmrf, folder):
     table = pd.DataFrame({"area": THREE + 1.0, "mood": OTHER + 1.0, "sex": THREE % 2 * 1.0})
     measure = {"area": "nominal", "mood": "ordinal", "sex": "nominal"}
     pyreadstat.write_sav(table, "t.sav", variable_measure=measure)
-    said = r"1 column\(s\) of {} with more than two codes are nominal in SPSS, .*: 'area'; make yes/no columns"
+    said = r"1 column\(s\) of {} with more than two codes are nominal in SPSS, .*: 'area'; set model='nominal' or drop"
     with pytest.warns(LevelsWarning, match=said.format("X")):
         MaximumLikelihoodMRF().fit(pd.read_spss("t.sav", convert_categoricals=False))
     small = ["--n-draws", 5, "--n-warmup", 5, "--n-chains", 1, "--seed", 1]

@@ -36,7 +36,7 @@ CELLS = {
 @cache
 def problem_of(name, missing):
     """Rows of two nodes of which a quarter of the answers may be missing, all states, and their features."""
-    rng, sizes = np.random.default_rng(DATA), {"potts": (3, 3), "ordinal": (3, 2)}.get(name, (2, 2))
+    rng, sizes = np.random.default_rng(DATA), {"potts": (3, 3), "ordinal": (3, 2), "nominal": (3, 3)}.get(name, (2, 2))
     model = families.FAMILIES.row(name).options().on(PAIR, sizes, True)
     x = rng.integers(0, sizes, size=(N, 2)).astype(float)
     x[: N // 2, 1] = np.minimum(x[: N // 2, 0], sizes[1] - 1)

@@ -53,7 +53,7 @@ def test_features_have_names_and_extremes(name):
     two = model.feature_high == 1
     assert (np.isin(s, [0, 1]) | (s == model.feature_low))[:, two].all()
     assert (s.max(axis=0) == model.feature_high).all()
-    assert two.all() == (name != "ordinal")
+    assert two.all() == (model.name not in ("ordinal", "nominal"))
     assert (s.min(axis=0) == model.feature_low).all()
 
 

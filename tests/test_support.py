@@ -42,7 +42,7 @@ def test_cells_are_exact_approximate_or_a_sentence():
 
 @pytest.mark.parametrize(("estimator", "model", "prior", "method"), REFUSED, ids=lambda v: v.replace(" ", "-"))
 def test_what_is_refused_is_refused_with_this_sentence(estimator, model, prior, method, rng):
-    many = estimator == "BayesianMRF" and model in ("potts", "ordinal")
+    many = estimator == "BayesianMRF" and model in ("potts", "ordinal", "nominal")
     X = rng.integers(0, 3 if many else 2, size=(20, 3)).astype(float)
     if "missing" in prior:
         X[0, 0] = np.nan

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .base import TABLES, OnGraph
-from .data.unordered_levels import NOMINAL
+from .data.unordered_levels import MIXED, NOMINAL
 from .declare.option import Checked, needs, option
 from .declare.registry import Registry
 from .declare.rule import FACTORY, NONE, SCORES, Rule, choice, either, instance, integer, is_score
@@ -163,10 +163,25 @@ class Nominal(_Family):
 
     The model is `bayesmrf.models.nominal.Nominal`. A column has pandas' categories, ordered or not, or is yes/no (0 and
     1, or booleans); the values of any other, words or codes, have no order.
+
+    Parameters
+    ----------
+    numbers
+        The model "auto" takes them as "ordered", next to pandas' categories without order.
     """
 
-    n_states: ClassVar[Any] = NOMINAL
     takes: ClassVar[tuple[str, ...]] = ("names", "numbers", "values")
+
+    numbers: str = option(
+        "nominal",
+        choice("nominal", "ordered"),
+        "Whether the numbers of a column that is neither yes/no nor of pandas' categories have an order.",
+    )
+
+    @property
+    def n_states(self) -> str:
+        """Which levels are read from the data."""
+        return NOMINAL if self.numbers == "nominal" else MIXED
 
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool, ordered: Any = None) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` categories, which may be ``ordered``."""
@@ -251,6 +266,7 @@ class FamilyRow:
     brief: str  # which columns and parameters it has, for help texts
     meaning: str  # interpretation of the parameters, for reports
     shared: str = ""  # what edges of a group share (`GroupedMRF`): an "agreement", a "weight" or a "table"
+    tables: bool = False  # whether an edge has a table of parameters, whose size depends on its ends
 
 
 FAMILIES = Registry(
@@ -320,11 +336,14 @@ FAMILIES = Registry(
             Nominal,
             True,
             frozenset({"BayesianMRF", "SpikeSlabMRF", "CompareMRF", "MaximumLikelihoodMRF"}),
-            "log odds",
-            "contrast",
+            "strength",
+            "log weight",
             "a table of log odds ratios for each edge of columns without order, next to ordered and yes/no ones",
             "An edge has a table of log odds ratios of the categories of its two ends, given all other nodes; its "
-            "strength is their root mean square, which is the absolute weight where both ends are ordered.",
+            "strength is their root mean square, or their value for a step of both ends, with its sign, where both are "
+            "ordered or yes/no. A log weight is that of a category against the mean of all of the node, or, of an "
+            "ordered node, against the first.",
+            tables=True,
         ),
         FamilyRow(
             "symmetric",

@@ -22,7 +22,8 @@ T = TypeVar("T")
 FIRST = 10.0  # seconds before the first line: quick runs have none
 EVERY = 60.0  # seconds between two lines
 LONG = 3600.0  # seconds of a run that is announced
-_BASIS = 5.0  # seconds of work from which the time left is estimated
+_BASIS, _SURE = 5.0, 15.0  # seconds of work from which the time left is estimated, and a run of hours announced
+_STEPS = 10  # at least, from which the time of a step is measured where there are more
 _TICK = 1.0  # seconds between two looks at the chains
 SHOWN = ("n_groups",)  # fields of Info that are shown on the line of a chain
 
@@ -161,10 +162,10 @@ class Lines:
     ) -> None:
         self.what, self.total, self.remedy, self.has_bar, self.clock = what, total, remedy, console is not None, clock
         self.say = say or partial(_print, console=console)
-        self.began = self.since = clock()
-        self.at, self.is_moving, self.is_announced, self.is_compiling = done, False, False, False
-        self.ends, self.is_warm = ends, False
+        self.began, self.ends = clock(), ends
+        self.is_moving, self.is_announced, self.is_compiling, self.is_warm, self.is_sure = (False,) * 5
         self.pace: float | None = None  # seconds of a step
+        self.marks = [(done, self.began)]  # steps that were done at times, each twice as long after the first
         self.due = self.began + FIRST
 
     def tick(self, done: int, total: int | None = None, is_warm: bool = False) -> None:
@@ -172,11 +173,11 @@ class Lines:
         now, self.total = self.clock(), total or self.total
         self._time(done, now, is_warm)
         left = None if self.total is None else self._left(self.total - done)
-        longest = self._left(max([self.total or 0, *self.ends]) - done) or 0.0
+        longest = self._left(max(self.total or 0, *self.ends, 0) - done) or 0.0
         if not (self.is_moving or self.is_compiling or self.has_bar) and (phase := compilation()):
             self.is_compiling = True
             self.say(f"{self.what}: {phase}")
-        elif left is not None and longest >= LONG and self.remedy and not self.is_announced:
+        elif left is not None and self.is_sure and longest >= LONG and self.remedy and not self.is_announced:
             self.is_announced, self.due = True, now + EVERY
             self.say(f"{self._state(done)}, about {span(left)} left{self._until(done, longest)}. {self.remedy}")
         elif now >= self.due and not self.has_bar and done != self.total:
@@ -194,12 +195,18 @@ class Lines:
         return f"; good draws take about {' to '.join(left)}" if left and longest >= LONG else ""
 
     def _time(self, done: int, now: float, is_warm: bool) -> None:
-        """Measure the seconds of a step."""
-        if (done > self.at and not self.is_moving) or (is_warm and not self.is_warm):
-            self.is_moving = self.is_moving or done > self.at
-            self.is_warm, self.at, self.since = is_warm, done, now
-        if done > self.at and now - self.since >= _BASIS:
-            self.pace = (now - self.since) / (done - self.at)
+        """Measure the seconds of a step, over the last third to three quarters of the time: first steps may be slow."""
+        if (done > self.marks[0][0] and not self.is_moving) or (is_warm and not self.is_warm):
+            self.is_moving = self.is_moving or done > self.marks[0][0]
+            self.is_warm, self.marks = is_warm, [(done, now)]
+        elapsed = now - self.marks[0][1]
+        if now - self.marks[-1][1] >= max(_BASIS, elapsed / 2):
+            self.marks.append((done, now))
+        recent = (m for m in self.marks[::-1] if now - m[1] >= max(_BASIS, elapsed / 3) and done - m[0] >= _STEPS)
+        at, since = next(recent, self.marks[0])
+        if done > at and now - since >= _BASIS:
+            self.pace = (now - since) / (done - at)
+            self.is_sure = self.is_sure or elapsed >= _SURE
 
     def _left(self, steps: int) -> float | None:
         """Return the seconds of steps; None while they are not known."""

@@ -60,7 +60,7 @@ def compare(
     prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
     options["method"] = common.own_options(COMPARISONS, method, own)
     common.check_out(out, run.overwrite)
-    data, family = run.read_coded(model, binarize, by)
+    data, family = run.read_coded(model, binarize, "CompareMRF", by)
     edges = run.edges(data[0], candidates, "--candidates")
 
     asked = {"candidates": candidates, "by": by} | ({"binarize": binarize.strip()} if binarize else {})

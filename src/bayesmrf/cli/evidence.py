@@ -14,7 +14,8 @@ from ..data.files import TASK, check_path
 from ..declare.option import rule_of
 from ..declare.rule import SCALE, SEED, is_count
 from ..errors import OptionError, StoppedWarning, argument
-from ..families import FAMILIES
+from ..families import FAMILIES, Nominal
+from ..names import quoted
 from . import common
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..evidence.target import Evidence
-    from ..families import Ordinal
 
 _COMPARED = ("groups", "structure", "complete", "independent")
 
@@ -86,6 +86,7 @@ def evidence(
     """
     from ..data.chosen_model import ordered_column
     from ..data.read import read
+    from ..data.unordered_levels import nominal_column
     from ..graphs import from_edges
     from ..runs.workers import connect
     from .answers import to_binary
@@ -103,8 +104,13 @@ def evidence(
     data, weights, _ = given.read(takes=() if binarize is None else ("numbers",))
     if binarize is not None:
         data = to_binary(table, data, binarize)
-    model: str | Ordinal = CODING
-    if not hidden and (given.neutral or ordered_column(data) is not None):
+    model: Any = CODING
+    if not hidden and not given.neutral and (column := nominal_column(data)) is not None:
+        model = Nominal(numbers="ordered")
+        console.print(f"The model is nominal, as column {quoted(column)} has categories without order.")
+        if "groups" in names:
+            raise OptionError("--compare groups does not support columns without order; remove it.")
+    elif not hidden and (given.neutral or ordered_column(data) is not None):
         model = given.around("ordinal")
         reason = "--neutral is given" if given.neutral else "columns have more than two ordered levels"
         console.print(f"The model is ordinal, as {reason}.")

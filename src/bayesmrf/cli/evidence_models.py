@@ -10,8 +10,6 @@ from ..errors import OptionError
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..families import Ordinal
-
 CODING = "boltzmann"  # of all models here: hidden units are in {0, 1}, and the models need the same prior
 _EXACT_NODES = 15  # up to this number the exact sampler of edges takes seconds
 
@@ -36,7 +34,7 @@ def machines(numbers: Sequence[int], table: Any, weights: Any, prior_scale: floa
 
 def fields(
     names: Sequence[str],
-    model: str | Ordinal,
+    model: Any,
     table: Any,
     weights: Any,
     prior_scale: float,
@@ -47,7 +45,7 @@ def fields(
 ) -> list[Job]:
     """Return jobs for models without hidden units, in the coding of the machines so that all have the same prior.
 
-    ``model`` is that coding, or the ordinal model of ordered levels.
+    ``model`` is that coding, or the model of levels, ordered or not.
     """
     import numpy as np
 

@@ -27,7 +27,7 @@ from ..errors import (
     in_words,
     said,
 )
-from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, families_of
+from ..families import AUTO, FAMILIES, FamilyRow, Nominal, Ordinal, families_of
 from ..findings import Finding, collected, dumped
 from ..methods.rows import MethodRow
 from ..runs.looks import MOST, OF_A_TASK
@@ -56,7 +56,8 @@ def observations(metavar: str, codes: str) -> Any:
 def model_flag(estimator: str, yes_no: str) -> Any:
     """Declare the model of an estimator; ``yes_no`` is that of yes/no columns, if it is to be chosen."""
     rows = families_of(estimator)
-    chosen = f"auto is ordinal if columns have more than two ordered levels, else {yes_no}. "
+    nominal = "nominal if columns have categories without order, " if "nominal" in rows.names else ""
+    chosen = f"auto is {nominal}ordinal if columns have more than two ordered levels, else {yes_no}. "
     return flag(
         chosen + "; ".join(f"{row.name}: {row.brief}" for row in rows) + ".", "|".join([AUTO, *rows.names]), AUTO
     )
@@ -179,26 +180,28 @@ class Data(ColumnFlags):
             self.n_levels = n if 2 <= n <= MOST_STATES else 0
         return table, weights, groups
 
-    def choose(self, model: str, data: Sequence[Any], yes_no: str = "boltzmann") -> str:
+    def choose(self, model: str, data: Sequence[Any], estimator: str, yes_no: str = "boltzmann") -> str:
         """Return the name of the model; if it is "auto", the table chooses it, and what is noticed is a finding."""
-        from ..data.chosen_model import choose_model
+        from ..data.read import choose
 
         if model != AUTO or self.neutral:
             return "ordinal" if model == AUTO else model
         self.chosen = True
         with common.about_file(self.table), common.shown_log(self.console), collected() as noticed:
-            chosen = choose_model(data[0], data[1], yes_no)
+            chosen = choose(data[0], data[1], yes_no, families_of(estimator).names)
         self.noticed += noticed
         return chosen
 
-    def read_coded(self, model: str, binarize: str | None, by: str | None = None) -> tuple[list[Any], FamilyRow]:
+    def read_coded(
+        self, model: str, binarize: str | None, estimator: str, by: str | None = None
+    ) -> tuple[list[Any], FamilyRow]:
         """Return what `read` does, with yes/no columns where the model has these, and the row of the model."""
         from .answers import to_binary
 
         data = list(self.read(model, by, () if binarize is None else ("numbers",)))
         if binarize is not None:
             data[0], self.book = to_binary(self.table, data[0], binarize), None
-        family = FAMILIES.row(self.choose(model, data))
+        family = FAMILIES.row(self.choose(model, data, estimator))
         if not family.many_states:
             data[0] = to_binary(self.table, data[0], None, "--model ordinal")
         return data, family
@@ -216,6 +219,8 @@ class Data(ColumnFlags):
                 raise OptionError(option="neutral", got=text, expected="COLUMN=SCORE, such as tired=2") from None
         if scores:
             return Ordinal(neutral=scores)
+        if self.chosen and model == "nominal":
+            return Nominal(numbers="ordered")
         row = FAMILIES.find(model) if self.n_levels else None
         counts = row is not None and any(f.name == "n_states" for f in fields(row.options))
         return row.options(n_states=self.n_levels) if row is not None and counts else model

@@ -74,7 +74,7 @@ def groups(
         raise OptionError(option="--no-fields", got=True, expected="omitted with --field-groups")
     common.check_out(out, run.overwrite)
     data = run.read(model)
-    family = run.choose(model, data, "agreement")
+    family = run.choose(model, data, "GroupedMRF", "agreement")
     if family in _NORMAL:
         if base is not None:
             expected = f"omitted with --model {family}"

@@ -79,7 +79,7 @@ def posterior(
         options["engine"] = Phases(options["engine"], hidden_engine)
     common.check_out(out, run.overwrite)
     data, *_ = given = run.read(model)
-    options["model"] = run.choose(model, given)
+    options["model"] = run.choose(model, given, "BayesianMRF")
     options["ties"] = (
         ties if ties in (None, "all", "edges") else read_labels(Path(ties), [str(c) for c in data.columns])
     )

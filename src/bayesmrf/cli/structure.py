@@ -51,7 +51,7 @@ def structure(
     changed |= {} if bias_scale is None else {"bias_scale": bias_scale}
     chosen = common.own_options(EDGES, method, own)
     common.check_out(out, run.overwrite)
-    data, family = run.read_coded(model, binarize)
+    data, family = run.read_coded(model, binarize, "SpikeSlabMRF")
     options = {"model": family.name, "prior": replace(default_prior(family.options()), **changed), "method": chosen}
     edges = run.edges(data[0], candidates, "--candidates")
 

@@ -25,7 +25,7 @@ _FALSE_ALARM = 1e-6  # of an edge
 _MOST_PAIRS = 50  # the most associated ones, of which tables are fitted
 _MOST_LEVELS = 20
 _N_STEPS = 200
-_YES_NO = f"make yes/no columns of their levels{in_python(' (pandas.get_dummies)')}"
+_NOMINAL = f"set {argument('model', 'nominal')}, which compares no levels (groups of edges do not have it)"
 
 
 def warn_of_nominal(X: Any, states: States) -> None:
@@ -41,7 +41,7 @@ def warn_of_nominal(X: Any, states: States) -> None:
         tell(
             f"{len(found)} column(s) of {_X} with more than two codes are nominal in SPSS, and "
             f"{argument('model', 'ordinal')} takes the codes in their order: {listed(list(map(quoted, found)))}; "
-            f"{_YES_NO} or drop them, unless the codes are in order",
+            f"set {argument('model', 'nominal')} or drop them, unless the codes are in order",
             LevelsWarning,
         )
 
@@ -76,7 +76,7 @@ def require_shared_levels(X: Any, states: States, model: str, n_states: Any) -> 
         same = "" if plain else f", or give them the same categories{in_python(' (.cat.set_categories)')}"
         raise DataError(
             f"{_X} must have the same levels in all columns with {argument('model', model)}, whose edges compare "
-            f"levels, but column {quoted(first)} has {_listed(a)} and {quoted(second)} {_listed(b)}; {_YES_NO}, or "
+            f"levels, but column {quoted(first)} has {_listed(a)} and {quoted(second)} {_listed(b)}; {_NOMINAL}, or "
             f"code them in their order and set {argument('model', 'ordinal')} if they have one{same}."
         )
 
@@ -103,7 +103,7 @@ def warn_of_meanings(states: States, edges: np.ndarray, category: np.ndarray, mo
         tell(
             f"{len(apart)} edge(s) join columns of {_X} that share no level in the data, the first "
             f"{_named(states, edges[apart[0]])}, so that the prior determines their parameters; leave them out, or "
-            f"{_YES_NO}",
+            f"{_NOMINAL}",
             LevelsWarning,
         )
     if states.n_states > _MOST_LEVELS:
@@ -118,7 +118,7 @@ def warn_of_meanings(states: States, edges: np.ndarray, category: np.ndarray, mo
                 f"columns {_named(states, edges[e])} are associated, but hardly by equal levels: "
                 f"{argument('model', model)} leaves {left:.0f} of the chi-square {whole[e]:.0f} ({free} degrees of "
                 "freedom), and may find no edge. A level counts as the same state in all columns; if it means "
-                f"different things, {_YES_NO}, or code levels in their order and set "
+                f"different things, {_NOMINAL}, or code levels in their order and set "
                 f"{argument('model', 'ordinal')} if they have one",
                 LevelsWarning,
             )

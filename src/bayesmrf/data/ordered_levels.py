@@ -54,7 +54,7 @@ def two_categories(column: Any, name: str, others: bool) -> tuple[Any, ...] | No
         return None
     found = f"column {quoted(name)} must have two ordered categories, got {listed([quoted(str(v)) for v in levels])}"
     if not column.dtype.ordered:
-        model = f", or use {argument('model', 'potts')}" if others else ""
+        model = f", or use {argument('model', 'nominal')}" if others else ""
         raise DataError(f"{found} without order; {_ORDER}{model}.")
     model = f", or set {argument('model', 'ordinal')}" if others else ""
     raise DataError(f"{found}; merge them into two (pandas: .cat.rename_categories){model}.")
@@ -73,7 +73,7 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
         return None
     if not column.dtype.ordered:
         raise DataError(
-            f"column {quoted(name)} must have ordered categories; {_ORDER}, or use {argument('model', 'potts')}."
+            f"column {quoted(name)} must have ordered categories; {_ORDER}, or use {argument('model', 'nominal')}."
         )
     levels, used = present(categories), present(column.cat.remove_unused_categories().cat.categories)
     unused = [level for level in levels if level not in set(used)]
@@ -123,7 +123,7 @@ def ordered_levels(
     if found.dtype.kind not in "biuf":
         raise DataError(
             f"column {quoted(name)} must contain numbers, got {str(found[0])!r}, and texts have no order; recode them "
-            f"as integers in their order (pandas: ordered categories), or use {argument('model', 'potts')}."
+            f"as integers in their order (pandas: ordered categories), or use {argument('model', 'nominal')}."
         )
     if not np.isfinite(found).all():
         raise DataError(f"column {quoted(name)} must contain finite levels; replace infinities by NaN if missing.")
@@ -156,11 +156,17 @@ def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool)
             f"column {quoted(name)} must have at most {MOST_LEVELS} ordered levels, got {len(levels)} ({shown}); "
             f"{cut}, replace codes of missing values by NaN, or drop the column if it is no answer."
         )
-    if unused and not merge:
+    if not merge:
+        warn_of_never(unused, name, "thresholds", _MERGED)
+    return levels
+
+
+def warn_of_never(unused: list[Any], name: str, parameters: str, remedy: str) -> None:
+    """Warn of levels of a column that never occur."""
+    if unused:
         never = listed([str(level) for level in unused])
         tell(
             f"{len(unused)} level(s) of column {quoted(name)} never occur ({never}), so that the prior alone "
-            f"determines their thresholds{_MERGED}",
+            f"determines their {parameters}{remedy}",
             LevelsWarning,
         )
-    return levels

@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import DataError, argument
+from ..names import quoted
+from .chosen_model import choose_model, ordered_column
 from .equal_columns import warn_of_equal
+from .frames import in_pandas
+from .missing import is_missing
 from .nominal import require_shared_levels, warn_of_nominal
 from .states import ColumnLevels, States, check_states
-from .unordered_levels import NOMINAL
+from .text_cells import is_number
+from .unordered_levels import MIXED, NOMINAL, has_categories, is_unordered, nominal_column
+
+_log = logging.getLogger(__name__)
+
+
+def choose(X: Any, sample_weight: Any, yes_no: str, models: Sequence[str]) -> str:
+    """Return the model that "auto" stands for: "nominal" if columns have categories without order, among ``models``.
+
+    The others are those of `bayesmrf.data.chosen_model.choose_model`.
+    """
+    column = nominal_column(X) if NOMINAL in models else None
+    if column is None:
+        return choose_model(X, sample_weight, yes_no)
+    X = in_pandas(X)
+    others = X.loc[:, [not is_unordered(own) for _, own in X.items()]]
+    ordered_column(others)  # refuses columns that are no answers
+    for name, own in others.items():
+        seen = own[~is_missing(own.to_numpy())]
+        if not has_categories(own) and any(isinstance(v, str) and not is_number(v) for v in seen):
+            raise DataError(f"column {quoted(str(name))} contains words, of which it is not known whether they have an "
+                            "order; make them pandas' categories (.astype('category'), or pandas.Categorical with "
+                            f"ordered=True), or set {argument('model', NOMINAL)}")  # fmt: skip
+    _log.info("The model is nominal, as column %s has categories without order.", quoted(column))
+    return NOMINAL
 
 
 def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, tied: bool = False) -> States:
@@ -30,7 +60,7 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
     states = check_states(X, sample_weight, missing=missing, n_states=model.n_states, ordinal=True)
     if model.shares_levels:
         require_shared_levels(X, states, type(model).__name__.lower(), model.n_states)
-    if isinstance(states.coding, ColumnLevels) and model.n_states != NOMINAL:
+    if isinstance(states.coding, ColumnLevels) and model.n_states not in (NOMINAL, MIXED):
         warn_of_nominal(X, states)
     if not tied:
         warn_of_equal(states)

@@ -19,7 +19,7 @@ from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
-from .unordered_levels import NOMINAL, unordered_levels
+from .unordered_levels import MIXED, NOMINAL, unordered_levels
 from .yes_no import CODED, CODINGS, missing_cells, read_yes_no, refuse_missing
 
 _X = argument("X")
@@ -208,10 +208,11 @@ def check_states(
         Whether values may be missing (NaN, None, pandas' NA, masked, blank texts, "NA" and the like); they become -1,
         and the other checks use the rest. Of a table that is fitted, rows in which all are missing are left out, and
         rows with missing values that were never observed (of weight 0).
-    n_states : int, "auto", "keep" or "merge", optional
+    n_states : int, "auto", "keep", "merge", "nominal" or "mixed", optional
         Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
         table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table. With "keep" and "merge"
-        each column has its own ordered levels (`bayesmrf.data.ordered_levels`), with "nominal" some have no order.
+        each column has its own ordered levels (`bayesmrf.data.ordered_levels`), with "nominal" and "mixed" some columns
+        have no order (`bayesmrf.families.Nominal`).
     levels : sequence or ColumnLevels, optional
         The levels in order (of the data fitted before), instead of ``n_states``.
     unused : sequence of int
@@ -247,7 +248,7 @@ def check_states(
         found = names
     if issparse(X):
         raise DataError(f"{_X} must be a dense table, got a sparse matrix; use X.toarray().")
-    by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge", NOMINAL)
+    by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge", NOMINAL, MIXED)
     if named and n_states is not None and levels is None and not by_column:
         levels = _categories(X, n_states)
     values = X.to_numpy() if named else unmasked(X)
@@ -324,8 +325,9 @@ def _by_column(
     nominal = set[int]() if fitted is None else set(fitted.nominal)
     for i, label in enumerate(labels):
         levels = None if fitted is None else fitted.columns[i]
-        if levels is None and n_states == NOMINAL:
-            levels = unordered_levels(None if frame is None else frame.iloc[counted, i], values[counted, i], label)
+        column = None if frame is None else frame.iloc[:, i]
+        if levels is None and n_states in (NOMINAL, MIXED):
+            levels = unordered_levels(column, values[:, i], label, counted, n_states == NOMINAL)
             if levels is not None:
                 nominal.add(i)
         if levels is None and frame is not None:

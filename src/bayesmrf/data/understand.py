@@ -260,8 +260,8 @@ def _is_pair(column: Column) -> bool:
 
 
 def _of_names(columns: list[Column], said: Collection[str], takes: Collection[str]) -> list[str]:
-    """Return what is wrong with names without order; two of them are if they were ``said`` to be such."""
-    found = [c for c in columns if c.kind == NOMINAL and (len(c.labels) > 2 or c.name not in said)]
+    """Return what is wrong with names that may have an order: those that were not ``said`` to have none."""
+    found = [c for c in columns if c.kind == NOMINAL and c.name not in said]
     return [] if "names" in takes else _of_words(found)
 
 
@@ -283,7 +283,8 @@ def _of_words(columns: list[Column]) -> list[str]:
         orders = dict.fromkeys(",".join(c.labels) for c in some)
         found.append(
             f"words in no known order: {listed([name for name, _ in more], total=True)}; give them in their order with "
-            f"{preparing('levels', *orders)}, or leave them out with {preparing('drop', *(c.name for c in some))}"
+            f"{preparing('levels', *orders)}, or say that they have none with "
+            f"{preparing('nominal', *(c.name for c in some))}"
         )
     return found
 

@@ -12,7 +12,7 @@ from scipy.special import chdtrc
 
 from .. import graphs
 from ..base import Kernel
-from ..data.states import ColumnLevels, States, levels_of
+from ..data.states import ColumnLevels, States, are_ordered, levels_of
 from ..declare.rule import is_count
 from ..errors import DataError, FieldsWarning, GraphError, OptionError, argument, renamed
 from ..findings import tell
@@ -69,6 +69,9 @@ def read_graph(graph: Any, states: States, progress: bool, option: str = "graph"
     if kind == "learn" and is_count(number):
         if states.n_states > 2 and not isinstance(states.coding, ColumnLevels):
             expected = f"edges or 'complete' for data with {states.n_states} states"
+            raise OptionError(option=option, got=graph, expected=expected)
+        if not all(are_ordered(states.coding, len(states.names))):
+            expected = "edges or 'complete' for columns without order"
             raise OptionError(option=option, got=graph, expected=expected)
         if (states.values < 0).any():
             expected = "edges or 'complete' for a table with missing values"

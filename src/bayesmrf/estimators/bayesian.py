@@ -13,7 +13,7 @@ from ..declare.option import option
 from ..declare.rule import ENGINE
 from ..engines import Phases
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
-from ..families import AUTO, families_of, model_rule
+from ..families import AUTO, FAMILIES, families_of, model_rule
 from ..findings import BAD, tell
 from ..inference.elimination.engine import Elimination
 from ..inference.registry import engine_of
@@ -38,7 +38,7 @@ from .parameter_kernels import Problem, automatic_kernel, parameter_kernel
 from .pipeline import Posterior, Setup
 from .starts import find_start
 from .stein_check import tell_of_draws
-from .ties import n_edge_parameters, read_ties
+from .ties import n_edge_parameters, read_ties, require_invariant
 
 _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, from which on it is said
 
@@ -51,12 +51,15 @@ class BayesianMRF(Posterior):
     ----------
     graph : edges, DataFrame, networkx graph, `Graph`, "complete" or "learn:K"
         As in `GroupedMRF`.
-    model : {"auto", "boltzmann", "ising", "agreement", "ordinal", "potts"}, object of `bayesmrf.families` or callable
+    model : {"auto", "boltzmann", "ising", "agreement", "ordinal", "nominal", "potts"}, object of `bayesmrf.families` \
+or callable
         Coding of theta: weights and biases over {0, 1}; couplings and fields over {-1, +1}; logits of the edges'
         agreements and fields; or, for nodes with many states, weights and thresholds if these are in order
-        (`families.Ordinal`), else couplings and a field for each state but the first (`families.Potts`). "auto" is
-        "ordinal" if columns have more than two ordered levels, which are pandas' ordered categories, or at most 12
-        integers from 0; else "boltzmann". A callable makes your own model from the `Graph` (`families.Custom`).
+        (`families.Ordinal`), tables of log odds if some are not (`families.Nominal`), or couplings and a field for each
+        state but the first (`families.Potts`). "auto" is "nominal" if columns have more than two of pandas' categories
+        without order; "ordinal" if columns have more than two ordered levels, which are pandas' ordered categories, or
+        at most 12 integers from 0; else "boltzmann". A callable makes your own model from the `Graph`
+        (`families.Custom`).
     ties : None, "all", "edges", sequence, or mapping (a Series)
         Which parameters are shared. None (default): each edge and each node has its own. "all": one for all edges and
         one for all nodes, as on a homogeneous lattice. "edges": one for all edges, and one for each node. A sequence
@@ -65,7 +68,7 @@ class BayesianMRF(Posterior):
         free. The prior is on the shared parameters.
     prior : "normal", `priors.WeightsAndBiases` or Prior
         Normal with standard deviation 1; with one for edges and one for nodes; or any density of `bayesmrf.priors` with
-        a gradient.
+        a gradient. Columns without order have a normal one, as any other depends on the names of their categories.
     kernel : {"auto", "gibbs", "hamiltonian", "metropolis", "langevin", "exchange", \
 "auxiliary-variable", "pseudo-posterior"} or object
         The Markov chain on theta. The objects of `bayesmrf.methods` have options, such as ``Langevin(adjusted=True)``.
@@ -138,7 +141,9 @@ class BayesianMRF(Posterior):
         phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
         options = None if self.kernel == AUTO else self._object("kernel")
         if options is not None:
-            if refused := refusal(row_of(options), states.n_states > 2, bool((states.values < 0).any())):
+            family = FAMILIES.find(self._family)
+            gaps, tables = bool((states.values < 0).any()), family is not None and family.tables
+            if refused := refusal(row_of(options), states.n_states > 2, gaps, tables):
                 raise refused
             if isinstance(options, PseudoPosterior):
                 refuse_unused(phases.model)
@@ -187,6 +192,7 @@ class BayesianMRF(Posterior):
         prior = self._object("prior")
         if isinstance(prior, WeightsAndBiases):
             return prior.of(n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
+        require_invariant(prior, model, curve)
         return prior
 
     def _correct(self, setup: Setup, draws: run.Draws) -> run.Draws:

@@ -36,16 +36,16 @@ def log_evidence(
     ----------
     model : RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, "independent" or Target
         * `RBM`: by its ``n_hidden``.
-        * `BayesianMRF`: a fixed graph, with model "boltzmann", "ising", "agreement" or "ordinal".
+        * `BayesianMRF`: a fixed graph, with model "boltzmann", "ising", "agreement", "ordinal" or "nominal".
         * `GroupedMRF`, fitted: edges tied by ``groups_``, without absent edges, and node fields tied by
           ``field_groups_`` if they are grouped.
         * `MaximumLikelihoodMRF`: edges tied by its ``ties``, if any.
         * "independent": no edges, a bias for each node over {0, 1}, as an `RBM` without hidden units, or thresholds of
           ordered levels.
 
-        Data with ordered levels have the model "ordinal", as in `BayesianMRF`; there are no RBMs of them.
+        Data with levels have the model "ordinal" or "nominal", as in `BayesianMRF`; there are no RBMs of them.
     X : (n_samples, n_nodes) array or DataFrame
-        States coded {0, 1}, {-1, +1} or boolean, or ordered levels; none for a Target, which has them.
+        States coded {0, 1}, {-1, +1} or boolean, or levels; none for a Target, which has them.
     method : str, Method or callable
         A name in `bayesmrf.evidence.methods.METHODS`, which describes each method and its exactness: "laplace",
         "laplace0", "map", "bic", "harmonic-1", "harmonic-4", "bridge-geometric", "bridge-optimal", "dic", "ais",
@@ -58,7 +58,7 @@ def log_evidence(
         Standard deviation of the normal prior of every parameter. By default that of the `RBM` or `BayesianMRF`, and 1
         for other models.
     prior : Prior, optional
-        `priors.Normal` or `priors.LogisticBeta`, instead of ``prior_scale``.
+        `priors.Normal` or `priors.LogisticBeta`, instead of ``prior_scale``; normal for columns without order.
     coding : {"boltzmann", "ising", "agreement"}, optional
         Parameters of the prior: weights and biases over {0, 1}, couplings and fields over {-1, +1}, or log odds of
         agreement with fields over {-1, +1}. The three codings describe the same likelihoods, but the same density is a

@@ -21,10 +21,11 @@ from ..evidence.pairwise_target import PairwiseTarget
 from ..evidence.rbm_target import RBMTarget
 from ..evidence.target import Target
 from ..models.agreement import Agreement
-from ..models.bases import PairwiseModel
+from ..models.bases import PairwiseModel, edge_starts
 from ..models.boltzmann import Boltzmann
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
+from ..models.nominal import Nominal
 from ..models.ordinal import Ordinal
 from ..models.rbm import RestrictedBoltzmann
 from ..partitions import canonical
@@ -34,7 +35,7 @@ from .bayesian import BayesianMRF
 from .grouped import GroupedMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM
-from .ties import read_ties
+from .ties import read_ties, require_invariant
 
 # Codings of edges and nodes, and the parameters of a prior in words.
 CODINGS: dict[str, tuple[type[PairwiseModel], str]] = {
@@ -94,9 +95,9 @@ def make_target(
 
 
 def _supported(model: Any) -> Any:
-    if model.family != BINARY and not isinstance(model, Ordinal):
+    if model.family != BINARY and not isinstance(model, Ordinal | Nominal):
         raise OptionError(
-            option="model", got=model.name, expected="ordinal or a model of yes/no nodes for the evidence"
+            option="model", got=model.name, expected="ordinal, nominal or a model of yes/no nodes for the evidence"
         )
     return model
 
@@ -148,7 +149,7 @@ def _shared(curve: LinearMap | None, model: PairwiseModel) -> tuple[np.ndarray |
     """Return the labels of edges and of nodes whose parameters are shared."""
     if curve is None:
         return None, None
-    edges, nodes = np.split(curve.columns, [model.n_edges])
+    edges, nodes = np.split(curve.columns, edge_starts(model)[-1:])
     return edges, nodes if len(np.unique(nodes)) < len(nodes) else None
 
 
@@ -173,10 +174,11 @@ def _field(
     if groups is not None:
         label = canonical(np.asarray(groups)) if len(groups) else np.zeros(0, dtype=np.int64)
         n = label.max(initial=-1) + 1
-        own = np.arange(model.n_features - model.n_edges) if field_groups is None else canonical(field_groups)
+        own = np.arange(model.n_features - len(label)) if field_groups is None else canonical(field_groups)
         tie = np.concatenate([label, n + own]).astype(np.int64)
         tied = LinearMap.tied(tie, [str(i) for i in range(tie.max(initial=-1) + 1)])
-    kind = OrdinalTarget if isinstance(model, Ordinal) else PairwiseTarget
+    require_invariant(prior, model, tied)
+    kind = OrdinalTarget if isinstance(model, Ordinal | Nominal) else PairwiseTarget
     target = kind(model, *_counted(states), _proper(prior), linear=tied)
     wanted = np.size(prior.scale) if isinstance(prior, Normal) else 1
     if wanted not in (1, target.n_features):
@@ -193,11 +195,11 @@ def _in_coding(model: Any, coding: str | None, free: bool) -> Any:
     """
     if coding in (None, model.name):
         return model
-    if isinstance(model, Ordinal):
+    if isinstance(model, Ordinal | Nominal):
         if coding != "boltzmann":
-            raise OptionError(
-                option="coding", got=coding, expected="'boltzmann' for ordered levels, whose scores are 0, 1, 2, ..."
-            )
+            scored = isinstance(model, Ordinal)
+            levels = "ordered levels, whose scores are 0, 1, 2, ..." if scored else "columns without order"
+            raise OptionError(option="coding", got=coding, expected=f"'boltzmann' for {levels}")
         return model
     if not free and "boltzmann" in (coding, model.name):
         raise OptionError(
@@ -231,6 +233,8 @@ def prior_name(target: Target) -> str:
         density = f"normal, {_scales(np.broadcast_to(prior.scale, target.n_features), _n_edges(target))}"
     else:
         density = f"logistic Beta({prior.a:g}, {prior.b:g})" if isinstance(prior, LogisticBeta) else repr(prior)
+    if isinstance(target.joint, Nominal):
+        return f"{density}, on log odds ratios and contrasts of categories"
     if isinstance(target, OrdinalTarget):
         own = target.model.scores
         scores = "0, 1, ..." if own is None else ", ".join(f"{x:g}" for x in own)
@@ -240,7 +244,7 @@ def prior_name(target: Target) -> str:
 
 def _n_edges(target: Target) -> int:
     """Parameters of edges, which come first."""
-    number = target.natural(np.arange(target.n_features))[: target.joint.n_edges]
+    number = target.natural(np.arange(target.n_features))[: edge_starts(target.joint)[-1]]
     return int(number.max(initial=-1)) + 1
 
 

@@ -36,7 +36,7 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
     ----------
     graph : edges, networkx graph, `Graph`, "complete" or "learn:K"
         As in `GroupedMRF`.
-    model : {"auto", "agreement", "boltzmann", "ising", "potts", "ordinal", "symmetric"}, an object of \
+    model : {"auto", "agreement", "boltzmann", "ising", "potts", "ordinal", "nominal", "symmetric"}, an object of \
 `bayesmrf.families`, or callable
         As in `BayesianMRF`, but "auto" is "agreement" for yes/no data; "symmetric" has a symmetric table of
         log potentials for each edge. A callable makes your own model from the `Graph` (`families.Custom`).

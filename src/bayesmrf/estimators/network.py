@@ -10,15 +10,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import BINARY
-from ..data.chosen_model import choose_model
 from ..data.frames import record_columns
 from ..data.nominal import warn_of_meanings
-from ..data.read import read
+from ..data.read import choose, read
 from ..data.states import States, are_ordered, levels_of
-from ..families import AUTO, Custom
+from ..data.unordered_levels import NOMINAL
+from ..families import AUTO, Custom, Nominal, families_of
 from ..graphs import Graph
 from ..models.bases import edge_starts
 from ..models.node_features import NodeFeatures
+from ..models.nominal import Nominal as NominalModel
 from .answers import Answers
 from .base import read_graph
 
@@ -33,7 +34,8 @@ _OF_NODES = {"group": "field_groups_"}
 class Network(Answers):
     """Estimators of a network by one of several models: ``model_``, ``graph_``, ``edges_`` and ``feature_names_``.
 
-    The model "auto" is "ordinal" for data with ordered levels, else that of yes/no nodes. ``model_`` is the name of the
+    The model "auto" is "nominal" for data with categories without order (of estimators that have it), "ordinal" for
+    others with ordered levels, else that of yes/no nodes. ``model_`` is the name of the
     model that was fitted. It stays the model of ``theta_`` until the next fit, whatever the parameters are set to.
     ``edges_``, (n_edges, 2), has the numbers of the ends of each edge; its order is that of all arrays of edges.
     """
@@ -69,7 +71,8 @@ class Network(Answers):
         if name == "model" and callable(self.model):
             return Custom(self.model)
         if name == "model" and self._chooses:
-            return self._readers["model"](self._of_fit.get("model_", self._yes_no))
+            name = self._of_fit.get("model_", self._yes_no)
+            return Nominal(numbers="ordered") if name == NOMINAL else self._readers["model"](name)
         return super()._object(name)
 
     @property
@@ -81,7 +84,7 @@ class Network(Answers):
         self._forget()
         X = self._typed(X, () if self._chooses else self._object("model").takes)
         if self._chooses:
-            self.model_ = choose_model(X, sample_weight, self._yes_no)
+            self.model_ = choose(X, sample_weight, self._yes_no, families_of(type(self).__name__).names)
         self._family, self._has_fields = self._object("model"), bool(self.fields)
         return X
 
@@ -123,7 +126,8 @@ class Network(Answers):
 
         Where edges may be absent, it has those with an inclusion above 0.5. Edges carry ``index`` (their row in
         ``edges_``), ``weight`` (that of ``theta_``, an array where an edge has several parameters) and, where the
-        estimator has them, ``inclusion``, ``agreement``, ``group`` and ``potential``. Nodes carry ``bias`` where there
+        estimator has them, ``inclusion``, ``agreement``, ``group``, ``potential`` and (of tables of log odds)
+        ``strength``. Nodes carry ``bias`` where there
         are fields (an array where nodes have more than two states), and ``group`` where fields are grouped.
         """
         check_is_fitted(self)
@@ -131,6 +135,8 @@ class Network(Answers):
         edges, nodes = ({k: found[v] for k, v in of.items() if v in found} for of in (_OF_EDGES, _OF_NODES))
         if inclusion is not None:
             edges["inclusion"] = inclusion
+        if self.theta_.ndim == 1 and isinstance(model := self._model(), NominalModel):
+            edges["strength"] = model.strength(self.theta_)
         network = self._network(self.theta_, edges, nodes)
         if inclusion is not None:
             weak = [(u, v) for u, v, share in network.edges(data="inclusion") if share <= 0.5]

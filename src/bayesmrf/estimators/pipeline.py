@@ -76,8 +76,8 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
-            Yes/no data coded {0, 1}, {-1, +1} or boolean; ordered levels; or any levels with the models "potts" and
-            "symmetric". Values may be missing (NaN), unless the method does not support that.
+            Yes/no data coded {0, 1}, {-1, +1} or boolean; ordered levels; or any levels with the models "nominal",
+            "potts" and "symmetric". Values may be missing (NaN), unless the method does not support that.
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional

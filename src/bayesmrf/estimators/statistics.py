@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from .. import metrics
 from ..errors import OptionError, instead_of_exact
 from ..inference.elimination.engine import Elimination
+from ..models.bases import edge_strength
 from ..models.categorical import is_categorical
 from ..models.ising import Ising
+from ..models.nominal import Nominal
 from ..results.blocks import Columns, in_turn
 from ..results.intervals import central, intervals
 from .network import Network
@@ -115,6 +117,8 @@ class Statistics(Tabulated, Network):
     def strength(self) -> xr.DataArray:
         """Compute the posterior of the strength centrality, the sum of absolute weights of the edges of each node.
 
+        The weight of an edge with a table is the root mean square of its log odds ratios (`models.nominal.Nominal`).
+
         Returns
         -------
         xarray.DataArray
@@ -123,12 +127,13 @@ class Statistics(Tabulated, Network):
         import xarray as xr
 
         check_is_fitted(self)
-        if self._model().n_parameters != 1:
+        model = self._model()
+        if not isinstance(model, Nominal) and model.n_parameters != 1:
             expected = "one with a single parameter for each edge"
-            raise OptionError(option="model", got=self._model().name, expected=expected, remedy="take `statistic`")
-        theta, r = self.posterior_["posterior"].dataset["theta"], self._graph.n_edges
+            raise OptionError(option="model", got=model.name, expected=expected, remedy="take `statistic`")
+        theta = self.posterior_["posterior"].dataset["theta"]
         dims, n = theta.dims[:-1], len(self._names)
-        each = [metrics.strength(draws[..., :r], self.edges_, n) for draws in in_turn(theta.variable)]
+        each = [metrics.strength(edge_strength(model, draws), self.edges_, n) for draws in in_turn(theta.variable)]
         values = np.concatenate(each).reshape(*theta.shape[:-1], n)
         coords = {d: theta.coords[d] for d in dims} | {"node": list(self._names)}
         return xr.DataArray(values, dims=[*dims, "node"], coords=coords, name="strength")

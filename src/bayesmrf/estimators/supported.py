@@ -51,7 +51,8 @@ def support() -> pd.DataFrame:
     for family in families_of("BayesianMRF"):
         for prior, missing in {"any density": False, f"any density{_MISSING}": True}.items():
             rows["BayesianMRF", family.name, prior] = {
-                row.name: _cell(row, parameters.refusal(row, family.many_states, missing)) for row in KERNELS
+                row.name: _cell(row, parameters.refusal(row, family.many_states, missing, family.tables))
+                for row in KERNELS
             }
     index = pd.MultiIndex.from_tuples(rows, names=["estimator", "model", "prior"])
     return pd.DataFrame(list(rows.values()), index=index).fillna("")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..errors import OptionError
 from ..results import WithPosterior
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 class Tabulated(WithPosterior):
     """Estimators of posteriors: tables of results, and the report, which are imported on first use."""
 
-    def table(self, name: str, probability: float = 0.9) -> pd.DataFrame:
+    def table(self, name: str, probability: float = 0.9, edge: Any = None) -> pd.DataFrame:
         """Return a table of results, with the columns that the command line and the report show.
 
         Parameters
@@ -23,10 +24,12 @@ class Tabulated(WithPosterior):
         name : str
             "edges", "nodes", "convergence" and "findings"; "missing" if values were missing; of `GroupedMRF` also
             "groups", "node-groups", "partitions" and "potentials"; of `CompareMRF` "differences" and
-            "node-differences"; of `BayesianMRF` "parameters" and "strength". An unknown name is answered by those that
-            this result has.
+            "node-differences"; of `BayesianMRF` "parameters" and "strength"; of the model "nominal" "log_odds". An
+            unknown name is answered by those that this result has.
         probability : float
             Of the central intervals, ``lower`` and ``upper``.
+        edge : (str, str), optional
+            Names of two columns: the rows of this edge alone, of a table with rows of edges.
 
         Returns
         -------
@@ -36,7 +39,17 @@ class Tabulated(WithPosterior):
         """
         from ..results.tables import table_of
 
-        return table_of(self, name, probability).frame.copy()
+        found = table_of(self, name, probability).frame.copy()
+        if edge is None:
+            return found
+        ends = {str(end) for end in edge} if isinstance(edge, tuple | list) else set()
+        has_ends = {"first", "second"} <= set(found.columns)
+        mine = [set(pair) == ends for pair in zip(found["first"], found["second"], strict=True)] if has_ends else []
+        if not any(mine):
+            raise OptionError(
+                option="edge", got=edge, expected="None, or the names of the two ends of an edge of the table"
+            )
+        return found[mine].reset_index(drop=True)
 
     def report(self, path: str | PathLike[str], overwrite: bool = False) -> Path:
         """Write one self-contained HTML file; see `bayesmrf.write_report`."""

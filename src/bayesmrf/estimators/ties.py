@@ -12,6 +12,7 @@ from ..errors import OptionError
 from ..models.bases import edge_starts
 from ..models.linear_map import LinearMap
 from ..models.node_features import NodeFeatures
+from ..models.nominal import Nominal
 
 _EXPECTED = "None, 'all', 'edges', one label for each edge, or labels by the names of edges and nodes"
 
@@ -39,7 +40,15 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
         edges, nodes = _by_name(dict(ties.items()), graph)
     else:
         edges, nodes = _in_order(ties, graph.n_edges), [None] * graph.n_nodes
-    if isinstance(model, NodeFeatures) and (model.node_states < 0).any() and any(k is not None for k in nodes):
+    if isinstance(model, Nominal):
+        ordered = np.array(model.ordered)
+        free = [*ordered[graph.edges].all(axis=1), *ordered]
+        if any(k is not None and not is_free for k, is_free in zip([*edges, *nodes], free, strict=True)):
+            raise OptionError(
+                option="ties", got=ties, expected="None, or labels of ordered and yes/no columns and of their edges",
+                remedy="categories without order have no counterparts in another column",
+            )  # fmt: skip
+    elif isinstance(model, NodeFeatures) and (model.node_states < 0).any() and any(k is not None for k in nodes):
         raise OptionError(option="ties", got=ties, expected="None, 'edges' or labels of edges with neutral categories")
     names, label = list(model.feature_names), np.empty(model.n_features, dtype=np.int64)
     # States of nodes that are tied are the same by their numbers: the levels may have other names at each node.
@@ -55,7 +64,7 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
         for i in range(start, start + len(item)):
             k = labels[item[i - start]]
             _, mark, which = numbered[i].rpartition("=")  # of several parameters of an edge or node
-            name = names[i] if k is None else f"{kind} {k}".strip() + (mark + which if several else "")
+            name = names[i] if k is None else f"{kind} {k}".strip() + (mark + which if several and mark else "")
             key = (kind, i) if k is None else (kind, k)
             label[i], other = phi.setdefault(name, (len(phi), key))
             if other != key:
@@ -68,6 +77,12 @@ def n_edge_parameters(model: Any, curve: LinearMap | None) -> int:
     """Return the number of sampled parameters of edges, which come first."""
     n = int(edge_starts(model)[-1])
     return n if curve is None else int(curve.columns[:n].max(initial=-1)) + 1
+
+
+def require_invariant(prior: Any, model: Any, curve: LinearMap | None) -> None:
+    """Refuse a prior of theta, or of what is shared, that depends on the order of categories without order."""
+    if isinstance(model, Nominal):
+        model.require_invariant(prior, None if curve is None else curve.columns)
 
 
 def _in_order(ties: Any, n_edges: int) -> list[Any]:

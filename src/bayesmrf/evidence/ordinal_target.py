@@ -1,4 +1,4 @@
-"""Target of the evidence for models of ordered categories, without hidden nodes."""
+"""Target of the evidence for models of ordered and nominal categories, without hidden nodes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .pairwise_target import QUICK_BYTES, SUMMED, PairwiseTarget, SummedNodes
 
 @dataclass(frozen=True, eq=False)
 class OrdinalTarget(PairwiseTarget):
-    """An ordinal model (`bayesmrf.models.ordinal.Ordinal`), all of whose nodes are seen.
+    """A model of categories, all of whose nodes are seen.
 
     Parameters
     ----------
-    model : Ordinal
+    model : Ordinal or Nominal
         States are in {0, ..., m - 1}.
     linear : LinearMap, optional
         As in `PairwiseTarget`.

@@ -20,7 +20,7 @@ from ..inference.chains import Brief, Persistent
 from ..inference.elimination.engine import Elimination, cost
 from ..learning.maximum_likelihood import bound_of_nodes
 from ..likelihood import Hidden, Likelihood
-from ..models.bases import PairwiseModel
+from ..models.bases import PairwiseModel, edge_starts
 from ..models.clamped import Clamped
 from ..models.linear_map import LinearMap
 from ..samplers.gibbs import Gibbs
@@ -107,14 +107,14 @@ class PairwiseTarget(Checked, Target):
 
     def limits(self, limit: float) -> np.ndarray:
         """Return the bounds; those of fields that are finite at the maximum are beyond it, without hidden nodes."""
-        found, model = super().limits(limit), self.model
+        found, model, r = super().limits(limit), self.model, edge_starts(self.model)[-1]
         if self.n_hidden == 0:
             mean = model.statistics(self.states, self.weights)
             inside = (mean > model.feature_low) & (mean < model.feature_high)  # a state occurs, but not always
-            inside[: model.n_edges] = False
+            inside[:r] = False
             one = np.arange(model.n_features)
             rows, columns = (one, one) if self.linear is None else (self.linear.rows, self.linear.columns)
-            finite = np.setdiff1d(columns[inside[rows]], columns[rows < model.n_edges])
+            finite = np.setdiff1d(columns[inside[rows]], columns[rows < r])
             found[finite] = bound_of_nodes(limit, model)
         return found
 

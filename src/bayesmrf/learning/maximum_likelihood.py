@@ -19,6 +19,7 @@ from ..models.bases import edge_starts, is_binary
 from ..models.boltzmann import Coding
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
+from ..models.nominal import Nominal
 from ..names import listed
 from .many_states import persistent_ascent
 from .persistent import PersistentMLE, has_fisher_matrix
@@ -107,13 +108,13 @@ def maximum_likelihood(
     apart = np.setdiff1d(_apart(model, s_bar, curve), at_bound)
     if method != "persistent":
         apart = apart[:0]  # the others end at a bound
-    never, edges = _infinite(model, _shares(model, s_bar, curve)[r:]), model.graph.edge_names
+    never, edges = _infinite(model, s_bar, _shares(model, s_bar, curve)[r:]), model.graph.edge_names
     for what, items, names, why in (
         ("edge(s)", at_bound, edges, f"infinite or large and was bounded at {_named(model, limit)}"),
         ("edge(s)", apart, edges, "infinite, as two states of the ends never occur together, and has the finite value "
                                   "at which the search ended"),
-        ("parameter(s) of nodes", never, model.feature_names[r:], "infinite, as a state occurs never or always, and "
-                                                                  "was bounded"),
+        ("parameter(s) of nodes", range(len(never)), never, "infinite, as a state occurs never or always, and was "
+                                                            "bounded"),
     ):  # fmt: skip
         if len(items):
             text = f"the maximum likelihood estimate of {len(items)} {what} is {why}"
@@ -135,11 +136,19 @@ def _apart(model: Model, s_bar: np.ndarray, curve: LinearMap) -> np.ndarray:
     return np.flatnonzero((np.abs(cells).min(axis=0) < _ZERO) & (margins.min(axis=0, initial=1) > _ZERO))
 
 
-def _infinite(model: Model, share: np.ndarray) -> np.ndarray:
-    """List the parameters of nodes that are infinite, except those of constant nodes, which have a separate warning."""
+def _infinite(model: Model, s_bar: np.ndarray, share: np.ndarray) -> list[str]:
+    """Name the parameters of nodes that are infinite, except those of constant nodes, which have a separate warning."""
     extreme, node = (share <= 0) | (share >= 1), np.repeat(np.arange(model.graph.n_nodes), np.diff(model.node_starts))
     varies = np.bincount(node, ~extreme, model.graph.n_nodes) > 0
-    return np.flatnonzero(extreme & varies[node])
+    nominal = np.zeros(model.graph.n_nodes, bool)
+    more: list[str] = []
+    if isinstance(model, Nominal) and model.fields:  # contrasts are in between even where a category never occurs
+        nominal, p = ~np.array(model.ordered), model.shares(s_bar)
+        several = (p > _ZERO).sum(axis=1) > 1
+        lacking = np.argwhere(model.used & (p <= _ZERO) & (nominal & several)[:, None])
+        more = [f"{model.graph.names[i]}={model.label(i, k)}" for i, k in lacking]
+    found = np.flatnonzero(extreme & varies[node] & ~nominal[node])
+    return [str(model.feature_names[len(s_bar) - len(share) + j]) for j in found] + more
 
 
 def _stretch(model: Model) -> float:

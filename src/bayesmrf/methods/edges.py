@@ -9,7 +9,7 @@ from ..declare.registry import Registry
 from ..declare.rule import COUNT, MOMENTUM, STATES, STEP, choice, integer, number, optional
 from ..errors import OptionError, argument
 from .groups import Exact
-from .rows import MANY_STATES, OF_EDGES, YES_NO, MethodRow, on
+from .rows import MANY_STATES, OF_EDGES, WITH_TABLES, YES_NO, MethodRow, on
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ EDGES = Registry(
             "single-edge birth and death at any weight, with moments from persistent chains",
             "edges of any strength come and go, with any number of columns",
             "approximate (moments from persistent chains)",
-            dict.fromkeys(OF_EDGES, YES_NO | MANY_STATES),
+            dict.fromkeys(OF_EDGES, YES_NO | WITH_TABLES),
             "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
             "between them are neither accepted nor rejected",
         ),
@@ -124,7 +124,7 @@ EDGES = Registry(
             "birth and death of edges at any weight, with exact moments",
             "the same without error, for some twenty columns or few candidates",
             "exact",
-            dict.fromkeys(OF_EDGES, YES_NO | MANY_STATES),
+            dict.fromkeys(OF_EDGES, YES_NO | WITH_TABLES),
         ),
         MethodRow(
             "langevin",
@@ -148,7 +148,7 @@ COMPARISONS = Registry(
             "birth and death of the difference of every edge, with exact moments in each group",
             "by sums over all joint states of the columns",
             "exact",
-            dict.fromkeys(OF_EDGES, on("boltzmann", "potts", "ordinal")),
+            dict.fromkeys(OF_EDGES, on("boltzmann") | WITH_TABLES),
         ),
         MethodRow(
             "reversible-jump",
@@ -156,7 +156,7 @@ COMPARISONS = Registry(
             "birth and death of the difference of every edge, with moments from persistent chains of each group",
             "any number of columns",
             "approximate (moments from persistent chains)",
-            dict.fromkeys(OF_EDGES, on("boltzmann", "potts", "ordinal")),
+            dict.fromkeys(OF_EDGES, on("boltzmann") | WITH_TABLES),
             "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
             "between them are neither accepted nor rejected",
         ),

@@ -196,6 +196,7 @@ class KernelRow:
     # Whether it sums over missing values, which needs the same answers of their engine; otherwise it draws them
     sums: bool = True
     many_states: bool = True  # whether it supports nodes with more than two states
+    tables: bool = True  # whether it supports edges with a table of parameters
     ties: bool = True  # whether it supports tied parameters
     # Whether "auto" chooses it only where a table of all states is the fastest way to sum over them
     by_table: bool = False
@@ -216,6 +217,7 @@ KERNELS = Registry(
             sums=False,
             ties=False,
             by_table=True,
+            tables=False,
         ),
         KernelRow(
             "hamiltonian",
@@ -299,10 +301,12 @@ def _supports(row: KernelRow, s: Setting) -> bool:
     )
 
 
-def refusal(row: KernelRow, many_states: bool, missing: bool) -> OptionError | None:
-    """Return the error if a kernel does not support many states a node, or missing values; None if it does."""
+def refusal(row: KernelRow, many_states: bool, missing: bool, tables: bool = False) -> OptionError | None:
+    """Return the error if a kernel does not support many states a node, missing values, or tables of edges, or None."""
     if many_states and not row.many_states:
         able, what = [repr(r.name) for r in KERNELS if r.many_states], "nodes with more than two states"
+    elif tables and not row.tables:
+        able, what = [repr(r.name) for r in KERNELS if r.tables and r.many_states], "edges with a table of parameters"
     elif missing and not row.missing:
         able, what = [repr(r.name) for r in KERNELS if r.missing], "missing values"
     else:

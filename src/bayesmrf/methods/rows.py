@@ -131,7 +131,8 @@ def on(*models: str) -> frozenset[str]:
 UNORDERED = on("agreement", "potts", "symmetric")
 BY_MOMENTS = dict.fromkeys(FEATURES, UNORDERED | on("ordinal")) | {"field_groups": UNORDERED}
 PARTICLES = "approximate (moments from particles)"
-YES_NO, MANY_STATES = on("boltzmann", "ising", "agreement"), on("potts", "ordinal", "nominal")
+YES_NO, MANY_STATES = on("boltzmann", "ising", "agreement"), on("potts", "ordinal")
+WITH_TABLES = MANY_STATES | on("nominal")  # edges may have several parameters
 _EVERY = UNORDERED | YES_NO | MANY_STATES
 OF_EDGES = ("spike", "missing")
 _OF_OWN = FEATURES.keys() - {"field_groups"}  # whose prior is not given

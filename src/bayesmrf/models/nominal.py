@@ -15,6 +15,7 @@ from ..declare.option import Checked, needs, option
 from ..declare.rule import FLAG, integer
 from ..errors import OptionError
 from ..graphs import Graph
+from ..priors import Normal
 from .categorical import Categorical, categorical, node_statistics, pair_counts
 from .node_features import NodeFeatures
 from .shapes import require_shape
@@ -128,11 +129,57 @@ class Nominal(NodeFeatures):
         return e, place // columns, place % columns
 
     @cached_property
+    def rotated(self) -> np.ndarray:
+        r"""Number of the edge or node of each parameter that has no meaning apart from others, (n_features,); else -1.
+
+        These are the entries of W where an end has no order and those of :math:`\mu` of such a node, if there are
+        several: other names or another order of the categories rotate them.
+        """
+        e, node = self._places[0], self.n_edges + self.node_of
+        found = np.concatenate([e, np.where(np.array(self.ordered)[self.node_of], -1, node)])
+        several = np.bincount(found[found >= 0], minlength=self.n_edges + self.graph.n_nodes) > 1
+        return np.where((found >= 0) & several[found], found, -1)
+
+    def require_invariant(self, prior: Any, column: np.ndarray | None = None) -> None:
+        """Refuse a prior that depends on the names or the order of the categories of nominal nodes.
+
+        Of independent densities that of a normal distribution with one scale alone is the same in all directions.
+
+        Parameters
+        ----------
+        prior : Prior
+        column : (n_features,) int array, optional
+            Number of each parameter among those that the prior is on, if these are shared.
+
+        Raises
+        ------
+        OptionError
+        """
+        rotated = self.rotated
+        there = rotated >= 0
+        if not there.any():
+            return
+        expected = "priors.Normal or priors.WeightsAndBiases for columns without order"
+        if isinstance(prior, Normal):
+            scale = np.asarray(prior.scale, dtype=np.float64)
+            scale = scale if column is None or not scale.ndim else scale[column]
+            if not scale.ndim:
+                return
+            if len(scale) == self.n_features:
+                pairs = np.unique(np.stack([rotated, scale])[:, there], axis=1)
+                if len(np.unique(pairs[0])) == pairs.shape[1]:
+                    return
+            expected = f"of {self.n_features} scales, which are equal within an edge or node without order"
+        raise OptionError(
+            option="prior", got=prior, expected=expected,
+            remedy="any other density depends on the names and the order of their categories",
+        )  # fmt: skip
+
+    @cached_property
     def edge_features(self) -> np.ndarray:
         """Feature of each parameter of an edge in the categories of its first end and of its second, (K, m, m)."""
         e, row, column = self._places
-        most, (u, v) = max(map(len, self.edge_rows)), self.graph.edges[e].T
-        rows = np.zeros((self.graph.n_nodes, most, self.n_states))
+        rows, (u, v) = np.zeros((self.graph.n_nodes, self.n_states - 1, self.n_states)), self.graph.edges[e].T
         for own, found in zip(self.edge_rows, rows, strict=True):
             found[: len(own)] = own
         first, second = rows[u, row], rows[v, column]
@@ -151,9 +198,66 @@ class Nominal(NodeFeatures):
         The mean is over all pairs of categories of a nominal end, and over one step of an ordered one: it is
         :math:`\lVert W \rVert / \sqrt{K}` of the K parameters, and :math:`|w|` of one.
         """
-        squares = np.add.reduceat(theta[..., : self.edge_starts[-1]] ** 2, self.edge_starts[:-1], axis=-1)
-        found: np.ndarray = np.sqrt(squares / np.diff(self.edge_starts))
+        return np.abs(self.shown_edges(theta[..., : self.edge_starts[-1]], np.arange(self.n_edges)))
+
+    def places(self, edges: np.ndarray) -> np.ndarray:
+        """Return the places in theta of the parameters of some edges, one edge after the other."""
+        return np.concatenate([np.arange(0), *(np.arange(*self.edge_starts[e : e + 2]) for e in edges)])
+
+    @cached_property
+    def signed(self) -> np.ndarray:
+        """Whether both ends of an edge have an order, so that its parameter has a sign, (n_edges,)."""
+        found: np.ndarray = np.array(self.ordered, bool)[self.graph.edges].all(axis=1)
         return found
+
+    def shown_edges(self, own: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return one number of each of some ``edges`` from their parameters, (..., n): its strength, or its weight.
+
+        It is the weight, with its sign, if both ends have an order. Of booleans it is whether any is true.
+        """
+        sizes = np.diff(self.edge_starts)[edges]
+        starts = np.cumsum(sizes) - sizes
+        if own.dtype == bool:
+            either: np.ndarray = np.logical_or.reduceat(own, starts, axis=-1)
+            return either
+        root = np.sqrt(np.add.reduceat(own**2, starts, axis=-1) / sizes)
+        found: np.ndarray = np.where(self.signed[edges], own[..., starts], root)
+        return found
+
+    def log_odds(self, theta: np.ndarray, edge: int) -> np.ndarray:
+        """Return the table of log potentials of an edge, centred over the categories of both ends, (..., m_u, m_v).
+
+        The difference of two entries of a row less that of another row is the log odds ratio of these categories.
+        """
+        first, last = self.edge_starts[edge : edge + 2]
+        w = theta[..., first:last].reshape(*theta.shape[:-1], *self.shapes[edge])
+        ends = [self.edge_rows[i][:, : self.sizes[i]] for i in self.graph.edges[edge]]
+        rows, columns = (y - y.mean(axis=1, keepdims=True) for y in ends)
+        found: np.ndarray = rows.T @ w @ columns
+        return found
+
+    def shown_nodes(self, own: np.ndarray) -> np.ndarray:
+        """Return thresholds of ordered nodes and log weights of the categories of others, whose mean is 0, (..., n)."""
+        parts = np.split(own, self.node_starts[1:-1] - self.node_starts[0], axis=-1) if self.fields else []
+        nodes = zip(parts, self.sizes, self.ordered, strict=False)
+        found = [w if is_ordered else w @ contrasts(size) for w, size, is_ordered in nodes]
+        return np.concatenate([own[..., :0], *found], axis=-1)
+
+    def shown(self, theta: np.ndarray) -> np.ndarray:
+        """Return what is shown of parameters, by the names `shown_names`: `shown_edges`, then `shown_nodes`."""
+        edges, own = np.split(theta, self.edge_starts[-1:], axis=-1)
+        return np.concatenate([self.shown_edges(edges, np.arange(self.n_edges)), self.shown_nodes(own)], axis=-1)
+
+    @property
+    def shown_names(self) -> list[str]:
+        """``u-v`` for each edge, and ``u=k`` for the categories k of each node, of ordered ones but the first."""
+        nodes = zip(self.graph.names, self.sizes, self.ordered, strict=True)
+        levels = [
+            f"{name}={self.label(i, k)}"
+            for i, (name, size, is_ordered) in enumerate(nodes)
+            for k in range(is_ordered, size if self.fields else 0)
+        ]
+        return [*self.graph.edge_names, *levels]
 
     @property
     def feature_names(self) -> list[str]:
@@ -203,6 +307,17 @@ class Nominal(NodeFeatures):
         require_shape("theta", theta, (self.n_features,))
         edges, own = np.split(theta, [self.edge_starts[-1]])
         return categorical(self.graph, self.table(edges), self.field_table(own))
+
+    def shares(self, moments: np.ndarray) -> np.ndarray:
+        """Return P(x_i = k), (n_nodes, m), of the moments of the parameters of nodes; 0 for other categories."""
+        found = np.zeros(self.used.shape)
+        for i, (size, is_ordered) in enumerate(zip(self.sizes, self.ordered, strict=True)):
+            own = moments[self.node_starts[i] : self.node_starts[i + 1]]
+            if is_ordered:
+                found[i, :size] = np.append(1 - own.sum(), own)
+            else:
+                found[i, :size] = 1 / size + 2 * own @ contrasts(size)
+        return found
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Compute the moments from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k), (n_nodes, m)."""

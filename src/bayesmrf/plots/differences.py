@@ -11,7 +11,7 @@ from ..names import shown
 from ..results.blocks import stacked
 from ..results.summary import INTERVAL, DifferenceSummary, ParameterSummary, summarise
 from .layout import layout
-from .network import by_inclusion, draw_edges, name_nodes, signed
+from .network import by_inclusion, draw_edges, name_nodes, signed, unsigned
 from .style import INK, axes, plot_of
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ def plot_networks(tree: Any, ax: Axes | None = None) -> Axes:
     ax = axes(ax, (3.6 * columns, 3.9 * n_rows))
     ax.axis("off")
     place = layout(len(s.names), s.ends)
-    weights = s.columns("theta", 0, s.n_edges)
+    weights = s.edge_columns()
     means, (low, high) = weights.means(), weights.map(lambda draws: np.quantile(stacked(draws), INTERVAL, axis=0))
     sure, doubtful = ("90 % interval excludes zero", 0.9), ("90 % interval contains zero", 0.25)
     looks = [
         signed(mean, np.where((a > 0) | (b < 0), sure[1], doubtful[1]), s.terms.edge, sure, doubtful,
-               float(np.abs(means).max(initial=0.0)))
+               float(np.abs(means).max(initial=0.0)), unsigned(s))
         for mean, a, b in zip(means, low, high, strict=True)
     ]  # fmt: skip
     titles = [*(f"{name} (n = {size:g})" for name, size in zip(s.groups, s.sizes, strict=True)), "differences"]

@@ -15,6 +15,7 @@ from ..results.summary import (
     GroupedSummary,
     ParameterSummary,
     StructureSummary,
+    Summary,
     count,
     summarise,
 )
@@ -165,13 +166,20 @@ def _by_sign(summary: ParameterSummary) -> Look:
     table = summary.table[summary.table["is_edge"]]
     value, clear = table["mean"].to_numpy(), table["clear"].to_numpy()
     sure, doubtful = ("90 % interval excludes zero", 0.9), ("90 % interval contains zero", 0.35)
-    return signed(value, np.where(clear, sure[1], doubtful[1]), summary.terms.edge, sure, doubtful)
+    alpha = np.where(clear, sure[1], doubtful[1])
+    return signed(value, alpha, summary.terms.edge, sure, doubtful, unsigned=unsigned(summary))
 
 
 def by_inclusion(summary: StructureSummary | DifferenceSummary) -> Look:
     """Style edges that are likely to exist, or to differ between groups, by their mean."""
     table, noun = summary.likely, "weight" if isinstance(summary, StructureSummary) else "difference"
-    return signed(table["weight"].to_numpy(), _paler(table["inclusion"].to_numpy()), noun, *_INCLUSION)
+    alpha, chosen = _paler(table["inclusion"].to_numpy()), summary.inclusion > 0.5
+    return signed(table["weight"].to_numpy(), alpha, noun, *_INCLUSION, unsigned=unsigned(summary)[chosen])
+
+
+def unsigned(summary: Summary) -> np.ndarray:
+    """Return which edges have a table, and so no sign, (n_edges,)."""
+    return np.zeros(summary.n_edges, bool) if summary.nominal is None else ~summary.nominal.signed
 
 
 def _paler(inclusion: np.ndarray) -> np.ndarray:
@@ -186,16 +194,19 @@ def signed(
     sure: tuple[str, float],
     doubtful: tuple[str, float],
     top: float = 0.0,
+    unsigned: np.ndarray | None = None,
 ) -> Look:
     """Style edges by sign (colour, dashes) and size (width); ``sure`` and ``doubtful`` name two of the alphas.
 
-    The widest edges have the size ``top``, if it is larger than all of these.
+    The widest edges have the size ``top``, if it is larger than all of these. Those ``unsigned`` have a third colour.
     """
     from matplotlib.colors import to_rgba
 
     size, top = np.abs(value), max(float(np.abs(value).max(initial=0)), top, 1e-12)
-    positive, negative = (np.array(to_rgba(c)) for c in COLOURS[:2])
+    positive, negative, neither = (np.array(to_rgba(c)) for c in COLOURS[:3])
     own = np.where((value < 0)[:, None], negative, positive)
+    if unsigned is not None:
+        own[unsigned] = neither
     own[:, 3] = alpha
     mark = float(f"{top / 2:.1g}")
     handles = [
@@ -203,6 +214,9 @@ def signed(
         _line(f"{noun} −{mark:g}", negative, _width(mark, top), True),
         *_doubt(sure, doubtful),
     ]
+    if unsigned is not None and unsigned.any():
+        table = _line(f"{noun} {mark:g} of a table", neither, _width(mark, top))
+        handles = [table, *handles[0 if not unsigned.all() else 2 :]]
     return Look(own, _width(size, top), value < 0, np.lexsort((size, alpha)), handles if len(value) else [])
 
 

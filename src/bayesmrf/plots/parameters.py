@@ -170,7 +170,7 @@ def _titles(labels: Sequence[str]) -> list[str]:
 
 def _marginal(summaries: Mapping[str, ParameterSummary], feature: str, title: str, ax: Axes) -> None:
     axes(ax, (1, 1))
-    draws = [s.draws_of(feature).values.ravel() for s in summaries.values()]
+    draws = [s.draws_of(feature) for s in summaries.values()]
     ends = np.array([np.quantile(d, [0.001, 0.999]) for d in draws])
     (low, high), room = ends[0], _WIDEST * max(np.ptp(ends[0]), 1e-9)
     low, high = max(ends[:, 0].min(), low - room), min(ends[:, 1].max(), high + room)

@@ -71,6 +71,14 @@ def listed(found: Table, sortable: bool = True) -> str:
     return (paragraph(found.wide.rest) if found.wide.rest else "") + html
 
 
+def log_odds(s: Summary) -> list[Section]:
+    """Return the section on the tables of log odds of the strongest edges, if the model has them."""
+    if s.nominal is None:
+        return []
+    found = table_of(s, "log_odds")
+    return [("Log odds of categories", paragraph(found.note) + listed(found))]
+
+
 def _missing(s: Summary) -> str:
     found = table_of(s, "missing")
     return paragraph(found.note) + listed(found)

@@ -6,7 +6,7 @@ from .. import plots
 from ..results.summary import InclusionSummary, StructureSummary
 from ..results.tables import table_of
 from .page import Section, paragraph, picture
-from .shared import listed, page
+from .shared import listed, log_odds, page
 
 _NETWORK = (
     "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
@@ -26,6 +26,7 @@ def sections(summary: StructureSummary) -> list[Section]:
         ("Which edges exist", inclusion(summary, "and the slab scale is the scale of the prior of their weights")),
         ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
         ("Edges", paragraph(edges.note) + listed(edges)),
+        *log_odds(summary),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)
 

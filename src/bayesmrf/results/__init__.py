@@ -24,7 +24,7 @@ from ..runs import netcdf, zarr_results
 from ..runs.draws import SparseDraws
 from ..runs.run import Draws
 from ..runs.store import CHECKPOINT, as_written, check_single, damaged, digest_of, is_ours, read_kind
-from .blocks import in_turn
+from .blocks import in_turn, nominal_attrs
 from .convergence import diagnostics
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def to_datatree(
             "posterior": dataset(posterior).set_coords([n for n in LABELS if n in posterior]),
             "sample_stats": dataset({_STATS.get(n, n): v for n, v in values.items() if n not in posterior}),
             "observed_data": dataset(statistics).assign_attrs(n_samples=_plain(observed["n_samples"])),
-            "constant_data": dataset(arrays, "node"),
+            "constant_data": dataset(arrays, "node").assign_attrs(nominal_attrs(model)),
         }
     )
     tree.attrs = {k: _plain(v) for k, v in {**attrs, **_circumstances(draws)}.items()}

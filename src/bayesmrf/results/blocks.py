@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..graphs import Graph
+
 if TYPE_CHECKING:
     import xarray as xr
+
+    from ..models.nominal import Nominal
 
 _BLOCK = 2**25  # bytes of draws that are an array at a time
 _ROUND = 512  # entries of which a wide block is a multiple
@@ -20,6 +26,31 @@ def variable(tree: xr.DataTree, name: str) -> xr.Variable:
     """Return a variable of the posterior, of which parts can be read."""
     found: xr.Variable = tree["posterior"].dataset.variables[name]
     return found
+
+
+def nominal_attrs(model: Any) -> dict[str, str]:
+    """Return the categories of the nodes of a nominal model, from which `nominal_of` makes it; nothing of another."""
+    from ..models.nominal import Nominal
+
+    if not isinstance(model, Nominal):
+        return {}
+    names = [[model.label(i, k) for k in range(size)] for i, size in enumerate(model.sizes)]
+    return {"levels": json.dumps(names), "ordered": json.dumps(list(map(bool, model.ordered)))}
+
+
+def nominal_of(tree: xr.DataTree) -> Nominal | None:
+    """Return the model of the draws of a tree, if its edges may have tables of parameters; None of another model."""
+    from ..models.nominal import Nominal
+
+    constant = tree["constant_data"].dataset
+    if "levels" not in constant.attrs:
+        return None
+    levels = tuple(map(tuple, json.loads(constant.attrs["levels"])))
+    names, sizes = tuple(map(str, constant["node"].values)), tuple(map(len, levels))
+    graph, ordered = Graph(len(names), np.asarray(constant["edges"]), names), json.loads(constant.attrs["ordered"])
+    model = Nominal(graph, max(sizes), True, sizes, ordered, state_names=levels)
+    has_fields = tree["posterior"].sizes["feature"] > model.edge_starts[-1]
+    return model if has_fields else replace(model, fields=False)
 
 
 class Columns:
@@ -33,13 +64,20 @@ class Columns:
     start, stop : int
     function : callable, optional
         Of an array (n_chains, n_draws, n_groups, n) that makes one (n_chains, n_draws, n), or of one of its shape.
+    tables : Nominal, optional
+        The model if edges have tables: items are then edges, with what `Nominal.shown_edges` returns of each.
     """
 
     def __init__(
-        self, draws: xr.Variable, start: int = 0, stop: int | None = None, function: Callable[..., Any] | None = None
+        self,
+        draws: xr.Variable,
+        start: int = 0,
+        stop: int | None = None,
+        function: Callable[..., Any] | None = None,
+        tables: Nominal | None = None,
     ) -> None:
-        n = draws.shape[-1]
-        self.draws, self.function = draws, function
+        n = draws.shape[-1] if tables is None else tables.n_edges
+        self.draws, self.function, self.tables = draws, function, tables
         self.start, self.stop = start, n if stop is None else min(stop, n)
         self._block: tuple[range, np.ndarray] = range(0), np.empty(0)
 
@@ -58,6 +96,10 @@ class Columns:
                 self._block = range(some.start, some.stop), self[:, :, some]
             found, values = self._block
             return values[..., items - found.start]
+        if self.tables is not None:
+            edges = np.arange(self.start, self.stop)[items]
+            values = self.draws[..., self.tables.places(edges)].values
+            return self.tables.shown_edges(self.function(values) if self.function else values, edges)
         if isinstance(items, slice):
             values = self.draws[..., self.start + items.start : self.start + items.stop].values
         else:  # each item's draws after the other in memory, as numpy indexes arrays

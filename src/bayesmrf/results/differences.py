@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .blocks import Columns, variable
+from .blocks import Columns, nominal_of, variable
 from .intervals import intervals_given
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
     constant = tree["constant_data"].to_dataset()
     ends, names = constant["edges"].values, _texts(constant["node"])
     table = {"first": names[ends[:, 0]], "second": names[ends[:, 1]]}
-    found = _table(tree, table, slice(0, len(ends)), Columns(variable(tree, "included")), tails)
+    found = _table(tree, table, (0, len(ends), nominal_of(tree)), Columns(variable(tree, "included")), tails)
     if may_be_absent(tree):
-        exist = Columns(variable(tree, "theta"), 0, len(ends), exist_in_groups)
+        exist = Columns(variable(tree, "theta"), 0, len(ends), exist_in_groups, nominal_of(tree))
         found["edge_inclusion"] = np.repeat(exist.means(), len(found) // len(ends))
     return found
 
@@ -65,12 +65,13 @@ def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
 
     Where biases are free in each group, they always differ: there is no inclusion, and no Bayes factor.
     """
-    r, theta = len(tree["constant_data"].to_dataset()["edges"]), variable(tree, "theta")
+    nominal, theta = nominal_of(tree), variable(tree, "theta")
+    r = len(tree["constant_data"].to_dataset()["edges"]) if nominal is None else int(nominal.edge_starts[-1])
     table = {"parameter": _texts(tree["posterior"].to_dataset()["feature"])[r:]}
     if tree.attrs["biases"] != "spike-slab":
-        found = _table(tree, table, slice(r, None), Columns(theta, r, None, _always), tails)
+        found = _table(tree, table, (r, None, None), Columns(theta, r, None, _always), tails)
         return found.drop(columns=["inclusion", "bayes_factor", "bayes_factor_against"])
-    return _table(tree, table, slice(r, None), Columns(theta, r, None, differ), tails)
+    return _table(tree, table, (r, None, None), Columns(theta, r, None, differ), tails)
 
 
 def _texts(labels: Any) -> np.ndarray:
@@ -89,18 +90,18 @@ def minus(theta: np.ndarray, a: int, b: int) -> np.ndarray:
 
 
 def _table(
-    tree: xr.DataTree, table: dict[str, Any], features: slice, included: Columns, tails: tuple[float, float]
+    tree: xr.DataTree, table: dict[str, Any], items: tuple[Any, ...], included: Columns, tails: tuple[float, float]
 ) -> pd.DataFrame:
-    """Return the differences of some parameters given that they are ``included``."""
+    """Return the differences of some parameters, or edges with tables, given that they are ``included``."""
     import pandas as pd
 
-    theta, groups = variable(tree, "theta"), _texts(tree["posterior"].to_dataset()["group"])
+    (first, last, tables), groups = items, _texts(tree["posterior"].to_dataset()["group"])
     share, odds = included.means(), _prior_odds(tree)
     with np.errstate(divide="ignore"):
         factor, against = share / (1 - share) / odds, (1 - share) / share * odds
     parts = []
     for a, b in combinations(range(len(groups)), 2):
-        differences = Columns(theta, features.start, features.stop, partial(minus, a=a, b=b))
+        differences = Columns(variable(tree, "theta"), first, last, partial(minus, a=a, b=b), tables)
         mean, lower, upper = intervals_given(differences, included, tails)
         pair = {"group": groups[a], "other": groups[b]}
         moments = {"difference": mean, "lower": lower, "upper": upper, "inclusion": share}

@@ -47,3 +47,15 @@ def given_inclusion(draws: np.ndarray, included: np.ndarray, tails: tuple[float,
             low, high = ordered[below, column], ordered[above, column]
             found[k, i + seen] = low + (q * last - below) * (high - low)
     return found
+
+
+def excluding_zero(draws: np.ndarray) -> float:
+    """Return the probability of the largest ellipsoid around the mean of draws (n_draws, n) that excludes zero.
+
+    It is the share of draws that are nearer to their mean than zero is, in units of their covariance.
+    """
+    mean = draws.mean(axis=0)
+    values, vectors = np.linalg.eigh(np.cov(draws.T, ddof=0).reshape(2 * draws.shape[1:]))
+    scaled = (np.vstack([draws - mean, mean]) @ vectors) / np.sqrt(np.maximum(values, 1e-12 * max(values[-1], 1e-300)))
+    square = (scaled**2).sum(axis=1)
+    return float((square[:-1] < square[-1]).mean())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .blocks import Columns, divided, variable
+from .blocks import Columns, divided, nominal_of, variable
 from .differences import differ, exist_in_groups, minus
 from .rank_diagnostics import batch
 
@@ -61,10 +61,10 @@ def _others(tree: xr.DataTree) -> Iterator[Series]:
             continue
         own = np.array([i for i, label in enumerate(labels) if label not in seen], dtype=int)
         kept = [f"{name}[{labels[i]}]" for i in own]  # theta is the logit of the agreement there
-        of_an_edge = _of_an_edge(tree) if name == "theta" else 1
-        r = int((own < of_an_edge * included.shape[2]).sum()) if included else 0
+        edges = _edge_of(tree) if name == "theta" else np.arange(len(labels))
+        r = int((own < len(edges)).sum()) if included else 0
         if included and r:
-            yield from _given_inclusion(kept[:r], Columns(draws), own[:r], included, of_an_edge)
+            yield from _given_inclusion(kept[:r], Columns(draws), own[:r], included, edges)
         for some in _divided(len(own) - r, *draws.shape[:2]):
             yield Series(kept[r:][some], Columns(draws)[:, :, own[r:][some]])
         seen |= set(labels)
@@ -74,11 +74,15 @@ def indicators(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns]]:
     """Return what exists in some draws: edges, differences between groups of people, edges in any of these groups."""
     if included := _included(tree):
         posterior: Any = tree["posterior"].dataset
-        theta, labels, r = variable(tree, "theta"), posterior["feature"].values, included.shape[2]
+        theta, labels, r = variable(tree, "theta"), posterior["feature"].values, len(_edge_of(tree))
         yield [f"included[{name}]" for name in posterior["edge"].values], included
         if "group" in theta.dims:
             yield [f"included[{name}]" for name in labels[r:]], Columns(theta, r, None, differ)
-            yield [f"exists[{name}]" for name in labels[:r]], Columns(theta, 0, r, exist_in_groups)
+            names = posterior["edge"].values
+            yield (
+                [f"exists[{name}]" for name in names],
+                Columns(theta, 0, len(names), exist_in_groups, nominal_of(tree)),
+            )
 
 
 def _included(tree: xr.DataTree) -> Columns | None:
@@ -109,9 +113,11 @@ def rare_weights(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns, np.nda
         yield labels, values, np.flatnonzero((there > 0) & (there < IN_DOUBT[0]))
 
 
-def _of_an_edge(tree: xr.DataTree) -> int:
-    """Return the number of entries of theta of each edge; only groups have several."""
-    return int(tree["constant_data"].sizes.get("edge_parameter", 1))
+def _edge_of(tree: xr.DataTree) -> np.ndarray:
+    """Return the edge of each of the first entries of theta; edges of groups, and those with tables, have several."""
+    constant, nominal = tree["constant_data"], nominal_of(tree)
+    sizes = constant.sizes.get("edge_parameter", 1) if nominal is None else np.diff(nominal.edge_starts)
+    return np.repeat(np.arange(len(constant["edges"])), sizes)
 
 
 def _of_groups(name: str, labels: list[str], groups: list[str], draws: xr.Variable) -> Iterator[Series]:
@@ -128,11 +134,11 @@ def _of_groups(name: str, labels: list[str], groups: list[str], draws: xr.Variab
 
 
 def _given_inclusion(
-    names: list[str], values: Columns, items: np.ndarray, included: Columns, of_an_edge: int
+    names: list[str], values: Columns, items: np.ndarray, included: Columns, edge_of: np.ndarray
 ) -> Iterator[Series]:
     """Return the parameters of edges over the draws in which they are present, grouped by similar numbers of draws."""
     n_chains, n_draws = values.shape[:2]
-    counts = np.repeat(included.map(lambda there: there.sum(axis=1)), of_an_edge, axis=1)
+    counts = included.map(lambda there: there.sum(axis=1))[:, edge_of]
     fewest = counts.min(axis=0)
     judged = np.flatnonzero((counts.sum(axis=0) / (n_chains * n_draws) >= IN_DOUBT[0]) & (fewest >= 4))
     # Lengths in steps of 3 %, so that `rank_diagnostics` processes many edges at once.
@@ -143,7 +149,7 @@ def _given_inclusion(
         edges = judged[length == n]
         for some in _divided(len(edges), n_chains, n):
             own = edges[some]
-            given, there = values[:, :, items[own]], included[:, :, own // of_an_edge]
+            given, there = values[:, :, items[own]], included[:, :, edge_of[own]]
             draws = np.empty((n_chains, n, len(own)))
             for i in range(len(own)):
                 for c in range(n_chains):

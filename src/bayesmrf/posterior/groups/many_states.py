@@ -342,17 +342,8 @@ def _move_weight(graph, unpacked, by, e, theta, value, room):
     i, j = lines.edges[e, 0], lines.edges[e, 1]
     follow_states(graph, unpacked, e, (value - theta[e]) * pair_values(lines, e, i, j), room)
     move_edge(lines, e, i, j, theta, value)
-    follow_edge(
-        unpacked,
-        by.gains.reshape(1, -1),
-        e,
-        e,
-        theta[e : e + 1],
-        i,
-        node_row(lines, theta, i),
-        j,
-        node_row(lines, theta, j),
-    )
+    gains, field_i, field_j = by.gains.reshape(1, -1), node_row(lines, theta, i), node_row(lines, theta, j)
+    follow_edge(unpacked, gains, e, e, theta[e : e + 1], i, field_i, j, field_j)
     redraw_ends(graph, unpacked, e)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ from ...declare.option import options_of
 from ...families import FAMILIES, FamilyRow
 from ...names import shown
 from .. import convergence
-from ..blocks import Columns, stacked, variable
+from ..blocks import Columns, nominal_of, stacked, variable
 from ..intervals import central, intervals
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ...methods.rows import MethodRow
+    from ...models.nominal import Nominal
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval of sentences and pictures
 _MISSING = 5  # missing values that are named in a sentence
@@ -86,6 +87,11 @@ class Summary(ABC):
         """The row of the model; None of a user's own model."""
         return FAMILIES.find(str(self.attrs.get("model")))
 
+    @cached_property
+    def nominal(self) -> Nominal | None:
+        """The model of a run with columns without order, whose edges have tables; None of another run."""
+        return nominal_of(self.tree)
+
     @property
     def neutral_clause(self) -> str:
         """The meaning of the parameters of columns with a neutral category, if any, as a further sentence."""
@@ -142,15 +148,26 @@ class Summary(ABC):
         """Return entries ``start`` to ``stop`` of one variable, which are read in blocks."""
         return Columns(variable(self.tree, name), start, stop)
 
-    def interval_table(self, name: str, names: str, start: int) -> pd.DataFrame:
-        """Return the scalars of a variable from number ``start`` on: name, mean, ends of the interval."""
+    def edge_columns(self, function: Callable[..., Any] | None = None) -> Columns:
+        """Return one number for each edge, which are read in blocks: its parameter, or the strength of its table."""
+        return Columns(variable(self.tree, "theta"), 0, self.n_edges, function, self.nominal)
+
+    @cached_property
+    def node_draws(self) -> tuple[np.ndarray, list[str]]:
+        """Parameters of nodes in each draw (n_chains, n_draws, ..., n), as they are shown, and their names."""
+        first = self.n_edges if self.nominal is None else int(self.nominal.edge_starts[-1])
+        draws = self["posterior"]["theta"].variable[..., first:].values
+        if self.nominal is not None:
+            return self.nominal.shown_nodes(draws), self.nominal.shown_names[self.n_edges :]
+        return draws, [str(name) for name in self["posterior"]["feature"].values[first:]]
+
+    def interval_table(self, draws: np.ndarray, names: Sequence[str]) -> pd.DataFrame:
+        """Return name, mean and ends of the interval of the last axis of draws (n_chains, n_draws, n)."""
         import pandas as pd
 
-        draws = self.columns(name, start)
-        low, high = draws.map(lambda values: intervals(stacked(values), self.tails))
-        node = [str(name) for name in self["posterior"][names].values[start:]]
-        mean = draws.map(lambda values: stacked(values).mean(axis=0))
-        return pd.DataFrame({"node": node, "mean": mean, "lower": low, "upper": high})
+        values = stacked(draws)
+        low, high = intervals(values, self.tails)
+        return pd.DataFrame({"node": names, "mean": values.mean(axis=0), "lower": low, "upper": high})
 
     @cached_property
     def missing_table(self) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import numpy as np
 from ...methods import COMPARISONS
 from ...methods.rows import MethodRow
 from ...names import shown
-from ..blocks import Columns, stacked, variable
+from ..blocks import stacked
 from ..differences import bias_table, difference_table, exist_in_groups, may_be_absent
 from ..intervals import intervals
 from .base import count
@@ -76,31 +77,31 @@ class DifferenceSummary(InclusionSummary):
         """Weights of the edges in each group: ends, group, mean, ends of the interval; and their inclusion, if edges
         may be absent: the probability that the edge exists, which is the same in all groups.
         """
-        found = self._of_groups(self.named_ends, slice(0, self.n_edges), "weight")
+        found = self._of_groups(self.named_ends, self.edge_columns().map, "weight")
         if not self.may_be_absent:
             return found
-        exist = Columns(variable(self.tree, "theta"), 0, self.n_edges, exist_in_groups).means()
+        exist = self.edge_columns(exist_in_groups).means()
         found.insert(2, "inclusion", np.repeat(exist, len(self.groups)))
         return found
 
     @cached_property
     def node_table(self) -> pd.DataFrame:
         """Parameters of nodes in each group: name, group, mean, ends of the interval."""
-        names = [str(name) for name in self["posterior"]["feature"].values[self.n_edges :]]
-        return self._of_groups({"node": np.array(names, dtype=object)}, slice(self.n_edges, None), "mean")
+        draws, names = self.node_draws
+        return self._of_groups({"node": np.array(names, dtype=object)}, lambda function: function(draws), "mean")
 
-    def _of_groups(self, names: dict[str, np.ndarray], features: slice, mean: str) -> pd.DataFrame:
-        """Return mean and interval of some features in each group, one feature after the other."""
+    def _of_groups(self, names: dict[str, np.ndarray], mapped: Callable[..., np.ndarray], mean: str) -> pd.DataFrame:
+        """Return mean and interval of some draws in each group, one item after the other; ``mapped``: `Columns.map`."""
         import pandas as pd
 
         def of_block(draws: np.ndarray) -> np.ndarray:
             values = stacked(draws).swapaxes(1, 2).reshape(self.n_draws, -1)
             return np.array([values.mean(axis=0), *intervals(values, self.tails)])
 
-        draws, labels = self.columns("theta", features.start, features.stop), self["posterior"]["group"].values
-        means, low, high = draws.map(of_block)
+        labels = self["posterior"]["group"].values
+        means, low, high = mapped(of_block)
         table = {name: np.repeat(given, len(labels)) for name, given in names.items()}
-        table["group"] = np.tile([str(g) for g in labels], draws.shape[-1])
+        table["group"] = np.tile([str(g) for g in labels], len(means) // len(labels))
         return pd.DataFrame(table | {mean: means, "lower": low, "upper": high})
 
     @property

@@ -16,7 +16,7 @@ from ...graphs import edge_names
 from ...inference.registry import ROWS
 from ...methods import KERNELS
 from ...names import shown
-from ..intervals import intervals
+from ..intervals import excluding_zero, intervals
 from .base import Summary, logit_of_beta, plain
 
 if TYPE_CHECKING:
@@ -44,8 +44,24 @@ class ParameterSummary(Summary):
 
     def draws_of(self, feature: str) -> Any:
         """Return the draws of one parameter."""
+        if self._has_tables:
+            return self._drawn[0][:, self._drawn[1].index(feature)]
         along = {"parameter" if self.drawn_as == "phi" else "feature": feature}
-        return self["posterior"][self.drawn_as].sel(along)
+        return self["posterior"][self.drawn_as].sel(along).values.ravel()
+
+    @property
+    def _has_tables(self) -> bool:
+        """Whether edges have tables of parameters, of which the strength is shown."""
+        return self.nominal is not None and self.drawn_as == "theta"
+
+    @cached_property
+    def _drawn(self) -> tuple[np.ndarray, list[str]]:
+        """What is shown of each draw, (n_draws, n), with its names: the parameters, or what `Nominal.shown` returns."""
+        draws = self.stacked(self.drawn_as)
+        if self._has_tables:
+            assert self.nominal is not None
+            return self.nominal.shown(draws), self.nominal.shown_names
+        return draws, [str(f) for f in self["posterior"]["parameter" if self.drawn_as == "phi" else "feature"].values]
 
     @property
     def n_weights(self) -> int:
@@ -54,7 +70,9 @@ class ParameterSummary(Summary):
 
     @property
     def _has_weights(self) -> bool:
-        """Whether theta begins with a parameter for each edge, which edges may share."""
+        """Whether theta begins with a parameter for each edge, which edges may share; or edges have strengths."""
+        if self._has_tables:
+            return True
         own = [str(f) for f in self["posterior"]["feature"].values[: self.n_edges]]
         return own == edge_names([str(n) for n in self["constant_data"]["node"].values], self.ends)
 
@@ -63,8 +81,7 @@ class ParameterSummary(Summary):
         """Parameters: label, whether of an edge, mean, sd, ends of the interval, whether it excludes zero."""
         import pandas as pd
 
-        draws = self.stacked(self.drawn_as)
-        features = [str(f) for f in self["posterior"]["parameter" if self.drawn_as == "phi" else "feature"].values]
+        draws, features = self._drawn
         low, high = intervals(draws, self.tails)
         is_edge = np.arange(len(features)) < self.n_weights
         labels = [f"{a} – {b}" for a, b in self.edge_labels[: self.n_weights]]
@@ -77,10 +94,20 @@ class ParameterSummary(Summary):
                 "sd": draws.std(axis=0),
                 "lower": low,
                 "upper": high,
-                "clear": (low > 0) | (high < 0),
+                "clear": self._is_clear(low, high),
             },
             index=pd.Index(features, name="feature"),
         )
+
+    def _is_clear(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Whether intervals exclude zero; of a table, whether the ellipsoid around its mean does."""
+        found = (low > 0) | (high < 0)
+        if self._has_tables:
+            assert self.nominal is not None
+            starts, draws = self.nominal.edge_starts, self.stacked("theta")
+            for e in np.flatnonzero(~self.nominal.signed):
+                found[e] = self.probability < excluding_zero(draws[:, starts[e] : starts[e + 1]])
+        return found
 
     @cached_property
     def strongest(self) -> pd.DataFrame:
@@ -96,7 +123,8 @@ class ParameterSummary(Summary):
         if not self._has_weights:
             got, expected = self.attrs.get("model", "unknown"), "one with a parameter for each edge"
             raise OptionError(option="model", got=got, expected=expected, remedy="take `table` or plot_parameters")
-        draws = metrics.strength(self.stacked("theta")[:, : self.n_edges], self.ends, len(self.names))
+        own = self._drawn[0] if self._has_tables else self.stacked("theta")
+        draws = metrics.strength(own[:, : self.n_edges], self.ends, len(self.names))
         low, high = intervals(draws, self.tails)
         found = pd.DataFrame({"node": self.nodes, "strength": draws.mean(axis=0), "lower": low, "upper": high})
         return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)

@@ -32,14 +32,14 @@ class StructureSummary(InclusionSummary):
         """
         import pandas as pd
 
-        mean, low, high = intervals_given(self.columns("theta", 0, self.n_edges), self.columns("included"), self.tails)
+        mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
         table = {"inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
         return pd.DataFrame(self.named_ends | table)
 
     @cached_property
     def node_table(self) -> pd.DataFrame:
         """Parameters of nodes: name, mean, ends of the interval."""
-        return self.interval_table("theta", "feature", self.n_edges)
+        return self.interval_table(*self.node_draws)
 
     @property
     def strongest(self) -> pd.DataFrame:

@@ -144,21 +144,24 @@ class Table:
 
 Make = Callable[[Any], Table]
 Wanted = Callable[[Any], bool]
-_TABLES: list[tuple[str, type, Make, Wanted]] = []
+_TABLES: list[tuple[str, type, Make, Wanted, bool]] = []
 
 
-def table(name: str, of: type, where: Wanted = lambda _: True) -> Callable[[Make], Make]:
-    """Register a function as the table ``name`` of the posteriors of a kind, of those ``where`` there is one."""
+def table(name: str, of: type, where: Wanted = lambda _: True, listed: bool = True) -> Callable[[Make], Make]:
+    """Register a function as the table ``name`` of the posteriors of a kind, of those ``where`` there is one.
+
+    One that is not ``listed`` is made when a user asks for it.
+    """
 
     def register(make: Make) -> Make:
-        _TABLES.append((name, of, make, where))
+        _TABLES.append((name, of, make, where, listed))
         return make
 
     return register
 
 
-def _of(s: Summary) -> Iterator[tuple[str, Make]]:
-    return ((name, make) for name, of, make, where in _TABLES if isinstance(s, of) and where(s))
+def _of(s: Summary, every: bool = True) -> Iterator[tuple[str, Make]]:
+    return ((n, make) for n, of, make, where, listed in _TABLES if isinstance(s, of) and where(s) and (every or listed))
 
 
 def names_of(result: Any) -> list[str]:
@@ -172,9 +175,9 @@ def names_of(result: Any) -> list[str]:
 
 
 def all_tables(result: Any) -> Iterator[Table]:
-    """Return all tables of a result, one after the other."""
+    """Return all tables of a result that are listed, one after the other."""
     s = summarise(result)
-    return (make(s) for _, make in _of(s))
+    return (make(s) for _, make in _of(s, every=False))
 
 
 def table_of(result: Any, name: str, probability: float = 0.9) -> Table:

@@ -10,12 +10,16 @@ from .base import ENDS, Listing, Table, at_most, interval, number, rest_of, tabl
 
 MOST_PARAMETERS = 500  # rows of the page
 MOST_NODES = 200  # rows of the table of strengths
+_TABLES = (
+    " A strength is above 0 whatever the data are: it excludes zero if the ellipsoid of this probability around the "
+    "mean of its table does."
+)
 _MOST = {True: 20, False: 10}  # parameters of edges, and of nodes, that the terminal lists
 
 
 @table("parameters", ParameterSummary)
 def parameters(s: ParameterSummary) -> Table:
-    """Parameters that were sampled, edges first, by decreasing absolute mean."""
+    """Parameters that were sampled, or strengths of tables, edges first, by decreasing absolute mean."""
     found = s.strongest.reset_index()
     frame = pd.DataFrame({"parameter": found["feature"], "kind": _kinds(s, found["is_edge"])} | _values(found))
     shown = frame.assign(parameter=found["label"])
@@ -40,7 +44,7 @@ def parameters(s: ParameterSummary) -> Table:
         Listing(f"Values, with the {interval(s).head} (from, to)", shown.iloc[wide],
                 rest_of(len(frame), MOST_PARAMETERS, "strongest parameters")),
         f"{s.clear_sentence}.",
-        s.terms.meaning,
+        s.terms.meaning + (_TABLES if s.nominal else ""),
     )  # fmt: skip
 
 

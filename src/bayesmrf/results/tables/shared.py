@@ -6,10 +6,12 @@ import pandas as pd
 
 from ...names import LONGEST
 from ..summary import Summary, count
-from .base import Column, Listing, Table, number, table, text
+from ..summary.log_odds import log_odds_table
+from .base import ENDS, Column, Listing, Table, interval, number, rest_of, table, text
 
 MOST_MISSING = 100  # rows of the table of missing values
 _MOST_JUDGED = 7  # rows of the table of convergence
+_MOST_TABLES = 10  # edges of the page whose log odds are listed
 
 
 @table("missing", Summary, lambda s: s.n_missing > 0)
@@ -28,6 +30,25 @@ def missing(s: Summary) -> Table:
         Listing("", frame.iloc[:0], s.missing_sentence),
         Listing("Probabilities", listed),
         note=note,
+    )
+
+
+@table("log_odds", Summary, lambda s: s.nominal is not None and s.n_edges > 0, listed=False)
+def log_odds(s: Summary) -> Table:
+    """Log odds of the categories of the ends of each edge; the page lists those of the edges with the largest."""
+    frame = log_odds_table(s)
+    group = [text("group")] if "group" in frame else []
+    levels = (text("first_level", "level"), text("second_level", "level of the other"))
+    ends = frame.groupby(["first", "second"], sort=False)
+    largest = (frame["log_odds"] ** 2).groupby(ends.ngroup()).mean().nlargest(_MOST_TABLES).index
+    return Table(
+        "log_odds",
+        frame,
+        (ENDS, *levels, *group, number("log_odds", "log odds"), interval(s)),
+        wide=Listing("", frame[ends.ngroup().isin(largest)], rest_of(ends.ngroups, _MOST_TABLES, "strongest edges")),
+        note="Log odds of two categories together, centred over those of both ends: above 0 they are together more "
+        "often than other edges and the nodes make them. The log odds ratio of two categories of either end is the "
+        "difference of two entries, less that of the other two.",
     )
 
 
