@@ -433,3 +433,13 @@ def test_labels_of_an_spss_file(bayesmrf, folder):
     pyreadstat.write_sav(table, "t.sav", variable_value_labels=labels)
     book = read_columns(pd.read_spss("t.sav", convert_categoricals=False)).set_index("name")
     assert book["levels"].tolist() == ["1 = low < 2 < 3 < 4 = high", "2 = No < 1 = Yes", "1 < 2 < 3 < 4"]
+
+
+def test_the_codebook_says_what_no_answer_is(made_up):
+    assert set(read_columns(made_up("codes_0_25_50"))["levels"]) == {"0 < 25 < 50"}
+    assert prepare(made_up("codes_0_25_50"))["a"].dtype.kind == "i"  # which the reader takes for one step apart
+    assert kinds(made_up("forgotten_count"))["count"] == "count"
+    assert kinds(made_up("panel_exposure"))["id"] == "identifier"
+    with pytest.raises(DataError, match=r"only: a row must be a person, but here it is an answer.*if all values") as e:
+        prepare(made_up("long"))
+    assert "item'; give" not in str(e.value)

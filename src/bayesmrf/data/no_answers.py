@@ -48,9 +48,10 @@ def forgotten_count(frame: pd.DataFrame) -> str | None:
     """
     numbers = {name: v for name in map(str, frame.columns) if (v := _whole(frame[name])) is not None}
     candidates = [name for name, v in numbers.items() if v.min() >= 0 and v.max() > 1 and len(v) == len(frame)]
+    sizes = {name: frame[name].nunique() for name in map(str, frame.columns)} if candidates else {}
     for name in sorted(candidates, key=lambda name: not is_count(name)):
-        others = [other for other in map(str, frame.columns) if other != name]
-        is_all = _FEWEST_ROWS <= len(frame) == math.prod(frame[other].nunique() for other in others)
+        others = [other for other in sizes if other != name]
+        is_all = _FEWEST_ROWS <= len(frame) == math.prod(sizes[other] for other in others)
         larger = is_count(name) and all(numbers[name].max() > numbers[o].max() for o in others if o in numbers)
         if others and (is_all or larger) and not frame[others].duplicated().any():
             return name

@@ -66,11 +66,11 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collectio
         return Codebook(tuple(columns), tuple(map(Problem, _of_names(columns, {c.name for c in columns}, takes))))
     said = said_columns(asked, seen)
     rest = sorted((s for s in seen if s.name not in said), key=lambda s: s.ordered)
-    problems, texts, apart = list[str](), list[str](), dict[str, str]()
+    problems, texts, apart, is_long = list[str](), list[str](), dict[str, str](), False
     if "values" in takes or all(s.counts.keys() <= _BITS for s in rest):
         foreign = Foreign()
     else:
-        apart, problems = _of_rows(_part(frame, [s.name for s in rest]))
+        apart, problems, is_long = _of_rows(_part(frame, [s.name for s in rest]))
         compared = [s for s in rest if s.name not in apart]
         foreign = find_foreign(*_values_of(compared))
         names = [s.name for s in compared if not s.ordered]
@@ -99,7 +99,7 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collectio
         for noticed in (noticed for detect in DETECTORS for noticed in detect(_part(frame, chosen))):
             columns = [c._replace(kind=noticed.kind) if c.name == noticed.columns[0] else c for c in columns]
             notes.append(noticed.sentence)
-    if "values" not in takes and one_row_per_answer(_part(frame, chosen)) is not None:
+    if is_long:
         texts = []  # of a table that is to be another one
     every = [Problem(text, unless=True) for text in problems]
     every += map(Problem, texts)
@@ -147,14 +147,14 @@ def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
     return part.set_axis(list(map(str, part.columns)), axis=1)
 
 
-def _of_rows(frame: pd.DataFrame) -> tuple[dict[str, str], list[str]]:
-    """Return columns that say what the rows are, with their kinds, and what is wrong with the rows."""
+def _of_rows(frame: pd.DataFrame) -> tuple[dict[str, str], list[str], bool]:
+    """Return columns that say what the rows are, with their kinds, what is wrong, and whether a row is one answer."""
     if not len(frame):
-        return {}, []
-    kinds = {repeated_identifier(frame): IDENTIFIER}
-    if one_row_per_answer(frame) is None:
-        kinds[forgotten_count(frame)] = COUNT
-    return {name: kind for name, kind in kinds.items() if name is not None}, problems_of_rows(frame)
+        return {}, [], False
+    person, is_long = repeated_identifier(frame), one_row_per_answer(frame) is not None
+    count = None if is_long else forgotten_count(frame)
+    kinds = {name: kind for name, kind in ((person, IDENTIFIER), (count, COUNT)) if name is not None}
+    return kinds, problems_of_rows(frame), is_long
 
 
 def _in_steps(seen: list[Seen]) -> dict[str, Column]:
