@@ -92,7 +92,7 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collectio
     texts += _of_texts(free, frame)
     texts += _of_ticks([c for c in columns if _is_tick(c, len(frame))])
     texts += _of_one_word([c for c in columns if _is_one_word(c) and not _is_tick(c, len(frame))])
-    texts += _of_names(columns, {*said}, takes)
+    texts += _of_names(columns, {*said} | _without_order(columns, seen), takes)
     columns = [c._replace(does=f"{c.labels[1]} counts as yes") if _is_pair(c) and not c.does else c for c in columns]
     notes = []
     if not problems and not texts:
@@ -257,6 +257,15 @@ def _of_texts(found: list[tuple[Column, Seen]], frame: pd.DataFrame) -> list[str
 
 def _is_pair(column: Column) -> bool:
     return column.kind == NOMINAL and len(column.labels) == 2
+
+
+def _without_order(columns: list[Column], seen: list[Seen]) -> set[str]:
+    """Return columns that say themselves that they have no order: by categories without one, or in their file.
+
+    Two such words may still be meant as no and yes, unless other columns have no order.
+    """
+    of = {s.name for s in seen if (s.declared and not s.ordered) or s.measure == NOMINAL}
+    return of if any(c.kind == NOMINAL and len(c.labels) > 2 for c in columns if c.name in of) else set()
 
 
 def _of_names(columns: list[Column], said: Collection[str], takes: Collection[str]) -> list[str]:
