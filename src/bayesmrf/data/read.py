@@ -6,16 +6,13 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import DataError, argument
 from ..names import quoted
 from .chosen_model import choose_model, ordered_column
 from .equal_columns import warn_of_equal
 from .frames import in_pandas
-from .missing import is_missing
 from .nominal import require_shared_levels, warn_of_nominal
 from .states import ColumnLevels, States, check_states
-from .text_cells import is_number
-from .unordered_levels import MIXED, NOMINAL, is_unordered, nominal_column
+from .unordered_levels import MIXED, NOMINAL, is_unordered, nominal_column, require_known_order
 
 _log = logging.getLogger(__name__)
 
@@ -31,12 +28,7 @@ def choose(X: Any, sample_weight: Any, yes_no: str, models: Sequence[str]) -> st
     X = in_pandas(X)
     others = X.loc[:, [not is_unordered(own) for _, own in X.items()]]
     ordered_column(others)  # refuses columns that are no answers
-    for name, own in others.items():
-        seen = own[~is_missing(own.to_numpy())]
-        if not hasattr(own.dtype, "categories") and any(isinstance(v, str) and not is_number(v) for v in seen):
-            raise DataError(f"column {quoted(str(name))} contains words, of which it is not known whether they have an "
-                            "order; make them pandas' categories (.astype('category'), or pandas.Categorical with "
-                            f"ordered=True), or set {argument('model', NOMINAL)}")  # fmt: skip
+    require_known_order(others)
     _log.info("The model is nominal, as column %s has categories without order.", quoted(column))
     return NOMINAL
 
