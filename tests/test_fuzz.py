@@ -40,7 +40,7 @@ from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.learning.rbm_persistent import PersistentRBM
 from bayesmrf.methods import COMPARISONS, EDGES, GROUPS, KERNELS, Custom
-from bayesmrf.models import Agreement, Boltzmann, Ordinal, PairwiseModel, Potts, RestrictedBoltzmann, Symmetric
+from bayesmrf.models import Agreement, Boltzmann, Nominal, Ordinal, PairwiseModel, Potts, RestrictedBoltzmann, Symmetric
 from bayesmrf.posterior.groups.gibbs import GroupedGibbs
 from bayesmrf.runs import run
 from bayesmrf.runs.run_options import RunOptions
@@ -210,7 +210,8 @@ def records():
     agreement, machine = Agreement(graphs.complete(3)), RestrictedBoltzmann(3, 2)
     yield from (PersistentMLE(agreement, agreement.statistics(X), 3.0), PersistentRBM(machine), BriefRBM(machine, X))
     pairs = graphs.complete(3)
-    yield from (Potts(pairs, 2), Ordinal(pairs, 2, True, (2, 2, 2)), Symmetric(pairs, 2), Spins(pairs), machine)
+    yield from (Potts(pairs, 2), Ordinal(pairs, 2, True, (2, 2, 2)), Symmetric(pairs, 2), Nominal(pairs, 2))
+    yield from (Spins(pairs), machine)
     yield PairwiseTarget(Boltzmann(pairs), X, np.ones(len(X)), priors.Normal())
     for registry in (GROUPS, EDGES, COMPARISONS, FAMILIES, KERNELS):
         yield from (each.options() for each in registry)

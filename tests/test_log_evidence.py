@@ -176,7 +176,7 @@ def test_edges_that_do_not_exist_are_left_out_and_fields_tied_by_their_groups(X,
 def test_groups_of_many_states_are_refused(rng):
     est = GroupedMRF(model="potts", graph=EDGES, n_draws=5, n_warmup=2, n_chains=1, method="exact", progress=False)
     est.fit(rng.integers(0, 3, (40, 4)))
-    with pytest.raises(OptionError, match="model must be ordinal or a model of yes/no nodes"):
+    with pytest.raises(OptionError, match="model must be ordinal, nominal or a model of yes/no nodes"):
         make_target(est, rng.integers(0, 2, (40, 4)))
 
 
@@ -652,7 +652,7 @@ BAD = {
     "potts": (
         BayesianMRF(model="potts"),
         {},
-        "model must be ordinal or a model of yes/no nodes for the evidence, got 'potts'",
+        "model must be ordinal, nominal or a model of yes/no nodes for the evidence, got 'potts'",
     ),
     "kind": (BayesianMRF(model="magic"), {}, "model must be .*, got 'magic'"),
     "edges": (SpikeSlabMRF(), {}, "model must be .*, got SpikeSlabMRF"),

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesmrf import BayesianMRF, graphs, plots, results
+from bayesmrf import BayesianMRF, graphs, log_evidence, plots, results
 from bayesmrf.errors import OptionError
 from bayesmrf.models import Nominal
 from bayesmrf.report import write_report
@@ -17,6 +17,7 @@ from bayesmrf.results.summary import DifferenceSummary, ParameterSummary, Struct
 from bayesmrf.results.tables import names_of, table_of
 from bayesmrf.runs.run import Draws
 
+from .commands import one_sentence
 from .posterior_tree import parameter_tree, structure_tree
 
 NAMES = ("sex", "region", "happy", "party")
@@ -206,3 +207,19 @@ def test_the_command(bayesmrf, folder, fitted):
     assert "│ region –" in out
     assert "│ region=N" in out
     assert bayesmrf("report", "a.zarr", "--out", "a.html")[0] == 0
+
+
+def test_commands_on_a_file_with_categories(bayesmrf, folder, fitted):
+    pytest.importorskip("pyarrow")
+    fitted[0].to_feather("typed.feather")
+    code, out, _ = bayesmrf("posterior", "typed.feather", "--seed", 1, "--n-draws", 50, "--out", "b.zarr")
+    assert (code, "model nominal (chosen by categories without order)" in " ".join(out.split())) == (0, True)
+    given = ["evidence", "typed.feather", "--seed", 1, "--compare"]
+    code, out, _ = bayesmrf(*given, "complete,independent")
+    assert (code, "The model is nominal, as column 'region' has categories without order." in out) == (0, True)
+    direct = log_evidence(BayesianMRF(), fitted[0], prior_scale=1.0, progress=False, random_state=1)
+    assert f"complete, laplace: {direct.log_evidence:,.2f}" in out
+    one_sentence(bayesmrf(*given, "groups", "--out", "g"), "--compare groups does not support columns without order")
+    one_sentence(
+        bayesmrf("groups", "typed.feather", "--graph", "complete"), "'region' must have two ordered categories"
+    )

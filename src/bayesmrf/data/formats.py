@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import DataError
 from ..names import listed, quoted, shown
 from .labelled_files import read_labelled
-from .r_files import read_r
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +135,8 @@ def _labelled(reader: str) -> Callable[[bytes], Rows]:
 
 
 def _r(data: bytes) -> Rows:
+    from .r_files import read_r  # needs numpy, which help texts do not
+
     columns = read_r(data)
     categories = {c.name: Categories(c.levels, c.ordered) for c in columns if c.levels is not None}
     labels = {c.name: c.labels for c in columns if c.labels}

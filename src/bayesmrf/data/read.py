@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, argument
+from ..base import MIXED, NOMINAL
 from ..names import quoted
 from .chosen_model import choose_model, ordered_column
 from .equal_columns import warn_of_equal
 from .frames import in_pandas
 from .made_of_others import FIRST, Relation, linear_relations, tell_of_relations
-from .missing import is_missing
 from .nominal import require_shared_levels, warn_of_nominal
 from .states import ColumnLevels, States, check_states, levels_of
-from .text_cells import is_number
-from .unordered_levels import MIXED, NOMINAL, has_categories, is_unordered, nominal_column
+from .unordered_levels import is_unordered, nominal_column, require_known_order
 
 _log = logging.getLogger(__name__)
 
@@ -34,12 +32,7 @@ def choose(X: Any, sample_weight: Any, yes_no: str, models: Sequence[str]) -> st
     X = in_pandas(X)
     others = X.loc[:, [not is_unordered(own) for _, own in X.items()]]
     ordered_column(others)  # refuses columns that are no answers
-    for name, own in others.items():
-        seen = own[~is_missing(own.to_numpy())]
-        if not has_categories(own) and any(isinstance(v, str) and not is_number(v) for v in seen):
-            raise DataError(f"column {quoted(str(name))} contains words, of which it is not known whether they have an "
-                            "order; make them pandas' categories (.astype('category'), or pandas.Categorical with "
-                            f"ordered=True), or set {argument('model', NOMINAL)}")  # fmt: skip
+    require_known_order(others)
     _log.info("The model is nominal, as column %s has categories without order.", quoted(column))
     return NOMINAL
 

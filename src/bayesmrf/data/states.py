@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from ..base import MIXED, NOMINAL
 from ..errors import DataError, argument
 from ..names import quoted
 from .codes import read_levels, to_codes, to_table, warn_of_unused
@@ -19,7 +20,7 @@ from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
 from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
-from .unordered_levels import MIXED, NOMINAL, unordered_levels
+from .unordered_levels import unordered_levels
 from .yes_no import CODED, CODINGS, missing_cells, read_yes_no, refuse_missing
 
 _X = argument("X")

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import BINARY
+from ..base import BINARY, NOMINAL
 from ..data.frames import record_columns
 from ..data.nominal import warn_of_meanings
 from ..data.read import choose, read
 from ..data.states import States, are_ordered, levels_of
-from ..data.unordered_levels import NOMINAL
 from ..families import AUTO, Custom, Nominal, families_of
 from ..graphs import Graph
 from ..models.bases import edge_starts

@@ -248,7 +248,8 @@ class Summary(ABC):
     def model_clause(self) -> str:
         """The model and whether data chose it, levels that are yes, and missing values, as the end of a sentence."""
         name, rule = self.attrs.get("model", "unknown"), self.attrs.get("binarize")
-        chosen = " (chosen by the ordered levels)" if self.attrs.get("chosen_model") and name == "ordinal" else ""
+        why = {"ordinal": " (chosen by the ordered levels)", "nominal": " (chosen by categories without order)"}
+        chosen = why.get(str(name), "") if self.attrs.get("chosen_model") else ""
         yes = f"; levels {rule} count as yes" if rule else ""
         return f"model {name}{chosen}{yes}{self.missing_clause}"
 
