@@ -28,6 +28,7 @@ from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
+from bayesmrf.posterior.edges.exact_tables import SpikeSlabTables
 from bayesmrf.posterior.edges.group_chains import GroupChains
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
@@ -212,6 +213,9 @@ KERNELS = {
     "group-chains": lambda: differences(GroupChains),
     "spike-slab-exact": lambda: SpikeSlabExact(
         likelihood(BINARY, Elimination()), EDGES, start(BINARY), pairs=np.array([[0, 1]])
+    ),
+    "spike-slab-tables": lambda: SpikeSlabTables(
+        likelihood(MODELS["nominal"], Elimination()), EDGES, start(MODELS["nominal"])
     ),
     "spike-slab-reversible-jump": lambda: SpikeSlabTwoStates(BINARY, s_bar(BINARY), N, EDGES, start(BINARY)),
     "spike-slab-reference": lambda: SpikeSlabReference(

@@ -22,12 +22,13 @@ from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS, Custom
 from ..methods.rows import row_of
+from ..models.bases import shown_weights
 from ..models.categorical import is_categorical
 from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_chains import GroupChains
 from ..priors import SpikeSlab
-from ..results.blocks import Columns, variable
+from ..results.blocks import Columns, nominal_of, variable
 from ..results.differences import exist_in_groups
 from ..results.intervals import central
 from ..runs.run import Draws
@@ -101,7 +102,8 @@ class CompareMRF(Posterior):
         Probability that an edge exists, because its baseline is present or the groups differ in it; in both cases it
         exists in all groups. Symmetric, 0 without a candidate. Below 1 only if baselines may be absent.
     weights_ : (n_groups, n_nodes, n_nodes) array
-        Posterior mean of the weight of each edge in each group; symmetric, 0 without a candidate.
+        Posterior mean of the weight of each edge in each group; symmetric, 0 without a candidate. Of an edge with
+        a table it is the strength of its mean.
     theta_ : (n_groups, n_features) array
         Posterior means of the weights and biases of each group.
     graph_ : networkx.Graph
@@ -230,11 +232,12 @@ class CompareMRF(Posterior):
 
     def _summarise(self) -> None:
         super()._summarise()
-        r = len(self.edges_)
-        exist = Columns(variable(self.posterior_, "theta"), 0, r, exist_in_groups)
+        theta, tables = variable(self.posterior_, "theta"), nominal_of(self.posterior_)
+        exist = Columns(theta, 0, len(self.edges_), exist_in_groups, tables)
         self.difference_inclusion_ = self._symmetric(Columns(variable(self.posterior_, "included")).means())
         self.edge_inclusion_ = self._symmetric(exist.means())
-        self.weights_ = np.array([self._symmetric(t[:r]) for t in self.theta_])
+        model = self._model()
+        self.weights_ = np.array([self._symmetric(shown_weights(model, t)) for t in self.theta_])
         self.density_ = self._mean("density")
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
