@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import RBM, BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, log_evidence, write_report
-from bayesmrf.data.dependent_rows import DependentRows, dependent_rows
+from bayesmrf.data.dependent_rows import DependentRows, dependent_rows, remark_on_rows
 from bayesmrf.data.repeated_rows import repeated_rows
 from bayesmrf.data.states import States, check_states
 from bayesmrf.errors import DependentRowsWarning
@@ -225,3 +225,17 @@ def test_rows_of_persons_are_said_of_fits_and_evidence(rng):
     assert "rows with the same 'person'" in said
     with pytest.warns(DependentRowsWarning, match="same 'person'"):
         CompareMRF(method="exact", **SHORT).fit(shuffled, groups=np.asarray(shuffled.index) % 2)
+
+
+def test_names_of_levels_without_order_change_nothing(rng):
+    """Columns without order are seen by whether they have their most frequent level."""
+    codes = np.repeat(rng.integers(0, 3, size=(150, 4)), 3, axis=0)
+    codes[codes == 1] = np.where(rng.random((codes == 1).sum()) < 0.5, 0, 1)
+    found = []
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        table = pd.DataFrame(
+            {f"q{i}": pd.Categorical(np.array(list("abc"))[np.array(order)][x]) for i, x in enumerate(codes.T)}
+        )
+        found.append(remark_on_rows([check_states(table, n_states="nominal")]))
+    assert found[0]
+    assert found[0] == found[1] == found[2]

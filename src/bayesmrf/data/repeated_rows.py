@@ -98,7 +98,7 @@ def _blocks(states: States) -> Blocks | None:
     Without labels of rows, they are the rows from a lowest value to the next highest one of a column that counts up
     and begins again, such as the wave of a panel.
     """
-    values, weights, blocks = states.values, states.weights, states.blocks
+    values, weights, blocks = states.scores, states.weights, states.blocks
     if weights is not None and (weights > 1).any():
         return None
     if blocks is None:
@@ -119,7 +119,7 @@ def _sums(states: States, blocks: np.ndarray) -> np.ndarray:
     They are those of squares of influences, of products of two rows of a block, and the variance of these.
     """
     order = np.argsort(blocks, kind="stable")[:_MOST]
-    values, starts = states.values[order, :_WIDEST], np.unique(blocks[order], return_index=True)[1]
+    values, starts = states.scores[order, :_WIDEST], np.unique(blocks[order], return_index=True)[1]
     there = values >= 0
     x = np.where(there, values, 0.0)
     x = np.where(there, x - x.sum(axis=0) / np.maximum(there.sum(axis=0), 1), 0.0)

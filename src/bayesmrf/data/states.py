@@ -110,6 +110,17 @@ class States:
         """The row of the user's table of each row of `values`."""
         return np.arange(len(self.values)) if self.places is None else self.places
 
+    @property
+    def scores(self) -> np.ndarray:
+        """`values`, but of columns without order whether they have their most frequent level, which has no name."""
+        if not isinstance(self.coding, ColumnLevels) or not self.coding.nominal:
+            return self.values
+        found = self.values.copy()
+        for i in self.coding.nominal:
+            there = found[:, i] >= 0
+            found[there, i] = found[there, i] == np.bincount(found[there, i], minlength=1).argmax()
+        return found
+
     def at(self, rows: np.ndarray) -> States:
         """Return some of the rows, by their numbers in `values`."""
         weights = None if self.weights is None else self.weights[rows]
