@@ -116,7 +116,7 @@ def problems(frame: pd.DataFrame) -> list[str]:
         n = len(frame) / frame[name].nunique()
         labelled = in_python(f"make it the index, X.set_index({quoted(name)})", f"give --drop {_in_shell(name)}")
         texts.append(
-            f"column {quoted(name)} looks like an identifier with {n:.1f} rows each, and rows of one person are not "
+            f"column {quoted(name)} looks like an identifier with {round(n, 1):g} rows each, and rows of one person are not "
             f"independent; {labelled}, and the result says what that means for it"
         )
     numbers = [name for name in map(str, frame.columns) if frame[name].dtype.kind in "iuf"]
