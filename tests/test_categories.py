@@ -119,18 +119,14 @@ def test_intervals_of_pandas_cut(rng):
     assert CompareMRF(**QUICK).fit(codes, groups).groups_.tolist() == ["(-9, 0]", "(0, 9]"]
 
 
-@pytest.mark.parametrize(
-    ("categories", "ordered", "message"),
-    [
-        (["red", "blue"], False, r"two words in no known order: 'a' \(red, blue\); .*levels=\['red,blue'\]"),
-        (["no", "bit", "yes"], False, r"words in no known order: 'a' \(no, bit, yes\); .*levels=\['no,bit,yes'\]"),
-    ],
-)
-def test_categories_without_order_are_to_be_ordered(categories, ordered, message, rng):
-    codes = rng.integers(0, len(categories), 60)
-    X = pd.DataFrame({"a": pd.Categorical.from_codes(codes, categories, ordered=ordered), "b": codes % 2})
-    with pytest.raises(DataError, match=message):
-        SpikeSlabMRF(**QUICK).fit(X)
+def test_categories_without_order(rng):
+    """Two may be no and yes, which is asked; of three it is clear."""
+    codes = rng.integers(0, 3, 60)
+    two, three = (pd.Categorical.from_codes(codes % m, ["red", "blue", "green"][:m]) for m in (2, 3))
+    with pytest.raises(DataError, match=r"two words in no known order: 'a' \(red, blue\); .*levels=\['red,blue'\]"):
+        SpikeSlabMRF(**QUICK).fit(pd.DataFrame({"a": two, "b": codes % 2}))
+    est = SpikeSlabMRF(**QUICK).fit(pd.DataFrame({"a": two, "b": rng.integers(0, 2, 60), "c": three}))
+    assert est.model_ == "nominal"
 
 
 def test_more_than_two_ordered_categories_are_for_the_ordinal_model(table):

@@ -279,7 +279,7 @@ def test_the_inclusion_by_chains_is_exact_where_a_group_never_has_a_level(make, 
 def test_all_cells_that_run_are_tested():
     """With both methods, by tests of this module: yes/no, ordered and unordered answers, all seen or not."""
     found = support().loc["CompareMRF"]
-    assert {model for model, _ in found.index} == {"boltzmann", "potts", "ordinal"}
+    assert {model for model, _ in found.index} == {"boltzmann", "potts", "ordinal", "nominal"}  # test_nominal_edges
     assert set(found.columns[found.isin(["exact", "approximate"]).any()]) == {"exact", "reversible-jump"}
 
 

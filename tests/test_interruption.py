@@ -16,6 +16,7 @@ from bayesmrf.runs import zarr_results
 from bayesmrf.runs.chain import Chain
 from bayesmrf.runs.checkpoint import steps_of
 
+UNDERSTOOD = "Ann, Bob, Cid, Dot, Eve: yes/no, 0 < 1\n"  # what was read
 RUN = [
     "structure",
     "votes.csv",
@@ -71,7 +72,7 @@ def test_while_it_reads(bayesmrf, votes, monkeypatch, folder):
 
 def test_while_it_samples(bayesmrf, votes, folder, stop_after_one_chain):
     code, out, err = bayesmrf(*RUN)
-    assert (code, out) == (130, "")
+    assert (code, out) == (130, UNDERSTOOD)
     again = "give the same command again to continue\n"
     assert err == f"interrupted: stopped; the draws so far are kept in votes.zarr; {again}"
     assert steps_of(folder / "votes.zarr")[0] == [35, 0]
@@ -99,7 +100,7 @@ def test_before_results_are_overwritten(bayesmrf, votes, folder, monkeypatch):
     earlier = load("votes.zarr")
     monkeypatch.setattr("bayesmrf.estimators.pipeline.sample_posterior", stop)
     code, out, err = bayesmrf(*RUN, "--overwrite")
-    assert (code, out) == (130, "")
+    assert (code, out) == (130, UNDERSTOOD)
     assert err == "interrupted: stopped before the first draw; votes.zarr is as it was\n"
     assert load("votes.zarr").identical(earlier)
 
@@ -107,7 +108,7 @@ def test_before_results_are_overwritten(bayesmrf, votes, folder, monkeypatch):
 def test_while_it_writes_the_result(bayesmrf, votes, folder, monkeypatch):
     monkeypatch.setattr(zarr_results, "publish", stop)
     code, out, err = bayesmrf(*RUN)
-    assert (code, out) == (130, "")
+    assert (code, out) == (130, UNDERSTOOD)
     again = "give the same command again to continue\n"
     assert err == f"interrupted: stopped; all draws are kept in votes.zarr; {again}"
     assert unfinished("votes.zarr")

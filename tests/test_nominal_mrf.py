@@ -201,10 +201,10 @@ def test_the_model_is_chosen_by_categories_without_order(people, caplog):
     np.testing.assert_array_equal(MaximumLikelihoodMRF(model=ordered).fit(X).theta_, est.theta_)
     assert MaximumLikelihoodMRF().fit(people[["owner", "happy"]]).model_ == "ordinal"
     assert log_evidence("independent", people, **QUIET).n_features == 1 + 3 + 2 + 2
-    with pytest.raises(DataError, match=r"drop columns that are not answers: 'id' .* looks like an identifier"):
+    with pytest.raises(DataError, match="column 'id' looks like an identifier; drop columns"):
         MaximumLikelihoodMRF().fit(people.assign(id=np.arange(300)))
     words = people.assign(party=people["party"].astype(str))
-    with pytest.raises(DataError, match="'party' contains words, of which it is not known whether they have an order"):
+    with pytest.raises(DataError, match="words in no known order: 'party'"):
         MaximumLikelihoodMRF().fit(words)
     np.testing.assert_array_equal(
         MaximumLikelihoodMRF(model=ordered).fit(words).theta_, MaximumLikelihoodMRF().fit(people).theta_

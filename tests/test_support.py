@@ -14,7 +14,7 @@ from bayesmrf.methods import COMPARISONS, EDGES, GROUPS, KERNELS
 from tests.test_architecture import ROOT
 
 ESTIMATORS = ["RBM", "BayesianMRF", "GroupedMRF", "LabelFieldMRF", "MaximumLikelihoodMRF", "SpikeSlabMRF", "CompareMRF"]
-MOST_PARAMETERS = 15  # fourteen, and executor
+MOST_PARAMETERS = 16  # fourteen, executor and columns
 TINY = {"n_draws": 2, "n_warmup": 1, "n_chains": 1, "progress": False, "random_state": 0}
 TABLE = bayesmrf.support()
 REFUSED = [key for key, cell in TABLE.stack().items() if " must be " in cell]

@@ -28,6 +28,7 @@ _EXACT = 1e-6  # largest error of a value
 _SIMPLE = 1000  # largest denominator of a coefficient
 FIRST = 10_000  # rows that are looked at before all are
 _FEWEST = 20  # rows without a missing value
+_WIDEST = 2000  # columns, whose products take 32 MB
 _SHOWN = 8  # columns that are named
 TOTAL, DUMMY, COPY = "total of others", "dummy of others", "copy"
 
@@ -69,6 +70,8 @@ def tell_of_relations(found: Sequence[Relation]) -> None:
 
 def linear_relations(table: np.ndarray, names: Sequence[str]) -> list[Relation]:
     """Return the exact linear relations between columns of numbers (n_rows, n_columns), of which NaN are missing."""
+    if table.shape[1] > _WIDEST:
+        return []
     complete, kept = _complete(table)
     if len(complete) < _FEWEST:
         return []

@@ -116,8 +116,8 @@ def problems(frame: pd.DataFrame) -> list[str]:
         n = len(frame) / frame[name].nunique()
         labelled = in_python(f"make it the index, X.set_index({quoted(name)})", f"give --drop {_in_shell(name)}")
         texts.append(
-            f"column {quoted(name)} looks like an identifier with {round(n, 1):g} rows each, and rows of one person are not "
-            f"independent; {labelled}, and the result says what that means for it"
+            f"column {quoted(name)} looks like an identifier with {round(n, 1):g} rows each, and rows of one person "
+            f"are not independent; {labelled}, and the result says what that means for it"
         )
     numbers = [name for name in map(str, frame.columns) if frame[name].dtype.kind in "iuf"]
     many = [name for name in numbers if _many(frame[name].dropna().to_numpy())]

@@ -374,8 +374,8 @@ def _by_column(
 
 def _blocks(frame: Any) -> Blocks | None:
     """Return the rows of a DataFrame that have one label; rows without a label are on their own."""
-    if frame.index.is_unique:
-        return None
+    if frame.index.is_unique or len(frame.reset_index().drop_duplicates()) == frame.index.nunique():
+        return None  # or all rows of a label are one row, which was repeated as often as it was counted
     codes, labels = frame.index.factorize()
     codes[codes < 0] = len(labels) + np.arange((codes < 0).sum())
     name = frame.index.name

@@ -22,7 +22,6 @@ from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS, Custom
 from ..methods.rows import row_of
-from ..models.bases import shown_weights
 from ..models.categorical import is_categorical
 from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
@@ -232,12 +231,16 @@ class CompareMRF(Posterior):
 
     def _summarise(self) -> None:
         super()._summarise()
-        theta, tables = variable(self.posterior_, "theta"), nominal_of(self.posterior_)
-        exist = Columns(theta, 0, len(self.edges_), exist_in_groups, tables)
+        theta, tables, r = variable(self.posterior_, "theta"), nominal_of(self.posterior_), len(self.edges_)
+        exist = Columns(theta, 0, r, exist_in_groups, tables)
         self.difference_inclusion_ = self._symmetric(Columns(variable(self.posterior_, "included")).means())
         self.edge_inclusion_ = self._symmetric(exist.means())
-        model = self._model()
-        self.weights_ = np.array([self._symmetric(shown_weights(model, t)) for t in self.theta_])
+        each = (
+            self.theta_[:, :r]
+            if tables is None
+            else tables.shown_edges(self.theta_[:, : tables.edge_starts[-1]], np.arange(r))
+        )
+        self.weights_ = np.array([self._symmetric(weights) for weights in each])
         self.density_ = self._mean("density")
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:

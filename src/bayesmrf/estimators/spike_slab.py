@@ -36,7 +36,7 @@ from ..posterior.edges.spike_slab import iterations_of
 from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..priors import SpikeSlab
 from ..results import convergence
-from ..results.blocks import Columns, variable
+from ..results.blocks import Columns, nominal_of, variable
 from ..runs import run
 from .edge_prior import as_attribute, default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import EXTRAPOLATES, default_particles, find_reference
@@ -167,7 +167,8 @@ class SpikeSlabMRF(Posterior):
         super()._summarise()
         share = Columns(variable(self.posterior_, "included")).means()
         self.inclusion_ = self._symmetric(share)
-        starts = edge_starts(self._model())
+        nominal, r = nominal_of(self.posterior_), len(self.edges_)
+        starts = np.arange(r + 1) if nominal is None else nominal.edge_starts
         self.theta_[: starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
         self.density_, self.slab_scale_ = self._mean("density"), self._mean("slab_scale")
 

@@ -98,13 +98,6 @@ def edge_strength(model: Any, theta: np.ndarray) -> np.ndarray:
     return found
 
 
-def shown_weights(model: Any, theta: np.ndarray) -> np.ndarray:
-    """Return one number for each edge, (..., n_edges), with its sign where it is a single parameter."""
-    if not isinstance(model, Nominal):
-        return theta[..., : model.n_edges]
-    return model.shown_edges(theta[..., : model.edge_starts[-1]], np.arange(model.n_edges))
-
-
 def edge_starts(model: Any) -> np.ndarray:
     """Return the place in theta of the first parameter of each edge, and of the first one of a node, (n_edges + 1,)."""
     if isinstance(model, NodeFeatures):

@@ -101,7 +101,7 @@ class SpikeSlabReference(Checked):
         """Start at ``start``."""
         start = self._problem.at if self.start is None else self.start
         theta = start_theta(self.model, self.s_bar, self.n_samples, start)
-        return with_hyper(rng, self.prior, theta, self.model.n_edges)
+        return with_hyper(rng, self.prior, theta, self.model)
 
     def step(self, rng: np.random.Generator, state: EdgeState) -> tuple[EdgeState, EdgeInfo]:
         """Run ``n_scans`` scans."""
