@@ -1,6 +1,7 @@
 """What the columns of a table are: read from words, labels and numbers, said by a user, edited, and given back."""
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import RBM, BayesianMRF, Beta, CompareMRF, MaximumLikelihoodMRF, SpikeSlabMRF, load, log_evidence, save
+from bayesmrf.cli.common import spoken_warnings
 from bayesmrf.data import Codebook, prepare, read_columns
 from bayesmrf.data.columns import frame_of
 from bayesmrf.data.known_words import SCALES, known_order, leading_numbers, yes_and_no
@@ -443,3 +445,19 @@ def test_the_codebook_says_what_no_answer_is(made_up):
     with pytest.raises(DataError, match=r"only: a row must be a person, but here it is an answer.*if all values") as e:
         prepare(made_up("long"))
     assert "item'; give" not in str(e.value)
+
+
+def test_missing_values_of_categories_that_are_integers_stay_missing(rng):
+    codes = np.where(rng.random(60) < 0.2, -1, rng.integers(0, 3, 60))
+    table = pd.DataFrame({"a": pd.Categorical.from_codes(codes, [0, 1, 2], ordered=True), "b": rng.integers(0, 3, 60)})
+    est = SpikeSlabMRF(**QUICK).fit(table)
+    plain = SpikeSlabMRF(**QUICK).fit(table.astype(float))
+    assert set(est.missing_["row"]) == set(np.flatnonzero(codes < 0))
+    np.testing.assert_array_equal(est.inclusion_, plain.inclusion_)
+
+
+def test_warnings_of_other_packages_are_spoken(capsys):
+    with spoken_warnings():
+        warnings.simplefilter("always", RuntimeWarning)
+        warnings.warn("invalid value encountered in cast", RuntimeWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: invalid value encountered in cast\n"

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DataError, argument, in_python
 from ..names import digits, listed, quoted, shown
-from .frames import in_pandas, is_frame
+from .frames import cells, in_pandas, is_frame
 from .made_of_others import TOTAL, relations
 from .missing import unmasked
 from .ordered_levels import CUT, MOST_LEVELS
@@ -116,8 +116,8 @@ def problems(frame: pd.DataFrame) -> list[str]:
         n = len(frame) / frame[name].nunique()
         labelled = in_python(f"make it the index, X.set_index({quoted(name)})", f"give --drop {_in_shell(name)}")
         texts.append(
-            f"column {quoted(name)} looks like an identifier with {round(n, 1):g} rows each, and rows of one person are not "
-            f"independent; {labelled}, and the result says what that means for it"
+            f"column {quoted(name)} looks like an identifier with {round(n, 1):g} rows each, and rows of one person "
+            f"are not independent; {labelled}, and the result says what that means for it"
         )
     numbers = [name for name in map(str, frame.columns) if frame[name].dtype.kind in "iuf"]
     many = [name for name in numbers if _many(frame[name].dropna().to_numpy())]
@@ -183,7 +183,7 @@ def require_answers(X: Any) -> None:
         if values.ndim != 2 or values.dtype.kind == "c":
             return
         X = pd.DataFrame(values)
-    values = X.to_numpy()
+    values = cells(X)
     if not values.size or (values.dtype.kind in "biuf" and not ((values > 1) | (values < -1)).any()):
         return
     frame = X.set_axis(list(map(str, X.columns)), axis=1)
