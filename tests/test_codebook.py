@@ -447,6 +447,39 @@ def test_the_codebook_says_what_no_answer_is(made_up):
     assert "item'; give" not in str(e.value)
 
 
+def test_none_is_no_code_of_columns_of_words(bayesmrf, folder, rng):
+    work = rng.choice(["full time", "part time", "none"], 60)
+    table = pd.DataFrame({"work": work, "ill": rng.integers(0, 2, 60)})
+    typed = prepare(table, nominal="work", missing="none")
+    assert (typed["work"].astype(str) == work).all()
+    table["ill"] = table["ill"].astype(object)
+    table.loc[3, "ill"] = "none"
+    assert prepare(table, nominal="work", missing="none").isna().sum().tolist() == [0, 1]
+    table.to_csv("t.csv", index=False)
+    found = bayesmrf("structure", "t.csv", "--nominal", "work", "--missing-code", "none", *SMALL, "--out", "r")
+    assert found[0] == 0, found[2]
+    assert "read as missing: ill: 'none'" in found[1]
+
+
+def test_a_measurement_next_to_a_scale_can_be_cut(rng):
+    table = pd.DataFrame({"mood": rng.integers(1, 6, 200), "calm": rng.integers(1, 6, 200)})
+    table["age"] = rng.integers(18, 90, 200)
+    with pytest.raises(DataError, match=r"'age' is on a different scale .*cut measurements .*cut=\['age:4'\]"):
+        require_readable(understand(table))
+    assert len(levels(prepare(table, cut="age:4"), "age")[0]) == 4
+    table["age"] = np.resize([50, 90], 200)  # has too few numbers
+    with pytest.raises(DataError, match="different scale than the others, whose levels are 1 to 5; drop"):
+        require_readable(understand(table))
+
+
+def test_a_kind_that_was_changed_without_its_levels_is_told_how_they_are_written():
+    book = read_columns(mixed())
+    for name, kind, mark in (("sex", "ordered", "<"), ("mood", "nominal", "[|]")):
+        edited = book.assign(kind=[kind if n == name else k for n, k in zip(book["name"], book["kind"], strict=True)])
+        with pytest.raises(DataError, match=f"with {mark} between them, as its kind is {kind}"):
+            prepare(mixed(), columns=edited)
+
+
 def test_missing_values_of_categories_that_are_integers_stay_missing(rng):
     codes = np.where(rng.random(60) < 0.2, -1, rng.integers(0, 3, 60))
     table = pd.DataFrame({"a": pd.Categorical.from_codes(codes, [0, 1, 2], ordered=True), "b": rng.integers(0, 3, 60)})
