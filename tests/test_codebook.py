@@ -14,7 +14,7 @@ from bayesmrf.data import Codebook, prepare, read_columns
 from bayesmrf.data.columns import frame_of
 from bayesmrf.data.known_words import SCALES, known_order, leading_numbers, yes_and_no
 from bayesmrf.data.understand import require_readable, understand
-from bayesmrf.errors import DataError, OptionError
+from bayesmrf.errors import DataError, LevelsWarning, OptionError
 from bayesmrf.priors import Cauchy, SpikeSlab
 
 from .commands import one_sentence
@@ -494,3 +494,14 @@ def test_warnings_of_other_packages_are_spoken(capsys):
         warnings.simplefilter("always", RuntimeWarning)
         warnings.warn("invalid value encountered in cast", RuntimeWarning, stacklevel=1)
     assert capsys.readouterr().err == "warning: invalid value encountered in cast\n"
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
+def test_a_level_without_order_that_a_group_never_has_has_no_next_one(rng):
+    words, groups = np.resize(["a", "b", "c"], 80), np.repeat(["x", "y"], 40)
+    words[40:] = np.where(words[40:] == "a", "b", words[40:])
+    table = prepare(pd.DataFrame({"word": words, "ill": rng.integers(0, 2, 80)}), nominal="word")
+    with pytest.warns(
+        LevelsWarning, match="'word' is never a in 'y'. Its log weight .*merge it with another one.*groups.$"
+    ):
+        CompareMRF(**QUICK).fit(table, groups)
