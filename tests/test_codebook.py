@@ -1,6 +1,7 @@
 """What the columns of a table are: read from words, labels and numbers, said by a user, edited, and given back."""
 
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +9,12 @@ import pandas as pd
 import pytest
 
 from bayesmrf import RBM, BayesianMRF, Beta, CompareMRF, MaximumLikelihoodMRF, SpikeSlabMRF, load, log_evidence, save
+from bayesmrf.cli.common import spoken_warnings
 from bayesmrf.data import Codebook, prepare, read_columns
 from bayesmrf.data.columns import frame_of
 from bayesmrf.data.known_words import SCALES, known_order, leading_numbers, yes_and_no
 from bayesmrf.data.understand import require_readable, understand
-from bayesmrf.errors import DataError, OptionError
+from bayesmrf.errors import DataError, LevelsWarning, OptionError
 from bayesmrf.priors import Cauchy, SpikeSlab
 
 from .commands import one_sentence
@@ -443,3 +445,63 @@ def test_the_codebook_says_what_no_answer_is(made_up):
     with pytest.raises(DataError, match=r"only: a row must be a person, but here it is an answer.*if all values") as e:
         prepare(made_up("long"))
     assert "item'; give" not in str(e.value)
+
+
+def test_none_is_no_code_of_columns_of_words(bayesmrf, folder, rng):
+    work = rng.choice(["full time", "part time", "none"], 60)
+    table = pd.DataFrame({"work": work, "ill": rng.integers(0, 2, 60)})
+    typed = prepare(table, nominal="work", missing="none")
+    assert (typed["work"].astype(str) == work).all()
+    table["ill"] = table["ill"].astype(object)
+    table.loc[3, "ill"] = "none"
+    assert prepare(table, nominal="work", missing="none").isna().sum().tolist() == [0, 1]
+    table.to_csv("t.csv", index=False)
+    found = bayesmrf("structure", "t.csv", "--nominal", "work", "--missing-code", "none", *SMALL, "--out", "r")
+    assert found[0] == 0, found[2]
+    assert "read as missing: ill: 'none'" in found[1]
+
+
+def test_a_measurement_next_to_a_scale_can_be_cut(rng):
+    table = pd.DataFrame({"mood": rng.integers(1, 6, 200), "calm": rng.integers(1, 6, 200)})
+    table["age"] = rng.integers(18, 90, 200)
+    with pytest.raises(DataError, match=r"'age' is on a different scale .*cut measurements .*cut=\['age:4'\]"):
+        require_readable(understand(table))
+    assert len(levels(prepare(table, cut="age:4"), "age")[0]) == 4
+    table["age"] = np.resize([50, 90], 200)  # has too few numbers
+    with pytest.raises(DataError, match="different scale than the others, whose levels are 1 to 5; drop"):
+        require_readable(understand(table))
+
+
+def test_a_kind_that_was_changed_without_its_levels_is_told_how_they_are_written():
+    book = read_columns(mixed())
+    for name, kind, mark in (("sex", "ordered", "<"), ("mood", "nominal", "[|]")):
+        edited = book.assign(kind=[kind if n == name else k for n, k in zip(book["name"], book["kind"], strict=True)])
+        with pytest.raises(DataError, match=f"with {mark} between them, as its kind is {kind}"):
+            prepare(mixed(), columns=edited)
+
+
+def test_missing_values_of_categories_that_are_integers_stay_missing(rng):
+    codes = np.where(rng.random(60) < 0.2, -1, rng.integers(0, 3, 60))
+    table = pd.DataFrame({"a": pd.Categorical.from_codes(codes, [0, 1, 2], ordered=True), "b": rng.integers(0, 3, 60)})
+    est = SpikeSlabMRF(**QUICK).fit(table)
+    plain = SpikeSlabMRF(**QUICK).fit(table.astype(float))
+    assert set(est.missing_["row"]) == set(np.flatnonzero(codes < 0))
+    np.testing.assert_array_equal(est.inclusion_, plain.inclusion_)
+
+
+def test_warnings_of_other_packages_are_spoken(capsys):
+    with spoken_warnings():
+        warnings.simplefilter("always", RuntimeWarning)
+        warnings.warn("invalid value encountered in cast", RuntimeWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: invalid value encountered in cast\n"
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
+def test_a_level_without_order_that_a_group_never_has_has_no_next_one(rng):
+    words, groups = np.resize(["a", "b", "c"], 80), np.repeat(["x", "y"], 40)
+    words[40:] = np.where(words[40:] == "a", "b", words[40:])
+    table = prepare(pd.DataFrame({"word": words, "ill": rng.integers(0, 2, 80)}), nominal="word")
+    with pytest.warns(
+        LevelsWarning, match="'word' is never a in 'y'. Its log weight .*merge it with another one.*groups.$"
+    ):
+        CompareMRF(**QUICK).fit(table, groups)

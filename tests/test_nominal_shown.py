@@ -132,6 +132,11 @@ def test_differences_between_groups_of_people(rng):
     np.testing.assert_allclose(weights[[("region", "party", g) for g in "xy"]], strength[:, 4])
     assert {"node-differences", "nodes", "log_odds"} <= set(names_of(tree))
     assert list(table_of(tree, "log_odds").frame["group"].unique()) == ["x", "y"]
+    nodes = table_of(tree, "node-differences").frame
+    means = table_of(tree, "nodes").frame.pivot(index="node", columns="group")
+    assert sorted(nodes["parameter"]) == sorted(model.shown_names[6:])
+    apart = means["mean"]["y"] - means["mean"]["x"]
+    np.testing.assert_allclose(nodes["difference"], apart[nodes["parameter"]], atol=1e-12)
     assert "exists[region-party]" not in diagnostics(tree, None).index  # always
     plots.plot_networks(tree)
 

@@ -96,6 +96,13 @@ def test_network_draws_each_edge_once_dashed_where_ends_differ(rng):
     assert {t.get_text() for t in ax.texts} == set("abcd")
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_nodes_in_a_row_leave_room_for_their_names(n, rng):
+    ax = plots.plot_network(parameter_tree(rng, graphs.path(n)))
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    assert high - low > (right - left) / 3
+
+
 def test_heat_map_is_the_co_clustering_in_the_order_of_the_groups(rng):
     tree = posterior_tree(rng)
     summary = GroupedSummary(tree)

@@ -253,9 +253,9 @@ def spoken(kind: str, name: str, value: str) -> str:
     return f"{flag} {value}".rstrip().replace("'", "")
 
 
-def say(kind: str, message: str | BayesMRFError | BayesMRFWarning) -> None:
+def say(kind: str, message: str | BayesMRFError | Warning) -> None:
     """Write one line to standard error, with arguments called by their flags."""
-    text = message if isinstance(message, str) else said(message.text, spoken)
+    text = said(message.text, spoken) if isinstance(message, BayesMRFError | BayesMRFWarning) else str(message)
     text = re.sub(r"(\S{100})\S{200,}", r"\1...", " ".join(text.split()))
     typer.echo(f"{kind}: {shown(text, _LONGEST)}", err=True)
 

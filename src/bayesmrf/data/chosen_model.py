@@ -11,7 +11,7 @@ from ..errors import DataError, LevelsWarning, argument
 from ..findings import tell
 from ..names import digits, quoted
 from .even_steps import recoded
-from .frames import in_pandas, is_frame
+from .frames import cells, in_pandas, is_frame
 from .levels import remedy_of
 from .missing import unmasked
 from .no_answers import require_answers
@@ -77,7 +77,7 @@ def _answers(X: Any) -> tuple[list[str], list[np.ndarray]]:
     """Return names and values of the columns of a table of numbers; none of another one."""
     X = in_pandas(X)
     named = is_frame(X)
-    values = X.to_numpy() if named else unmasked(X)
+    values = cells(X) if named else unmasked(X)
     if values.ndim != 2 or not values.size or np.iscomplexobj(values):
         return [], []
     names = [str(c) for c in X.columns] if named else [str(i) for i in range(values.shape[1])]

@@ -246,7 +246,9 @@ def _read_row(row: dict[str, str]) -> Column:
     least = {YES_NO: 2, ORDERED: 2, NOMINAL: 2}.get(kind, 0)
     if len(labels) < least or (kind == YES_NO and len(labels) > 2) or len(set(values)) < len(values):
         wanted = "two" if kind == YES_NO else "two or more different"
+        between = f"with {'|' if kind == NOMINAL else '<'} between them, as its kind is {kind}"
         raise DataError(f"{_CODEBOOK}: {quoted(name)} must have {wanted} levels, such as "
-                        f"{'a | b | c' if kind == NOMINAL else 'no < yes'}, got {quoted(row['levels'])}")  # fmt: skip
+                        f"{'a | b | c' if kind == NOMINAL else 'no < yes'}, {between}, "
+                        f"got {quoted(row['levels'])}")  # fmt: skip
     codes = tuple(as_text(_unescaped(code)) for code in _split(row.get("codes", ""), _WITHOUT) if code)
     return Column(name, kind, tuple(levels), 0, codes, row.get("question", ""), row.get("does", ""))

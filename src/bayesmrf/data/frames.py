@@ -113,6 +113,19 @@ def in_pandas(X: Any, option: str = "X") -> Any:
     return X
 
 
+def cells(frame: Any) -> np.ndarray:
+    """Return the cells of a frame of pandas, which itself makes integers of missing values of categories."""
+    whole = [
+        i for i, kind in enumerate(frame.dtypes)
+        if hasattr(kind, "categories") and kind.categories.dtype.kind in "iu" and frame.iloc[:, i].isna().any()
+    ]  # fmt: skip
+    frame = frame.copy(deep=False) if whole else frame
+    for i in whole:
+        frame.isetitem(i, frame.iloc[:, i].astype(float))
+    values: np.ndarray = frame.to_numpy()
+    return values
+
+
 def _is_recoded(kind: Any) -> bool:
     """Return whether `column_in_pandas` changes pandas columns of this type: Arrow's dictionaries, and intervals."""
     import pandas as pd

@@ -14,7 +14,7 @@ from ..names import listed, quoted, shown
 from .frames import check_index, column_in_pandas, widened_column
 from .levels import warn_of_codes, warn_of_texts
 from .missing import is_missing, stripped, unmasked
-from .states import States, levels_of
+from .states import States, are_ordered, levels_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,22 +133,25 @@ def check_group(label: Any, states: States) -> None:
 def tell_of_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
     """Tell of levels of columns that a group never has, and another one has."""
     there = [_levels_in(part) for part in parts]
+    ordered = are_ordered(parts[0].coding, len(parts[0].names))
     found = [
-        (level, f"{quoted(name)} is never {levels_of(parts[0].coding, i)[level]} in {quoted(str(label))}")
+        (level, f"{quoted(name)} is never {levels_of(parts[0].coding, i)[level]} in {quoted(str(label))}", ordered[i])
         for i, name in enumerate(parts[0].names)
         for label, used in zip(labels, there, strict=True)
         for level in sorted(set().union(*(each[i] for each in there)) - used[i])
     ]
     if found:
+        _, first, is_ordered = min(found)
         more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        term, other = ("threshold", "the next one") if is_ordered else ("log weight", "another one")
         low = (
             f" Thresholds are relative to the lowest level: {argument('method', 'reversible-jump')} moves those of "
             "one that is never given together, and needs fewer draws."
         )
         tell(
-            f"A level that a group never has stays in the model: {min(found)[1]}{more}. Its threshold there follows "
-            "from the prior of biases, and edges are compared by the other levels; merge it with the next one if it is "
-            f"rare in all groups.{low if min(found)[0] == 0 else ''}",
+            f"A level that a group never has stays in the model: {first}{more}. Its {term} there follows from the "
+            f"prior of biases, and edges are compared by the other levels; merge it with {other} if it is rare in all "
+            f"groups.{low if any(level == 0 and has_order for level, _, has_order in found) else ''}",
             LevelsWarning,
         )
 

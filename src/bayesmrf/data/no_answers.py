@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DataError, argument, in_python
 from ..names import digits, listed, quoted, shown
-from .frames import in_pandas, is_frame
+from .frames import cells, in_pandas, is_frame
 from .made_of_others import TOTAL, relations
 from .missing import unmasked
 from .ordered_levels import CUT, MOST_LEVELS
@@ -183,7 +183,7 @@ def require_answers(X: Any) -> None:
         if values.ndim != 2 or values.dtype.kind == "c":
             return
         X = pd.DataFrame(values)
-    values = X.to_numpy()
+    values = cells(X)
     if not values.size or (values.dtype.kind in "biuf" and not ((values > 1) | (values < -1)).any()):
         return
     frame = X.set_axis(list(map(str, X.columns)), axis=1)

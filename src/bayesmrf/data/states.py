@@ -14,7 +14,7 @@ from ..errors import DataError, argument
 from ..names import quoted
 from .codes import read_levels, to_codes, to_table, warn_of_unused
 from .even_steps import recoded, tell_of_steps
-from .frames import column_names, in_pandas, is_frame, make_table
+from .frames import cells, column_names, in_pandas, is_frame, make_table
 from .levels import warn_of_texts, warn_outside
 from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
@@ -263,7 +263,7 @@ def check_states(
     by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge", NOMINAL, MIXED)
     if named and n_states is not None and levels is None and not by_column:
         levels = _categories(X, n_states)
-    values = X.to_numpy() if named else unmasked(X)
+    values = cells(X) if named else unmasked(X)
     if values.ndim != 2:
         raise DataError(
             option="X",

@@ -57,10 +57,12 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collectio
     asked = asked or Asked()
     chosen = asked.chosen([str(name) for name in frame.columns])
     seen = [s for s in look_at(frame) if s.name in chosen]
-    if ALL_ANSWERS in [code.strip().lower() for code in asked.missing]:
-        takes = {*takes, "numbers", "values"}
     codes = set(map(as_text, asked.missing))
-    seen = [s.without(codes) if codes & s.counts.keys() else s for s in seen]
+    answers = {code for code in codes if code.strip().lower() == ALL_ANSWERS}
+    if answers:
+        takes = {*takes, "numbers", "values"}
+    of_words = [s for s in seen if not all(map(is_number, s.counts.keys() - answers))]  # where "none" is one of them
+    seen = [s.without(codes - answers if s in of_words else codes) for s in seen]
     if asked.columns is not None:
         columns = changed(given(asked.columns, seen), asked)
         return Codebook(tuple(columns), tuple(map(Problem, _of_names(columns, {c.name for c in columns}, takes))))
@@ -74,7 +76,8 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collectio
         compared = [s for s in rest if s.name not in apart]
         foreign = find_foreign(*_values_of(compared))
         names = [s.name for s in compared if not s.ordered]
-        problems += [*_no_answers(foreign, names), *_outside(foreign, _part(frame, names))]
+        many = {s.name for s in compared if s.numbers is not None and len(s.counts) > MOST_LEVELS}
+        problems += [*_no_answers(foreign, names, many), *_outside(foreign, _part(frame, names))]
         apart |= {names[i]: IDENTIFIER for i in foreign.ids if i < len(names)}
         apart |= {names[i]: NUMBER for i in foreign.scales if i < len(names)}
     outside = set(map(digits, foreign.codes))
@@ -178,7 +181,8 @@ def _as_it_is(column: Column) -> Column:
     return column._replace(kind=ORDERED, does="") if column.kind in (NUMBER, COUNT) else column
 
 
-def _no_answers(foreign: Foreign, names: list[str]) -> list[str]:
+def _no_answers(foreign: Foreign, names: list[str], many: set[str]) -> list[str]:
+    """Return what is wrong with columns that are no answers; measurements, which have ``many`` numbers, can be cut."""
     found, what = foreign.columns(names)
     if not found:
         return []
@@ -186,7 +190,10 @@ def _no_answers(foreign: Foreign, names: list[str]) -> list[str]:
     weight = next(filter(is_count, found), None)
     hint = f", or give {argument('sample_weight', weight)} if it counts how often a row was observed" if weight else ""
     drop = preparing("drop", *found[:MOST_NAMED])
-    return [f"column {quoted(found[0])} {what}; drop columns that are not answers with {drop}{more}{hint}"]
+    scales = [names[i] for i in foreign.scales if i < len(names)]
+    cuts = [f"{name}:4" for name in scales if name in many and not is_count(name)][:MOST_NAMED]
+    cut = f"cut measurements into levels of equal counts with {preparing('cut', *cuts)}, or " if cuts else ""
+    return [f"column {quoted(found[0])} {what}; {cut}drop columns that are not answers with {drop}{more}{hint}"]
 
 
 def _outside(foreign: Foreign, frame: pd.DataFrame) -> list[str]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_LABELLED_NODES = 120
 _MOST_EQUAL = 40  # nodes up to which the plot is square
+_FLAT = 0.25  # height of a drawn network, relative to its width
 _MOST_WIDE = 500  # edges of groups that may be wide, and edges that are in colour whatever their length
 _MOST_INK = 150  # total length of the edges in colour, in sizes of the plot
 _MOST_PLACED = 3000  # nodes that are placed for grey edges
@@ -107,6 +108,9 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     ax.margins(0.08)
     if n <= _MOST_EQUAL:
         ax.set_aspect("equal")
+        width, height = np.ptp(place, axis=0) if n else (1.0, 1.0)
+        if height < _FLAT * width:  # nodes in a row leave room for their names
+            ax.set_ylim(-_FLAT * width, _FLAT * width)
     ax.axis("off")
     ax.legend(handles=look.handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=8,
               handlelength=3.2)  # fmt: skip

@@ -36,7 +36,8 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
     constant = tree["constant_data"].to_dataset()
     ends, names = constant["edges"].values, _texts(constant["node"])
     table = {"first": names[ends[:, 0]], "second": names[ends[:, 1]]}
-    found = _table(tree, table, (0, len(ends), nominal_of(tree)), Columns(variable(tree, "included")), tails)
+    items = variable(tree, "theta"), 0, len(ends), nominal_of(tree)
+    found = _table(tree, table, items, Columns(variable(tree, "included")), tails)
     if may_be_absent(tree):
         exist = Columns(variable(tree, "theta"), 0, len(ends), exist_in_groups, nominal_of(tree))
         found["edge_inclusion"] = np.repeat(exist.means(), len(found) // len(ends))
@@ -63,15 +64,19 @@ def may_be_absent(tree: xr.DataTree) -> bool:
 def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
     """Return the differences of all parameters of nodes, with their name in the place of the ends of an edge.
 
-    Where biases are free in each group, they always differ: there is no inclusion, and no Bayes factor.
+    Where biases are free in each group, they always differ: there is no inclusion, and no Bayes factor. Those of nodes
+    without order are then log weights of their categories, as `bayesmrf.models.nominal.Nominal.shown_nodes` has them.
     """
     nominal, theta = nominal_of(tree), variable(tree, "theta")
     r = len(tree["constant_data"].to_dataset()["edges"]) if nominal is None else int(nominal.edge_starts[-1])
-    table = {"parameter": _texts(tree["posterior"].to_dataset()["feature"])[r:]}
+    table: dict[str, Any] = {"parameter": _texts(tree["posterior"].to_dataset()["feature"])[r:]}
     if tree.attrs["biases"] != "spike-slab":
-        found = _table(tree, table, (r, None, None), Columns(theta, r, None, _always), tails)
+        if nominal is not None:
+            table = {"parameter": np.array(nominal.shown_names[nominal.n_edges :], dtype=object)}
+            theta, r = type(theta)(theta.dims, nominal.shown_nodes(theta[..., r:].values)), 0
+        found = _table(tree, table, (theta, r, None, None), Columns(theta, r, None, _always), tails)
         return found.drop(columns=["inclusion", "bayes_factor", "bayes_factor_against"])
-    return _table(tree, table, (r, None, None), Columns(theta, r, None, differ), tails)
+    return _table(tree, table, (theta, r, None, None), Columns(theta, r, None, differ), tails)
 
 
 def _texts(labels: Any) -> np.ndarray:
@@ -95,13 +100,13 @@ def _table(
     """Return the differences of some parameters, or edges with tables, given that they are ``included``."""
     import pandas as pd
 
-    (first, last, tables), groups = items, _texts(tree["posterior"].to_dataset()["group"])
+    (theta, first, last, tables), groups = items, _texts(tree["posterior"].to_dataset()["group"])
     share, odds = included.means(), _prior_odds(tree)
     with np.errstate(divide="ignore"):
         factor, against = share / (1 - share) / odds, (1 - share) / share * odds
     parts = []
     for a, b in combinations(range(len(groups)), 2):
-        differences = Columns(variable(tree, "theta"), first, last, partial(minus, a=a, b=b), tables)
+        differences = Columns(theta, first, last, partial(minus, a=a, b=b), tables)
         mean, lower, upper = intervals_given(differences, included, tails)
         pair = {"group": groups[a], "other": groups[b]}
         moments = {"difference": mean, "lower": lower, "upper": upper, "inclusion": share}
