@@ -17,6 +17,7 @@ from scipy.stats import multivariate_t
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, graphs
 from bayesmrf.engines import Elimination
+from bayesmrf.errors import OptionError
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Nominal, Ordinal
@@ -194,6 +195,13 @@ def test_groups_of_people(rng):
     )
     agree(included(chains), included(exact).mean(axis=(0, 1)), bias=0.02, error=0.008)
     assert upper(exact.difference_inclusion_)[1] > 0.9
+
+
+@pytest.mark.parametrize("biases", ["slab", "spike-slab"])
+def test_priors_that_depend_on_the_order_of_categories_are_refused(biases, rng):
+    sizes, ordered = KINDS["mixed"]
+    with pytest.raises(OptionError, match="biases must be 'free' with columns without order"):
+        CompareMRF(biases=biases).check(typed(answers(sizes, 60, rng), sizes, ordered), np.repeat(["a", "b"], 30))
 
 
 def test_missing_answers(rng):

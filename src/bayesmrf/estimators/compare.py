@@ -23,6 +23,7 @@ from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS, Custom
 from ..methods.rows import row_of
 from ..models.categorical import is_categorical
+from ..models.nominal import Nominal as NominalModel
 from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_chains import GroupChains
@@ -193,6 +194,9 @@ class CompareMRF(Posterior):
         model = self._model()
         if isinstance(self._family, CustomModel):
             like(model)
+        if self.biases != "free" and isinstance(model, NominalModel) and not all(model.ordered):
+            # Contrasts with priors of their own would depend on the order of the categories.
+            raise OptionError(option="biases", got=self.biases, expected="'free' with columns without order")
         n_states = prod([model.n_states] * model.graph.n_nodes)
         chosen = "exact" if n_states <= _EXACT else "reversible-jump"
         row = row_of(chosen if self.method == AUTO else self.method, COMPARISONS)
