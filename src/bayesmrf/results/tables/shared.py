@@ -7,6 +7,7 @@ import pandas as pd
 from ...names import LONGEST
 from ..summary import Summary, count
 from ..summary.log_odds import log_odds_table
+from ..summary.structure import StructureSummary
 from .base import ENDS, Column, Listing, Table, interval, number, rest_of, table, text
 
 MOST_MISSING = 100  # rows of the table of missing values
@@ -40,7 +41,8 @@ def log_odds(s: Summary) -> Table:
     group = [text("group")] if "group" in frame else []
     levels = (text("first_level", "level"), text("second_level", "level of the other"))
     ends = frame.groupby(["first", "second"], sort=False)
-    largest = (frame["log_odds"] ** 2).groupby(ends.ngroup()).mean().nlargest(_MOST_TABLES).index
+    there = s.inclusion if isinstance(s, StructureSummary) else 1.0  # a few draws of an edge say little of it
+    largest = ((frame["log_odds"] ** 2).groupby(ends.ngroup()).mean() * there).nlargest(_MOST_TABLES).index
     return Table(
         "log_odds",
         frame,
