@@ -30,8 +30,6 @@ LOG_Z, MOMENTS, SAMPLE = "log_z", "moments", "sample"
 # potentials for each edge.
 BINARY, POTTS, TABLES = "binary", "potts", "tables"
 EVERY_FAMILY = frozenset({BINARY, POTTS, TABLES})
-# Which levels are read: those of nominal columns next to ordered ones; numbers have an order, or not.
-NOMINAL, MIXED = "nominal", "mixed"
 
 
 class Kind(Enum):

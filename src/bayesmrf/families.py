@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .base import MIXED, NOMINAL, TABLES, OnGraph
+from .base import TABLES, OnGraph
+from .data.level_names import MIXED, NOMINAL
 from .declare.option import Checked, needs, option
 from .declare.registry import Registry
 from .declare.rule import FACTORY, NONE, SCORES, Rule, choice, either, instance, integer, is_score

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..base import MIXED, NOMINAL
 from ..names import quoted
 from .chosen_model import choose_model, ordered_column
 from .equal_columns import warn_of_equal
 from .frames import in_pandas
+from .level_names import MIXED, NOMINAL
 from .made_of_others import FIRST, Relation, linear_relations, tell_of_relations
 from .nominal import require_shared_levels, warn_of_nominal
 from .states import ColumnLevels, States, check_states, levels_of

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from ..base import MIXED, NOMINAL
 from ..errors import DataError, argument
 from ..names import quoted
 from .codes import read_levels, to_codes, to_table, warn_of_unused
 from .even_steps import recoded, tell_of_steps
 from .frames import cells, column_names, in_pandas, is_frame, make_table
+from .level_names import MIXED, NOMINAL
 from .levels import warn_of_texts, warn_outside
 from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base import NOMINAL
 from ..errors import DataError, argument, in_python
 from ..names import listed, quoted
 from .frames import in_pandas, is_frame
+from .level_names import NOMINAL
 from .missing import is_missing, present, stripped, widened
 from .ordered_levels import warn_of_never
 from .text_cells import is_number

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import BINARY, NOMINAL
+from ..base import BINARY
 from ..data.frames import record_columns
+from ..data.level_names import NOMINAL
 from ..data.nominal import warn_of_meanings
 from ..data.read import choose, read
 from ..data.states import States, are_ordered, levels_of
