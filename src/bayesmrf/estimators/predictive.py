@@ -15,7 +15,7 @@ from ..data.read import read_new
 from ..data.states import States, decode
 from ..declare.rule import SEED, choice, integer
 from ..graphs import Graph
-from ..models.bases import edge_starts
+from ..models.bases import edge_of, edge_starts
 from ..results.blocks import at_draws, variable
 from ..rng import as_seed_sequence
 from ..samplers.tempered import Tempered
@@ -223,8 +223,8 @@ class Predictive(Network, DensityMixin):
         theta = self.theta_.copy() if group is None else self.theta_[group].copy()
         if self._inclusion is not None:
             model = self._model()
-            starts = edge_starts(model)
-            theta[: starts[-1]][np.repeat(self._inclusion <= 0.5, np.diff(starts))] = 0.0
+            of_edge = edge_of(model)
+            theta[: len(of_edge)][self._inclusion[of_edge] <= 0.5] = 0.0
         return theta[None]
 
     def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -233,7 +233,7 @@ class Predictive(Network, DensityMixin):
         if not self._has_draws:
             return model, theta
         starts = edge_starts(model)
-        of_edge = np.repeat(np.arange(model.n_edges), np.diff(starts))
+        of_edge = edge_of(model)
         there = np.bincount(of_edge, theta[: starts[-1]] != 0, model.n_edges) > 0
         if there.all():
             return model, theta

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import OptionError
-from ..models.bases import edge_starts
+from ..models.bases import edge_of, edge_starts
 from ..models.linear_map import LinearMap
 from ..models.node_features import NodeFeatures
 from ..models.nominal import Nominal
@@ -57,8 +57,7 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     phi: dict[str, tuple[int, Any]] = {}
     starts = edge_starts(model)
     of_node = np.repeat(np.arange(graph.n_nodes), np.diff(model.node_starts))
-    of_edge = np.repeat(np.arange(graph.n_edges), np.diff(starts))
-    parts = ((edges, 0, of_edge, "edges"), (nodes, int(starts[-1]), of_node, "nodes"))
+    parts = ((edges, 0, edge_of(model), "edges"), (nodes, int(starts[-1]), of_node, "nodes"))
     for labels, start, item, kind in parts:
         several = len(item) > len(labels)  # of each edge, or of some nodes
         for i in range(start, start + len(item)):

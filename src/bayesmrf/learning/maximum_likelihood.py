@@ -15,7 +15,7 @@ from ..findings import tell
 from ..inference.chains import Persistent
 from ..likelihood import Hidden, Likelihood
 from ..models.agreement import Agreement
-from ..models.bases import edge_starts, is_binary
+from ..models.bases import edge_of, edge_starts, is_binary
 from ..models.boltzmann import Coding
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
@@ -233,7 +233,7 @@ def bound_of_nodes(limit: float, model: Model) -> float:
     so that fields which fit its margin are at most so far from the log odds of the margin.
     """
     starts = edge_starts(model)
-    of_edge = np.repeat(np.arange(model.n_edges), np.diff(starts))
+    of_edge = edge_of(model)
     ranges = np.bincount(of_edge, (model.feature_high - model.feature_low)[: starts[-1]], model.n_edges)
     at_node = np.bincount(model.graph.edges.ravel(), np.repeat(ranges, 2), model.graph.n_nodes)
     return float(limit * (1 + at_node.max()))

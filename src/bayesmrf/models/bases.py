@@ -103,3 +103,9 @@ def edge_starts(model: Any) -> np.ndarray:
     if isinstance(model, NodeFeatures):
         return np.asarray(model.edge_starts)
     return np.arange(model.n_edges + 1) * model.n_parameters
+
+
+def edge_of(model: Any) -> np.ndarray:
+    """Return the edge of each parameter of an edge."""
+    starts = edge_starts(model)
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))

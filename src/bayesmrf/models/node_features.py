@@ -36,6 +36,7 @@ class NodeFeatures(Checked):
     state_names: Any
     n_states: Any
     family: Any
+    _ranges: Any  # smallest and largest value of each feature, (2, n_features)
 
     @property
     def n_edges(self) -> int:
@@ -76,6 +77,16 @@ class NodeFeatures(Checked):
         """Place in theta of the first parameter of each node, and the length of theta, (n_nodes + 1,)."""
         sizes = [len(y) for y in self._by_node]
         return self.edge_starts[-1] + np.append(0, np.cumsum(sizes, dtype=np.int64))
+
+    @property
+    def feature_low(self) -> np.ndarray:
+        """Smallest value of each feature."""
+        return self._ranges[0]
+
+    @property
+    def feature_high(self) -> np.ndarray:
+        """Largest value of each feature."""
+        return self._ranges[1]
 
     @cached_property
     def node_of(self) -> np.ndarray:

@@ -278,16 +278,6 @@ class Nominal(NodeFeatures):
         nodes = np.where(own, y, np.inf).min(axis=1), np.where(own, y, -np.inf).max(axis=1)
         return np.hstack([edges, nodes])
 
-    @property
-    def feature_low(self) -> np.ndarray:
-        """Smallest value of each feature."""
-        return self._ranges[0]
-
-    @property
-    def feature_high(self) -> np.ndarray:
-        """Largest value of each feature."""
-        return self._ranges[1]
-
     def features(self, states: np.ndarray) -> np.ndarray:
         """Return the statistics of each row of ``states``, (n_samples, n_features)."""
         e, k = self._places[0], np.arange(int(self.edge_starts[-1]))

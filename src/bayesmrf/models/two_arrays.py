@@ -178,16 +178,6 @@ class TwoArrays(NodeFeatures):
         return np.hstack([edges, [y.min(axis=1, initial=np.inf), y.max(axis=1, initial=-np.inf)]])
 
     @property
-    def feature_low(self) -> np.ndarray:
-        """Smallest value of each feature."""
-        return self._ranges[0]
-
-    @property
-    def feature_high(self) -> np.ndarray:
-        """Largest value of each feature."""
-        return self._ranges[1]
-
-    @property
     def feature_names(self) -> list[str]:
         """``u-v``, or ``u-v=j`` if an edge has several features, and the names of the parameters of nodes.
 
@@ -291,7 +281,7 @@ class TwoArrays(NodeFeatures):
 # What models of the package and of users cannot define; `statistics`, `moments` and the compiled forms are compared
 # with the arrays (`bayesmrf.models.agreeing_tables`).
 _DERIVED = {"edge_values", "category", "gains", "is_product", "two_valued", "node_rows", "node_starts", "node_values",
-            "node_states", "node_of", "feature_low", "feature_high", "form", "table", "field_table",
+            "node_states", "node_of", "edge_starts", "feature_low", "feature_high", "form", "table", "field_table",
             "from_field_table", "n_parameters", "n_features"}  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from ..compiled.lanes import HALF, tanh_ratio
 from ..models.categorical import NEVER
 from .cluster_flips import by_cluster, random_clusters
 from .table_sweeps import symmetric_uniforms
+from .tables import log_potential
 
 _ENDS, _PLACES = 0, 1  # the other way to choose two states is by two chains
 
@@ -71,13 +72,6 @@ def _involutions(rng, unpacked, pair):
 
 
 @strict_leaf
-def _log_weight(graph, unpacked, e, i, k, y):
-    """Return W of edge e where its end i is in state k, and the other in y."""
-    j = graph.category[k, y] if graph.edges[e, 0] == i else graph.category[y, k]
-    return unpacked.potentials[e, j - 1] if j > 0 else 0.0
-
-
-@strict_leaf
 def _interactions(graph, unpacked, ends):
     """Return the interaction of each edge in the two states of its ends."""
     out = np.zeros(len(graph.edges))
@@ -85,7 +79,7 @@ def _interactions(graph, unpacked, ends):
         u, v = ends[graph.edges[e, 0]], ends[graph.edges[e, 1]]
         for k in range(2):
             for y in range(2):
-                w = _log_weight(graph, unpacked, e, graph.edges[e, 0], u[k], v[y])
+                w = log_potential(graph, unpacked, e, graph.edges[e, 0], u[k], v[y])
                 out[e] += w if k == y else -w
     return out
 
@@ -108,8 +102,8 @@ def _flip(graph, unpacked, image, members, label):
                 continue
             for k in range(m):
                 for y in range(m):
-                    other = _log_weight(graph, unpacked, e, i, image[i, k], image[j, y] if inside else y)
-                    table[k * m + y] = float32(_log_weight(graph, unpacked, e, i, k, y) - other)
+                    other = log_potential(graph, unpacked, e, i, image[i, k], image[j, y] if inside else y)
+                    table[k * m + y] = float32(log_potential(graph, unpacked, e, i, k, y) - other)
             neighbour = unpacked.x[j]
             for lane in range(size):
                 energy[lane] += table[uint32(uint32(x[lane]) * uint32(m)) + uint32(neighbour[lane])]

@@ -81,6 +81,13 @@ def unpack(particles: TableParticles, potentials: np.ndarray, field: np.ndarray)
     return UnpackedTableParticles(*copies, at_u, at_v, np.ones(m, np.float32))
 
 
+@strict_leaf
+def log_potential(graph, unpacked, e, i, k, y):
+    """Return W of edge e where its end i is in state k, and the other in y."""
+    j = graph.category[k, y] if graph.edges[e, 0] == i else graph.category[y, k]
+    return unpacked.potentials[e, j - 1] if j > 0 else 0.0
+
+
 @leaf
 def weigh(graph, unpacked, i, without, also, first, last, out):
     """Compute the weights of the states of node i given its neighbours except across two edges; largest 1.
@@ -106,13 +113,11 @@ def weigh(graph, unpacked, i, without, also, first, last, out):
             continue
         for lane in range(size):
             scale[lane] = float32(other[lane])  # of the width of the weights, which vectorises
-        is_first = graph.edges[e, 0] == i  # the categories of a table that is not symmetric are those of this end
         for k in range(m):
             row = out[k, first:last]
             for y in range(m):
-                j = graph.category[k, y] if is_first else graph.category[y, k]
-                if j > 0:
-                    w, state = float32(unpacked.potentials[e, j - 1]), float32(y)
+                w, state = float32(log_potential(graph, unpacked, e, i, k, y)), float32(y)
+                if w != 0:
                     for lane in range(size):
                         row[lane] += w if scale[lane] == state else float32(0)
     if graph.by_score:
@@ -133,9 +138,7 @@ def edge_table(graph, unpacked, i):
     table = np.zeros((m, m))
     for k in range(m):
         for y in range(m):
-            j = graph.category[k, y]
-            if j > 0:
-                table[k, y] = unpacked.potentials[i, j - 1]
+            table[k, y] = log_potential(graph, unpacked, i, graph.edges[i, 0], k, y)
     return relative_weights(unpacked, graph.edges[i, 0], graph.edges[i, 1], table)
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...models.bases import edge_starts
+from ...models.bases import edge_of
 from ...models.boltzmann import Coding, regression_on_ends
 from ...models.categorical import is_categorical
 from ...models.two_arrays import TwoArrays
@@ -87,12 +87,6 @@ def centred_lines(
     pull = residual_pull(model, s_bar, n) if pull is None else pull
     values = model.edge_values if has_lines(model) else model.edge_features
     return CentredLines(form(low, high - low), values, edges, n, sums, pull, model.node_starts, base, model.node_rows)
-
-
-def edge_of(model: Any) -> np.ndarray:
-    """Return the edge of each parameter of an edge."""
-    starts = edge_starts(model)
-    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
 def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:

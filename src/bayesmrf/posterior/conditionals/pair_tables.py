@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .centred import by_node, edge_of, has_lines, smoothed_shares
+from ...models.bases import edge_of
+from .centred import by_node, has_lines, smoothed_shares
 
 _FIRM = 1e-9  # added to the variances of features, relative to the largest
 

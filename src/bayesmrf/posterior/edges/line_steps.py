@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import leaf
-from ..conditionals.centred import by_node, edge_of, line_values, smoothed_shares
+from ...models.bases import edge_of
+from ..conditionals.centred import by_node, line_values, smoothed_shares
 from ..conditionals.group_lines import one_group
 from ..conditionals.pair_tables import line_variance
 from .langevin_chains import independent_variance
