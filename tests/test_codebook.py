@@ -267,6 +267,20 @@ def test_labels_of_a_file():
     assert levels(typed, "c") == (["red", "green", "blue"], False)
 
 
+@pytest.mark.parametrize("levels", ["18 to 30 < 31 to 60", "18 to 30 < 40 to 90"])
+def test_numbers_outside_the_ranges_of_a_codebook_are_no_answers(levels):
+    """In the table that is fitted; of new people they are in the nearest range."""
+    table = pd.DataFrame({"age": [18, 29, 35, 59, 61, 90] * 5, "ill": [0, 1, 1, 0, 1, 0] * 5})
+    book = pd.DataFrame({"name": ["age", "ill"], "kind": ["ordered", "yes/no"], "levels": [levels, "0 < 1"]})
+    with pytest.raises(DataError, match=r"must contain the levels of its codebook only, .*'age'"):
+        prepare(table, columns=book)
+    est = MaximumLikelihoodMRF(columns=book.assign(levels=["18 to 30 < 31 to 90", "0 < 1"])).fit(table)
+    new = pd.DataFrame({"age": [17, 90], "ill": [0, 1]})
+    np.testing.assert_array_equal(
+        est.score_samples(new.assign(age=[10, 99])), est.score_samples(new.assign(age=[18, 90]))
+    )
+
+
 def test_an_edited_codebook_goes_back_in(tmp_path):
     """Read, edited as text, and given back: other order, other labels, merged levels, codes, and columns left out."""
     table = mixed()

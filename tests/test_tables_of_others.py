@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import SpikeSlabMRF, datasets
+from bayesmrf.data import prepare, read_columns
 from bayesmrf.data.even_steps import recoded
 from bayesmrf.data.made_of_others import COPY, DUMMY, TOTAL, relations
 from bayesmrf.data.no_answers import (
@@ -308,6 +309,18 @@ def test_dummies_of_one_answer_are_named(tables):
     with pytest.warns(EqualColumnsWarning, match=said):
         fitted(table)
     fitted(table[["white", "q1", "q2"]])  # as it says: all but one dropped
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "kind"),
+    [("sumscore_independent", "total", "total of others"), ("dummies", "other", "dummy of others")],
+)
+def test_the_codebook_shows_what_is_made_of_others(name, column, kind, tables, tmp_path):
+    table = pd.read_csv(tables / f"{name}.csv")
+    book = read_columns(table).set_index("name")
+    assert book["kind"].isin(["total of others", "dummy of others"]).sum() == 1
+    assert (book.loc[column, "kind"], "drop" in book.loc[column, "does"]) == (kind, True)
+    assert prepare(table, columns=book.reset_index()).equals(prepare(table))  # it goes back in
 
 
 def items(rng, n=200, d=4, most=4):

@@ -22,8 +22,8 @@ def columns(
     given: ColumnFlags,
 ) -> None:
     """Show what each column of a table is: its kind, its levels in order, missing values, and what is done with it."""
-    from ..data.columns import tell_notes
-    from ..data.understand import problems_of, understand
+    from ..data.columns import described
+    from ..data.understand import problems_of
     from .show import new_table
     from .tables import read_votes
 
@@ -31,7 +31,7 @@ def columns(
         raise StoreError(f"--out: {out} exists already; give another path, or --overwrite to replace it")
     raw, _, _ = read_votes(table, asked=given.asked)
     console = common.new_console()
-    book = understand(raw, given.asked.of_columns)
+    book = described(raw, given.asked.of_columns)
     frame = book.frame()
     texts = [name for name in _TEXTS if (frame[name] != "").any()]
     printed = new_table("Columns", texts, ["missing"] if frame["missing"].any() else [])
@@ -41,6 +41,5 @@ def columns(
     if out is not None:
         frame.to_csv(out, index=False)
         console.print(f"The table is in {out}; other commands take it, edited, with --columns {out}", soft_wrap=True)
-    tell_notes(book)
     for problem in problems_of(book):
         console.print(f"To answer before a run: {said(problem, common.spoken)}.", soft_wrap=True)

@@ -158,7 +158,6 @@ class Data(ColumnFlags):
         """
         from ..data.codebook import Codebook
         from ..data.codes import MOST_STATES
-        from ..data.columns import tell_notes
         from ..data.typed_table import typed
         from ..data.understand import ALL_ANSWERS, require_readable, understand
         from .tables import read_votes
@@ -169,7 +168,6 @@ class Data(ColumnFlags):
         with common.about_file(self.table), collected() as self.noticed:
             book = understand(raw, self.asked.of_columns, takes)
             require_readable(book)
-            tell_notes(book)
             as_it_is = "names" in takes and not self.asked.says  # edges compare levels
             table = raw if as_it_is else typed(raw, book)
         self.book = None if as_it_is else Codebook(book.columns)

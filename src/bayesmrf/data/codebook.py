@@ -72,13 +72,10 @@ class Codebook:
     columns : tuple of Column
         Those that are read; others of a table are left out.
     problems : tuple of Problem
-    notes : tuple of str
-        What is doubtful in it.
     """
 
     columns: tuple[Column, ...]
     problems: tuple[Problem, ...] = ()
-    notes: tuple[str, ...] = ()
 
     def frame(self) -> pd.DataFrame:
         """Return a table with a row for each column, which `read` takes back; it may be edited.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, LevelsWarning
-from ..findings import tell
+from ..errors import DataError
 from .asked import Asked
-from .codebook import Codebook
+from .codebook import NO_NODES, Codebook
 from .frames import column_names, in_pandas, is_frame, make_table
+from .made_of_others import COPY, relations
 from .missing import unmasked
 from .typed_table import typed
 from .understand import require_readable, understand
@@ -80,7 +81,6 @@ def prepare(
     frame = frame_of(table)
     book = understand(frame, asked, {"names"})
     require_readable(book)
-    tell_notes(book)
     return typed(frame, book)
 
 
@@ -102,7 +102,19 @@ def read_columns(table: Any) -> pd.DataFrame:
     ------
     DataError
     """
-    return understand(frame_of(table)).frame()
+    return described(frame_of(table)).frame()
+
+
+def described(frame: pd.DataFrame, asked: Asked | None = None) -> Codebook:
+    """Return the codebook of a pandas table with the columns that are made of others, which a fit tells of its data."""
+    book = understand(frame, asked)
+    answers = [c.name for c in book.columns if c.kind not in NO_NODES]
+    part = frame.iloc[:, [str(name) in answers for name in frame.columns]]
+    kinds = {found.columns[0]: found for found in relations(part) if found.kind != COPY}
+    columns = [
+        c._replace(kind=kinds[c.name].kind, does=kinds[c.name].sentence) if c.name in kinds else c for c in book.columns
+    ]
+    return replace(book, columns=tuple(columns))
 
 
 def frame_of(table: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
@@ -120,9 +132,3 @@ def frame_of(table: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
     if values.ndim != 2:
         raise DataError(option="X", got=table, expected="a table (n_samples, n_nodes)", remedy=make_table(table))
     return pd.DataFrame(values, columns=list(names or map(str, range(values.shape[1]))))
-
-
-def tell_notes(book: Codebook) -> None:
-    """Warn of what is doubtful in a table, as findings of a run."""
-    for note in book.notes:
-        tell(note, LevelsWarning)

@@ -16,7 +16,7 @@ from .level_names import MIXED, NOMINAL
 from .made_of_others import FIRST, Relation, linear_relations, tell_of_relations
 from .nominal import require_shared_levels, warn_of_nominal
 from .states import ColumnLevels, States, check_states, levels_of
-from .unordered_levels import is_unordered, nominal_column, require_known_order
+from .unordered_levels import is_unordered, nominal_column
 
 _log = logging.getLogger(__name__)
 
@@ -30,9 +30,7 @@ def choose(X: Any, sample_weight: Any, yes_no: str, models: Sequence[str]) -> st
     if column is None:
         return choose_model(X, sample_weight, yes_no)
     X = in_pandas(X)
-    others = X.loc[:, [not is_unordered(own) for _, own in X.items()]]
-    ordered_column(others)  # refuses columns that are no answers
-    require_known_order(others)
+    ordered_column(X.loc[:, [not is_unordered(own) for _, own in X.items()]])  # refuses columns that are no answers
     _log.info("The model is nominal, as column %s has categories without order.", quoted(column))
     return NOMINAL
 

@@ -23,11 +23,12 @@ _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _SPAN = re.compile(rf"({_NUMBER}) to ({_NUMBER})")
 
 
-def typed(frame: pd.DataFrame, book: Codebook, unread: Sequence[str] = ()) -> pd.DataFrame:
+def typed(frame: pd.DataFrame, book: Codebook, unread: Sequence[str] = (), is_new: bool = False) -> pd.DataFrame:
     """Return the columns of a codebook that are answers, with categories in its order.
 
     Columns of numbers, and of categories, that mean by themselves what the codebook says stay as they are; a table of
-    which all do is returned itself. Values of columns that are ``unread`` are arbitrary.
+    which all do is returned itself. Values of columns that are ``unread`` are arbitrary. In a table that ``is_new``,
+    next to one that was fitted, numbers outside the ranges of a column are in the nearest one.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def typed(frame: pd.DataFrame, book: Codebook, unread: Sequence[str] = ()) -> pd
     foreign, changed = [], set[str]()
     for i, column in enumerate(columns):
         given = table.iloc[:, i]
-        found, unknown = _typed_column(given, column)
+        found, unknown = _typed_column(given, column, is_new)
         if found is not given:
             table.isetitem(i, found.array)
             changed.add(column.name)
@@ -62,7 +63,7 @@ def typed(frame: pd.DataFrame, book: Codebook, unread: Sequence[str] = ()) -> pd
     return table
 
 
-def _typed_column(values: pd.Series, column: Column) -> tuple[pd.Series, list[str]]:
+def _typed_column(values: pd.Series, column: Column, is_new: bool) -> tuple[pd.Series, list[str]]:
     """Return a column with its categories, and values that it must not have."""
     import pandas as pd
 
@@ -77,7 +78,7 @@ def _typed_column(values: pd.Series, column: Column) -> tuple[pd.Series, list[st
     texts = ["" if gone else as_text(value) for value, gone in zip(found, is_missing(found), strict=True)]
     if not column.levels or (not set(column.codes) & set(texts) and _is_plain(values, texts, column)):
         return values, []
-    place = _places(column)
+    place = _places(column, is_new)
     at = np.array([place(text) for text in [*texts, ""]])
     unknown = [text for text, k in zip(texts, at, strict=False) if k == _UNKNOWN and text not in column.codes and text]
     at = np.where(at == _UNKNOWN, -1, at)
@@ -88,17 +89,19 @@ def _typed_column(values: pd.Series, column: Column) -> tuple[pd.Series, list[st
 _UNKNOWN = -2
 
 
-def _places(column: Column) -> Any:
-    """Return the function from the text of a value to the number of its level."""
+def _places(column: Column, is_new: bool) -> Any:
+    """Return the function from the text of a value to the number of its level, if it has one."""
     labels = {label: k for k, label in enumerate(column.labels)}
     known = labels | {level.value: labels[level.label] for level in column.levels}
-    spans = [(float(m[1]), labels[level.label]) for level in column.levels if (m := _SPAN.fullmatch(level.value))]
-    starts = np.array([start for start, _ in sorted(spans)])
+    matches = [(m, level.label) for level in column.levels if (m := _SPAN.fullmatch(level.value))]
+    spans = sorted((float(m[1]), float(m[2]), labels[label]) for m, label in matches)
+    starts = [start for start, _, _ in spans]
 
     def place(text: str) -> int:
         if text in known or not spans or not is_number(text):
             return known.get(text, -1 if text in ("", *column.codes) else _UNKNOWN)
-        return sorted(spans)[max(int(np.searchsorted(starts, float(text), side="right")) - 1, 0)][1]
+        start, stop, k = spans[max(int(np.searchsorted(starts, float(text), side="right")) - 1, 0)]
+        return k if is_new or start <= float(text) <= stop else _UNKNOWN
 
     return place
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,9 +31,6 @@ from .typed_table import STEPS
 if TYPE_CHECKING:
     import pandas as pd
 
-# Functions from a table, of which columns that are no answers were left out, to what is noticed of several columns:
-# objects with ``columns`` (the first follows from the others), ``kind`` (one of `codebook.KINDS`) and ``sentence``.
-DETECTORS: tuple[Callable[[pd.DataFrame], Iterable[Any]], ...] = ()
 ANYTHING = ("names", "numbers", "values")  # what a reader may take
 ALL_ANSWERS = "none"  # of codes of missing values: there are none, and every value is an answer
 _BLANK = 0.05  # share of blank cells of a column of one value, from which they may be an answer
@@ -97,16 +94,11 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collectio
     texts += _of_one_word([c for c in columns if _is_one_word(c) and not _is_tick(c, len(frame))])
     texts += _of_names(columns, {*said} | _without_order(columns, seen), takes)
     columns = [c._replace(does=f"{c.labels[1]} counts as yes") if _is_pair(c) and not c.does else c for c in columns]
-    notes = []
-    if not problems and not texts:
-        for noticed in (noticed for detect in DETECTORS for noticed in detect(_part(frame, chosen))):
-            columns = [c._replace(kind=noticed.kind) if c.name == noticed.columns[0] else c for c in columns]
-            notes.append(noticed.sentence)
     if is_long:
         texts = []  # of a table that is to be another one
     every = [Problem(text, unless=True) for text in problems]
     every += map(Problem, texts)
-    return Codebook(tuple(columns), tuple(every), tuple(notes))
+    return Codebook(tuple(columns), tuple(every))
 
 
 def require_readable(book: Codebook) -> None:

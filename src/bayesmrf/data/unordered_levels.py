@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, argument, in_python
+from ..errors import DataError, in_python
 from ..names import listed, quoted
 from .frames import in_pandas, is_frame
-from .level_names import NOMINAL
 from .missing import is_missing, present, stripped, widened
 from .ordered_levels import warn_of_never
-from .text_cells import is_number
 
 _MOST = 20  # levels; more are a name, a place or a number
 _UNUSED = in_python("; pandas: .cat.remove_unused_categories() leaves them out")
@@ -28,21 +26,6 @@ def nominal_column(X: Any) -> str | None:
 def is_unordered(column: Any) -> bool:
     """Return whether a column, if there is one, has pandas' categories without order."""
     return column is not None and getattr(column.dtype, "ordered", True) is False
-
-
-def require_known_order(frame: Any) -> None:
-    """Refuse columns of words that are not pandas' categories, as nothing says whether they have an order.
-
-    Raises
-    ------
-    DataError
-    """
-    for name, column in frame.items():
-        seen = column[~is_missing(column.to_numpy())]
-        if not hasattr(column.dtype, "categories") and any(isinstance(v, str) and not is_number(v) for v in seen):
-            raise DataError(f"column {quoted(str(name))} contains words, of which it is not known whether they have an "
-                            "order; make them pandas' categories (.astype('category'), or pandas.Categorical with "
-                            f"ordered=True), or set {argument('model', NOMINAL)}")  # fmt: skip
 
 
 def unordered_levels(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data.asked import Asked
 from ..data.codebook import Codebook, frame_of_text
-from ..data.columns import frame_of, tell_notes
+from ..data.columns import frame_of
 from ..data.frames import is_frame
 from ..data.typed_table import typed
 from ..data.understand import ANYTHING, require_readable, understand
@@ -50,7 +50,6 @@ class Answers(Estimator):
         frame = frame_of(X)
         book = understand(frame, None if self.columns is None else Asked.of(columns=self.columns), takes)
         require_readable(book)
-        tell_notes(book)
         table = typed(frame, book)
         self.columns_ = book.frame()
         if table is not frame or self.columns is not None:  # its labels may be those of a codebook
@@ -74,4 +73,4 @@ class Answers(Estimator):
         if self._codebook is None or np.ndim(X) != 2 or (not is_frame(X) and np.shape(X)[1] != len(self._names)):
             return X
         frame = frame_of(X, self._names)
-        return typed(frame, self._codebook, [self._names[i] for i in unused])
+        return typed(frame, self._codebook, [self._names[i] for i in unused], is_new=True)
