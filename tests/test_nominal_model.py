@@ -9,7 +9,7 @@ from bayesmrf import graphs
 from bayesmrf.inference.chains import Persistent
 from bayesmrf.inference.elimination.engine import Elimination
 from bayesmrf.inference.enumeration import Enumeration
-from bayesmrf.models import Nominal, Ordinal
+from bayesmrf.models import Nominal, Ordinal, nominal
 from bayesmrf.models.clamped_categorical import ClampedCategorical
 from bayesmrf.models.nominal import contrasts
 
@@ -102,8 +102,8 @@ def test_contrasts_keep_all_categories_at_the_same_distance(size):
     np.testing.assert_allclose(rows.sum(axis=1), 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("sizes", [(2, 2), (3, 5), (4, 2)])
-def test_log_odds_ratios_have_one_scale(sizes, rng):
+def log_odds_ratios(sizes, rng):
+    """Of all pairs of categories of both ends, (n_ratios, 20,000), of standard normal parameters; and strengths."""
     model = Nominal(graphs.path(2), max(sizes), True, sizes)
     theta = np.zeros((20_000, model.n_features))
     theta[:, : model.edge_starts[-1]] = rng.normal(size=(20_000, model.edge_starts[-1]))
@@ -112,8 +112,21 @@ def test_log_odds_ratios_have_one_scale(sizes, rng):
         table[:, a, c] - table[:, b, c] - table[:, a, d] + table[:, b, d]
         for a, b in itertools.combinations(range(sizes[0]), 2) for c, d in itertools.combinations(range(sizes[1]), 2)
     ])  # fmt: skip
-    assert (np.abs(ratios.std(axis=1) - 1) < 5 / np.sqrt(2 * 20_000)).all()
-    np.testing.assert_allclose(model.strength(theta)[:, 0], np.sqrt((ratios**2).mean(axis=0)), rtol=1e-10)
+    return ratios, model.strength(theta)[:, 0]
+
+
+def have_one_scale(ratios):
+    return (np.abs(ratios.std(axis=1) - 1) < 5 / np.sqrt(2 * ratios.shape[1])).all()  # a false alarm in 50,000 runs
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 5), (4, 2)])
+def test_log_odds_ratios_have_one_scale(sizes, rng, monkeypatch):
+    """The control has the contrasts of all categories to the first, whose slab depends on which that is."""
+    ratios, strength = log_odds_ratios(sizes, rng)
+    assert have_one_scale(ratios)
+    np.testing.assert_allclose(strength, np.sqrt((ratios**2).mean(axis=0)), rtol=1e-10)
+    monkeypatch.setattr(nominal, "contrasts", lambda m: np.eye(m)[1:])
+    assert have_one_scale(log_odds_ratios(sizes, rng)[0]) == (max(sizes) == 2)
 
 
 def test_without_nominal_nodes_it_is_the_ordinal_model(rng):
