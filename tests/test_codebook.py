@@ -1,6 +1,8 @@
 """What the columns of a table are: read from words, labels and numbers, said by a user, edited, and given back."""
 
+import ast
 import os
+import re
 import warnings
 from pathlib import Path
 
@@ -279,6 +281,15 @@ def test_numbers_outside_the_ranges_of_a_codebook_are_no_answers(levels):
     np.testing.assert_array_equal(
         est.score_samples(new.assign(age=[10, 99])), est.score_samples(new.assign(age=[18, 90]))
     )
+
+
+def test_levels_with_commas_go_into_the_remedy_as_they_are_read():
+    party = np.resize(['Free, "Liberal"', "Greens", "Christian Democrats (CDU)"], 60)
+    table = pd.DataFrame({"party": party, "ill": np.resize([0, 1], 60)})
+    with pytest.raises(DataError, match="words in no known order") as e:
+        SpikeSlabMRF().fit(table)
+    proposed = ast.literal_eval(re.search(r"levels=(\[.*?\])\)", str(e.value))[1])
+    assert prepare(table, levels=proposed)["party"].cat.categories.tolist() == sorted(set(party))
 
 
 def test_an_edited_codebook_goes_back_in(tmp_path):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from io import StringIO
 from typing import Any
 
 from ..errors import OptionError, argument
@@ -80,6 +81,13 @@ class Asked:
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text, which commas separate unless they are in quotes; blank ones count."""
     return tuple(word.strip() for word in next(csv.reader([text], skipinitialspace=True)) or [""])
+
+
+def joined(words: Iterable[str]) -> str:
+    """Return the text of `words_of`."""
+    out = StringIO(newline="")
+    csv.writer(out, lineterminator="").writerow(words)
+    return out.getvalue()
 
 
 def _texts(option: str, given: Any) -> tuple[str, ...]:

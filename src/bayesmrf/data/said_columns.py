@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import OptionError, argument, preparing
 from ..names import digits, listed, quoted
-from .asked import Asked, matching
+from .asked import Asked, joined, matching
 from .codebook import CONSTANT, NOMINAL, ORDERED, YES_NO, Codebook, Column, Level, as_text
 from .column_kinds import Seen, kind_of
 from .known_words import plain_word
@@ -95,7 +95,7 @@ def _no_such_levels(scale: Sequence[str], seen: Sequence[Seen]) -> OptionError:
     best, nearest = max(shares, key=lambda share: share[0])
     others = [quoted(value) for value in nearest.counts if plain_word(value) not in known]
     also = f"; column {quoted(nearest.name)} also has {listed(others)}" if best else ""
-    return OptionError(f"{argument('levels', ','.join(scale))}: no column has these levels only{also}")
+    return OptionError(f"{argument('levels', joined(scale))}: no column has these levels only{also}")
 
 
 def _ordered(seen: Seen) -> Column:
@@ -105,7 +105,7 @@ def _ordered(seen: Seen) -> Column:
         return seen.column(ORDERED if len(values) > 2 else YES_NO, [(v, seen.labels.get(v, v)) for v in values])
     column, _ = kind_of(seen)
     if column.kind not in (ORDERED, YES_NO):
-        words = ",".join(seen.declared or sorted(seen.counts))
+        words = joined(seen.declared or sorted(seen.counts))
         raise OptionError(f"{argument('ordered', seen.name)}: the order of the words is not known; give them in their "
                           f"order with {preparing('levels', words)}")  # fmt: skip
     return column

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DataError, argument, data_row, in_python, preparing
 from ..names import digits, listed, quoted
-from .asked import Asked
+from .asked import Asked, joined
 from .codebook import CONSTANT, COUNT, IDENTIFIER, NOMINAL, NUMBER, ORDERED, TEXT, Codebook, Column, Problem, as_text
 from .column_kinds import Seen, kind_of, look_at, share_levels
 from .even_steps import recoded
@@ -284,11 +284,11 @@ def _of_words(columns: list[Column]) -> list[str]:
         found.append(
             f"two words in no known order: {listed([name for name, _ in two], total=True)}; count the second as yes "
             f"with {preparing('nominal', *(c.name for c in some))}, or give them in their order with "
-            f"{preparing('levels', ','.join(some[0].labels))}"
+            f"{preparing('levels', joined(some[0].labels))}"
         )
     if more:
         some = [c for _, c in more[:MOST_NAMED]]
-        orders = dict.fromkeys(",".join(c.labels) for c in some)
+        orders = dict.fromkeys(joined(c.labels) for c in some)
         found.append(
             f"words in no known order: {listed([name for name, _ in more], total=True)}; give them in their order with "
             f"{preparing('levels', *orders)}, or say that they have none with "
