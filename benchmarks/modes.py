@@ -7,6 +7,8 @@ Run ``python benchmarks/modes.py [NAME ...]`` with names among:
   dynamics with persistent chains, divided by that with exact moments; and the same of single parameters.
 * ``camps``: 500 rows of 40 nodes that follow two patterns, 74:26; the probability of more than half of the ones over 20
   draws, each from 1,024 states by parallel tempering, by every sampler that has particles or chains.
+* ``levels``: 400 rows of 4 ordered items of 4 levels that are all at the first level, or (4 of 10) all at the last, but
+  for a share of answers; the probability of a sum above the middle over draws, by exact moments and by chains.
 """
 
 from __future__ import annotations
@@ -94,7 +96,24 @@ def _camps(est: BayesianMRF | SpikeSlabMRF | GroupedMRF, X: np.ndarray, rng: np.
     return f"{np.mean(shares):.3f}", f"{np.std(shares):.3f}", grade, duration(took)
 
 
-PARTS: dict[str, Callable[[np.random.Generator], None]] = {"equal": equal, "camps": camps}
+def levels(rng: np.random.Generator) -> None:
+    states = np.indices((4,) * 4).reshape(4, -1).T
+    rows = []
+    for share in (0.02, 0.1):
+        x = np.where(rng.random((400, 1)) < 0.4, 3, 0) * np.ones((1, 4), int)
+        x = np.where(rng.random(x.shape) < share, rng.integers(0, 4, x.shape), x)
+        for method in ("exact", "reversible-jump"):
+            est = SpikeSlabMRF(model="ordinal", method=method, n_draws=500, n_chains=4, random_state=0, progress=False)
+            took = clock(lambda est=est, x=x: est.fit(x)).cpu
+            log_p = est.posterior_["posterior"]["theta"].values @ est._model().features(states).T
+            p = np.exp(logsumexp(log_p[..., states.sum(axis=1) > 6], axis=-1) - logsumexp(log_p, axis=-1))
+            upper = (x.sum(axis=1) > 6).mean()
+            rows.append((f"{share:.0%}", f"{upper:.3f}", method, f"{p.mean():.3f}", f"{p.std():.3f}", duration(took)))
+    print("P(sum above the middle)\n")
+    print(table(("answers at random", "of the rows", "method", "mean", "sd", "processor time"), *rows))
+
+
+PARTS: dict[str, Callable[[np.random.Generator], None]] = {"equal": equal, "camps": camps, "levels": levels}
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import EqualColumnsWarning, argument
 from ..findings import tell
 from ..names import listed, quoted
+from .codebook import DUMMY, TOTAL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ FIRST = 10_000  # rows that are looked at before all are
 _FEWEST = 20  # rows without a missing value
 _WIDEST = 2000  # columns, whose products take 32 MB
 _SHOWN = 8  # columns that are named
-TOTAL, DUMMY, COPY = "total of others", "dummy of others", "copy"
+COPY = "copy"  # a kind of relation, not of a column
 
 
 class Relation(NamedTuple):

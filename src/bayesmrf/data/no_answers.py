@@ -12,8 +12,9 @@ import numpy as np
 
 from ..errors import DataError, argument, in_python
 from ..names import digits, listed, quoted, shown
+from .codebook import TOTAL
 from .frames import cells, in_pandas, is_frame
-from .made_of_others import TOTAL, relations
+from .made_of_others import relations
 from .missing import unmasked
 from .ordered_levels import CUT, MOST_LEVELS
 

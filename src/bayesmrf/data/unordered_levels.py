@@ -8,11 +8,11 @@ import numpy as np
 
 from ..errors import DataError, in_python
 from ..names import listed, quoted
+from .column_kinds import MOST_WORDS
 from .frames import in_pandas, is_frame
 from .missing import is_missing, present, stripped, widened
 from .ordered_levels import warn_of_never
 
-_MOST = 20  # levels; more are a name, a place or a number
 _UNUSED = in_python("; pandas: .cat.remove_unused_categories() leaves them out")
 
 
@@ -68,9 +68,9 @@ def unordered_levels(
             raise DataError(f"column {quoted(name)} must have levels of one type, got numbers and texts; recode one "
                             "of them as the other")  # fmt: skip
         levels = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(found))
-    if not 2 <= len(levels) <= _MOST:
+    if not 2 <= len(levels) <= MOST_WORDS:
         shown = listed([quoted(str(v)) for v in levels])
-        raise DataError(f"column {quoted(name)} must have from 2 to {_MOST} levels, got {len(levels)} ({shown}); "
+        raise DataError(f"column {quoted(name)} must have from 2 to {MOST_WORDS} levels, got {len(levels)} ({shown}); "
                         "merge levels, or drop the column if it is no answer")  # fmt: skip
     warn_of_never([level for level in levels if level not in used], name, "parameters", _UNUSED)
     return levels
