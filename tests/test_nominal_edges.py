@@ -179,7 +179,7 @@ def test_ordered_columns_alone_are_the_ordinal_model(rng):
 def test_groups_of_people(rng):
     sizes, ordered = KINDS["mixed"]
     x, group = answers(sizes, 300, rng), np.repeat(["a", "b"], 150)
-    x[150:, 0] = np.where(rng.random(150) < 0.5, x[150:, 2], x[150:, 0])
+    x[150:, 0] = np.where(rng.random(150) < 0.8, x[150:, 2], x[150:, 0])
     options = {"n_draws": 2500, "n_warmup": 400, "n_chains": 2, **OPTIONS}
     exact, chains = (
         CompareMRF(model="nominal", method=method, **options).fit(typed(x, sizes, ordered), group)
