@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError
+from ..errors import BayesMRFError, OptionError
 from ..results import WithPosterior
 
 if TYPE_CHECKING:
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
 
 class Tabulated(WithPosterior):
     """Estimators of posteriors: tables of results, and the report, which are imported on first use."""
+
+    def _outcome(self) -> list[str]:
+        from ..results.summary import summarise
+
+        with suppress(BayesMRFError):  # draws of a user may be anything, and what shows an object must not fail
+            return summarise(self).outcome
+        return []
 
     def table(self, name: str, probability: float = 0.9, edge: Any = None) -> pd.DataFrame:
         """Return a table of results, with the columns that the command line and the report show.
