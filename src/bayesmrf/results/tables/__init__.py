@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
 from . import structure, differences, parameters, grouped, shared  # isort: skip
-from .base import Column, Listing, Table, all_tables, names_of, table_of
+from .base import Column, Listing, Table, all_tables, every_table, names_of, table_of
 
 __all__ = [
     "Column",
@@ -12,6 +12,7 @@ __all__ = [
     "Table",
     "all_tables",
     "differences",
+    "every_table",
     "grouped",
     "names_of",
     "parameters",
