@@ -31,13 +31,13 @@ from ..priors import SpikeSlab
 from ..results.blocks import Columns, nominal_of, variable
 from ..results.differences import exist_in_groups
 from ..results.intervals import central
+from ..results.stored import Kept
 from ..runs.run import Draws
 from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, warn_of_taper
 from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
-from .stored import Kept
 
 if TYPE_CHECKING:
     import networkx as nx

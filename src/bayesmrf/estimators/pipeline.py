@@ -24,6 +24,7 @@ from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..results import convergence
 from ..results.blocks import Columns, variable
+from ..results.stored import Kept, keep, read_kept
 from ..results.until_good import tell_if_short
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
@@ -33,7 +34,6 @@ from .mode_check import check_modes
 from .predictive import Predictive
 from .rarely_observed import tell_of_rare
 from .statistics import Statistics
-from .stored import Kept, keep, read_kept
 
 if TYPE_CHECKING:
     import xarray as xr
