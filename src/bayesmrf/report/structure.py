@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import plots
 from ..results.summary import InclusionSummary, StructureSummary
 from ..results.tables import table_of
+from .checks import checks
 from .page import Section, paragraph, picture
 from .shared import listed, log_odds, page
 
@@ -27,6 +28,7 @@ def sections(summary: StructureSummary) -> list[Section]:
         ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
+        *checks(summary),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)
 
