@@ -314,6 +314,12 @@ class CompareMRF(Posterior):
         """Compute the log of `predict_conditional` at the states that X has, (n_samples,)."""
         return self._conditional(X, nodes, average, is_read=True, groups=groups)
 
+    def predictive_checks(  # type: ignore[override]
+        self, X: Any, groups: Any, sample_weight: Any = None, random_state: Any = None
+    ) -> pd.DataFrame:
+        """Compare a table with tables from the networks of the groups; see `Posterior.predictive_checks`."""
+        return self._predictive_checks(X, sample_weight, random_state, groups)
+
     def _groups(self) -> Sequence[int]:
         return range(len(self.groups_))
 

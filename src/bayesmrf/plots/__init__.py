@@ -7,6 +7,7 @@ colour-blind safe, and no information is in colour alone.
 
 from __future__ import annotations
 
+from .checks import plot_checks
 from .differences import plot_networks
 from .evidence import plot_evidence
 from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
@@ -19,6 +20,7 @@ from .trace import plot_trace
 
 __all__ = [
     "plot_agreement",
+    "plot_checks",
     "plot_co_clustering",
     "plot_credible_ball",
     "plot_estimates",

@@ -8,6 +8,7 @@ from typing import Any
 from .. import plots
 from ..results.summary import GroupedSummary
 from ..results.tables import table_of
+from .checks import checks
 from .page import Section, paragraph, picture
 from .shared import listed, page
 from .statistics import statistics
@@ -42,6 +43,8 @@ def sections(summary: GroupedSummary) -> list[Section]:
     ]
     found = [(title, say()) for wanted, title, say in parts if wanted] + statistics(s)
     return page(s, found, judged, "Number of groups", cite)
+    made = [(title, say()) for wanted, title, say in parts if wanted]
+    return page(s, made + checks(s), judged, "Number of groups", cite)
 
 
 def _is_ordinal(s: GroupedSummary) -> bool:

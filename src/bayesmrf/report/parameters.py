@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import plots
 from ..results.summary import ParameterSummary
 from ..results.tables import table_of
+from .checks import checks
 from .page import Section, paragraph, picture
 from .shared import listed, log_odds, page
 from .statistics import statistics
@@ -40,6 +41,8 @@ def sections(summary: ParameterSummary) -> list[Section]:
         parts.append(("Network", picture(lambda: plots.plot_network(summary), network)))
         parts.append(("Strength of the nodes", _strength(summary)))
         parts += log_odds(summary) + statistics(summary)
+        parts += log_odds(summary)
+    parts += checks(summary)
     return page(summary, parts, shown, worst, _SOURCES.get(str(summary.attrs.get("method")), _LANGEVIN))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import plots
 from ..results.summary import InclusionSummary, StructureSummary
 from ..results.tables import table_of
+from .checks import checks
 from .page import Section, paragraph, picture
 from .shared import listed, log_odds, page
 from .statistics import statistics
@@ -29,6 +30,7 @@ def sections(summary: StructureSummary) -> list[Section]:
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
         *statistics(summary),
+        *checks(summary),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)
 
