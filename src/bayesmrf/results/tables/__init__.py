@@ -6,6 +6,8 @@ from __future__ import annotations
 from . import structure, differences, parameters, grouped, statistics, shared  # isort: skip
 from . import structure, differences, parameters, grouped, checks, shared  # isort: skip
 from .base import Column, Listing, Table, all_tables, names_of, table_of
+from . import structure, differences, parameters, grouped, shared  # isort: skip
+from .base import Column, Listing, Table, all_tables, every_table, names_of, table_of
 
 __all__ = [
     "Column",
@@ -14,6 +16,7 @@ __all__ = [
     "all_tables",
     "checks",
     "differences",
+    "every_table",
     "grouped",
     "names_of",
     "parameters",
