@@ -26,10 +26,10 @@ from bayesmrf import (
 )
 from bayesmrf.engines import Bethe, Brief
 from bayesmrf.errors import OptionError, StoreError
-from bayesmrf.estimators.stored import NotKept, _read, _written
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.results import load as load_tree
+from bayesmrf.results.stored import NotKept, _read, _written
 from bayesmrf.results.tables import names_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")

@@ -17,7 +17,9 @@ from ...families import FAMILIES, FamilyRow
 from ...names import shown
 from .. import convergence
 from ..blocks import Columns, nominal_of, stacked, variable
+from ..fitted_model import fitted_model
 from ..intervals import central, intervals
+from ..statistics import NetworkStatistics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,6 +93,11 @@ class Summary(ABC):
     def nominal(self) -> Nominal | None:
         """The model of a run with columns without order, whose edges have tables; None of another run."""
         return nominal_of(self.tree)
+
+    @cached_property
+    def statistics(self) -> NetworkStatistics:
+        """Draws of the statistics of nodes and networks."""
+        return NetworkStatistics(self.tree, fitted=fitted_model(self.tree))
 
     @property
     def neutral_clause(self) -> str:

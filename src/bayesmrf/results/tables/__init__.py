@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
+from . import structure, differences, parameters, grouped, statistics, shared  # isort: skip
+from . import structure, differences, parameters, grouped, checks, shared  # isort: skip
+from .base import Column, Listing, Table, all_tables, names_of, table_of
 from . import structure, differences, parameters, grouped, shared  # isort: skip
 from .base import Column, Listing, Table, all_tables, every_table, names_of, table_of
 
@@ -11,12 +14,14 @@ __all__ = [
     "Listing",
     "Table",
     "all_tables",
+    "checks",
     "differences",
     "every_table",
     "grouped",
     "names_of",
     "parameters",
     "shared",
+    "statistics",
     "structure",
     "table_of",
 ]
