@@ -37,6 +37,7 @@ from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..priors import SpikeSlab
 from ..results import convergence
 from ..results.blocks import Columns, nominal_of, variable
+from ..results.stored import Kept
 from ..runs import run
 from .edge_prior import (
     as_attribute,
@@ -53,7 +54,6 @@ from .edge_start import EXTRAPOLATES, default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
-from .stored import Kept
 
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan

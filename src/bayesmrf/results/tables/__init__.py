@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
-from . import structure, differences, parameters, grouped, statistics, shared  # isort: skip
+from . import structure, differences, parameters, grouped  # isort: skip
+from . import statistics  # isort: skip
 from . import checks  # isort: skip
+from . import shared  # isort: skip
 from .base import Column, Listing, Table, all_tables, every_table, names_of, table_of
 
 __all__ = [
