@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -304,6 +305,18 @@ class CompareMRF(Posterior):
     ) -> np.ndarray:
         """Compute the log of `predict_conditional` at the states that X has, (n_samples,)."""
         return self._conditional(X, nodes, average, is_read=True, groups=groups)
+
+    def sensitivity(  # type: ignore[override]
+        self, X: Any, groups: Any, sample_weight: Any = None, checkpoint: str | PathLike[str] | None = None
+    ) -> pd.DataFrame:
+        """Compute how the evidence for each difference depends on its prior; see `Sensitive.sensitivity`.
+
+        The prior is that of differences; baselines keep theirs.
+        """
+        return self._sensitivity(X, {"groups": groups, "sample_weight": sample_weight}, checkpoint)
+
+    def _under(self, prior: Any) -> dict[str, Any]:
+        return {"prior": prior, "baseline": self._object("baseline")}  # which may be made of the prior
 
     def _groups(self) -> Sequence[int]:
         return range(len(self.groups_))

@@ -14,6 +14,7 @@ from .inclusion import plot_inclusion
 from .network import plot_network
 from .parameters import plot_marginals, plot_parameters, plot_strength
 from .partition import plot_co_clustering, plot_credible_ball
+from .sensitivity import plot_sensitivity
 from .trace import plot_trace
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "plot_network",
     "plot_networks",
     "plot_parameters",
+    "plot_sensitivity",
     "plot_strength",
     "plot_trace",
 ]

@@ -6,6 +6,7 @@ from .. import plots
 from ..results.summary import DifferenceSummary
 from ..results.tables import table_of
 from .page import Section, paragraph, picture
+from .sensitivity import sensitivity
 from .shared import listed, page
 from .structure import CITE, probable
 
@@ -24,6 +25,7 @@ def sections(summary: DifferenceSummary) -> list[Section]:
         ("Networks", picture(lambda: plots.plot_networks(summary), networks)),
         ("Differences", _differences(summary)),
         ("Differences of the parameters of nodes", _bias_differences(summary)),
+        *sensitivity(summary),
     ]
     return page(summary, parts, shown, "Number of edges that differ", CITE)
 

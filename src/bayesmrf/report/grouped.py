@@ -9,6 +9,7 @@ from .. import plots
 from ..results.summary import GroupedSummary
 from ..results.tables import table_of
 from .page import Section, paragraph, picture
+from .sensitivity import sensitivity
 from .shared import listed, page
 from .structure import CITE as CITE_SPIKE
 from .structure import inclusion
@@ -39,7 +40,8 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (True, "Edges", lambda: _edges(s)),
         (len(s.field_table) > 0, "Thresholds" if _is_ordinal(s) else "Node fields", lambda: _fields(s)),
     ]
-    return page(s, [(title, say()) for wanted, title, say in parts if wanted], judged, "Number of groups", cite)
+    shown = [(title, say()) for wanted, title, say in parts if wanted]
+    return page(s, [*shown, *sensitivity(s)], judged, "Number of groups", cite)
 
 
 def _is_ordinal(s: GroupedSummary) -> bool:

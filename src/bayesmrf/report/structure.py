@@ -6,6 +6,7 @@ from .. import plots
 from ..results.summary import InclusionSummary, StructureSummary
 from ..results.tables import table_of
 from .page import Section, paragraph, picture
+from .sensitivity import sensitivity
 from .shared import listed, log_odds, page
 
 _NETWORK = (
@@ -27,6 +28,7 @@ def sections(summary: StructureSummary) -> list[Section]:
         ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
+        *sensitivity(summary),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)
 
