@@ -247,6 +247,18 @@ def test_terms_of_differences_are_those_of_their_coordinates(biases, rng):
     assert terms.n_candidates == counted.shape[1]
 
 
+def test_terms_of_pairs_with_probabilities_of_their_own(rng):
+    own = np.concatenate([[0.0, 1.0], np.linspace(0.1, 0.9, len(X) - 2)])
+    tree = draws_of(Setting(0.4, 2), rng, 40)
+    tree["posterior"]["included"].values[..., :2] = 0, 1
+    there = tree["posterior"]["included"].values.reshape(40, -1) == 1
+    terms = edge_terms(tree, np.arange(40), [], own)
+    exact = np.log(np.where(there, own, 1 - own))
+    np.testing.assert_allclose(terms.pairs, exact.sum(axis=1), rtol=1e-12)
+    np.testing.assert_array_equal(terms.n_present, there[:, 2:].sum(axis=1))
+    assert terms.n_candidates == len(X) - 2
+
+
 # From data.
 
 
@@ -339,6 +351,17 @@ def test_other_estimators(answers):
     own = compared.posterior_["sensitivity"].dataset.isel(prior=np.flatnonzero(shares["value"] == 0.5)[0])
     u, v = compared.edges_.T
     np.testing.assert_allclose(own["inclusion"], compared.difference_inclusion_[u, v], atol=0.15)
+    own = pd.DataFrame([("a", "b", 1.0), ("a", "c", 0.0), ("a", "d", 0.8), ("*", "*", 0.3)])
+    paired = SpikeSlabMRF(prior=SpikeSlab(density=own, slab=Cauchy(1.0)), method="exact", **options).fit(answers)
+    found = paired.sensitivity(answers)
+    edges = paired.table("sensitivity-edges").set_index(["prior", "value", "first", "second"])
+    at = edges.loc["scale", 1.0]
+    assert len(at) == 5
+    assert np.isnan(at.loc["a", "b"]["bayes_factor"])
+    assert (found[["included", "inconclusive", "excluded"]].sum(axis=1) - 1).abs().max() < 1e-12
+    p = at.loc["a", "d"]["inclusion"]
+    assert at.loc["a", "d"]["bayes_factor"] == pytest.approx(p / (1 - p) / 4)
+    assert edges.loc["inclusion", 0.1].loc["a", "d"]["inclusion"] < p
     grouped = GroupedMRF(candidates="complete", method="exact", **options).fit(answers)
     assert set(grouped.sensitivity(answers)["prior"]) == {"inclusion"}
     with pytest.raises(OptionError, match="may be absent"):

@@ -17,9 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..declare.rule import PATH, optional
 from ..errors import BayesMRFWarning, ConvergenceWarning, DataError, OptionError, StoppedWarning
 from ..findings import BAD, collected, dumped, loaded, tell
+from ..graphs import Graph
 from ..priors import Beta, DirichletProcess, Gamma
 from ..results import convergence
 from ..results.sensitivity import ENOUGH, Joined, PriorRun, Setting, add_sensitivity
+from .edge_prior import constants, in_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +45,7 @@ class Sensitive:
     """Estimators whose edges may be absent: how results depend on the prior of the edges."""
 
     posterior_: xr.DataTree
+    _graph: Graph
     _prior_of_edges: Any  # the prior in use; defined by estimators
     table: Callable[..., pd.DataFrame]
 
@@ -95,11 +98,13 @@ class Sensitive:
                 "The sensitivity to the prior of edges needs edges that may be absent, and here all exist; use "
                 "SpikeSlabMRF, or give candidates to GroupedMRF."
             )
-        prior = self._prior_of_edges
+        prior = in_order(self._prior_of_edges, self._graph)
         is_grouped = isinstance(prior, DirichletProcess)
         slabs = [] if is_grouped else [_scaled(prior.slab, factor) for factor in _FACTORS]
-        paths, own = _paths(prior.density, slabs)
-        runs = [PriorRun(self.posterior_, own, slabs)]
+        probability = constants(prior, self._graph).get("edge_probability")
+        density = None if probability is not None else prior.density
+        paths, own = _paths(density if density is None or isinstance(density, Beta) else float(density), slabs)
+        runs = [PriorRun(self.posterior_, own, slabs, probability)]
         bad, is_stopped = [], False
         for path in paths:
             made = [k for k, s in enumerate(path.settings) if s == own]
@@ -112,7 +117,7 @@ class Sensitive:
                 if is_stopped:
                     break
                 made.append(k)
-                runs.append(PriorRun(tree, path.settings[k], slabs))
+                runs.append(PriorRun(tree, path.settings[k], slabs, probability))
                 if any(severity == BAD for severity, _ in convergence.of_chains(tree)):
                     bad.append(f"{path.name} {path.values[k]:.3g}")
         settings = [s for path in paths for s in path.settings]
@@ -143,7 +148,7 @@ class Sensitive:
         name = f"{path.name}-{path.values[k]:.3g}.zarr"
         other: Any = clone(self)
         other.set_params(
-            **self._under(path.prior_at(self._prior_of_edges, float(path.values[k]))),
+            **self._under(path.prior_at(in_order(self._prior_of_edges, self._graph), float(path.values[k]))),
             random_state=int(seed.generate_state(1)[0]),
             checkpoint=None if checkpoint is None else Path(checkpoint) / name,
         )
@@ -160,11 +165,11 @@ class Sensitive:
         return {"prior": prior}
 
 
-def _paths(density: Beta | float, slabs: Sequence[Any]) -> tuple[list[_Path], Setting]:
+def _paths(density: Beta | float | None, slabs: Sequence[Any]) -> tuple[list[_Path], Setting]:
     """Return the paths, and the prior of the fit."""
     unit = int(np.flatnonzero(_FACTORS == 1)[0]) if slabs else 0
     own, values = Setting(density, unit), _DENSITIES
-    if not isinstance(density, Beta):
+    if isinstance(density, float):
         values = np.union1d(values[np.abs(values - density) > 1e-9], density)
     paths = [_Path("inclusion", values, [Setting(float(p), unit) for p in values], _at_density)]
     if slabs:
@@ -173,7 +178,10 @@ def _paths(density: Beta | float, slabs: Sequence[Any]) -> tuple[list[_Path], Se
 
 
 def _at_density(prior: Any, p: float) -> Any:
-    return replace(prior, density=p)
+    given = prior.density
+    if not isinstance(given, np.ndarray):
+        return replace(prior, density=p)
+    return replace(prior, density=np.where((given > 0) & (given < 1), p, given))  # others stay certain
 
 
 def _at_scale(prior: Any, factor: float) -> Any:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from .. import plots
 from ..results.summary import DifferenceSummary
 from ..results.tables import table_of
+from .checks import checks
 from .page import Section, paragraph, picture
 from .sensitivity import sensitivity
 from .shared import listed, page
+from .statistics import statistics
 from .structure import CITE, probable
 
 
@@ -25,6 +27,8 @@ def sections(summary: DifferenceSummary) -> list[Section]:
         ("Networks", picture(lambda: plots.plot_networks(summary), networks)),
         ("Differences", _differences(summary)),
         ("Differences of the parameters of nodes", _bias_differences(summary)),
+        *statistics(summary),
+        *checks(summary),
         *sensitivity(summary),
     ]
     return page(summary, parts, shown, "Number of edges that differ", CITE)

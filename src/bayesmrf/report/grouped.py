@@ -8,9 +8,11 @@ from typing import Any
 from .. import plots
 from ..results.summary import GroupedSummary
 from ..results.tables import table_of
+from .checks import checks
 from .page import Section, paragraph, picture
 from .sensitivity import sensitivity
 from .shared import listed, page
+from .statistics import statistics
 from .structure import CITE as CITE_SPIKE
 from .structure import inclusion
 
@@ -40,8 +42,8 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (True, "Edges", lambda: _edges(s)),
         (len(s.field_table) > 0, "Thresholds" if _is_ordinal(s) else "Node fields", lambda: _fields(s)),
     ]
-    shown = [(title, say()) for wanted, title, say in parts if wanted]
-    return page(s, [*shown, *sensitivity(s)], judged, "Number of groups", cite)
+    found = [(title, say()) for wanted, title, say in parts if wanted] + sensitivity(s) + statistics(s) + checks(s)
+    return page(s, found, judged, "Number of groups", cite)
 
 
 def _is_ordinal(s: GroupedSummary) -> bool:

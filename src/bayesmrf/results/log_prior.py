@@ -23,8 +23,9 @@ _BLOCK = 2**21  # parameters that are read at a time
 class EdgeTerms(NamedTuple):
     """What the prior of edges depends on, of some draws."""
 
-    n_present: np.ndarray  # (n,), edges (or differences) that exist
-    n_candidates: int  # that may exist
+    n_present: np.ndarray  # (n,), edges (or differences) that exist, of those in doubt
+    n_candidates: int  # that are neither forbidden nor forced
+    pairs: np.ndarray  # (n,), log probabilities of graphs where edges have their own; else 0
     slab: np.ndarray  # (n_slabs, n), log densities of the weights under each slab
 
 
@@ -36,29 +37,34 @@ class Present(NamedTuple):
     size: np.ndarray  # (n_items,), how many they are
 
 
-def edge_terms(tree: xr.DataTree, numbers: np.ndarray, slabs: Sequence[Any]) -> EdgeTerms:
+def edge_terms(
+    tree: xr.DataTree, numbers: np.ndarray, slabs: Sequence[Any], probability: np.ndarray | None = None
+) -> EdgeTerms:
     """Return the prior terms of draws by their numbers among those of all chains.
 
     Differences between groups of people have those of `bayesmrf.posterior.edges.differences.contrasts`. ``slabs`` is
-    empty where weights have no slab, as in groups of edges that share them.
+    empty where weights have no slab, as in groups of edges that share them; ``probability`` (n_edges,) has those of
+    edges that have their own, of which 0 forbids one, and 1 forces it.
     """
-    where = variable(tree, "included")
-    biases = str(tree.attrs.get("biases", "free"))
-    n_nodes_spiked = 0
-    counts, slab = [], []
+    where, biases = variable(tree, "included"), str(tree.attrs.get("biases", "free"))
+    p = np.full(where.shape[-1], 0.5) if probability is None else probability
+    free = (p > 0) & (p < 1)
+    some_p = np.where(free, p, 0.5)  # of the log odds 0
+    log_odds = np.log(some_p) - np.log1p(-some_p)
+    rest = 0.0 if probability is None else float(np.log1p(-p[free]).sum())
+    counts, pairs, slab, n_nodes = [], [], [], 0
     step = max(1, _BLOCK // max(1, int(np.prod(variable(tree, "theta").shape[2:]))))
     for some in np.split(numbers, range(step, len(numbers), step)):
         included = at_draws(where, some).astype(bool)
-        count = included.sum(axis=1)
+        counts.append(included[:, free].sum(axis=1))
+        pairs.append(included @ log_odds + rest)
         if slabs or biases == "spike-slab":
             present, nodes = _present(tree, at_draws(variable(tree, "theta"), some), included, biases)
-            count, n_nodes_spiked = count + nodes.sum(axis=1), nodes.shape[1]
-            slab.append([log_slab(s, present, len(some)) for s in slabs])
-        counts.append(count)
-    terms = np.concatenate([np.array(part).reshape(len(slabs), -1) for part in slab], axis=1) if slabs else None
-    n_candidates = where.shape[-1] + n_nodes_spiked
-    n_present = np.concatenate(counts)
-    return EdgeTerms(n_present, n_candidates, np.empty((0, len(numbers))) if terms is None else terms)
+            counts[-1] += nodes.sum(axis=1)
+            n_nodes = nodes.shape[1]
+            slab.append(np.array([log_slab(s, present, len(some)) for s in slabs]).reshape(len(slabs), len(some)))
+    under = np.concatenate(slab, axis=1) if slab else np.empty((0, len(numbers)))
+    return EdgeTerms(np.concatenate(counts), int(free.sum()) + n_nodes, np.concatenate(pairs), under)
 
 
 def _present(tree: xr.DataTree, theta: np.ndarray, included: np.ndarray, biases: str) -> tuple[Present, np.ndarray]:

@@ -33,7 +33,7 @@ _BLOCK = 2**23  # entries of the inclusion of edges that are an array at a time
 class Setting(NamedTuple):
     """A prior of edges along a path."""
 
-    density: Beta | float
+    density: Beta | float | None  # None if edges have probabilities of their own
     slab: int = 0  # its number
 
 
@@ -57,11 +57,14 @@ class PriorRun:
         Under which it was made.
     slabs : sequence
         All slabs of the path; empty where weights have none.
+    probability : (n_edges,) array, optional
+        Of the edges of the fit, if they have their own.
     """
 
     tree: xr.DataTree
     prior: Setting
     slabs: Sequence[Any]
+    probability: np.ndarray | None = None
 
     @cached_property
     def numbers(self) -> np.ndarray:
@@ -73,7 +76,7 @@ class PriorRun:
     @cached_property
     def terms(self) -> EdgeTerms:
         """What the prior depends on."""
-        return edge_terms(self.tree, self.numbers, self.slabs)
+        return edge_terms(self.tree, self.numbers, self.slabs, self.probability)
 
     @cached_property
     def worth(self) -> float:
@@ -100,6 +103,7 @@ class Joined:
         terms = [run.terms for run in runs]
         self.runs, self.n_candidates = runs, terms[0].n_candidates
         self.n_present = np.concatenate([t.n_present for t in terms])
+        self.pairs = np.concatenate([t.pairs for t in terms])
         self.slab = np.concatenate([t.slab for t in terms], axis=1)
         sizes = [len(run.numbers) for run in runs]
         self.run = np.repeat(np.arange(len(runs)), sizes)
@@ -109,8 +113,11 @@ class Joined:
 
     def log_priors(self, priors: Sequence[Setting]) -> np.ndarray:
         """Return the log density of each draw under each prior, (n_priors, n_draws)."""
-        each = [log_graph(p.density, self.n_present, self.n_candidates) for p in priors]
-        return np.array([g + (self.slab[p.slab] if len(self.slab) else 0.0) for g, p in zip(each, priors, strict=True)])
+
+        def of_graph(density: Beta | float | None) -> np.ndarray:
+            return self.pairs if density is None else log_graph(density, self.n_present, self.n_candidates)
+
+        return np.array([of_graph(p.density) + (self.slab[p.slab] if len(self.slab) else 0.0) for p in priors])
 
     def weights(self, log_target: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """Return the weights of the draws that are ``kept`` for each target, (n_targets, n_kept)."""
@@ -134,7 +141,7 @@ class Joined:
         n_effective = self.n_effective(priors)
         least = 1 / n_effective[:, None]
         kept = [every, *(np.flatnonzero(self.batch != b) for b in range(_BATCHES))]
-        n_edges = variable(self.runs[0].tree, "included").shape[-1]
+        n_edges, own = variable(self.runs[0].tree, "included").shape[-1], self.runs[0].probability
         width, parts = max(1, _BLOCK // len(every)), []
         for first in range(0, n_edges, width):
             there = np.concatenate([run.included(slice(first, first + width)) for run in self.runs])
@@ -148,17 +155,25 @@ class Joined:
             inclusion, logs = found[0]
             error = np.sqrt((_BATCHES - 1) * np.var([left for _, left in found[1:]], axis=0))
             is_known = (inclusion > least) & (1 - inclusion > least)
-            parts.append((inclusion, logs.clip(-LARGEST, LARGEST), np.where(is_known, error, np.nan)))
+            parts.append((inclusion, logs, np.where(is_known, error, np.nan)))
         inclusion, logs, error = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
-        return Curve(inclusion, logs, error, n_effective)
+        if own is not None:
+            has_own = np.array([p.density is None for p in priors])
+            known = (own > 0) & (own < 1)
+            logs[np.ix_(has_own, known)] += np.log10(1 / own[known] - 1)
+            logs[:, ~known] = error[:, ~known] = np.nan  # no factor of what is certain
+        return Curve(inclusion, logs.clip(-LARGEST, LARGEST), error, n_effective)
 
 
-def _inverse_odds(density: Beta | float, n_present: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Return E[(1 - p0) / p0] given the edges of each draw, of which one that exists is left out."""
+def _inverse_odds(density: Beta | float | None, n_present: np.ndarray, n_candidates: int) -> np.ndarray:
+    """Return E[(1 - p0) / p0] given the edges of each draw, of which one that exists is left out.
+
+    It is 1 where edges have probabilities of their own.
+    """
     if isinstance(density, Beta):
         rest = np.maximum(n_present, 1) - 1
         return np.asarray((density.b + n_candidates - 1 - rest) / (density.a + rest))
-    return np.full(len(n_present), (1 - density) / density)
+    return np.full(len(n_present), 1.0 if density is None else (1 - density) / density)
 
 
 def add_sensitivity(
@@ -167,7 +182,7 @@ def add_sensitivity(
     value: np.ndarray,
     curve: Curve,
     is_run: Sequence[bool],
-    density: Beta | float,
+    density: Beta | float | None,
 ) -> None:
     """Add group ``sensitivity`` to a tree, in place.
 
@@ -181,8 +196,8 @@ def add_sensitivity(
     curve : Curve
     is_run : (n,) sequence of bool
         Whether there is a run under this very prior.
-    density : Beta or float
-        That of the fit.
+    density : Beta, float or None
+        That of the fit; None if edges have their own.
     """
     import xarray as xr
 
@@ -193,7 +208,7 @@ def add_sensitivity(
         "is_run": ("prior", np.asarray(is_run, dtype=np.int8)),
     }
     coords = {"prior": np.asarray(path, dtype=object), "edge": tree["posterior"].dataset["edge"].values}
-    own = {} if isinstance(density, Beta) else {"density": float(density)}
+    own = {"density": density} if isinstance(density, float) else {}
     tree["sensitivity"] = xr.DataTree(xr.Dataset(found, coords=coords, attrs=own))
 
 
@@ -210,7 +225,8 @@ def table_of_priors(tree: xr.DataTree, limits: tuple[float, float] = (0.1, 10.0)
     found = tree["sensitivity"].dataset
     logs = found["log10_bayes_factor"].values
     out, into = (np.log10(limit) for limit in limits)
-    included, excluded = (logs > into).mean(axis=1), (logs < out).mean(axis=1)
+    n = (~np.isnan(logs)).sum(axis=1)
+    included, excluded = (logs > into).sum(axis=1) / n, (logs < out).sum(axis=1) / n
     n_effective = found["n_effective"].values
     return {
         "prior": np.array([str(name) for name in found["prior"].values], dtype=object),
