@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
 from . import structure, differences, parameters, grouped  # isort: skip
+from . import sensitivity  # isort: skip
 from . import statistics  # isort: skip
 from . import checks  # isort: skip
 from . import shared  # isort: skip
@@ -20,6 +21,7 @@ __all__ = [
     "grouped",
     "names_of",
     "parameters",
+    "sensitivity",
     "shared",
     "statistics",
     "structure",
