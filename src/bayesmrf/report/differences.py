@@ -9,10 +9,6 @@ from .order import page
 from .page import Section, paragraph, picture
 from .shared import listed, table_section
 from .structure import CITE, nodes_title, probable
-from .sensitivity import sensitivity
-from .shared import listed, page
-from .statistics import statistics
-from .structure import CITE, probable
 
 
 def sections(summary: DifferenceSummary) -> list[Section]:
@@ -30,9 +26,6 @@ def sections(summary: DifferenceSummary) -> list[Section]:
         ("Differences", _differences(summary)),
         ("Differences of the parameters of nodes", _bias_differences(summary)),
         *table_section(summary, "nodes", nodes_title(summary)),
-        *statistics(summary),
-        *checks(summary),
-        *sensitivity(summary),
     ]
     return page(summary, parts, shown, "Number of edges that differ", CITE)
 

@@ -11,9 +11,6 @@ from ..results.tables import table_of
 from .order import page
 from .page import Section, paragraph, picture
 from .shared import listed
-from .sensitivity import sensitivity
-from .shared import listed, page
-from .statistics import statistics
 from .structure import CITE as CITE_SPIKE
 from .structure import inclusion
 
@@ -44,8 +41,6 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (len(s.field_table) > 0, "Thresholds" if _is_ordinal(s) else "Node fields", lambda: _fields(s)),
     ]
     return page(s, [(title, say()) for wanted, title, say in parts if wanted], judged, "Number of groups", cite)
-    found = [(title, say()) for wanted, title, say in parts if wanted] + sensitivity(s) + statistics(s) + checks(s)
-    return page(s, found, judged, "Number of groups", cite)
 
 
 def _is_ordinal(s: GroupedSummary) -> bool:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from ..results.summary import Summary
 from .checks import checks
 from .page import Section
+from .sensitivity import sensitivity
 from .shared import convergence, run_again, table_section, verdict, what_was_run
 from .statistics import statistics
 
-_RESULTS = (statistics, checks)  # what a run of any kind may have, after the sections of its kind
+_RESULTS = (sensitivity, statistics, checks)  # what a run of any kind may have, after the sections of its kind
 
 
 def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: str) -> list[Section]:

@@ -8,9 +8,6 @@ from ..results.tables import table_of
 from .order import page
 from .page import Section, paragraph, picture
 from .shared import listed, log_odds, table_section
-from .sensitivity import sensitivity
-from .shared import listed, log_odds, page
-from .statistics import statistics
 
 _NETWORK = (
     "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
@@ -32,9 +29,6 @@ def sections(summary: StructureSummary) -> list[Section]:
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
         *table_section(summary, "nodes", nodes_title(summary)),
-        *statistics(summary),
-        *checks(summary),
-        *sensitivity(summary),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)
 
