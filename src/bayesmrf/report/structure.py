@@ -6,6 +6,7 @@ from .. import plots
 from ..results.summary import InclusionSummary, StructureSummary
 from ..results.tables import table_of
 from .checks import checks
+from .communities import communities
 from .page import Section, paragraph, picture
 from .shared import listed, log_odds, page
 from .statistics import statistics
@@ -29,6 +30,7 @@ def sections(summary: StructureSummary) -> list[Section]:
         ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
+        *communities(summary),
         *statistics(summary),
         *checks(summary),
     ]
