@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from .evidence.target import Evidence
     from .graphs import Graph
-    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
+    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Moment, Normal, SpikeSlab
     from .report import write_report
     from .results import save
     from .runs.store import Checkpoint
@@ -49,6 +49,7 @@ _HOMES = {
     "Beta": "priors",
     "Cauchy": "priors",
     "Gamma": "priors",
+    "Moment": "priors",
     "Normal": "priors",
     "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
@@ -71,6 +72,7 @@ __all__ = [
     "GroupedMRF",
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
+    "Moment",
     "Normal",
     "SpikeSlab",
     "SpikeSlabMRF",

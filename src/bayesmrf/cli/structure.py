@@ -26,8 +26,8 @@ def structure(
     model: str = model_flag("SpikeSlabMRF", "boltzmann"),
     density: str = flag("Beta prior of the share of candidates that exist, or its fixed value.", "A,B|P0", "1,1"),
     slab: str | None = flag(
-        "Prior of the weights of edges that exist: Cauchy or normal with a fixed scale, or normal with a Gamma prior "
-        "of the precision.",
+        "Prior of the weights of edges that exist: Cauchy, moment (which is 0 at 0) or normal with a fixed scale, "
+        "Cauchy with a Gamma prior of the scale, or normal with one of the precision.",
         SLAB,
         shown="cauchy:1; ising: cauchy:0.25; agreement, potts: cauchy:0.5",
     ),

@@ -128,8 +128,8 @@ def _scan(rng, problem, theta, n_scans):
         density, precision, log_slab = draw_scales(rng, prior, scales, theta, r)
         for e in range(r):
             old = theta[e]
-            now[e] = normal_precision(rng, prior.cauchy, scales[e], old)
-            new = visit_edge(rng, _edge_line(problem, e, theta, now, away, shift), old, log_slab)
+            now[e] = normal_precision(rng, prior, scales[e], old)
+            new = visit_edge(rng, _edge_line(problem, e, theta, now, away, shift), old, log_slab, prior)
             if new != old:
                 theta[e] = new
                 for end in range(2):
