@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .graphs import Graph
     from .priors import Beta, Cauchy, DirichletProcess, Gamma, Moment, Normal, SpikeSlab
     from .report import write_report
+    from .report.export import export
     from .results import save
     from .runs.store import Checkpoint
 
@@ -53,6 +54,7 @@ _HOMES = {
     "Normal": "priors",
     "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
+    "export": "report.export",
     "load": "estimators",
     "save": "results",
     "write_report": "report",
@@ -79,6 +81,7 @@ __all__ = [
     "compare_evidence",
     "datasets",
     "engines",
+    "export",
     "families",
     "graphs",
     "load",
