@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from .evidence.target import Evidence
     from .graphs import Graph
-    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
+    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Moment, Normal, SpikeSlab
     from .report import write_report
     from .report.export import export
     from .results import save
@@ -52,6 +52,7 @@ _HOMES = {
     "Beta": "priors",
     "Cauchy": "priors",
     "Gamma": "priors",
+    "Moment": "priors",
     "Normal": "priors",
     "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
@@ -75,6 +76,7 @@ __all__ = [
     "GroupedMRF",
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
+    "Moment",
     "Normal",
     "SpikeSlab",
     "SpikeSlabMRF",
