@@ -314,6 +314,15 @@ class CompareMRF(Posterior):
         """Compute the log of `predict_conditional` at the states that X has, (n_samples,)."""
         return self._conditional(X, nodes, average, is_read=True, groups=groups)
 
+    def sensitivity(  # type: ignore[override]
+        self, X: Any, groups: Any, sample_weight: Any = None, checkpoint: Any = None
+    ) -> pd.DataFrame:
+        """Compute how the evidence for differences depends on their prior; see `Sensitive.sensitivity`."""
+        return self._sensitivity(X, {"groups": groups, "sample_weight": sample_weight}, checkpoint)
+
+    def _under(self, prior: Any) -> dict[str, Any]:
+        return {"prior": prior, "baseline": self._object("baseline")}  # which may be made of the prior
+
     def predictive_checks(  # type: ignore[override]
         self, X: Any, groups: Any, sample_weight: Any = None, random_state: Any = None
     ) -> pd.DataFrame:

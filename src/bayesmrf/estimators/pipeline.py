@@ -36,6 +36,7 @@ from .mode_check import check_modes
 from .predictive import Predictive
 from .predictive_checks import check_fit, check_table
 from .rarely_observed import tell_of_rare
+from .sensitivity import Sensitive
 from .statistics import Statistics
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Setup(NamedTuple):
     own: Any = None  # what the estimator needs after the draws
 
 
-class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
+class Posterior(Statistics, Sensitive, Predictive, RunOptions, BaseEstimator):
     """Estimators of posteriors: `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` and `CompareMRF`.
 
     Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.
@@ -240,6 +241,11 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
     def _labels(self) -> Sequence[Any]:
         """Labels of the groups of people, if there are several."""
         return ()
+
+    @property
+    def _prior_of_edges(self) -> Any:
+        """The prior of which edges exist and of their weights."""
+        return self._object("prior")
 
     def _request(self) -> Any:
         """Return options as they are understood together, or refuse them, before the table is read."""

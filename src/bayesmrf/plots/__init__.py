@@ -17,6 +17,7 @@ from .network import plot_network
 from .parameters import plot_marginals, plot_parameters, plot_strength
 from .partition import plot_co_clustering, plot_credible_ball
 from .planning import plot_plan
+from .sensitivity import plot_sensitivity
 from .statistics import plot_statistics
 from .trace import plot_trace
 
@@ -36,6 +37,7 @@ __all__ = [
     "plot_networks",
     "plot_parameters",
     "plot_plan",
+    "plot_sensitivity",
     "plot_statistics",
     "plot_strength",
     "plot_trace",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
 from . import structure, differences, parameters, grouped  # isort: skip
+from . import sensitivity  # isort: skip
+from . import communities  # isort: skip
 from . import statistics  # isort: skip
 from . import checks  # isort: skip
 from . import shared  # isort: skip
@@ -15,11 +17,13 @@ __all__ = [
     "Table",
     "all_tables",
     "checks",
+    "communities",
     "differences",
     "every_table",
     "grouped",
     "names_of",
     "parameters",
+    "sensitivity",
     "shared",
     "statistics",
     "structure",
