@@ -7,6 +7,7 @@ from .grouped import GroupedMRF
 from .label_field import LabelFieldMRF
 from .loaded import load
 from .maximum_likelihood import MaximumLikelihoodMRF
+from .panel import PanelMRF
 from .rbm import RBM
 from .spike_slab import SpikeSlabMRF
 from .supported import support
@@ -18,6 +19,7 @@ __all__ = [
     "GroupedMRF",
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
+    "PanelMRF",
     "SpikeSlabMRF",
     "compare_evidence",
     "load",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
-from . import structure, differences, parameters, grouped, shared  # isort: skip
+from . import structure, differences, parameters, grouped, panel, shared  # isort: skip
 from .base import Column, Listing, Table, all_tables, names_of, table_of
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "differences",
     "grouped",
     "names_of",
+    "panel",
     "parameters",
     "shared",
     "structure",
