@@ -256,6 +256,20 @@ def test_pictures_and_the_report_show_both_networks(tmp_path, table):
     )
 
 
+def test_networks_are_exported_with_their_direction(tmp_path, table):
+    import networkx as nx
+
+    est = PanelMRF(within=True, **QUICK).fit(table, "id", "t")
+    assert repr(est).startswith("PanelMRF, fitted: 300 transitions of 100 people")
+    lagged, within = (nx.read_graphml(est.export(tmp_path / "g", "graphml", True) / f"{name}.graphml") for name in
+                      ("lagged", "within"))  # fmt: skip
+    assert lagged.is_directed()
+    assert not within.is_directed()
+    for u, v, about in lagged.edges(data=True):
+        assert about["inclusion"] == est.lagged_inclusion_["abc".index(u), "abc".index(v)]
+    assert (len(lagged.edges), len(within.edges)) == (9, 3)
+
+
 def test_the_command_makes_the_same_draws(bayesmrf, table):
     table.to_csv("long.csv", index=False)
     options = ["--n-draws", 60, "--n-warmup", 30, "--n-chains", 2, "--seed", 1, "--out", "run.zarr"]

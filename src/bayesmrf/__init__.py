@@ -22,12 +22,14 @@ if TYPE_CHECKING:
         compare_evidence,
         load,
         log_evidence,
+        plan,
         support,
     )
     from .evidence.target import Evidence
     from .graphs import Graph
     from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
     from .report import write_report
+    from .report.export import export
     from .results import save
     from .runs.store import Checkpoint
 
@@ -42,6 +44,7 @@ _HOMES = {
     "PanelMRF": "estimators",
     "compare_evidence": "estimators",
     "log_evidence": "estimators",
+    "plan": "estimators",
     "support": "estimators",
     "Checkpoint": "runs.store",
     "DirichletProcess": "priors",
@@ -54,6 +57,7 @@ _HOMES = {
     "Normal": "priors",
     "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
+    "export": "report.export",
     "load": "estimators",
     "save": "results",
     "write_report": "report",
@@ -80,6 +84,7 @@ __all__ = [
     "compare_evidence",
     "datasets",
     "engines",
+    "export",
     "families",
     "graphs",
     "load",
@@ -88,6 +93,7 @@ __all__ = [
     "metrics",
     "models",
     "partitions",
+    "plan",
     "plots",
     "priors",
     "results",

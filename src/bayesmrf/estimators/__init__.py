@@ -8,6 +8,7 @@ from .label_field import LabelFieldMRF
 from .loaded import load
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .panel import PanelMRF
+from .planning import plan
 from .rbm import RBM
 from .spike_slab import SpikeSlabMRF
 from .supported import support
@@ -24,5 +25,6 @@ __all__ = [
     "compare_evidence",
     "load",
     "log_evidence",
+    "plan",
     "support",
 ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError
+from ..results.stored import read_kept
 from ..runs.store import as_written
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
@@ -14,7 +15,6 @@ from .grouped import GroupedMRF
 from .panel import PanelMRF
 from .pipeline import Posterior
 from .spike_slab import SpikeSlabMRF
-from .stored import read_kept
 
 _KINDS: dict[str, type[Posterior | PanelMRF]] = {
     k.__name__: k for k in (GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF, PanelMRF)

@@ -28,9 +28,11 @@ from ..graphs import Graph
 from ..models.panel import Panel
 from ..posterior.conditionals.panel_tables import panel_tables
 from ..posterior.edges.panel import PanelKernel
+from ..priors import has_pairs
 from ..results import convergence
 from ..results.blocks import Columns, variable
 from ..results.panel import add_edge_evidence
+from ..results.stored import Kept, keep, read_kept
 from ..results.until_good import tell_if_short
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
@@ -38,7 +40,6 @@ from ..runs.store import as_written
 from .base import run_seed, sample_posterior
 from .edge_prior import as_attribute, default_prior, warn_of_taper
 from .panel_predictive import PanelPredictive
-from .stored import Kept, keep, read_kept
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -184,6 +185,9 @@ class PanelMRF(PanelPredictive, RunOptions, BaseEstimator):
     def _prepare(self, X: Any, person: Any, wave: Any) -> _Setup:
         check_params(self)
         self._forget()
+        if has_pairs(self._object("prior")):
+            expected = "a prior with one density for all edges of a kind, a number or a Beta"
+            raise OptionError(option="prior", got="probabilities of pairs", expected=expected)
         X, order = without_order(X, person, wave)
         X = self._typed(X, () if self.model == AUTO else self._family(self.model).takes)
         name = choose(X, None, "boltzmann", ("boltzmann", "ordinal")) if self.model == AUTO else self.model

@@ -8,8 +8,9 @@ from typing import Any
 from .. import plots
 from ..results.summary import GroupedSummary
 from ..results.tables import table_of
+from .order import page
 from .page import Section, paragraph, picture
-from .shared import listed, page
+from .shared import listed
 from .structure import CITE as CITE_SPIKE
 from .structure import inclusion
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from .. import plots
 from ..results.summary import ParameterSummary
 from ..results.tables import table_of
+from .order import page
 from .page import Section, paragraph, picture
-from .shared import listed, log_odds, page
+from .shared import listed, log_odds
 
 _LANGEVIN = (
     "I. Murray and Z. Ghahramani, Bayesian Learning in Undirected Graphical Models: Approximate MCMC algorithms, "

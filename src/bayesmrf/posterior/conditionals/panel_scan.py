@@ -14,13 +14,13 @@ centred at its mean; the determinant of this change is 1.
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, log1p
 
 import numpy as np
 
 from ...compiled import strict_leaf
 from .row_line import RowLine, move_rows, row_fit, row_log_density, visit_row_line
-from .spike import group_slab_odds, node_precision, normal_precision, slab_factors
+from .spike import node_precision, normal_precision, slab_factors, slab_top
 
 _FEWEST, _TOLERANCE, _MOST = 12, 1e-4, 2**14  # intervals of an integral, its relative error, and most intervals
 _DROP, _WIDER = 20.0, 1.3  # where the integrand is exp(-20) of its peak, and factor of the search for it
@@ -137,7 +137,7 @@ def log_factor_of(line, prior, precision):
         h *= 0.5
         if agreed or n_intervals > _MOST:
             break
-    return top + log(total * h) - zero + group_slab_odds(prior, 0.5, precision, 1, prior.log_top)
+    return top + log(total * h) - zero + slab_top(prior, precision)
 
 
 @strict_leaf
@@ -155,7 +155,8 @@ def visit_lagged(rng, tables, prior, theta, i, p, precisions, densities, precisi
     for j in range(d):
         e = j * d + i
         shifts[:] = score[1:] * tables.centre[j]
-        log_slab = group_slab_odds(prior, densities[0 if i == j else 1], precision, 1, prior.log_top)
+        p0 = densities[0 if i == j else 1]
+        log_slab = log(p0) - log1p(-p0) + slab_top(prior, precision)
         kappa, mu = shifted(normal_precision(rng, prior.cauchy, precision, theta[e]), theta[e], shifts, precisions,
                             values)  # fmt: skip
         data = tables.sums[j, i] - prior.tilt * shifts.sum()
@@ -221,7 +222,7 @@ def visit_pair(rng, tables, prior, theta, e, joint, precisions, density, precisi
     codes = tables.digits[u] * w + tables.digits[v]
     p = np.empty((len(tables.n), m * w))
     add_up(p, joint, codes)
-    log_slab = group_slab_odds(prior, density, precision, 1, prior.log_top)
+    log_slab = log(density) - log1p(-density) + slab_top(prior, precision)
     kappa, mu = shifted(normal_precision(rng, prior.cauchy, precision, at), at, shifts, own, values)
     data, ones = tables.pair_sums[e] - prior.tilt * shifts.sum(), np.ones(len(tables.n))
     line = RowLine(p, tables.n, ones, g, at, data, kappa, mu)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..summary import PanelSummary
 from .base import ENDS, Column, Listing, Table, at_most, interval, number, rest_of, table, text
-from .structure import MOST_EDGES, MOST_LIKELY, weaker
+from .structure import MOST_EDGES, MOST_LIKELY, nodes_of, weaker
 
 _FROM_TO = Column("edge", ("source", "target"), "{}", "{} → {}", ("from the wave before", "to"))
 
@@ -46,7 +46,7 @@ def within(s: PanelSummary) -> Table:
 @table("nodes", PanelSummary)
 def nodes(s: PanelSummary) -> Table:
     """Parameters of items."""
-    return Table("nodes", s.node_table, (text("node", s.terms.node), number("mean"), interval(s)))
+    return nodes_of(s, s.node_table, (text("node", s.terms.node), number("mean"), interval(s)))
 
 
 @table("intercepts", PanelSummary, lambda s: s.attrs["intercepts"] == "own")
