@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp
 from typing import Any, NamedTuple
 
@@ -11,24 +12,27 @@ from scipy.special import betaln
 from ..data.pair_probabilities import edge_probabilities
 from ..graphs import Graph
 from ..posterior.edges.differences import contrasts
-from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab, has_pairs
+from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab, has_pairs
 
 _LEAST = 1e-100  # a Gamma variable of small shape rounds to 0
+Slab = Gamma | Normal | Cauchy | Moment
 
 
-def draw_slab(slab: Gamma | Normal | Cauchy, shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
+def draw_slab(slab: Slab, shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
     """Draw the parameters of edges that exist, (n_draws, n_edges, n_parameters): spherical within an edge."""
     n = shape[0]
-    if isinstance(slab, Normal):
-        return float(slab.scale) * rng.standard_normal(shape)
     if isinstance(slab, Gamma):  # one precision for all edges of a draw
         precision = np.maximum(rng.standard_gamma(slab.shape, n), _LEAST) / slab.rate
         return rng.standard_normal(shape) / np.sqrt(precision)[:, None, None]
-    found = np.empty((n * shape[1], shape[2]))
+    if isinstance(slab, Normal):
+        return float(slab.scale) * rng.standard_normal(shape)
+    found, power = np.empty((n * shape[1], shape[2])), 2 * isinstance(slab, Moment)
     rest = np.arange(len(found))
-    while len(rest):  # draws of the Cauchy density are kept with the probability of its taper
+    while len(rest):  # draws of the density are kept with the probability of its taper
         size = len(rest), shape[2]
-        drawn = float(slab.scale) * rng.standard_normal(size) / np.abs(rng.standard_normal((size[0], 1)))
+        drawn = rng.standard_normal(size)
+        squares = rng.standard_gamma(0.5 * (size[1] + power), size[0]) / rng.standard_gamma(0.5, size[0])
+        drawn *= float(slab.scale) * np.sqrt(squares / (drawn**2).sum(axis=1))[:, None]
         keep = rng.random(size[0]) < np.exp(-0.5 * (drawn**2).sum(axis=1) / CAUCHY_TAPER**2)
         found[rest[keep]] = drawn[keep]
         rest = rest[~keep]
@@ -39,7 +43,7 @@ class EdgesPrior(NamedTuple):
     """The prior of some edges."""
 
     density: Any  # a Beta prior of p0, its value, or the probability of each edge
-    slab: Gamma | Normal | Cauchy
+    slab: Slab
 
 
 def prior_of(prior: Any, graph: Graph, edges: np.ndarray) -> EdgesPrior | None:
@@ -47,8 +51,7 @@ def prior_of(prior: Any, graph: Graph, edges: np.ndarray) -> EdgesPrior | None:
     density, slab = (prior.density, prior.slab) if isinstance(prior, SpikeSlab) else (1.0, prior)
     if isinstance(prior, SpikeSlab) and has_pairs(prior):
         density = edge_probabilities(density, graph)[edges]
-    is_fixed = isinstance(slab, Normal | Cauchy) and not isinstance(slab.scale, Gamma)
-    known = isinstance(density, Beta | float | int | np.ndarray) and (is_fixed or isinstance(slab, Gamma))
+    known = isinstance(density, Beta | float | int | np.ndarray) and isinstance(slab, Slab)
     return EdgesPrior(density, slab) if known else None
 
 
@@ -82,9 +85,13 @@ def draw_edges(
     n_copies : int
         Numbers of each parameter, which are 0 or not together: the coordinates of a difference.
     """
+    if not isinstance(prior.slab, Gamma) and isinstance(own := prior.slab.scale, Gamma):
+        scale = rng.standard_gamma(own.shape, n_draws) / own.rate  # of all edges; the taper is relative to it
+        unit = prior._replace(slab=replace(prior.slab, scale=1.0))
+        return scale[:, None, None] * draw_edges(unit, sizes, n_draws, rng, n_copies)
     ends, there = np.cumsum(sizes), draw_present(prior, n_draws, len(sizes), rng)
     found = np.zeros((n_draws, n_copies, int(ends[-1])))
-    if isinstance(prior.slab, Gamma):  # one precision for all edges
+    if isinstance(prior.slab, Gamma):  # one precision for all parameters
         drawn = draw_slab(prior.slab, (n_draws, 1, n_copies * int(ends[-1])), rng).reshape(found.shape)
         return drawn * np.repeat(there, sizes, axis=1)[:, None]
     for size in np.unique(sizes):
