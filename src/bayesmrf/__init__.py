@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from .evidence.target import Evidence
     from .graphs import Graph
-    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
+    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Moment, Normal, SpikeSlab
     from .report import write_report
     from .report.export import export
     from .results import save
@@ -54,6 +54,7 @@ _HOMES = {
     "Beta": "priors",
     "Cauchy": "priors",
     "Gamma": "priors",
+    "Moment": "priors",
     "Normal": "priors",
     "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
@@ -77,6 +78,7 @@ __all__ = [
     "GroupedMRF",
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
+    "Moment",
     "Normal",
     "PanelMRF",
     "SpikeSlab",

@@ -11,7 +11,7 @@ from .sensitivity import sensitivity
 from .shared import convergence, run_again, table_section, verdict, what_was_run
 from .statistics import statistics
 
-_RESULTS = (statistics, checks, sensitivity)  # what a run of any kind may have, after the sections of its kind
+_RESULTS = (sensitivity, statistics, checks)  # what a run of any kind may have, after the sections of its kind
 
 
 def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: str) -> list[Section]:

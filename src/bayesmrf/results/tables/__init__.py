@@ -6,6 +6,7 @@ from __future__ import annotations
 from . import structure, differences, parameters, grouped  # isort: skip
 from . import panel  # isort: skip
 from . import sensitivity  # isort: skip
+from . import communities  # isort: skip
 from . import statistics  # isort: skip
 from . import checks  # isort: skip
 from . import shared  # isort: skip
@@ -17,6 +18,7 @@ __all__ = [
     "Table",
     "all_tables",
     "checks",
+    "communities",
     "differences",
     "every_table",
     "grouped",
