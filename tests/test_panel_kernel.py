@@ -12,7 +12,7 @@ from scipy.special import betaln, expit, logsumexp
 from bayesmrf.models.panel import Panel
 from bayesmrf.posterior.conditionals.panel_tables import panel_tables
 from bayesmrf.posterior.edges.panel import PanelKernel, PanelState
-from bayesmrf.priors import Beta, Cauchy, Gamma, LogisticBeta, Normal, SpikeSlab
+from bayesmrf.priors import Beta, Cauchy, Gamma, LogisticBeta, Moment, Normal, SpikeSlab
 
 ALPHA = 1e-6  # false-alarm rate of each test
 N_PEOPLE, N_WAVES = 60, 3
@@ -21,6 +21,8 @@ CASES = {
     "ordered": ((3, 2), False, False, SpikeSlab(Beta(2, 2), Cauchy(0.5), biases=LogisticBeta(2, 2))),
     "within": ((2, 3), True, False, SpikeSlab(0.4, Gamma(4, 4), 1.0)),
     "own": ((2, 2), False, True, SpikeSlab(0.5, Normal(1.0), 1.0)),
+    "away from 0": ((2, 2), False, False, SpikeSlab(0.5, Moment(0.5), 1.0)),
+    "learnt scale": ((2, 2), True, False, SpikeSlab(0.5, Cauchy(Gamma(3, 4)), 1.0)),
     "own within": ((3, 2), True, True, SpikeSlab(Beta(1, 1), Normal(0.7), 1.0)),
 }
 
@@ -31,16 +33,17 @@ def from_prior(rng, model, prior, own):
     kind = np.append(1 - np.eye(d, dtype=int).ravel(), np.full(e - d * d, 2))
     density = prior.density
     p0 = rng.beta(density.a, density.b, 3) if isinstance(density, Beta) else np.full(3, float(density))
-    precision = (
-        rng.gamma(prior.slab.shape, 1 / prior.slab.rate) if isinstance(prior.slab, Gamma) else prior.slab.scale**-2.0
-    )
+    slab = prior.slab
+    learnt = slab if isinstance(slab, Gamma) else slab.scale if isinstance(slab.scale, Gamma) else None
+    drawn = None if learnt is None else rng.gamma(learnt.shape, 1 / learnt.rate)
+    precision = slab.scale**-2.0 if drawn is None else drawn if slab is learnt else drawn**-2.0
     weights = rng.standard_normal(e) * precision**-0.5
-    if isinstance(prior.slab, Cauchy):  # with its taper, by rejection
-        for k in range(e):
-            while True:
-                weights[k] = prior.slab.scale * rng.standard_cauchy()
-                if rng.random() < np.exp(-0.5 * (weights[k] / 50) ** 2):
-                    break
+    if isinstance(slab, Cauchy | Moment):  # by the inverse of the distribution function; the taper of learnt scales
+        a = 0.0005 * np.sinh(np.linspace(-14, 14, 20_001))  # is relative to them
+        density = np.exp(-0.5 * (a / 50 * (1 if learnt else precision**-0.5)) ** 2)
+        density *= a**2 / (1 + a**2) ** 2 if isinstance(slab, Moment) else 1 / (1 + a**2)
+        mass = (density * np.gradient(a)).cumsum()
+        weights = np.interp(rng.random(e), mass / mass[-1], a) * precision**-0.5
     weights *= rng.random(e) < p0[kind]
     n = model.n_features - e
     biases = rng.standard_normal(n) * prior.bias_scale

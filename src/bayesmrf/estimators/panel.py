@@ -20,7 +20,7 @@ from ..data.panel import Order, Transitions, transitions, without_order
 from ..data.read import choose, read
 from ..data.states import States, levels_of
 from ..declare.option import check_params, option
-from ..declare.rule import FLAG, choice, either, instance
+from ..declare.rule import FLAG, choice, either, instance, is_number
 from ..errors import DataError, OptionError, StoreError, TransitionsWarning, argument
 from ..families import AUTO, Boltzmann, Ordinal
 from ..findings import recorded, tell
@@ -28,7 +28,7 @@ from ..graphs import Graph
 from ..models.panel import Panel
 from ..posterior.conditionals.panel_tables import panel_tables
 from ..posterior.edges.panel import PanelKernel
-from ..priors import has_pairs
+from ..priors import Beta
 from ..results import convergence
 from ..results.blocks import Columns, variable
 from ..results.panel import add_edge_evidence
@@ -185,9 +185,10 @@ class PanelMRF(PanelPredictive, RunOptions, BaseEstimator):
     def _prepare(self, X: Any, person: Any, wave: Any) -> _Setup:
         check_params(self)
         self._forget()
-        if has_pairs(self._object("prior")):
-            expected = "a prior with one density for all edges of a kind, a number or a Beta"
-            raise OptionError(option="prior", got="probabilities of pairs", expected=expected)
+        density = self._object("prior").density
+        if not (isinstance(density, Beta) or is_number(density)):
+            expected = "a prior whose density is a number or a Beta, of all edges of a kind"
+            raise OptionError(option="prior", got=type(density).__name__, expected=expected)
         X, order = without_order(X, person, wave)
         X = self._typed(X, () if self.model == AUTO else self._family(self.model).takes)
         name = choose(X, None, "boltzmann", ("boltzmann", "ordinal")) if self.model == AUTO else self.model

@@ -157,7 +157,7 @@ def visit_lagged(rng, tables, prior, theta, i, p, precisions, densities, precisi
         shifts[:] = score[1:] * tables.centre[j]
         p0 = densities[0 if i == j else 1]
         log_slab = log(p0) - log1p(-p0) + slab_top(prior, precision)
-        kappa, mu = shifted(normal_precision(rng, prior.cauchy, precision, theta[e]), theta[e], shifts, precisions,
+        kappa, mu = shifted(normal_precision(rng, prior, precision, theta[e]), theta[e], shifts, precisions,
                             values)  # fmt: skip
         data = tables.sums[j, i] - prior.tilt * shifts.sum()
         line = RowLine(p, tables.n, tables.covariates[j], score, theta[e], data, kappa, mu)
@@ -166,7 +166,7 @@ def visit_lagged(rng, tables, prior, theta, i, p, precisions, densities, precisi
             factors[e] = log_factor_of(
                 RowLine(p, tables.n, tables.covariates[j], score, theta[e], data, kappa, mu), prior, precision
             )
-        new = visit_row_line(rng, line, log_slab)
+        new = visit_row_line(rng, line, log_slab, prior.power)
         if new != theta[e]:
             move_rows(line, new)
             values -= (new - theta[e]) * shifts
@@ -177,7 +177,7 @@ def visit_lagged(rng, tables, prior, theta, i, p, precisions, densities, precisi
         g[k] = 1.0
         data = tables.counts[i, :, k].sum() + prior.tilt
         line = RowLine(p, tables.n, ones, g, theta[first + k - 1], data, precisions[k - 1], 0.0)
-        new = visit_row_line(rng, line, np.inf)
+        new = visit_row_line(rng, line, np.inf, 0.0)
         move_rows(line, new)
         theta[first + k - 1] = new
 
@@ -197,7 +197,7 @@ def visit_intercepts(rng, tables, i, p, own, means, inverse):
             if j != i:
                 mu -= inverse[i, j] / inverse[i, i] * (own[a, j] - means[q, j])
         line = RowLine(p[a:b], tables.n[a:b], np.ones(b - a), score, own[a, i], data, inverse[i, i], mu)
-        new = visit_row_line(rng, line, np.inf)
+        new = visit_row_line(rng, line, np.inf, 0.0)
         move_rows(line, new)
         own[a:b, i] = new
 
@@ -223,13 +223,13 @@ def visit_pair(rng, tables, prior, theta, e, joint, precisions, density, precisi
     p = np.empty((len(tables.n), m * w))
     add_up(p, joint, codes)
     log_slab = log(density) - log1p(-density) + slab_top(prior, precision)
-    kappa, mu = shifted(normal_precision(rng, prior.cauchy, precision, at), at, shifts, own, values)
+    kappa, mu = shifted(normal_precision(rng, prior, precision, at), at, shifts, own, values)
     data, ones = tables.pair_sums[e] - prior.tilt * shifts.sum(), np.ones(len(tables.n))
     line = RowLine(p, tables.n, ones, g, at, data, kappa, mu)
     if len(factors):
         kappa, mu = shifted(1e-12, at, shifts, own, values)
         factors[d * d + e] = log_factor_of(RowLine(p, tables.n, ones, g, at, data, kappa, mu), prior, precision)
-    new = visit_row_line(rng, line, log_slab)
+    new = visit_row_line(rng, line, log_slab, prior.power)
     if new != at:
         before = p.copy()
         move_rows(line, new)

@@ -114,8 +114,10 @@ def row_peak(line):
 
 
 @strict_leaf
-def visit_row_line(rng, line, log_slab):
+def visit_row_line(rng, line, log_slab, power):
     """Return a new value of the coordinate, 0 if it is absent; ``line.at`` is the present one.
+
+    Where it is present, the density has the factor abs(a)^power, of a slab away from 0.
 
     The proposal is nearly the full conditional, by Laplace's method: absent or not, and if not, a t around the mode. A
     Metropolis-Hastings step makes it exact. A coordinate that is always present has an infinite ``log_slab``.
@@ -124,7 +126,8 @@ def visit_row_line(rng, line, log_slab):
     is_free = log_slab == np.inf
     share = 1.0
     if not is_free:
-        share = 1 / (1 + exp(min(max(zero - top - log_slab - _LOG_ROOT - log(scale), -700.0), 700.0)))
+        about = log_slab + power * log(max(abs(mode), scale))
+        share = 1 / (1 + exp(min(max(zero - top - about - _LOG_ROOT - log(scale), -700.0), 700.0)))
         share = min(max(share, _LEAST), 1 - _LEAST)
     new = draw_t(rng, mode, scale) if rng.random() < share else 0.0
     old = line.at
@@ -135,7 +138,7 @@ def visit_row_line(rng, line, log_slab):
         if a == 0 and not is_free:
             ratio += sign * (zero - log(1 - share))
         else:
-            slab = 0.0 if is_free else log_slab - log(share)
+            slab = 0.0 if is_free else log_slab - log(share) + (power * log(abs(a)) if power > 0 else 0.0)
             ratio += sign * (row_log_density(a, line) + slab - log_t(a, mode, scale))
     return new if log(1 - rng.random()) < ratio else old
 

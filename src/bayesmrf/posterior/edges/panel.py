@@ -14,7 +14,13 @@ from ...memory import MostlyZero
 from ...priors import SpikeSlab
 from ..conditionals.panel_scan import scan_panel
 from ..conditionals.panel_tables import PanelTables
-from ..conditionals.spike import draw_density, draw_precision, edge_prior
+from ..conditionals.spike import (
+    draw_cauchy_precision,
+    draw_density,
+    draw_precision,
+    edge_prior,
+    has_cauchy_scale,
+)
 
 _EVERY = 20  # steps of which one computes the factors of edges, by chance: steps may be thinned
 _SLOPE, _DF, _SD = 1.0, 2.0, 1.0  # priors of own intercepts
@@ -149,7 +155,10 @@ class PanelKernel(Checked):
         weights = state.theta[: len(kind)]
         n, most = (np.bincount(kind[there], minlength=3) for there in (weights != 0, weights == weights))
         densities = [float(unwrap(draw_density)(rng, prior, a, b)) for a, b in zip(n, most, strict=True)]
-        precision = unwrap(draw_precision)(rng, prior, int(n.sum()), float(weights @ weights))
+        if unwrap(has_cauchy_scale)(prior):
+            precision = draw_cauchy_precision(rng, prior, weights**2, np.ones(len(weights)))
+        else:
+            precision = unwrap(draw_precision)(rng, prior, int(n.sum()), float(weights @ weights))
         return state._replace(densities=np.array(densities), precision=float(precision))
 
     def _with_intercepts(self, rng: np.random.Generator, state: PanelState) -> PanelState:
