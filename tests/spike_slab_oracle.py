@@ -78,11 +78,12 @@ def log_likelihood(theta, f, s_bar, n, kinds_seen):
     return np.log(np.exp(energy - log_z[..., None]) @ kinds.T) @ counts
 
 
-def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen=None):
+def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen=None, also=None):
     """Posterior means, and their standard errors, of: inclusion of each edge, theta, theta^2, the number of edges, p0
     and the slab's precision (in this order, one vector). ``features`` of all states are those of a Boltzmann machine,
     or of another model whose edges come first; ``seen`` (n, n_states) are the states that each row may be in, where
-    values are missing."""
+    values are missing. ``also`` is a function of theta (n, n_features), 0 for an absent edge: further
+    values, the last."""
     features, m = _features(graph) if features is None else features, graph.n_edges
     d, kinds_seen = features.shape[1] - m, kinds_of(seen)
     weights, values = [], []
@@ -131,7 +132,9 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
         one = np.ones((n_samples, 1))
         values.append(
             np.concatenate(
-                [one * np.array(included), full, full**2, k * one, density * one, precision[:, None]], axis=1
+                [one * np.array(included), full, full**2, k * one, density * one, precision[:, None]]
+                + ([] if also is None else [also(full)]),
+                axis=1,
             )
         )
     top = max(w.max() for w in weights)

@@ -38,6 +38,7 @@ from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
+from .prior_draws import all_absent, draw_groups
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -246,6 +247,15 @@ class CompareMRF(Posterior):
         )
         self.weights_ = np.array([self._symmetric(weights) for weights in each])
         self.density_ = self._mean("density")
+
+    def _draw_prior(
+        self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
+    ) -> np.ndarray | None:
+        prior, baseline = self._object("prior"), self._object("baseline")
+        return draw_groups(prior, baseline, len(self.groups_), sizes, n_draws, rng)
+
+    def _prior_absent(self, edges: Sequence[int]) -> float | None:
+        return all_absent(self._object("prior"), len(edges)) * all_absent(self._object("baseline"), len(edges))
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         given = [] if isinstance(self.method, Custom) else [self._object("prior"), self._object("baseline")]

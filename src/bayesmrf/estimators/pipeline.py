@@ -33,7 +33,7 @@ from .base import hash_of_samples, missing_in, missing_table, require_edges, run
 from .mode_check import check_modes
 from .predictive import Predictive
 from .rarely_observed import tell_of_rare
-from .statistics import Statistics
+from .statements import Statements
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -54,7 +54,7 @@ class Setup(NamedTuple):
     own: Any = None  # what the estimator needs after the draws
 
 
-class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
+class Posterior(Statements, Predictive, RunOptions, BaseEstimator):
     """Estimators of posteriors: `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` and `CompareMRF`.
 
     Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.
@@ -199,11 +199,6 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         """Names of the entries of ``theta_``: ``u-v`` for an edge, ``u`` for a node; (n_features,) array of str."""
         check_is_fitted(self)
         return np.array(self.posterior_["posterior"].dataset["feature"].values.tolist(), dtype=object)
-
-    @property
-    def _labels(self) -> Sequence[Any]:
-        """Labels of the groups of people, if there are several."""
-        return ()
 
     def _request(self) -> Any:
         """Return options as they are understood together, or refuse them, before the table is read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -43,6 +44,7 @@ from .edge_start import EXTRAPOLATES, default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
+from .prior_draws import all_absent, draw_edges
 
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
@@ -171,6 +173,14 @@ class SpikeSlabMRF(Posterior):
         starts = np.arange(r + 1) if nominal is None else nominal.edge_starts
         self.theta_[: starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
         self.density_, self.slab_scale_ = self._mean("density"), self._mean("slab_scale")
+
+    def _draw_prior(
+        self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
+    ) -> np.ndarray | None:
+        return draw_edges(self._object("prior"), sizes, n_draws, rng)
+
+    def _prior_absent(self, edges: Sequence[int]) -> float | None:
+        return all_absent(self._object("prior"), len(edges))
 
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
         prior, data, scales = self._object("prior"), setup.likelihood, np.asarray(draws.fields["slab_scale"])

@@ -9,6 +9,7 @@ from .page import Section, paragraph, picture
 from .shared import listed, page
 from .statistics import statistics
 from .structure import CITE, probable
+from .structures import structures
 
 
 def sections(summary: DifferenceSummary) -> list[Section]:
@@ -25,6 +26,7 @@ def sections(summary: DifferenceSummary) -> list[Section]:
         ("Networks", picture(lambda: plots.plot_networks(summary), networks)),
         ("Differences", _differences(summary)),
         ("Differences of the parameters of nodes", _bias_differences(summary)),
+        *structures(summary),
         *statistics(summary),
     ]
     return page(summary, parts, shown, "Number of edges that differ", CITE)

@@ -8,6 +8,7 @@ from ..results.tables import table_of
 from .page import Section, paragraph, picture
 from .shared import listed, log_odds, page
 from .statistics import statistics
+from .structures import structures
 
 _NETWORK = (
     "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
@@ -28,6 +29,7 @@ def sections(summary: StructureSummary) -> list[Section]:
         ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
+        *structures(summary),
         *statistics(summary),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
-from . import structure, differences, parameters, grouped, statistics, shared  # isort: skip
+from . import structure, differences, parameters, grouped, statistics, structures, shared  # isort: skip
 from .base import Column, Listing, Table, all_tables, names_of, table_of
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "shared",
     "statistics",
     "structure",
+    "structures",
     "table_of",
 ]

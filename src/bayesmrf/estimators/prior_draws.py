@@ -1,0 +1,88 @@
+"""Draws from the priors of networks: which edges exist, and their weights."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Any
+
+import numpy as np
+from scipy.special import betaln
+
+from ..posterior.edges.differences import contrasts
+from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
+
+_LEAST = 1e-100  # a Gamma variable of small shape rounds to 0
+
+
+def draw_slab(slab: Gamma | Normal | Cauchy, shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
+    """Draw the parameters of edges that exist, (n_draws, n_edges, n_parameters): spherical within an edge."""
+    n = shape[0]
+    if isinstance(slab, Normal):
+        return float(slab.scale) * rng.standard_normal(shape)
+    if isinstance(slab, Gamma):  # one precision for all edges of a draw
+        precision = np.maximum(rng.standard_gamma(slab.shape, n), _LEAST) / slab.rate
+        return rng.standard_normal(shape) / np.sqrt(precision)[:, None, None]
+    found = np.empty((n * shape[1], shape[2]))
+    rest = np.arange(len(found))
+    while len(rest):  # draws of the Cauchy density are kept with the probability of its taper
+        size = len(rest), shape[2]
+        drawn = float(slab.scale) * rng.standard_normal(size) / np.abs(rng.standard_normal((size[0], 1)))
+        keep = rng.random(size[0]) < np.exp(-0.5 * (drawn**2).sum(axis=1) / CAUCHY_TAPER**2)
+        found[rest[keep]] = drawn[keep]
+        rest = rest[~keep]
+    return found.reshape(shape)
+
+
+def draw_present(prior: SpikeSlab, n_draws: int, n_edges: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw which edges exist, (n_draws, n_edges)."""
+    p0 = prior.density
+    each = rng.beta(p0.a, p0.b, (n_draws, 1)) if isinstance(p0, Beta) else float(p0)
+    return np.asarray(rng.random((n_draws, n_edges)) < each)
+
+
+def all_absent(prior: Any, n_edges: int) -> float:
+    """Return the prior probability that some edges are all absent; 0 for a slab without a spike."""
+    if not isinstance(prior, SpikeSlab):
+        return 0.0
+    p0 = prior.density
+    return (
+        exp(betaln(p0.a, p0.b + n_edges) - betaln(p0.a, p0.b)) if isinstance(p0, Beta) else (1 - float(p0)) ** n_edges
+    )
+
+
+def draw_edges(prior: Any, sizes: np.ndarray, n_draws: int, rng: np.random.Generator, n_copies: int = 1) -> np.ndarray:
+    """Draw the parameters of edges, (n_draws, n_copies, n_parameters of all edges), 0 where an edge is absent.
+
+    Parameters
+    ----------
+    prior : SpikeSlab, or a slab
+    sizes : (n_edges,) int array
+        Parameters of each edge.
+    n_draws : int
+    rng : numpy.random.Generator
+    n_copies : int
+        Numbers of each parameter, which are 0 or not together: the coordinates of a difference.
+    """
+    ends = np.cumsum(sizes)
+    found, slab = np.zeros((n_draws, n_copies, int(ends[-1]))), prior
+    there = np.ones((n_draws, len(sizes)), bool)
+    if isinstance(prior, SpikeSlab):
+        slab, there = prior.slab, draw_present(prior, n_draws, len(sizes), rng)
+    if isinstance(slab, Gamma):  # one precision for all edges
+        drawn = draw_slab(slab, (n_draws, 1, n_copies * int(ends[-1])), rng).reshape(found.shape)
+        return drawn * np.repeat(there, sizes, axis=1)[:, None]
+    for size in np.unique(sizes):
+        same = np.flatnonzero(sizes == size)
+        drawn = draw_slab(slab, (n_draws, len(same), n_copies * int(size)), rng) * there[:, same, None]
+        places = (ends[same] - size)[:, None] + np.arange(size)
+        found[:, :, places] = drawn.reshape(n_draws, len(same), n_copies, size).swapaxes(1, 2)
+    return found
+
+
+def draw_groups(
+    prior: SpikeSlab, baseline: Any, n_groups: int, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw the parameters of the edges of groups of people, (n_draws, n_groups, n_parameters of all edges)."""
+    common = draw_edges(baseline, sizes, n_draws, rng)
+    apart = draw_edges(prior, sizes, n_draws, rng, n_groups - 1)
+    return common + np.einsum("gk,nkp->ngp", contrasts([1.0] * n_groups), apart)
