@@ -11,7 +11,7 @@ from scipy import stats
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, load, save
 from bayesmrf.errors import OptionError
-from bayesmrf.estimators.prior_draws import draw_edges, draw_groups
+from bayesmrf.estimators.prior_draws import EdgesPrior, draw_edges, draw_groups
 from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
 from bayesmrf.results.probability import probability_of
 from bayesmrf.results.statements import Language, edges_of, holds
@@ -52,7 +52,7 @@ def prior_by_enumeration(statement):
     u = (np.arange(400) + 0.5) / 400
     a = stats.norm.ppf(u, scale=PRIOR.slab.scale)
     for there in itertools.product((0, 1), repeat=3):
-        log_p = oracle.log_structure(sum(there), 3, PRIOR)
+        log_p = oracle.log_structure(there, PRIOR)
         grid = np.meshgrid(*[a[k::4] if y else np.zeros(1) for k, y in enumerate(there)], indexing="ij")
         w = np.stack([g.ravel() for g in grid], axis=1)
         total += np.exp(log_p) * STATEMENTS[statement](w).mean()
@@ -73,7 +73,7 @@ def test_probabilities_and_bayes_factors_are_those_of_enumeration(est, rng):
         found = est.probability(name)
         assert abs(found.probability - p) < Z * np.hypot(found.error, e), name
         if name is two_edges:
-            p0 = 3 * np.exp(oracle.log_structure(2, 3, PRIOR))
+            p0 = 3 * np.exp(oracle.log_structure((1, 1, 0), PRIOR))
             assert abs(found.prior - p0) < Z * found.prior_error
         else:
             p0 = prior_by_enumeration(name)
@@ -93,9 +93,9 @@ def test_probabilities_and_bayes_factors_are_those_of_enumeration(est, rng):
 def test_draws_of_the_prior(slab, density, rng):
     """Shares of structures, and quantiles of weights, of 40,000 draws."""
     prior, n = SpikeSlab(density, slab), 40_000
-    w = draw_edges(prior, np.ones(3, int), n, rng)[:, 0]
+    w = draw_edges(EdgesPrior(density, slab), np.ones(3, int), n, rng)[:, 0]
     for k in range(4):
-        p = np.exp(oracle.log_structure(k, 3, prior)) * [1, 3, 3, 1][k]
+        p = np.exp(oracle.log_structure([1] * k + [0] * (3 - k), prior)) * [1, 3, 3, 1][k]
         assert abs(((w != 0).sum(axis=1) == k).mean() - p) < Z * np.sqrt(p * (1 - p) / n)
     there = w[:, 0][w[:, 0] != 0]
     law = {Normal: stats.norm(scale=0.7), Cauchy: stats.cauchy(scale=1.5)}.get(type(slab))
@@ -108,7 +108,7 @@ def test_draws_of_the_prior(slab, density, rng):
 
 def test_draws_of_the_prior_of_groups(rng):
     """Differences of any two groups have the scale of the slab, and are 0 together."""
-    n, prior, baseline = 40_000, SpikeSlab(0.4, Normal(0.5)), SpikeSlab(0.7, Normal(2.0))
+    n, prior, baseline = 40_000, EdgesPrior(0.4, Normal(0.5)), EdgesPrior(0.7, Normal(2.0))
     w = draw_groups(prior, baseline, 3, np.ones(2, int), n, rng)
     for a, b in itertools.combinations(range(3), 2):
         difference = w[:, b, 0] - w[:, a, 0]
@@ -119,6 +119,18 @@ def test_draws_of_the_prior_of_groups(rng):
     assert abs((w[:, 1, 1] == 0).mean() - 0.6 * 0.3) < Z * np.sqrt(0.18 * 0.82 / n)
     mean = w.mean(axis=1)[:, 0]
     assert abs((mean[mean != 0] ** 2).mean()) > 1
+
+
+def test_probabilities_of_single_edges(rng):
+    density = [("a", "b", 0.9), ("a", "c", 0.2), ("b", "c", 1.0)]
+    run = {"n_draws": 100, "n_warmup": 20, "n_chains": 2, "progress": False, "random_state": 3}
+    X = pd.DataFrame(rng.integers(0, 2, (50, 3)), columns=list("abc"))
+    est = SpikeSlabMRF(prior=SpikeSlab(density, Normal(1.0)), **run).fit(X)
+    assert est.probability("a--b = 0").prior == pytest.approx(0.1)
+    assert est.probability("a--b > a--c").prior == pytest.approx((1 - 0.1 * 0.8) / 2)
+    both = est.probability("a--b > 0 & a--c = 0 & b--c != 0")
+    assert abs(both.prior - 0.45 * 0.8) < Z * both.prior_error
+    assert np.isnan(est.probability("b--c = 0").bayes_factor)  # it is forced
 
 
 def test_groups_of_people(rng):

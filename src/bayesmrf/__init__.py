@@ -21,12 +21,14 @@ if TYPE_CHECKING:
         compare_evidence,
         load,
         log_evidence,
+        plan,
         support,
     )
     from .evidence.target import Evidence
     from .graphs import Graph
     from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
     from .report import write_report
+    from .report.export import export
     from .results import save
     from .runs.store import Checkpoint
 
@@ -40,6 +42,7 @@ _HOMES = {
     "MaximumLikelihoodMRF": "estimators",
     "compare_evidence": "estimators",
     "log_evidence": "estimators",
+    "plan": "estimators",
     "support": "estimators",
     "Checkpoint": "runs.store",
     "DirichletProcess": "priors",
@@ -52,6 +55,7 @@ _HOMES = {
     "Normal": "priors",
     "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
+    "export": "report.export",
     "load": "estimators",
     "save": "results",
     "write_report": "report",
@@ -77,6 +81,7 @@ __all__ = [
     "compare_evidence",
     "datasets",
     "engines",
+    "export",
     "families",
     "graphs",
     "load",
@@ -85,6 +90,7 @@ __all__ = [
     "metrics",
     "models",
     "partitions",
+    "plan",
     "plots",
     "priors",
     "results",

@@ -20,6 +20,7 @@ from .compare_groups import compare
 from .evidence import evidence
 from .flags import command
 from .groups import groups
+from .plan import plan
 from .posterior import posterior
 from .structure import structure
 
@@ -83,6 +84,7 @@ def demo(
 for function in COMMANDS.values():
     app.command()(function)
 app.command("collect")(collect)
+app.command("plan")(plan)
 
 
 @app.command()
@@ -95,6 +97,35 @@ def report(
     from ..report import write_report
 
     new_console().print(f"The report is {write_report(run, out, overwrite)}", soft_wrap=True)
+
+
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="A finished result: a folder or a .nc file.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="csv|json|graphml",
+            help="A folder of tables; one file of all tables; the network, or a folder with those of groups of people.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file or folder to write.",
+            show_default="RUN.json, RUN.graphml, or the folder RUN-csv or RUN-graphml",
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+) -> None:
+    """Write every table of a result of groups, posterior, structure or compare, unrounded, for other programs."""
+    from ..report.export import export as write
+    from ..report.export import is_folder
+    from ..results import load
+
+    tree = load(run)
+    name = f"{run.stem}-{to}" if is_folder(tree, to) else f"{run.stem}.{to}"
+    new_console().print(f"The result is written to {write(tree, out or Path(name), to, overwrite)}", soft_wrap=True)
 
 
 def run(arguments: Sequence[str]) -> int:

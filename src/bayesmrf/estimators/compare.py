@@ -33,12 +33,11 @@ from ..results.differences import exist_in_groups
 from ..results.intervals import central
 from ..results.stored import Kept
 from ..runs.run import Draws
-from .edge_prior import as_attribute, default_prior, like, warn_of_taper
+from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, warn_of_taper
 from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
-from .prior_draws import all_absent, draw_groups
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _SCANS, _MANY_STATES = 2, 2**16  # of a step; states from which it is one
+_PRIORS = "prior", "baseline"  # parameters
 _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
@@ -127,6 +127,7 @@ class CompareMRF(Posterior):
 
     _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
+    _of_edges = _PRIORS
 
     candidates: Any = "complete"
     prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
@@ -207,7 +208,8 @@ class CompareMRF(Posterior):
         samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
         likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
-        prior = DifferencePrior(contrast, self._object("prior"), self._object("baseline"), self.biases)
+        of_differences, of_baselines = (in_order(self._object(name), self._graph) for name in _PRIORS)
+        prior = DifferencePrior(contrast, of_differences, of_baselines, self.biases)
         given = likelihood, *prior
         kernel: Any
         if row.options is Custom:
@@ -228,11 +230,18 @@ class CompareMRF(Posterior):
             sweeps = kernel.particle_sweeps
         attrs = {
             "prior": as_attribute(prior.prior),
-            "baseline": f"{prior.baseline}",
+            "baseline": in_words(prior.baseline),
             "biases": self.biases,
             "kind": row.kind,
         } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
-        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps)
+        constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
+        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps, constant=constant)
+
+    def _kept(self) -> Kept:
+        kept = super()._kept()
+        return kept._replace(
+            parameters=kept.parameters | {name: in_order(getattr(self, name), self._graph) for name in _PRIORS}
+        )
 
     def _summarise(self) -> None:
         super()._summarise()
@@ -247,15 +256,6 @@ class CompareMRF(Posterior):
         )
         self.weights_ = np.array([self._symmetric(weights) for weights in each])
         self.density_ = self._mean("density")
-
-    def _draw_prior(
-        self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
-    ) -> np.ndarray | None:
-        prior, baseline = self._object("prior"), self._object("baseline")
-        return draw_groups(prior, baseline, len(self.groups_), sizes, n_draws, rng)
-
-    def _prior_absent(self, edges: Sequence[int]) -> float | None:
-        return all_absent(self._object("prior"), len(edges)) * all_absent(self._object("baseline"), len(edges))
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         given = [] if isinstance(self.method, Custom) else [self._object("prior"), self._object("baseline")]
@@ -314,6 +314,21 @@ class CompareMRF(Posterior):
     ) -> np.ndarray:
         """Compute the log of `predict_conditional` at the states that X has, (n_samples,)."""
         return self._conditional(X, nodes, average, is_read=True, groups=groups)
+
+    def sensitivity(  # type: ignore[override]
+        self, X: Any, groups: Any, sample_weight: Any = None, checkpoint: Any = None
+    ) -> pd.DataFrame:
+        """Compute how the evidence for differences depends on their prior; see `Sensitive.sensitivity`."""
+        return self._sensitivity(X, {"groups": groups, "sample_weight": sample_weight}, checkpoint)
+
+    def _under(self, prior: Any) -> dict[str, Any]:
+        return {"prior": prior, "baseline": self._object("baseline")}  # which may be made of the prior
+
+    def predictive_checks(  # type: ignore[override]
+        self, X: Any, groups: Any, sample_weight: Any = None, random_state: Any = None
+    ) -> pd.DataFrame:
+        """Compare a table with tables from the networks of the groups; see `Posterior.predictive_checks`."""
+        return self._predictive_checks(X, sample_weight, random_state, groups)
 
     def _groups(self) -> Sequence[int]:
         return range(len(self.groups_))

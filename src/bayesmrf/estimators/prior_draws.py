@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import exp
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaln
 
+from ..data.pair_probabilities import edge_probabilities
+from ..graphs import Graph
 from ..posterior.edges.differences import contrasts
-from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
+from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab, has_pairs
 
 _LEAST = 1e-100  # a Gamma variable of small shape rounds to 0
 
@@ -33,29 +35,46 @@ def draw_slab(slab: Gamma | Normal | Cauchy, shape: tuple[int, int, int], rng: n
     return found.reshape(shape)
 
 
-def draw_present(prior: SpikeSlab, n_draws: int, n_edges: int, rng: np.random.Generator) -> np.ndarray:
+class EdgesPrior(NamedTuple):
+    """The prior of some edges."""
+
+    density: Any  # a Beta prior of p0, its value, or the probability of each edge
+    slab: Gamma | Normal | Cauchy
+
+
+def prior_of(prior: Any, graph: Graph, edges: np.ndarray) -> EdgesPrior | None:
+    """Return the prior of some edges of a graph, from a `SpikeSlab` or a slab that all have; None of unknown ones."""
+    density, slab = (prior.density, prior.slab) if isinstance(prior, SpikeSlab) else (1.0, prior)
+    if isinstance(prior, SpikeSlab) and has_pairs(prior):
+        density = edge_probabilities(density, graph)[edges]
+    is_fixed = isinstance(slab, Normal | Cauchy) and not isinstance(slab.scale, Gamma)
+    known = isinstance(density, Beta | float | int | np.ndarray) and (is_fixed or isinstance(slab, Gamma))
+    return EdgesPrior(density, slab) if known else None
+
+
+def draw_present(prior: EdgesPrior, n_draws: int, n_edges: int, rng: np.random.Generator) -> np.ndarray:
     """Draw which edges exist, (n_draws, n_edges)."""
     p0 = prior.density
-    each = rng.beta(p0.a, p0.b, (n_draws, 1)) if isinstance(p0, Beta) else float(p0)
+    each = rng.beta(p0.a, p0.b, (n_draws, 1)) if isinstance(p0, Beta) else p0
     return np.asarray(rng.random((n_draws, n_edges)) < each)
 
 
-def all_absent(prior: Any, n_edges: int) -> float:
-    """Return the prior probability that some edges are all absent; 0 for a slab without a spike."""
-    if not isinstance(prior, SpikeSlab):
-        return 0.0
+def all_absent(prior: EdgesPrior, n_edges: int) -> float:
+    """Return the prior probability that some edges are all absent."""
     p0 = prior.density
-    return (
-        exp(betaln(p0.a, p0.b + n_edges) - betaln(p0.a, p0.b)) if isinstance(p0, Beta) else (1 - float(p0)) ** n_edges
-    )
+    if isinstance(p0, Beta):
+        return exp(betaln(p0.a, p0.b + n_edges) - betaln(p0.a, p0.b))
+    return float(np.prod(1 - np.broadcast_to(p0, n_edges)))
 
 
-def draw_edges(prior: Any, sizes: np.ndarray, n_draws: int, rng: np.random.Generator, n_copies: int = 1) -> np.ndarray:
+def draw_edges(
+    prior: EdgesPrior, sizes: np.ndarray, n_draws: int, rng: np.random.Generator, n_copies: int = 1
+) -> np.ndarray:
     """Draw the parameters of edges, (n_draws, n_copies, n_parameters of all edges), 0 where an edge is absent.
 
     Parameters
     ----------
-    prior : SpikeSlab, or a slab
+    prior : EdgesPrior
     sizes : (n_edges,) int array
         Parameters of each edge.
     n_draws : int
@@ -63,24 +82,21 @@ def draw_edges(prior: Any, sizes: np.ndarray, n_draws: int, rng: np.random.Gener
     n_copies : int
         Numbers of each parameter, which are 0 or not together: the coordinates of a difference.
     """
-    ends = np.cumsum(sizes)
-    found, slab = np.zeros((n_draws, n_copies, int(ends[-1]))), prior
-    there = np.ones((n_draws, len(sizes)), bool)
-    if isinstance(prior, SpikeSlab):
-        slab, there = prior.slab, draw_present(prior, n_draws, len(sizes), rng)
-    if isinstance(slab, Gamma):  # one precision for all edges
-        drawn = draw_slab(slab, (n_draws, 1, n_copies * int(ends[-1])), rng).reshape(found.shape)
+    ends, there = np.cumsum(sizes), draw_present(prior, n_draws, len(sizes), rng)
+    found = np.zeros((n_draws, n_copies, int(ends[-1])))
+    if isinstance(prior.slab, Gamma):  # one precision for all edges
+        drawn = draw_slab(prior.slab, (n_draws, 1, n_copies * int(ends[-1])), rng).reshape(found.shape)
         return drawn * np.repeat(there, sizes, axis=1)[:, None]
     for size in np.unique(sizes):
         same = np.flatnonzero(sizes == size)
-        drawn = draw_slab(slab, (n_draws, len(same), n_copies * int(size)), rng) * there[:, same, None]
+        drawn = draw_slab(prior.slab, (n_draws, len(same), n_copies * int(size)), rng) * there[:, same, None]
         places = (ends[same] - size)[:, None] + np.arange(size)
         found[:, :, places] = drawn.reshape(n_draws, len(same), n_copies, size).swapaxes(1, 2)
     return found
 
 
 def draw_groups(
-    prior: SpikeSlab, baseline: Any, n_groups: int, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
+    prior: EdgesPrior, baseline: EdgesPrior, n_groups: int, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw the parameters of the edges of groups of people, (n_draws, n_groups, n_parameters of all edges)."""
     common = draw_edges(baseline, sizes, n_draws, rng)

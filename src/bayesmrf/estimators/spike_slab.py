@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -38,13 +37,23 @@ from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..priors import SpikeSlab
 from ..results import convergence
 from ..results.blocks import Columns, nominal_of, variable
+from ..results.stored import Kept
 from ..runs import run
-from .edge_prior import as_attribute, default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
+from .edge_prior import (
+    as_attribute,
+    constants,
+    default_prior,
+    in_order,
+    like,
+    possible,
+    warn_of_prior,
+    warn_of_taper,
+    warn_of_wide_slab,
+)
 from .edge_start import EXTRAPOLATES, default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
-from .prior_draws import all_absent, draw_edges
 
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
@@ -65,6 +74,7 @@ class SpikeSlabMRF(Posterior):
     prior : "spike-slab" or `priors.SpikeSlab`
         Prior of the density (the share of the candidates that exist), of the weights and of the biases, such as
         ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``, whose scales are those of the parameters of ``model``.
+        Pairs may have probabilities of their own, and are no candidates where these are 0.
         "spike-slab" is the same prior in all codings: a uniform density, and Cauchy log odds ratios of scale 1.
     method : {"auto", "reversible-jump", "exact", "langevin"} or an object of `bayesmrf.methods`
         * auto: exact for at most 16 yes/no nodes, or nodes of more states with at most 2^19 joint states (eight nodes
@@ -94,7 +104,8 @@ class SpikeSlabMRF(Posterior):
     theta_ : (n_features,) array
         Posterior mean of each candidate's weight given that the edge exists (0 if it never does), and of each bias.
     density_, slab_scale_ : float
-        Posterior means of p0 and of the slab's scale (sigma0, or the given one).
+        Posterior means of p0 (where each edge has its own probability, their mean) and of the slab's scale (sigma0, or
+        the given one).
     method_, model_ : str
         Names of the method and of the model.
     missing_ : DataFrame
@@ -110,6 +121,7 @@ class SpikeSlabMRF(Posterior):
 
     _readers = {"method": EDGES.read, "model": families_of("SpikeSlabMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
+    _of_edges = ("prior",)
 
     candidates: Any = "complete"
     prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
@@ -121,8 +133,18 @@ class SpikeSlabMRF(Posterior):
         is_default = name == "prior" and isinstance(self.prior, str)
         return default_prior(self._object("model")) if is_default else super()._object(name)
 
+    def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:
+        states = super()._read(X, sample_weight, missing, progress)
+        self._graph = possible(self._graph, self._object("prior"))
+        self.edges_ = self._graph.edges
+        return states
+
+    def _kept(self) -> Kept:
+        kept = super()._kept()
+        return kept._replace(parameters=kept.parameters | {"prior": in_order(self.prior, self._graph)})
+
     def _target(self, parts: list[States], request: None) -> Setup:
-        (states,), model, prior = parts, self._model(), self._object("prior")
+        (states,), model, prior = parts, self._model(), in_order(self._object("prior"), self._graph)
         family = FAMILIES.find(self._family) or like(model)
         row = row_of(_automatic(family, states) if self.method == AUTO else self.method, EDGES)
         features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
@@ -163,7 +185,8 @@ class SpikeSlabMRF(Posterior):
             attrs |= dict.fromkeys(options) if row is EXTRAPOLATED else options  # without dynamics
             attrs |= {"moments": "extrapolated" if row is EXTRAPOLATED else "chains"} if "moments" in options else {}
             attrs |= {"n_particles": kernel.n_particles} if "n_particles" in options else {}
-        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps)
+        constant = constants(prior, self._graph)
+        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps, constant=constant)
 
     def _summarise(self) -> None:
         super()._summarise()
@@ -173,14 +196,6 @@ class SpikeSlabMRF(Posterior):
         starts = np.arange(r + 1) if nominal is None else nominal.edge_starts
         self.theta_[: starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
         self.density_, self.slab_scale_ = self._mean("density"), self._mean("slab_scale")
-
-    def _draw_prior(
-        self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
-    ) -> np.ndarray | None:
-        return draw_edges(self._object("prior"), sizes, n_draws, rng)
-
-    def _prior_absent(self, edges: Sequence[int]) -> float | None:
-        return all_absent(self._object("prior"), len(edges))
 
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
         prior, data, scales = self._object("prior"), setup.likelihood, np.asarray(draws.fields["slab_scale"])

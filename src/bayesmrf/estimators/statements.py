@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +16,7 @@ from ..results.blocks import in_turn, variable
 from ..results.probability import Probability, probability_of
 from ..results.statements import Language, edges_of, holds, prior_by_symmetry
 from ..rng import as_seed_sequence
+from .prior_draws import EdgesPrior, all_absent, draw_edges, draw_groups, prior_of
 from .statistics import Statistics
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _BLOCK = 2**22  # numbers of draws from the prior that are an array at a time
 
 class Statements(Statistics):
     """Estimators with draws of networks, in which statements hold or do not."""
+
+    _of_edges: ClassVar[tuple[str, ...]] = ()  # priors of edges: of all groups, or of differences and of baselines
 
     def probability(
         self, statement: str | Callable[..., Any], n_prior: int | None = None, random_state: Any = 0
@@ -116,15 +119,25 @@ class Statements(Statistics):
                 return
             yield self._shown_weights(model, theta, np.asarray(edges))
 
+    def _priors(self, edges: Any) -> list[EdgesPrior]:
+        """Return the priors of the edges that are named in ``_of_edges``; nothing where one is not known."""
+        found = [prior_of(self._object(name), self._graph, np.asarray(edges)) for name in self._of_edges]
+        known = [prior for prior in found if prior is not None]
+        return known if len(known) == len(found) else []
+
     def _draw_prior(
         self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
     ) -> np.ndarray | None:
         """Draw the parameters of edges that have ``sizes`` of them from the prior, (n_draws, n_groups, n)."""
-        return None
+        priors = self._priors(edges)
+        if len(priors) > 1:
+            return draw_groups(priors[0], priors[1], len(self._labels), sizes, n_draws, rng)
+        return draw_edges(priors[0], sizes, n_draws, rng) if priors else None
 
     def _prior_absent(self, edges: Sequence[int]) -> float | None:
         """Return the prior probability that some edges are all absent; None where it is not known."""
-        return None
+        priors = self._priors(edges)
+        return float(np.prod([all_absent(prior, len(edges)) for prior in priors])) if priors else None
 
     def _of_function(self, function: Callable[..., Any], n_prior: int, rng: np.random.Generator) -> Probability:
         every = np.arange(len(self.edges_))

@@ -8,12 +8,11 @@ from typing import Any
 from .. import plots
 from ..results.summary import GroupedSummary
 from ..results.tables import table_of
+from .order import page
 from .page import Section, paragraph, picture
-from .shared import listed, page
-from .statistics import statistics
+from .shared import listed
 from .structure import CITE as CITE_SPIKE
 from .structure import inclusion
-from .structures import structures
 
 _LIKELY = "edges with an inclusion above 0.5"
 _NETWORK = "Edges coloured by group; wide: strong; dashed: the ends tend to differ (agreement below 0.5)."
@@ -41,8 +40,7 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (True, "Edges", lambda: _edges(s)),
         (len(s.field_table) > 0, "Thresholds" if _is_ordinal(s) else "Node fields", lambda: _fields(s)),
     ]
-    found = [(title, say()) for wanted, title, say in parts if wanted] + structures(s) + statistics(s)
-    return page(s, found, judged, "Number of groups", cite)
+    return page(s, [(title, say()) for wanted, title, say in parts if wanted], judged, "Number of groups", cite)
 
 
 def _is_ordinal(s: GroupedSummary) -> bool:

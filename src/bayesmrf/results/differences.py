@@ -101,8 +101,9 @@ def _table(
     import pandas as pd
 
     (theta, first, last, tables), groups = items, _texts(tree["posterior"].to_dataset()["group"])
-    share, odds = included.means(), _prior_odds(tree)
-    with np.errstate(divide="ignore"):
+    share = included.means()
+    odds = _prior_odds(tree, len(share))
+    with np.errstate(divide="ignore", invalid="ignore"):
         factor, against = share / (1 - share) / odds, (1 - share) / share * odds
     parts = []
     for a, b in combinations(range(len(groups)), 2):
@@ -114,8 +115,11 @@ def _table(
     return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
 
 
-def _prior_odds(tree: xr.DataTree) -> float:
-    """Return the prior odds that the groups differ in a parameter."""
+def _prior_odds(tree: xr.DataTree, n: int) -> Any:
+    """Return the prior odds that the groups differ in a parameter, or in each of n edges."""
     density = json.loads(tree.attrs["prior"])["density"]
     p = density["a"] / (density["a"] + density["b"]) if isinstance(density, dict) else density
-    return float(p / (1 - p))
+    if density is None:  # a factor of what is certain is not a number
+        p = tree["constant_data"].to_dataset()["edge_probability"].values
+        p = np.where((p > 0) & (p < 1), p, np.nan) if len(p) == n else np.nan
+    return p / (1 - p)

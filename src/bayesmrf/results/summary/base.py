@@ -283,14 +283,28 @@ class Summary(ABC):
         return f"{name}: {self.row.sentence}" if self.row else name
 
     @property
+    def prior_options(self) -> dict[str, str]:
+        """The priors."""
+        return {}
+
+    @property
     @abstractmethod
     def options(self) -> dict[str, str]:
-        """Options that matter for the method of the run."""
+        """Options that matter for the method of the run, and the priors."""
 
     @property
     def printed_options(self) -> dict[str, str]:
         """Those that the terminal prints."""
         return self.options
+
+    @property
+    def outcome(self) -> list[str]:
+        """The data, model, method and prior, and the verdict, in a line each."""
+        priors = "".join(f"; {label} {value}" for label, value in self.prior_options.items())
+        (_, first), *others = self.verdict.sentences
+        more = f" And {count(len(others), 'more finding')}: table('findings')." if others else ""
+        method = dict.fromkeys([str(self.attrs.get("method", "unknown")), self.kind])  # of which either may be "exact"
+        return [self.data_sentence, f"Method {', '.join(method)}{priors}", f"{first}{more}"]
 
 
 def count(number: int, noun: str, many: str = "") -> str:

@@ -6,7 +6,7 @@ import json
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class InclusionSummary(Summary):
     """Inclusion of edges; 1 if no edge may be absent."""
+
+    thing: ClassVar[str] = "edge"  # what may be absent
 
     @property
     def spike(self) -> bool:
@@ -70,7 +72,10 @@ class InclusionSummary(Summary):
     @property
     def density_sentence(self) -> str:
         """Mean and 90 % interval of p0, the probability that a candidate exists."""
-        given = self["constant_data"].get("density")
+        constant = self["constant_data"].to_dataset()
+        if "edge_probability" in constant:
+            return f"Prior of each {self.thing}: {of_each(constant['edge_probability'].values)}"
+        given = constant.get("density")
         return (
             f"Density {mean_and_interval(self.stacked('density')) if given is None else f'{given.item():.3f} (fixed)'}"
         )
@@ -82,9 +87,11 @@ class InclusionSummary(Summary):
         if not prior:
             return {}
         density, slab = prior["density"], prior["slab"]
-        found = {
-            "prior of the density": prior_of_density(tuple(density.values()) if isinstance(density, dict) else density)
-        }
+        if density is None:
+            found = {f"prior of each {self.thing}": of_each(self["constant_data"]["edge_probability"].values)}
+        else:
+            words = prior_of_density(tuple(density.values()) if isinstance(density, dict) else density)
+            found = {"prior of the density": words}
         if slab["family"] == "Gamma":
             found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
         else:
@@ -93,6 +100,12 @@ class InclusionSummary(Summary):
         if biases:
             return found | {"prior of the biases": logit_of_beta(biases["a"], biases["b"])}
         return found | {"scale of the biases": f"{prior['bias_scale']:g}"}
+
+
+def of_each(p: np.ndarray) -> str:
+    """Return the range of the prior probabilities of edges in words."""
+    forced = f", {int((p == 1).sum()):,} forced" if (p == 1).any() else ""
+    return f"probabilities from {p.min():.3g} to {p.max():.3g}, {p.mean():.3g} on average{forced}"
 
 
 def prior_of_density(given: Any) -> str:
