@@ -89,7 +89,10 @@ def test_a_stored_run_and_its_report(fitted, tmp_path):
 def test_pictures(fitted):
     ax = plots.plot_co_clustering(fitted)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("nodes, by community", "nodes, by community")
-    assert len({tuple(c) for c in plots.plot_network(fitted).collections[-1].get_facecolors()}) == 2
+    network = plots.plot_network(fitted)
+    assert len({tuple(c) for c in network.collections[-1].get_facecolors()}) == 2
+    labels = [text.get_text() for text in network.get_legend().get_texts()]
+    assert {"community 1", "community 2"} <= set(labels)
 
 
 def test_probability_of_an_edge_before_data(rng):
