@@ -219,7 +219,8 @@ def records():
         yield kind(X) if "states" in signature(kind).parameters else kind()
     yield from (priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy())
     yield from (priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), priors.WeightsAndBiases())
-    yield from (priors.DirichletProcess(), Checkpoint("run.zarr"), ModeSearch(), PosteriorSampler(), Phases())
+    yield from (priors.DirichletProcess(), priors.Blocks(), Checkpoint("run.zarr"))
+    yield from (ModeSearch(), PosteriorSampler(), Phases())
     yield from (each.method for each in METHODS.values())
     yield from (Custom(print), families.Custom(Boltzmann))
 
