@@ -73,7 +73,8 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     with as_written(Path(tree)) if from_disk else nullcontext():
         summary = summarise(found)
         title, sentence, parts = _REPORTS[type(summary)][0], summary.data_sentence, sections(summary)
-    return write_page(out, title, sentence, parts)
+        answer = f"{summary.headline}." if summary.headline else ""
+    return write_page(out, title, sentence, parts, answer)
 
 
 def sections(summary: AnySummary) -> list[Section]:

@@ -39,7 +39,8 @@ __all__ = ["add_missing", "add_mode_check", "add_partition", "diagnostics", "fin
 DENSITIES = ("density", "autoregression_density", "within_density")
 POSTERIOR = (
     "phi", "theta", "agreement", "groups", "n_groups", "field_groups", "blocks", "n_blocks", "included", *DENSITIES,
-    "slab_scale", "alpha", "intercept_sd", "intercept_slope", "intercept_root",
+    "slab_scale", "alpha",
+    "intercept_sd", "intercept_slope", "intercept_root",
 )  # fmt: skip
 LABELS = ("groups", "field_groups", "blocks")
 _STATS = {"log_likelihood": "total_log_likelihood"}  # ArviZ takes the first for values of each observation

@@ -8,6 +8,7 @@ from . import panel  # isort: skip
 from . import sensitivity  # isort: skip
 from . import communities  # isort: skip
 from . import statistics  # isort: skip
+from . import structures  # isort: skip
 from . import checks  # isort: skip
 from . import shared  # isort: skip
 from .base import Column, Listing, Table, all_tables, every_table, names_of, table_of
@@ -29,5 +30,6 @@ __all__ = [
     "shared",
     "statistics",
     "structure",
+    "structures",
     "table_of",
 ]
