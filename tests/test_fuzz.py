@@ -117,6 +117,7 @@ ESTIMATORS = {
     "GroupedMRF": (lambda **o: bayesmrf.GroupedMRF(**SMALL | o).fit(X), {}),
     "SpikeSlabMRF": (lambda **o: bayesmrf.SpikeSlabMRF(**SMALL | o).fit(X), {}),
     "CompareMRF": (lambda **o: bayesmrf.CompareMRF(**SMALL | o).fit(*COMPARED), {}),
+    "PanelMRF": (lambda **o: bayesmrf.PanelMRF(**SMALL | o).fit(X, person=[0, 0, 0, 0, 1, 1, 1, 1]), {}),
     "LabelFieldMRF": (lambda **o: bayesmrf.LabelFieldMRF(**WALK | SMALL | o).fit(np.eye(3)[:, :2], [0, 1, -1]), {}),
     "MaximumLikelihoodMRF": (lambda **o: bayesmrf.MaximumLikelihoodMRF(**o).fit(X), {}),
     "RBM": (lambda **o: bayesmrf.RBM(**{"n_steps": 3, "n_hidden": 2, "random_state": 0} | o).fit(X), {}),
@@ -340,6 +341,7 @@ NEEDED = {
     "posterior": [],
     "structure": [],
     "compare": ["--by", "c"],
+    "panel": [],
     "evidence": ["--compare", "independent"],
 }
 
