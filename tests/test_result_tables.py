@@ -23,9 +23,9 @@ QUICK = {"n_draws": 20, "n_warmup": 5, "n_chains": 2, "progress": False, "random
 X = pd.DataFrame(np.random.default_rng(1).integers(0, 2, (60, 4)), columns=["Ann", "Bob", "Cat", "a long name " * 8])
 WANTED = {
     "parameters": ["parameters", "edges", "nodes", "strength", "convergence", "findings"],
-    "edges": ["edges", "nodes", "convergence", "findings"],
+    "edges": ["edges", "evidence", "nodes", "convergence", "findings"],
     "groups": ["edges", "groups", "partitions", "nodes", "convergence", "findings"],
-    "differences": ["differences", "node-differences", "edges", "nodes", "convergence", "findings"],
+    "differences": ["differences", "evidence", "node-differences", "edges", "nodes", "convergence", "findings"],
 }
 
 

@@ -22,16 +22,26 @@ from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS, Custom
 from ..methods.rows import row_of
+from ..models.bases import edge_starts
 from ..models.categorical import is_categorical
 from ..models.nominal import Nominal as NominalModel
+from ..posterior.conditionals.group_lines import GroupProblem
 from ..posterior.conditionals.pair_tables import pair_tables
-from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
+from ..posterior.edges.differences import (
+    DifferencePrior,
+    Differences,
+    DifferencesKernel,
+    check_size,
+    contrasts,
+    group_likelihood,
+)
 from ..posterior.edges.group_chains import GroupChains
 from ..priors import SpikeSlab
 from ..results.blocks import Columns, nominal_of, variable
 from ..results.differences import exist_in_groups
 from ..results.intervals import central
 from ..runs.run import Draws
+from .edge_evidence import EdgeTerms, WithEvidence
 from .edge_prior import as_attribute, default_prior, like, warn_of_taper
 from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
@@ -49,7 +59,7 @@ _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
 @dataclass(eq=False, repr=False)
-class CompareMRF(Posterior):
+class CompareMRF(WithEvidence, Posterior):
     r"""Posterior of the differences between the networks of two or more groups of people.
 
     The weight of edge uv in group g is
@@ -231,7 +241,13 @@ class CompareMRF(Posterior):
             "biases": self.biases,
             "kind": row.kind,
         } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
-        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps)
+
+        def make(sums: np.ndarray) -> GroupProblem:
+            return DifferencesKernel(likelihood.replaced(sums), *prior).problem
+
+        n_spiked = int(edge_starts(model)[-1]) if self.biases == "free" else model.n_features
+        terms = EdgeTerms(make, contrast, n_spiked, row.name == "exact")
+        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps, edges=terms)
 
     def _summarise(self) -> None:
         super()._summarise()

@@ -26,7 +26,10 @@ from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import one_of, shown
 from ..posterior.conditionals.centred import has_lines
+from ..posterior.conditionals.group_lines import GroupProblem
+from ..posterior.conditionals.group_problem import lines_of, one_group_problem
 from ..posterior.conditionals.pair_tables import pair_tables
+from ..posterior.conditionals.spike import edge_prior
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.exact_tables import SpikeSlabTables
 from ..posterior.edges.langevin import SpikeSlabLangevin
@@ -38,6 +41,7 @@ from ..priors import SpikeSlab
 from ..results import convergence
 from ..results.blocks import Columns, nominal_of, variable
 from ..runs import run
+from .edge_evidence import EdgeTerms, WithEvidence
 from .edge_prior import as_attribute, default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
 from .edge_start import EXTRAPOLATES, default_particles, find_reference
 from .engines import particle_sweeps, read_sample
@@ -50,7 +54,7 @@ _EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective
 
 
 @dataclass(eq=False, repr=False)
-class SpikeSlabMRF(Posterior):
+class SpikeSlabMRF(WithEvidence, Posterior):
     r"""Posterior over edges and parameters of a Markov random field (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
@@ -161,7 +165,13 @@ class SpikeSlabMRF(Posterior):
             attrs |= dict.fromkeys(options) if row is EXTRAPOLATED else options  # without dynamics
             attrs |= {"moments": "extrapolated" if row is EXTRAPOLATED else "chains"} if "moments" in options else {}
             attrs |= {"n_particles": kernel.n_particles} if "n_particles" in options else {}
-        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps)
+
+        def make(sums: np.ndarray) -> GroupProblem:
+            lines = lines_of(model, sums[0].copy(), n, edge_prior(prior).tilt)
+            return one_group_problem(model, lines, prior, np.empty((0, 2), np.int64))
+
+        terms = EdgeTerms(make, np.zeros((1, 0)), int(edge_starts(model)[-1]), row.name == "exact")
+        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps, edges=terms)
 
     def _summarise(self) -> None:
         super()._summarise()

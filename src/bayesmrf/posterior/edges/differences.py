@@ -138,7 +138,8 @@ class DifferencesKernel(Checked):
         return self.likelihood.model
 
     @cached_property
-    def _problem(self) -> GroupProblem:
+    def problem(self) -> GroupProblem:
+        """The constants of the lines of edges and nodes."""
         model, samples = self._model, self.likelihood.samples
         always = SpikeSlab(slab=self.baseline) if not isinstance(self.baseline, SpikeSlab) else self.baseline
         baseline = edge_prior(replace(always, bias_scale=self.prior.bias_scale, biases=self.prior.biases))
@@ -216,7 +217,7 @@ class Differences(DifferencesKernel):
     def step(self, rng: np.random.Generator, state: DifferencesState) -> tuple[DifferencesState, EdgeFit]:
         """Run ``n_scans`` scans."""
         samples, theta = self.likelihood.samples, self.group_theta(state.theta)
-        (density, precision, *_), log_z = scan_groups(rng, self._problem, self._order, theta, self.n_scans)
+        (density, precision, *_), log_z = scan_groups(rng, self.problem, self._order, theta, self.n_scans)
         phi = self.phi(theta)
         fit = sum(s.n_samples * (t @ s.s_bar - z) for s, t, z in zip(samples, theta.natural, log_z, strict=True))
         return DifferencesState(phi), EdgeFit(*self.draw(theta, density, precision), float(fit))

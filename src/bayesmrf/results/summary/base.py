@@ -276,6 +276,11 @@ class Summary(ABC):
         return f"{name}: {self.row.sentence}" if self.row else name
 
     @property
+    def headline(self) -> str:
+        """The answer in one sentence, without a full stop; "" where there is none."""
+        return ""
+
+    @property
     @abstractmethod
     def options(self) -> dict[str, str]:
         """Options that matter for the method of the run."""

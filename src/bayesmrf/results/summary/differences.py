@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 class DifferenceSummary(InclusionSummary):
     """Tables and sentences about the differences between groups."""
 
+    pair_noun = "differences"
+
     @cached_property
     def groups(self) -> list[str]:
         """Labels of the groups, as they are shown."""

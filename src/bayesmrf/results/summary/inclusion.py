@@ -6,11 +6,12 @@ import json
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..blocks import in_turn, variable
+from ..edge_evidence import doubt_sentence, evidence, evidence_columns, has_evidence, headline
 from ..judged_series import IN_DOUBT
 from .base import INTERVAL, Summary, logit_of_beta
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class InclusionSummary(Summary):
     """Inclusion of edges; 1 if no edge may be absent."""
+
+    pair_noun: ClassVar[str] = "pairs"  # what edges are in the headline
 
     @property
     def spike(self) -> bool:
@@ -56,6 +59,21 @@ class InclusionSummary(Summary):
     def numbers(self) -> np.ndarray:
         """Number of edges that exist (or differ) in each draw of all chains."""
         return np.concatenate([part.sum(axis=1) for part in in_turn(variable(self.tree, "included"))])
+
+    @cached_property
+    def evidence(self) -> dict[str, np.ndarray]:
+        """Bayes factor, its error and word of each edge, see `bayesmrf.results.edge_evidence`; empty if unknown."""
+        return evidence_columns(evidence(self.tree)) if has_evidence(self.tree) else {}
+
+    @property
+    def headline(self) -> str:
+        """The number of edges that are included, excluded and inconclusive, by their Bayes factors."""
+        return headline(self.evidence["evidence"], self.pair_noun) if self.evidence else ""
+
+    @property
+    def doubt_sentence(self) -> str:
+        """How many words are near a limit, and how many errors are unknown; nothing if there are none."""
+        return doubt_sentence(self.evidence) if self.evidence else ""
 
     @property
     def n_edges_sentence(self) -> str:
