@@ -104,6 +104,10 @@ def posterior(
     weights, values = [], []
     present = [(True,) * r] if always else list(itertools.product((False, True), repeat=r))
     for differs, there in itertools.product(itertools.product((False, True), repeat=n_absent), present):
+        structure = one_group.log_structure(differs, prior, edges)
+        structure += 0 if always else one_group.log_structure(there, spike or prior, edges)
+        if structure == -np.inf:
+            continue
         differs, there = np.array([*differs, *(True,) * (n_spiked - n_absent)]), np.array(there)
         k, n_base = differs.sum(), there.sum()
         size = n_base + q * k + n_biases
@@ -118,7 +122,7 @@ def posterior(
             theta[..., :n_spiked] += np.moveaxis(d @ h.T, -1, -2)
             return base[..., there], d[..., differs, :], theta
 
-        def log_posterior(x, k=k, n_base=n_base, naturals=naturals):
+        def log_posterior(x, n_base=n_base, k=k, naturals=naturals, structure=structure):
             base, d, theta = naturals(x)
             found = sum(
                 one_group.log_likelihood(theta[..., t, :], features, s_bar, n, seen)
@@ -126,8 +130,7 @@ def posterior(
             )
             found = found + one_group.log_weights_prior(base, prior) + log_slab(d, prior.slab)
             found = found + log_biases(x[..., n_base + q * k :], prior).sum(axis=-1)
-            structure = one_group.log_structure(k - n_spiked + n_absent, n_absent, prior)
-            return found + structure + (0 if always else one_group.log_structure(n_base, r, spike or prior))
+            return found + structure
 
         mode = minimize(lambda x, f=log_posterior: -f(x), np.zeros(size), method="BFGS").x
         steps = 1e-3 * np.eye(size)

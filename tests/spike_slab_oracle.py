@@ -31,8 +31,13 @@ def _log_beta(a, b):
     return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
-def log_structure(k, m, prior):
-    """Log prior probability of one structure with k of m edges."""
+def log_structure(included, prior, edges=()):
+    """Log prior probability of one structure; of a matrix of probabilities, the ends of the edges are given."""
+    k, m = sum(included), len(included)
+    if isinstance(prior.density, np.ndarray):
+        p = prior.density[edges[:, 0], edges[:, 1]]
+        with np.errstate(divide="ignore"):
+            return np.log(np.where(included, p, 1 - p)).sum()
     if isinstance(prior.density, float):
         return k * log(prior.density) + (m - k) * log(1 - prior.density)
     a, b = prior.density.a, prior.density.b
@@ -111,23 +116,25 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
     weights, values = [], []
     for included in itertools.product((False, True), repeat=m):
         kept = np.concatenate([np.flatnonzero(included), m + np.arange(d)])
-        k = sum(included)
+        k, structure = sum(included), log_structure(included, prior, graph.edges)
+        if structure == -np.inf:
+            continue
         f, s = features[:, kept], s_bar[kept]
 
-        def log_posterior(theta, k=k, f=f, s=s):
+        def log_posterior(theta, k=k, f=f, s=s, structure=structure):
             return (
                 log_likelihood(theta, f, s, n, kinds_seen)
                 + log_weights_prior(theta[..., :k], prior)
                 + log_normal(theta[..., k:], prior.bias_scale).sum(axis=-1)
-                + log_structure(k, m, prior)
+                + structure
             )
 
         theta, log_weights = weighted_draws(log_posterior, k + d, rng, n_samples)
         weights.append(log_weights)
         full = np.zeros((n_samples, m + d))
         full[:, kept] = theta
-        if isinstance(prior.density, float):
-            density = prior.density
+        if isinstance(prior.density, float | np.ndarray):
+            density = np.mean(prior.density[tuple(graph.edges.T)] if np.ndim(prior.density) else prior.density)
         else:
             density = (prior.density.a + k) / (prior.density.a + prior.density.b + m)
         if isinstance(prior.slab, Gamma):

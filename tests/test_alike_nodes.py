@@ -7,7 +7,7 @@ from bayesmrf import graphs
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models import Boltzmann, Ising, Potts
 from bayesmrf.posterior.conditionals.alike_nodes import visit_alike
-from bayesmrf.posterior.conditionals.spike import log_slab_odds
+from bayesmrf.posterior.conditionals.spike import slab_top
 from bayesmrf.posterior.conditionals.state_table import fill_table
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab
@@ -18,6 +18,7 @@ from tests.long import few
 from tests.test_spike_slab_exact import ENGINE, N, alike, draw
 
 NONE = np.empty((0, 2), np.int64)
+EACH = np.array([[0.0, 0.6, 0.25], [0.6, 0.0, 0.4], [0.25, 0.4, 0.0]])
 PAIRS = [(0, 1), (0, 2), (1, 2), (0, 1), (0, 1)]  # of edges of three nodes
 MODELS = {
     "boltzmann": Boltzmann(graphs.complete(3)),
@@ -32,10 +33,10 @@ def without_moves(likelihood, prior, **options):
     return kernel
 
 
-@pytest.mark.parametrize("name", few(MODELS, "potts"))
-def test_moves_leave_the_posterior_invariant(name, rng):
-    """Draws of a sampler without these moves, each followed by five of them."""
-    model, prior = MODELS[name], SpikeSlab(0.4, Cauchy(1.5), 2.0)
+@pytest.mark.parametrize(("name", "density"), [*((name, 0.4) for name in few(MODELS, "potts")), ("boltzmann", EACH)])
+def test_moves_leave_the_posterior_invariant(name, density, rng):
+    """Draws of a sampler without these moves, each followed by five of them; also where edges have their own prior."""
+    model, prior = MODELS[name], SpikeSlab(density, Cauchy(1.5), 2.0)
     m, r = model.n_states, 3
     x = rng.integers(0, m, size=(N, 3))
     x[:, 2] = np.where(np.arange(N) < 3, (x[:, 1] + 1) % m, x[:, 1])
@@ -46,7 +47,9 @@ def test_moves_leave_the_posterior_invariant(name, rng):
     exact = oracle.posterior(model.graph, lik.s_bar, N, prior, rng, features=features)
     kernel = without_moves(lik, prior, n_scans=10)
     values, problem = draw(kernel, rng, 40), kernel._problem
-    log_slab = log_slab_odds(problem.prior, 0.4, problem.prior.precision)
+    if np.ndim(density) == 0:
+        problem.prior.log_odds[:] = np.log(density / (1 - density))
+    log_slab = slab_top(problem.prior, problem.prior.precision)
 
     def moved(more):
         thetas, n_moved = values["theta"].copy(), 0

@@ -4,14 +4,17 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import bayesmrf
 from bayesmrf import CompareMRF, SpikeSlabMRF, graphs, results
 from bayesmrf.errors import OptionError
+from bayesmrf.estimators import pair_probabilities
 from bayesmrf.models.ordinal import Ordinal
 from bayesmrf.priors import Beta, Cauchy, Normal, SpikeSlab
 from bayesmrf.results.edge_evidence import WORDS, Evidence, doubt_sentence, evidence, evidence_columns, headline
 from tests import groups_oracle
+from tests.bounds import assert_mean
 from tests.oracle import all_states
 from tests.spike_slab_oracle import (
     _features,
@@ -51,8 +54,8 @@ def log10_factors(log_evidence, m, prior):
     log_odds = np.log(p / (1 - p))
     for e in range(m):
         without = [there for there in log_evidence if not there[e]]
-        own = np.array([log_structure(sum(there), m, prior) for there in without])
-        more = np.array([log_structure(sum(there) + 1, m, prior) for there in without])
+        own = np.array([log_structure(there, prior) for there in without])
+        more = np.array([log_structure((*there[:e], True, *there[e + 1 :]), prior) for there in without])
         absent = np.array([log_evidence[there] for there in without])
         present = np.array([log_evidence[(*there[:e], True, *there[e + 1 :])] for there in without])
         bottom = np.logaddexp.reduce(own + absent)
@@ -132,6 +135,55 @@ def test_factors_of_ordered_answers_are_those_of_enumeration(rng):
     est = SpikeSlabMRF(prior=prior, model="ordinal", random_state=int(rng.integers(2**31)), **RUN).fit(X)
     for kind, exact in zip(("local", "marginal"), truth, strict=True):
         assert_close(evidence(est.posterior_, kind), exact, ORACLE)
+
+
+def test_chains_have_the_factors_of_tables(rng, monkeypatch):
+    """Where not all states can be summed over, chains are: noise adds to the error, and no bias, also of strong edges.
+
+    The draws are the same, so that differences are noise, of a standard error that their own variance over draws has.
+    """
+    n, options = 400, RUN | {"n_draws": 100, "random_state": int(rng.integers(2**31)), "prior": PRIORS[0]}
+    X = yes_no(rng, n)
+    X[:, 3] = np.where(rng.random(n) < 0.5, X[:, 0], X[:, 3])
+    exact = SpikeSlabMRF(method="reversible-jump", **options).fit(X).posterior_
+    monkeypatch.setattr(pair_probabilities, "TABLE", 1)
+    chains = SpikeSlabMRF(method="reversible-jump", **options).fit(X).posterior_
+    np.testing.assert_array_equal(*(np.asarray(tree["posterior"]["theta"]) for tree in (exact, chains)))
+    at = np.isin(*(draw_numbers(tree) for tree in (exact, chains)))
+    log_l = [tree["edge_evidence"]["log_factor"].values.astype(float) for tree in (exact, chains)]
+    log_o = chains["edge_evidence"]["prior_log_odds"].values[:, None]
+    for sign in (1, -1):  # of the probability of the edge, and of its absence, relative to their means
+        one, two = (expit(sign * (log_o + some)) for some in (log_l[0][at], log_l[1]))
+        away = (two - one) / one.mean(axis=0)
+        assert_mean(away[:, None], 0.0)
+    found, truth = evidence(chains), evidence(exact)
+    assert (np.abs(found.log10 - truth.log10) < CLOSE)[np.abs(truth.log10) < 3].all()
+    assert (truth.log10 > 3).any()
+
+
+def draw_numbers(tree):
+    group = tree["edge_evidence"].to_dataset()
+    return group["chain_number"].values * 10**6 + group["draw_number"].values
+
+
+def test_pairs_with_probabilities_of_their_own(rng):
+    """A forced edge has no factor; the local and the marginal ones of others are the same numbers."""
+    X, p = yes_no(rng)[:, :3], np.array([[0, 0.2, 1], [0.2, 0, 0.6], [1, 0.6, 0]])
+    prior = SpikeSlab(density=p, slab=Cauchy(1.0))
+    est = SpikeSlabMRF(prior=prior, random_state=int(rng.integers(2**31)), **RUN).fit(X)
+    table = est.evidence_table().set_index(["first", "second"])
+    np.testing.assert_allclose(table["prior"], [p[int(u), int(v)] for u, v in table.index])
+    forced = table.loc[("0", "2")]
+    assert forced["evidence"] == "forced"
+    assert np.isnan(forced["bayes_factor"])
+    rest = table.drop(index=("0", "2"))
+    marginal = est.evidence_table("marginal").set_index(["first", "second"]).loc[rest.index]
+    np.testing.assert_allclose(rest["bayes_factor"], marginal["bayes_factor"], rtol=1e-6)
+    share = est.inclusion_
+    for (u, v), row in rest.iterrows():
+        found, prior_odds = share[int(u), int(v)], row["prior"] / (1 - row["prior"])
+        odds = row["bayes_factor"] * prior_odds
+        assert abs(found - odds / (1 + odds)) < 0.05
 
 
 @pytest.mark.parametrize(("n_groups", "baseline"), [(2, "slab"), (3, "slab"), (2, "spike-slab")])

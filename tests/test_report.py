@@ -66,7 +66,7 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
     assert all(a.startswith(("#", "data:")) for a in page.addresses)
     assert not re.search(r"@import|url\(|fetch\(|XMLHttp", (tmp_path / "r.html").read_text())
-    assert len(pictures(page)) == 6
+    assert len(pictures(page)) == 7
     assert all(not re.search(r"""(href|src)=["'](?!#|data:)""", p) for p in pictures(page))
     groups = page.table("group")
     assert len(groups) == 1 + len(summary.group_table)
@@ -190,8 +190,8 @@ def test_browser_shows_the_page_without_complaint(rng, tmp_path):
     tree = posterior_tree(rng, graphs.grid(3, 3))
     document, said = browse(write_report(tree, tmp_path / "r.html"), tmp_path / "profile")
     assert said == []
-    assert document.count("<table") == 4
-    assert document.count("<button>") == 7  # the script made the heads of the table of edges sort it
+    assert document.count("<table") == 5
+    assert document.count("<button>") == 13  # the script made the heads of two tables sort them
     broken = tmp_path / "broken.html"
     broken.write_text("<script>missing()</script><img src='nothing.png'>")
     assert browse(broken, tmp_path / "profile")[1] != []
@@ -206,7 +206,7 @@ def test_page_of_parameters_has_the_numbers_and_needs_nothing_from_outside(rng, 
     text = write_report(tree, tmp_path / "r.html").read_text()
     page = Page(text)
     assert all(a.startswith(("#", "data:")) for a in page.addresses)
-    assert len(pictures(page)) == 4
+    assert len(pictures(page)) == 5
     rows = page.table("parameter")[1:]
     assert [row[0] for row in rows] == list(summary.strongest["label"])
     for row, p in zip(rows, summary.strongest.itertuples(), strict=True):

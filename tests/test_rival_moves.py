@@ -8,7 +8,7 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann, Ising
 from bayesmrf.posterior.conditionals import centred
-from bayesmrf.posterior.conditionals.spike import log_slab_odds
+from bayesmrf.posterior.conditionals.spike import slab_top
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.rival_moves import visit_rivals
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
@@ -22,6 +22,7 @@ from tests.test_chain_pairs import chains_in
 from tests.test_spike_slab_exact import ENGINE, N, draw
 
 NONE = np.empty((0, 2), np.int64)
+EACH = np.array([[0.0, 0.6, 0.25], [0.6, 0.0, 0.4], [0.25, 0.4, 0.0]])
 
 
 @pytest.mark.parametrize("strong", [1.0, 40.0])
@@ -88,7 +89,9 @@ class Posterior:
         """
         model, rng, n_moved = self.model, self.rng, 0
         thetas, precision = self.values["theta"].copy(), problem.prior.precision
-        log_slab = log_slab_odds(problem.prior, self.density, precision) + more
+        if np.ndim(self.density) == 0:
+            problem.prior.log_odds[:] = np.log(self.density / (1 - self.density))
+        log_slab = slab_top(problem.prior, precision) + more
         for theta in thetas.reshape(-1, 6):
             weights, rows = problem.coding.weights(model, theta), edge_chains.start_rows(model.graph, theta[:3] != 0)
             blocks = chains_in(ENGINE.sample(model, theta, None, 256, rng), rng)
@@ -101,10 +104,14 @@ class Posterior:
         return oracle.compared(found, *self.exact), n_moved / included[..., 0].size
 
 
-@MODELS
-def test_moves_leave_the_posterior_invariant(model, rng):
-    """Swaps, and moves along a ridge."""
-    posterior = Posterior(model, similar(model, rng, N, 2), N, SpikeSlab(0.4, Cauchy(1.5), 2.0), rng)
+@pytest.mark.parametrize(
+    ("model", "density"),
+    [(Boltzmann(graphs.complete(3)), 0.4), (Ising(graphs.complete(3)), 0.4), (Boltzmann(graphs.complete(3)), EACH)],
+    ids=["boltzmann", "ising", "each edge"],
+)
+def test_moves_leave_the_posterior_invariant(model, density, rng):
+    """Swaps, and moves along a ridge; also where each edge has a probability of its own."""
+    posterior = Posterior(model, similar(model, rng, N, 2), N, SpikeSlab(density, Cauchy(1.5), 2.0), rng)
     problem = posterior.problem._replace(alike=posterior.problem.pairs, joint=NONE)
     assert len(problem.pairs) == 3
     found, n_moved = posterior.compare(problem)

@@ -7,15 +7,29 @@ from importlib.util import find_spec
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, clone
 
 import bayesmrf
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, engines, families, graphs, methods, priors, save
+from bayesmrf import (
+    RBM,
+    BayesianMRF,
+    CompareMRF,
+    GroupedMRF,
+    MaximumLikelihoodMRF,
+    SpikeSlabMRF,
+    engines,
+    families,
+    graphs,
+    methods,
+    priors,
+    save,
+)
 from bayesmrf.engines import Bethe, Brief
 from bayesmrf.errors import OptionError, StoreError
-from bayesmrf.estimators.stored import NotKept, _read, _written
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.results import load as load_tree
+from bayesmrf.results.stored import NotKept, _read, _written
 from bayesmrf.results.tables import names_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
@@ -288,3 +302,34 @@ def test_values_come_back(value):
 def test_objects_of_users_do_not(value):
     found = _read(json.loads(json.dumps(_written(value))), graphs.path(2))
     assert isinstance(found["a"] if isinstance(found, dict) else found, NotKept)
+
+
+def test_what_is_printed_is_the_same(pair):
+    est, _, found = pair
+    first, method, verdict = repr(est).splitlines()
+    assert repr(found) == repr(est)
+    assert first.startswith(f"{type(est).__name__}, fitted: ")
+    assert re.search(r"\b4 nodes", first)
+    assert f"Method {est.posterior_.attrs['method']}" in method
+    assert "prior" in method or "base distribution" in method
+    assert verdict.startswith(est.table("findings")["text"][0])
+    assert est._repr_mimebundle_() == {"text/plain": repr(est)}
+    assert repr(clone(est)) == BaseEstimator.__repr__(est)  # not fitted: the parameters
+
+
+def test_printing_an_estimator_never_fails(rng):
+    est = SpikeSlabMRF(**QUICK).fit(answers(2))
+    assert "text/html" in clone(est)._repr_mimebundle_()
+    est.posterior_["posterior"]["density"].values[0, 0] = np.nan
+    assert repr(est) == BaseEstimator.__repr__(est)
+
+
+def test_estimators_without_a_posterior_are_printed():
+    table = answers(2)
+    found = {repr(est.fit(table)) for est in (MaximumLikelihoodMRF(), RBM(2, n_steps=20), RBM(1, prior_scale=2.0))}
+    assert found == {
+        "MaximumLikelihoodMRF, fitted: 4 nodes, 6 edges, model agreement\nMaximum of the likelihood, method exact",
+        "RBM, fitted: 4 visible units, 2 hidden units\nMaximum of the likelihood, by persistent contrastive divergence",
+        "RBM, fitted: 4 visible units, 1 hidden unit\nMaximum of the posterior, by persistent contrastive divergence, "
+        "prior of each parameter normal, scale 2",
+    }

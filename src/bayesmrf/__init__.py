@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .graphs import Graph
     from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
     from .report import write_report
+    from .report.export import export
     from .results import save
     from .runs.store import Checkpoint
 
@@ -52,6 +53,7 @@ _HOMES = {
     "Normal": "priors",
     "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
+    "export": "report.export",
     "load": "estimators",
     "save": "results",
     "write_report": "report",
@@ -77,6 +79,7 @@ __all__ = [
     "compare_evidence",
     "datasets",
     "engines",
+    "export",
     "families",
     "graphs",
     "load",

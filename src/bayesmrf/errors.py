@@ -187,6 +187,10 @@ class ApproximateScoreWarning(BayesMRFWarning):
     """A score contains an imprecise estimate of log Z."""
 
 
+class ModelFitWarning(BayesMRFWarning):
+    """The data have a feature that tables from the fitted model do not have."""
+
+
 class BoundaryWarning(BayesMRFWarning):
     """A maximum likelihood estimate lies at infinity and was bounded."""
 

@@ -16,6 +16,7 @@ from .declare.rule import (
     CONSTANT,
     COVARIANCE,
     GAMMA,
+    PAIRS,
     PROBABILITY,
     SCALE,
     SCALES,
@@ -224,6 +225,11 @@ class SpikeSlab(Checked):
 
     Parameters
     ----------
+    density
+        Where pairs have probabilities of their own, 0 forbids an edge, and 1 forces it. They are a symmetric matrix
+        (n_nodes, n_nodes), in the order of the columns of the data or with their names as index and columns of a
+        DataFrame; or a table, or list, of pairs: two nodes and a probability. All pairs must then be named; the pair
+        ("*", "*") stands for all others.
     slab
         Gamma: the weights are normal, and this is the prior of their precision :math:`\sigma_0^{-2}`, as in the paper.
         Normal: the weights are normal with a fixed standard deviation. Cauchy: the weights are Cauchy with a fixed
@@ -234,8 +240,10 @@ class SpikeSlab(Checked):
         None for the normal one.
     """
 
-    density: Beta | float = option(
-        Beta(1.0, 1.0), either(PROBABILITY, BETA), "Prior of p_0, or its fixed value in (0, 1)."
+    density: Any = option(
+        Beta(1.0, 1.0),
+        either(PROBABILITY, BETA, PAIRS),
+        "Prior of p_0, or its fixed value in (0, 1); or the probability of each pair of nodes, in [0, 1].",
     )
     slab: Gamma | Normal | Cauchy = option(Cauchy(1.0), SLAB, "Prior of the weights of edges that exist.")
     bias_scale: float = option(10.0, SCALE, "sigma_b; of no effect with ``biases``.")
@@ -244,6 +252,11 @@ class SpikeSlab(Checked):
         optional(instance("priors", "LogisticBeta")),
         "Another prior of the biases (thresholds of ordered categories): that of the logit of a Beta variable.",
     )
+
+
+def has_pairs(prior: SpikeSlab) -> bool:
+    """Return whether pairs have probabilities of their own."""
+    return PAIRS.allows(prior.density)
 
 
 def read_slab(text: str) -> Gamma | Normal | Cauchy:

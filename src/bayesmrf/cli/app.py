@@ -97,6 +97,35 @@ def report(
     new_console().print(f"The report is {write_report(run, out, overwrite)}", soft_wrap=True)
 
 
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="A finished result: a folder or a .nc file.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="csv|json|graphml",
+            help="A folder of tables; one file of all tables; the network, or a folder with those of groups of people.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file or folder to write.",
+            show_default="RUN.json, RUN.graphml, or the folder RUN-csv or RUN-graphml",
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+) -> None:
+    """Write every table of a result of groups, posterior, structure or compare, unrounded, for other programs."""
+    from ..report.export import export as write
+    from ..report.export import is_folder
+    from ..results import load
+
+    tree = load(run)
+    name = f"{run.stem}-{to}" if is_folder(tree, to) else f"{run.stem}.{to}"
+    new_console().print(f"The result is written to {write(tree, out or Path(name), to, overwrite)}", soft_wrap=True)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run the command line; return the exit code."""
     every, arguments = typer.main.get_command(app), list(arguments) or ["--help"]

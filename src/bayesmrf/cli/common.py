@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..data.files import STDIN, call, check_path
+from ..data.files import STDIN, call, check_path, kind_of
 from ..declare.option import rule_of
 from ..errors import (
     AND,
@@ -109,11 +109,14 @@ def prior_of(flag: str, text: str, counts: tuple[int, ...], prior: Callable[...,
     raise OptionError(option=flag, got=text, expected=expected)
 
 
-def density(text: str) -> Any:
-    """Return the share of edges that exist, or its Beta prior."""
+def density(text: str, files: bool = True) -> Any:
+    """Return the share of edges that exist, or its Beta prior; or the path of a file with the probability of each."""
     from ..priors import Beta
 
-    return prior_of("--density", text, (1, 2), Beta, "a number, or A,B, such as 0.2 or 5,5")
+    if files and kind_of(Path(text)) == "file":
+        return Path(text)
+    more = ", or a file of probabilities" if files else ""
+    return prior_of("--density", text, (1, 2), Beta, f"a number, or A,B, such as 0.2 or 5,5{more}")
 
 
 def check_out(out: Path, overwrite: bool) -> None:

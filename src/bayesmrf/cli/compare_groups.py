@@ -10,6 +10,7 @@ from ..methods import COMPARISONS
 from . import common
 from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, method_flag, model_flag, observations
 from .method_flags import flag
+from .pair_table import read_pairs
 
 
 @command
@@ -22,7 +23,12 @@ def compare(
     candidates: str = flag(f"Edges that may have a weight: {CANDIDATES}", "complete|EDGES.csv", "complete"),
     method: str = method_flag(COMPARISONS, "exact if that is cheap, else reversible-jump"),
     model: str = model_flag("CompareMRF", "boltzmann"),
-    density: str = flag("Beta prior of the share of edges that differ, or its fixed value.", "A,B|P0", "0.5"),
+    density: str = flag(
+        "Beta prior of the share of edges that differ, or its fixed value; or a file with the probability of each "
+        "pair, as a square matrix or as lines of two columns and a number: 0 forbids, and 1 forces.",
+        "A,B|P0|FILE.csv",
+        "0.5",
+    ),
     slab: str = flag(
         "Prior of the differences that are not 0: Cauchy or normal with a fixed scale, or normal with a Gamma prior of "
         "the precision.",
@@ -57,10 +63,11 @@ def compare(
     out = run.path(run.out, ".zarr")
     options = common.checked(CompareMRF, baseline=baseline, biases=biases)
     common.checked(CompareMRF, model=model, **run.options)
-    prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
+    p0, prior = common.density(density), replace(SpikeSlab(), slab=read_slab(slab), bias_scale=bias_scale)
     options["method"] = common.own_options(COMPARISONS, method, own)
     common.check_out(out, run.overwrite)
     data, family = run.read_coded(model, binarize, "CompareMRF", by)
+    prior = replace(prior, density=read_pairs(p0, data[0].columns))
     edges = run.edges(data[0], candidates, "--candidates")
 
     asked = {"candidates": candidates, "by": by} | ({"binarize": binarize.strip()} if binarize else {})

@@ -59,7 +59,7 @@ def groups(
     out = run.path(run.out, ".zarr")
     common.checked(GroupedMRF, model=model, **run.options)
     spike = candidates is not None or density is not None
-    p0 = common.density(density or "5,5")
+    p0 = common.density(density or "5,5", files=False)
     concentration = common.prior_of("--alpha", alpha, (1, 2), Gamma, "a number, or SHAPE,RATE, such as 1.0 or 2,4")
     found = common.prior_of("--base", base or "1,1", (2,), Beta, "two numbers A,B, such as 1,1")
     scale = 1.0 if prior_scale is None else prior_scale

@@ -10,6 +10,7 @@ from ..methods import EDGES
 from . import common
 from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, method_flag, model_flag, observations
 from .method_flags import flag
+from .pair_table import read_pairs
 
 
 @command
@@ -24,7 +25,12 @@ def structure(
         "exact for up to 16 yes/no columns or eight of five levels, else reversible-jump",
     ),
     model: str = model_flag("SpikeSlabMRF", "boltzmann"),
-    density: str = flag("Beta prior of the share of candidates that exist, or its fixed value.", "A,B|P0", "1,1"),
+    density: str = flag(
+        "Beta prior of the share of candidates that exist, or its fixed value; or a file with the probability of "
+        "each pair, as a square matrix or as lines of two columns and a number: 0 forbids, and 1 forces.",
+        "A,B|P0|FILE.csv",
+        "1,1",
+    ),
     slab: str | None = flag(
         "Prior of the weights of edges that exist: Cauchy or normal with a fixed scale, or normal with a Gamma prior "
         "of the precision.",
@@ -47,11 +53,13 @@ def structure(
 
     out = run.path(run.out, ".zarr")
     common.checked(SpikeSlabMRF, model=model, **run.options)
-    changed = {"density": common.density(density)} | ({} if slab is None else {"slab": read_slab(slab)})
+    p0 = common.density(density)
+    changed: dict[str, Any] = {} if slab is None else {"slab": read_slab(slab)}
     changed |= {} if bias_scale is None else {"bias_scale": bias_scale}
     chosen = common.own_options(EDGES, method, own)
     common.check_out(out, run.overwrite)
     data, family = run.read_coded(model, binarize, "SpikeSlabMRF")
+    changed["density"] = read_pairs(p0, data[0].columns)
     options = {"model": family.name, "prior": replace(default_prior(family.options()), **changed), "method": chosen}
     edges = run.edges(data[0], candidates, "--candidates")
 

@@ -71,8 +71,8 @@ def read_votes(
         If an option names a column that does not exist, or a missing code does not occur.
     """
     text, declared = read_declared(path)
-    separator = _separator(text)
-    header = [c.strip() for c in next((line for line in _lines(path, text, separator) if line), [])]
+    separator = separator_of(text)
+    header = [c.strip() for c in next((line for line in lines_of(path, text, separator) if line), [])]
     if not header:
         raise DataError(f"{call(path)}: the file is empty; write a header line and one row for each observation")
     twice = next((c for c, n in Counter(header).items() if c and n > 1), None)
@@ -84,7 +84,7 @@ def read_votes(
     if twice is not None:
         raise DataError(f"{call(path)}: column name {quoted(twice)} occurs twice in the first line; rename one of "
                         "them")  # fmt: skip
-    for i, line in enumerate(line for line in _lines(path, text, separator) if line):
+    for i, line in enumerate(line for line in lines_of(path, text, separator) if line):
         if len(line) != len(header):  # pandas would treat missing entries as missing values
             raise DataError(f"{call(path)}: row {i} below the first line has {len(line)} entries, but the first line "
                             f"names {len(header)} columns; fix the file")  # fmt: skip
@@ -114,7 +114,9 @@ def read_votes(
         _refuse_weighted(path, table, weighting)
     chosen = asked.chosen(names, f" in {call(path)}")
     table = without(table, [c for c in names if c not in chosen and c not in kept.values()])
-    _refuse_thousands(path, _lines(path, text, separator), names, [c for c in names if c in table and c != by], weight)
+    _refuse_thousands(
+        path, lines_of(path, text, separator), names, [c for c in names if c in table and c != by], weight
+    )
     weights = None if weight is None else table.pop(weight)
     for name, categories in declared.categories.items():
         if name in table:
@@ -122,14 +124,14 @@ def read_votes(
     says = declared._asdict()  # by format
     of_file: dict[str, Any] = {MEASURE: declared.measure, LABELS: says.get("labels", {})}
     of_file[QUESTIONS] = says.get("question", {})
-    of_file[WRITTEN] = texts_for_missing(table, _lines(path, text, separator), names)
+    of_file[WRITTEN] = texts_for_missing(table, lines_of(path, text, separator), names)
     table.attrs = {key: {name: value for name, value in of.items() if name in table} for key, of in of_file.items()}
     codes = [c for c in asked.missing if c.strip().lower() != ALL_ANSWERS and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
     groups = None if by is None else table.pop(by)
     if by is not None and groups is not None:
         place = names.index(by)
-        _check_labels(groups, [line[place].strip() for line in _lines(path, text, separator) if line][1:], by)
+        _check_labels(groups, [line[place].strip() for line in lines_of(path, text, separator) if line][1:], by)
     unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
         raise DataError(f"{call(path)}: a column has no name in the first line; drop it with --drop {unnamed!r} if it "
@@ -234,7 +236,7 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
     """
     try:
         text = read_text(path)
-        given = list(_lines(path, text, _separator(text)))
+        given = list(lines_of(path, text, separator_of(text)))
     except DataError as e:
         raise GraphError(f"{option}: {e}") from None
     width = max(map(len, given), default=0)
@@ -284,7 +286,7 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
     return [(a, b) for _, a, b in lines], header
 
 
-def _separator(text: str) -> str:
+def separator_of(text: str) -> str:
     """Detect the separator of columns: the one that gives the first lines equal and largest numbers of entries."""
     lines = text[:_LOOKED_AT].split("\n")[:20]
 
@@ -298,7 +300,7 @@ def _separator(text: str) -> str:
     return max(_SEPARATORS, key=suits)
 
 
-def _lines(path: Path, text: str, separator: str) -> Iterator[list[str]]:
+def lines_of(path: Path, text: str, separator: str) -> Iterator[list[str]]:
     """Iterate over the entries of each line."""
     csv.field_size_limit(_LONGEST_CELL)
     try:
@@ -378,7 +380,7 @@ def read_labels(path: Path, names: Sequence[str], option: str = "--ties") -> dic
         If the file cannot be read, or a line has neither two nor three entries.
     """
     text = read_text(path)
-    lines = [[s.strip() for s in line] for line in _lines(path, text, _separator(text))]
+    lines = [[s.strip() for s in line] for line in lines_of(path, text, separator_of(text))]
     if lines and not any(name in names or "-" in name for name in lines[0][:-1]):
         lines = lines[1:]
     found: dict[Any, str] = {}

@@ -191,6 +191,14 @@ def _is_slab(value: Any) -> bool:
     return GAMMA.allows(value) or (NORMAL_OR_CAUCHY.allows(value) and SCALE.allows(value.scale))
 
 
+def _is_pair_table(value: Any) -> bool:
+    """Return whether this may have a probability of each pair of nodes, which is read when the nodes are known."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return len(shape) == 2 and min(shape) > 0
+    return is_list(value) and all(isinstance(row, list | tuple) and len(row) > 2 for row in value)
+
+
 def is_list(value: Any) -> bool:
     """Return whether this is an ordered collection."""
     if isinstance(value, str | bytes | Mapping | Set):
@@ -246,6 +254,7 @@ MOMENTUM = number(0, 1, ends="[)", good=(0, 0.9))
 OBSERVATIONS = number(0, 1e15, ends="[)", good=(0, 1))  # of a kernel; 0 samples the prior
 SCORES = Rule("increasing numbers from 0, or None", lambda v: v is None or increases_from_0(v), (None, (0, 1, 3)))
 BETA = instance("priors", "Beta")
+PAIRS = Rule("a symmetric matrix of probabilities, or a table of pairs with theirs", _is_pair_table)
 GAMMA = instance("priors", "Gamma")
 NORMAL_OR_CAUCHY = instance("priors", "Normal", "Cauchy")
 SLAB = Rule("a priors.Gamma (of the precision), or a priors.Normal or priors.Cauchy with one scale", _is_slab)

@@ -22,15 +22,12 @@ from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS, Custom
 from ..methods.rows import row_of
-from ..models.bases import edge_starts
 from ..models.categorical import is_categorical
 from ..models.nominal import Nominal as NominalModel
-from ..posterior.conditionals.group_lines import GroupProblem
 from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.differences import (
     DifferencePrior,
     Differences,
-    DifferencesKernel,
     check_size,
     contrasts,
     group_likelihood,
@@ -40,14 +37,14 @@ from ..priors import SpikeSlab
 from ..results.blocks import Columns, nominal_of, variable
 from ..results.differences import exist_in_groups
 from ..results.intervals import central
+from ..results.stored import Kept
 from ..runs.run import Draws
-from .edge_evidence import EdgeTerms, WithEvidence
-from .edge_prior import as_attribute, default_prior, like, warn_of_taper
+from .edge_evidence import WithEvidence, terms_of_differences
+from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, warn_of_taper
 from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
-from .stored import Kept
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -55,6 +52,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _SCANS, _MANY_STATES = 2, 2**16  # of a step; states from which it is one
+_PRIORS = "prior", "baseline"  # parameters
 _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
@@ -216,7 +214,8 @@ class CompareMRF(WithEvidence, Posterior):
         samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
         likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
-        prior = DifferencePrior(contrast, self._object("prior"), self._object("baseline"), self.biases)
+        of_differences, of_baselines = (in_order(self._object(name), self._graph) for name in _PRIORS)
+        prior = DifferencePrior(contrast, of_differences, of_baselines, self.biases)
         given = likelihood, *prior
         kernel: Any
         if row.options is Custom:
@@ -237,17 +236,20 @@ class CompareMRF(WithEvidence, Posterior):
             sweeps = kernel.particle_sweeps
         attrs = {
             "prior": as_attribute(prior.prior),
-            "baseline": f"{prior.baseline}",
+            "baseline": in_words(prior.baseline),
             "biases": self.biases,
             "kind": row.kind,
         } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
+        constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
+        terms = terms_of_differences(likelihood, prior, row.name == "exact")
+        kernel = completed(kernel, likelihood)
+        return Setup(parts, likelihood, kernel, row.name, attrs, sweeps, constant=constant, edges=terms)
 
-        def make(sums: np.ndarray) -> GroupProblem:
-            return DifferencesKernel(likelihood.replaced(sums), *prior).problem
-
-        n_spiked = int(edge_starts(model)[-1]) if self.biases == "free" else model.n_features
-        terms = EdgeTerms(make, contrast, n_spiked, row.name == "exact")
-        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps, edges=terms)
+    def _kept(self) -> Kept:
+        kept = super()._kept()
+        return kept._replace(
+            parameters=kept.parameters | {name: in_order(getattr(self, name), self._graph) for name in _PRIORS}
+        )
 
     def _summarise(self) -> None:
         super()._summarise()
@@ -320,6 +322,12 @@ class CompareMRF(WithEvidence, Posterior):
     ) -> np.ndarray:
         """Compute the log of `predict_conditional` at the states that X has, (n_samples,)."""
         return self._conditional(X, nodes, average, is_read=True, groups=groups)
+
+    def predictive_checks(  # type: ignore[override]
+        self, X: Any, groups: Any, sample_weight: Any = None, random_state: Any = None
+    ) -> pd.DataFrame:
+        """Compare a table with tables from the networks of the groups; see `Posterior.predictive_checks`."""
+        return self._predictive_checks(X, sample_weight, random_state, groups)
 
     def _groups(self) -> Sequence[int]:
         return range(len(self.groups_))

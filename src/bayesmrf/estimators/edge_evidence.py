@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import MOMENTS
 from ..errors import OptionError
-from ..inference.elimination.engine import Elimination
 from ..likelihood import Likelihood
-from ..posterior.conditionals.centred import node_shares, pair_cells
-from ..posterior.conditionals.edge_factors import N_POINTS, Places, log_factors, table_cells
-from ..posterior.conditionals.group_lines import BASELINE, DIFFERENCE, GroupProblem, one_group
-from ..posterior.conditionals.spike import draw_precision
-from ..posterior.conditionals.state_table import BlockOrder, block_order
+from ..models.bases import edge_starts
+from ..posterior.conditionals.edge_factors import N_POINTS, Places, log_factors
+from ..posterior.conditionals.group_lines import BASELINE, DIFFERENCE, GroupProblem
+from ..posterior.conditionals.group_problem import lines_of, one_group_problem
+from ..posterior.conditionals.spike import draw_precision, edge_prior
+from ..posterior.edges.differences import DifferencePrior, DifferencesKernel
+from ..priors import SpikeSlab
 from ..results import WithPosterior
 from ..results import edge_evidence as results
 from ..results.blocks import variable
 from ..results.edge_evidence import LIMITS, evidence_table, has_evidence
 from ..rng import OTHER, descendant
 from .mode_check import spread_draws
+from .pair_probabilities import PairProbabilities
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
 _KEY = 55  # of the random numbers
-_TABLE = 2**20  # joint states that are summed over at a draw
 _WORK = 2**25  # exponentials of all evaluations
 _LEAST, _SPARSE = 200, 10  # draws that are evaluated whatever they take, or one of ten
 _BATCH = 2**20  # exponentials of draws that are evaluated together
@@ -82,12 +82,37 @@ class EdgeTerms(NamedTuple):
     is_exact: bool  # whether the run computes moments exactly
 
 
+def terms_of_edges(model: Any, n: float, prior: SpikeSlab, is_exact: bool) -> EdgeTerms:
+    """Return the terms of edges of n observations."""
+
+    def make(sums: np.ndarray) -> GroupProblem:
+        lines = lines_of(model, sums[0].copy(), n, edge_prior(prior).tilt)
+        return one_group_problem(model, lines, prior, np.empty((0, 2), np.int64))
+
+    return EdgeTerms(make, np.zeros((1, 0)), int(edge_starts(model)[-1]), is_exact)
+
+
+def terms_of_differences(likelihood: Likelihood, prior: DifferencePrior, is_exact: bool) -> EdgeTerms:
+    """Return the terms of differences between groups."""
+    model: Any = likelihood.model
+
+    def make(sums: np.ndarray) -> GroupProblem:
+        return DifferencesKernel(likelihood.replaced(sums), *prior).problem
+
+    n_spiked = int(edge_starts(model)[-1]) if prior.biases == "free" else model.n_features
+    return EdgeTerms(make, prior.contrast, n_spiked, is_exact)
+
+
 def add_edge_evidence(
     tree: xr.DataTree, likelihood: Likelihood, terms: EdgeTerms, seeds: np.random.SeedSequence
 ) -> None:
     """Add the log Bayes factors of edges, or differences, given all else as group ``edge_evidence``, in place.
 
     Draws are evenly spread over all chains; how many depends on sizes only, never on time.
+
+    Noise of variance s^2 in the log odds x of an edge, where moments come from chains, adds s^2 / 2 times the second
+    derivative to the mean of its probability 1 / (1 + exp(-x)). A shift of x by s^2 / 2 tanh(x / 2) removes that, and
+    in both tails the bias of the odds.
 
     Parameters
     ----------
@@ -99,18 +124,17 @@ def add_edge_evidence(
         Of the run, whose own random numbers do not change.
     """
     theta, model, (n_groups, q) = variable(tree, "theta"), likelihood.model, terms.contrast.shape
-    n_states = model.n_states**model.graph.n_nodes
-    if n_states > _TABLE and not terms.is_exact:
-        return
     (n_chains, n_draws), rng = theta.shape[:2], descendant(seeds, OTHER, _KEY)
     part, memory = DIFFERENCE if q else BASELINE, likelihood.start(rng)
     is_hidden = any(sample.hidden is not None for sample in likelihood.samples)
     problem = terms.make(np.array([s.s_bar for s in likelihood.samples]))
-    order = block_order(model.graph.edges, model.graph.n_nodes)
-    each = n_groups * (model.n_edges * N_POINTS * model.n_states**2 + _STATE * n_states)
-    which = spread_draws(n_chains, n_draws, max(_WORK // each, _LEAST, n_chains * n_draws // _SPARSE))
+    cells = PairProbabilities(model, [sample.n_samples for sample in likelihood.samples], terms.is_exact, rng)
+    each = int(n_groups * (model.n_edges * N_POINTS * model.n_states**2 + _STATE * cells.work))
+    least = _LEAST if cells.n_chains < np.inf else max(_LEAST, n_chains * n_draws // _SPARSE)
+    which = spread_draws(n_chains, n_draws, max(_WORK // each, least))
     scale, density = (_of_draws(tree, name) for name in ("slab_scale", "density"))
-    found, width = np.empty((len(which), model.n_edges), np.float32), 1 if is_hidden else max(1, _BATCH // each)
+    found, noise = np.empty((2, len(which), model.n_edges), np.float32)
+    width = 1 if is_hidden else max(1, _BATCH // each)
     for first in range(0, len(which), width):
         some, places = which[first : first + width], []
         for chain, draw in some:
@@ -123,13 +147,18 @@ def add_edge_evidence(
                 problem = terms.make(np.reshape(sums / likelihood.sizes, (n_groups, -1)))
             own = scale[chain, draw] ** -2.0
             base = _precision(rng, problem, weights) if q else own
-            cells = np.array([_cells(model, problem, order, t, natural[t]) for t in range(n_groups)])
-            places.append((weights, natural, cells, np.array([base, own])))
+            places.append((weights, natural, cells.at(problem, natural), np.array([base, own])))
         at = Places(*map(np.array, zip(*places, strict=True)))
-        found[first : first + width] = log_factors(rng, model, problem, at, part)
-    p = np.array([density[chain, draw] for chain, draw in which])
+        found[first : first + width], noise[first : first + width] = log_factors(
+            rng, model, problem, at, part, cells.n_chains
+        )
+    p, own = np.array([density[chain, draw] for chain, draw in which]), problem.prior if q else problem.baseline
     with np.errstate(divide="ignore"):
-        results.add_edge_evidence(tree, which, found, np.log(p) - np.log1p(-p))
+        log_odds = (np.log(p) - np.log1p(-p))[:, None]
+    if own.is_given:
+        log_odds = np.repeat(own.log_odds[None, : model.n_edges], len(which), axis=0)
+    found += 0.5 * noise * np.tanh(0.5 * (log_odds + found))
+    results.add_edge_evidence(tree, which, found, log_odds if own.is_given else log_odds[:, 0])
 
 
 def _of_draws(tree: xr.DataTree, name: str) -> np.ndarray:
@@ -154,16 +183,3 @@ def _precision(rng: np.random.Generator, problem: GroupProblem, weights: np.ndar
     base = weights[0, : starts[-1]]
     n_values = int(np.repeat(np.add.reduceat(base != 0, starts[:-1]) > 0, np.diff(starts)).sum())
     return float(draw_precision(rng, problem.baseline, n_values, float(base @ base)))
-
-
-def _cells(model: Any, problem: GroupProblem, order: BlockOrder, t: int, theta: np.ndarray) -> np.ndarray:
-    """Return the probabilities (n_edges, m^2) of the states 00, 01, ... of the ends of each edge in group t."""
-    graph, m = model.graph, model.n_states
-    if m**graph.n_nodes > _TABLE:
-        moments = Elimination().infer(model, theta, Elimination().prepare(model), MOMENTS).moments
-        return pair_cells(model, moments, node_shares(model, moments), np.arange(model.n_edges)).T
-    found = np.empty((model.n_edges, m * m))
-    table_cells(one_group(problem, t), order, theta, found)
-    turned = graph.edges[:, 0] > graph.edges[:, 1]
-    found[turned] = found[turned].reshape(-1, m, m).swapaxes(1, 2).reshape(-1, m * m)
-    return found

@@ -10,14 +10,15 @@ import numpy as np
 from scipy import stats
 from scipy.special import erfcx
 
+from ..data.pair_probabilities import edge_probabilities
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, OptionError, PriorWarning, in_python
 from ..families import FAMILIES, FamilyRow, Nominal, Ordinal
 from ..findings import BAD, tell
-from ..graphs import path
+from ..graphs import Graph, path
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..posterior.conditionals.centred import edge_correlations, has_lines
-from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab
+from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab, has_pairs
 from ..results.blocks import Columns, stacked
 
 _ALL = 0.95  # share of the candidates that counts as all of them
@@ -43,8 +44,46 @@ def default_prior(family: Any) -> SpikeSlab:
 
 
 def as_attribute(prior: SpikeSlab) -> dict[str, Any]:
-    """Return a prior as summaries and reports read it."""
-    return asdict(prior) | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)}
+    """Return a prior as summaries and reports read it; the density is None where edges have their own (`constants`)."""
+    own = {"density": None} if has_pairs(prior) else {}
+    return (
+        asdict(replace(prior, density=0.5) if own else prior)
+        | own
+        | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)}
+    )
+
+
+def possible(candidates: Graph, prior: SpikeSlab) -> Graph:
+    """Return the graph of the edges that may exist: candidates, unless the prior has the probability 0 of them.
+
+    Others than the candidates have it, too: this is the one place where both ways to forbid an edge meet.
+    """
+    if not has_pairs(prior):
+        return candidates
+    there = edge_probabilities(prior.density, candidates) > 0
+    return candidates if there.all() else Graph(candidates.n_nodes, candidates.edges[there], candidates.names)
+
+
+def in_order(prior: Any, graph: Graph) -> Any:
+    """Return a prior in which probabilities of pairs are a matrix in the order of the nodes, 0 without a candidate."""
+    if not (isinstance(prior, SpikeSlab) and has_pairs(prior)):
+        return prior
+    p, (u, v), matrix = edge_probabilities(prior.density, graph), graph.edges.T, np.zeros((graph.n_nodes,) * 2)
+    matrix[u, v] = matrix[v, u] = p
+    return replace(prior, density=matrix)
+
+
+def constants(prior: Any, graph: Graph, name: str = "edge_probability") -> dict[str, np.ndarray]:
+    """Return the probability of each edge, if edges have their own, as it is stored with the draws."""
+    own = isinstance(prior, SpikeSlab) and has_pairs(prior)
+    return {name: edge_probabilities(prior.density, graph)} if own else {}
+
+
+def in_words(prior: Any) -> str:
+    """Return a prior as text, without the numbers of all pairs."""
+    if not (isinstance(prior, SpikeSlab) and has_pairs(prior)):
+        return f"{prior}"
+    return f"{replace(prior, density=0.5)}".replace("density=0.5", "density=of each pair", 1)
 
 
 def like(model: Any) -> FamilyRow:
@@ -148,6 +187,8 @@ def warn_of_prior(
         supported = int((factors > _SUPPORTED).sum())
         code, density = Coding.of(model).edge, prior.density
         mean = density.a / (density.a + density.b) if isinstance(density, Beta) else density
+        if has_pairs(prior):
+            mean = float(edge_probabilities(density, model.graph).mean())
         width = float(slab_scale.mean()) * code
         reasons = []
         if mean > _EVEN:

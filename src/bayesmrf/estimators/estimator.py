@@ -31,6 +31,21 @@ class Estimator:
         """Return whether a fit has come as far as ``theta_``; attributes of the data are set before."""
         return "theta_" in self._of_fit
 
+    def __repr__(self, *most: int) -> str:
+        """Return the parameters or, after a fit, the model, the method, the prior and how far the result is trusted."""
+        lines = "\n".join(self._outcome()) if self.__sklearn_is_fitted__() else ""
+        return f"{type(self).__name__}, fitted: {lines}" if lines else super().__repr__(*most)
+
+    def _repr_mimebundle_(self, **more: Any) -> dict[str, str]:
+        """Return what a notebook shows: the diagram of scikit-learn has parameters only."""
+        if self.__sklearn_is_fitted__():
+            return {"text/plain": repr(self)}
+        return super()._repr_mimebundle_(**more)  # type: ignore[misc]
+
+    def _outcome(self) -> list[str]:
+        """Return lines on what was fitted: none if they cannot be told, as of draws that were changed since."""
+        return []
+
     def _forget(self) -> None:
         """Remove the attributes of a former fit: the next one may have others, or be stopped before it has any."""
         for name in self._of_fit:

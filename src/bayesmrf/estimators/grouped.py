@@ -32,6 +32,7 @@ from ..posterior.groups.exact import ExactMarginals
 from ..posterior.groups.gibbs import GroupedGibbs
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
 from ..results import convergence
+from ..results.stored import NotKept
 from ..runs.run import Draws
 from .base import run_seed, warn_of_unbalanced
 from .engines import particle_sweeps, read_sample
@@ -39,7 +40,6 @@ from .grouped_methods import KERNELS, Problem, Request, choose_method, family_li
 from .grouped_start import find_start
 from .own_kernels import engine_used, own_method_of_groups
 from .pipeline import Posterior, Setup, completed
-from .stored import NotKept
 
 EDGES = Rule("a list of edges, by name or by number", is_list, ([0],))
 _SWEEPS = 10  # of all particles take less time than a scan of the edges

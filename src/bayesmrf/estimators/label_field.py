@@ -146,6 +146,8 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
             "data_hash": hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest(),
             "model": field.name,
             "engine": engine.name,
+            "prior": type(self._object("prior")).__name__,
+            "prior_scale": np.atleast_1d(self._object("prior").scale).tolist(),
         }
         seeds = run_seed(self)
 

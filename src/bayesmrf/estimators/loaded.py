@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError
+from ..results.stored import read_kept
 from ..runs.store import as_written
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
 from .grouped import GroupedMRF
 from .pipeline import Posterior
 from .spike_slab import SpikeSlabMRF
-from .stored import read_kept
 
 _KINDS: dict[str, type[Posterior]] = {k.__name__: k for k in (GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF)}
 

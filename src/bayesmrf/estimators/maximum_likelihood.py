@@ -18,6 +18,7 @@ from ..learning.maximum_likelihood import maximum_likelihood
 from ..models.agreement import Agreement
 from ..models.categorical import states_of
 from ..models.symmetric import Symmetric
+from ..results.summary import count
 from ..rng import as_seed_sequence
 from .base import warn_of_unbalanced
 from .predictive import Predictive
@@ -74,6 +75,10 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
     ties: Any = None
     fields: bool = option(True, FLAG)
     random_state: Any = option(None, SEED)
+
+    def _outcome(self) -> list[str]:
+        nodes, edges = count(len(self._names), "node"), count(len(self.edges_), "edge")
+        return [f"{nodes}, {edges}, model {self.model_}", f"Maximum of the likelihood, method {self.method_}"]
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""

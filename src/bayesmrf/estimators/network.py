@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import BINARY
 from ..data.frames import record_columns
 from ..data.level_names import NOMINAL
 from ..data.nominal import warn_of_meanings
 from ..data.read import choose, read
-from ..data.states import States, are_ordered, levels_of
+from ..data.states import States
 from ..families import AUTO, Custom, Nominal, families_of
 from ..graphs import Graph
 from ..models.bases import edge_starts
-from ..models.node_features import NodeFeatures
 from ..models.nominal import Nominal as NominalModel
+from ..results.fitted_model import model_on
 from .answers import Answers
 from .base import read_graph
 
@@ -57,14 +54,7 @@ class Network(Answers):
 
     def _model(self, graph: Graph | None = None) -> Any:
         """Return the model on a graph, or on that of the data."""
-        levels = [levels_of(self._coding, i) for i in range(self._graph.n_nodes)]
-        sizes = tuple(map(len, levels))
-        ordered = are_ordered(self._coding, len(sizes))
-        model: Any = self._family.on(graph or self._graph, sizes, self._has_fields, ordered)
-        has_levels = isinstance(model, NodeFeatures) and model.family != BINARY
-        if not (has_levels and tuple(model.used.sum(axis=1)) == sizes):
-            return model  # or a callable's, with states that the data do not have
-        return replace(model, state_names=tuple(map(_texts, levels)))
+        return model_on(graph or self._graph, self._family, self._coding, self._has_fields)
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object; of the model "auto", the one that was chosen."""
@@ -159,12 +149,6 @@ class Network(Answers):
             for node, value in zip(graph.names, values, strict=True):
                 network.nodes[node][name] = _plain(value)
         return network
-
-
-def _texts(levels: Sequence[Any]) -> tuple[str, ...]:
-    """Return a text for each level, with few digits if these differ."""
-    short = tuple(f"{level:g}" if isinstance(level, float) else str(level) for level in levels)
-    return short if len(set(short)) == len(short) else tuple(map(str, levels))
 
 
 def _plain(value: Any) -> Any:

@@ -18,13 +18,16 @@ from ..data.codebook import Codebook
 from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
 from ..declare.option import check_params
+from ..declare.rule import SEED
 from ..errors import StoreError
 from ..findings import recorded
 from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..results import convergence
 from ..results.blocks import Columns, variable
+from ..results.stored import Kept, keep, read_kept
 from ..results.until_good import tell_if_short
+from ..rng import as_seed_sequence
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
 from ..runs.store import as_written
@@ -32,11 +35,12 @@ from .base import hash_of_samples, missing_in, missing_table, require_edges, run
 from .edge_evidence import EdgeTerms, add_edge_evidence
 from .mode_check import check_modes
 from .predictive import Predictive
+from .predictive_checks import check_fit, check_table
 from .rarely_observed import tell_of_rare
 from .statistics import Statistics
-from .stored import Kept, keep, read_kept
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 
@@ -137,8 +141,40 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         tell_of_rare(s.parts, self._graph)
         tell_of_rows(s.parts)
         tell_if_short(draws)
-        self._doubt(s, draws, convergence.warn_unless_converged(self.posterior_))
+        has_converged = convergence.warn_unless_converged(self.posterior_)
+        check_fit(self, s.parts, seeds, has_converged)
+        self._doubt(s, draws, has_converged)
         return self
+
+    def predictive_checks(self, X: Any, sample_weight: Any = None, random_state: Any = None) -> pd.DataFrame:
+        """Compare a table with tables of its size from the posterior: answers, pairs, triples, sums and single rows.
+
+        `fit` does this with its own data; ``table("checks")`` has the result.
+
+        Parameters
+        ----------
+        X : (n_samples, n_nodes) array or DataFrame
+            Missing values are drawn given the others by each draw. Of a large table evenly spaced rows are used.
+        sample_weight : (n_samples,) array, optional
+            Counts of rows, integers >= 0; a Series with the index of ``X``.
+        random_state : int, Generator, RandomState or None
+            None draws from the estimator's own ``random_state``.
+
+        Returns
+        -------
+        DataFrame
+            One row for each check: its family, the group of people, what is compared, its value in the data, the mean
+            and the ends of the 95 % interval of replicates given what the posterior has fitted, the two-sided p-value
+            alone and adjusted for all checks, and whether the data are outside (adjusted p-value below 0.02).
+        """
+        return self._predictive_checks(X, sample_weight, random_state)
+
+    def _predictive_checks(self, X: Any, sample_weight: Any, random_state: Any, groups: Any = None) -> pd.DataFrame:
+        states = self._new(X, sample_weight)
+        SEED.check("random_state", random_state)
+        rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
+        parts = [(g, states.at(mine)) for g, mine in self._codes(groups, X, len(states.values))]
+        return check_table(self, parts, rng)
 
     def _prepare(self, X: Any, sample_weight: Any = None, groups: Any = None) -> Setup:
         check_params(self)

@@ -14,8 +14,7 @@ from ..base import EVERY_FAMILY, SAMPLE, Kind
 from ..data.read import read_new
 from ..data.states import States, decode
 from ..declare.rule import SEED, choice, integer
-from ..graphs import Graph
-from ..models.bases import edge_of, edge_starts
+from ..models.bases import edge_of, present
 from ..results.blocks import at_draws, variable
 from ..rng import as_seed_sequence
 from ..samplers.tempered import Tempered
@@ -229,16 +228,7 @@ class Predictive(Network, DensityMixin):
 
     def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return the model on the edges that exist in a draw, and its parameters."""
-        model = self._model()
-        if not self._has_draws:
-            return model, theta
-        starts = edge_starts(model)
-        of_edge = edge_of(model)
-        there = np.bincount(of_edge, theta[: starts[-1]] != 0, model.n_edges) > 0
-        if there.all():
-            return model, theta
-        graph = Graph(self._graph.n_nodes, self.edges_[there], self._graph.names)
-        return self._model(graph), np.concatenate([theta[: starts[-1]][there[of_edge]], theta[starts[-1] :]])
+        return present(self._model(), theta, self._model) if self._has_draws else (self._model(), theta)
 
     def _fields(self, average: str, group: int | None = None) -> list[tuple[Any, np.ndarray]]:
         return [self._present(theta) for theta in self._components(average, group)]

@@ -22,6 +22,7 @@ from ..inference.annealed import Annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
 from ..models.rbm import RestrictedBoltzmann
 from ..names import shown
+from ..results.summary import count
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from ..samplers.tempered import Tempered
@@ -99,6 +100,13 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_steps: int = option(10_000, integer(1, 10**8))
     prior_scale: float | None = option(None, optional(SCALE))
     random_state: Any = option(None, SEED)
+
+    def _outcome(self) -> list[str]:
+        normal = "" if self.prior_scale is None else f", prior of each parameter normal, scale {self.prior_scale:g}"
+        found = "likelihood" if self.prior_scale is None else "posterior"
+        hidden, visible = self.components_.shape
+        size = f"{count(visible, 'visible unit')}, {count(hidden, 'hidden unit')}"
+        return [size, f"Maximum of the {found}, by persistent contrastive divergence{normal}"]
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> RBM:
         """Maximise the likelihood, or the posterior, from small random weights.

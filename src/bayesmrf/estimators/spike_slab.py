@@ -26,10 +26,7 @@ from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import one_of, shown
 from ..posterior.conditionals.centred import has_lines
-from ..posterior.conditionals.group_lines import GroupProblem
-from ..posterior.conditionals.group_problem import lines_of, one_group_problem
 from ..posterior.conditionals.pair_tables import pair_tables
-from ..posterior.conditionals.spike import edge_prior
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.exact_tables import SpikeSlabTables
 from ..posterior.edges.langevin import SpikeSlabLangevin
@@ -40,9 +37,20 @@ from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..priors import SpikeSlab
 from ..results import convergence
 from ..results.blocks import Columns, nominal_of, variable
+from ..results.stored import Kept
 from ..runs import run
-from .edge_evidence import EdgeTerms, WithEvidence
-from .edge_prior import as_attribute, default_prior, like, warn_of_prior, warn_of_taper, warn_of_wide_slab
+from .edge_evidence import WithEvidence, terms_of_edges
+from .edge_prior import (
+    as_attribute,
+    constants,
+    default_prior,
+    in_order,
+    like,
+    possible,
+    warn_of_prior,
+    warn_of_taper,
+    warn_of_wide_slab,
+)
 from .edge_start import EXTRAPOLATES, default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
@@ -67,6 +75,7 @@ class SpikeSlabMRF(WithEvidence, Posterior):
     prior : "spike-slab" or `priors.SpikeSlab`
         Prior of the density (the share of the candidates that exist), of the weights and of the biases, such as
         ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``, whose scales are those of the parameters of ``model``.
+        Pairs may have probabilities of their own, and are no candidates where these are 0.
         "spike-slab" is the same prior in all codings: a uniform density, and Cauchy log odds ratios of scale 1.
     method : {"auto", "reversible-jump", "exact", "langevin"} or an object of `bayesmrf.methods`
         * auto: exact for at most 16 yes/no nodes, or nodes of more states with at most 2^19 joint states (eight nodes
@@ -96,7 +105,8 @@ class SpikeSlabMRF(WithEvidence, Posterior):
     theta_ : (n_features,) array
         Posterior mean of each candidate's weight given that the edge exists (0 if it never does), and of each bias.
     density_, slab_scale_ : float
-        Posterior means of p0 and of the slab's scale (sigma0, or the given one).
+        Posterior means of p0 (where each edge has its own probability, their mean) and of the slab's scale (sigma0, or
+        the given one).
     method_, model_ : str
         Names of the method and of the model.
     missing_ : DataFrame
@@ -123,8 +133,18 @@ class SpikeSlabMRF(WithEvidence, Posterior):
         is_default = name == "prior" and isinstance(self.prior, str)
         return default_prior(self._object("model")) if is_default else super()._object(name)
 
+    def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:
+        states = super()._read(X, sample_weight, missing, progress)
+        self._graph = possible(self._graph, self._object("prior"))
+        self.edges_ = self._graph.edges
+        return states
+
+    def _kept(self) -> Kept:
+        kept = super()._kept()
+        return kept._replace(parameters=kept.parameters | {"prior": in_order(self.prior, self._graph)})
+
     def _target(self, parts: list[States], request: None) -> Setup:
-        (states,), model, prior = parts, self._model(), self._object("prior")
+        (states,), model, prior = parts, self._model(), in_order(self._object("prior"), self._graph)
         family = FAMILIES.find(self._family) or like(model)
         row = row_of(_automatic(family, states) if self.method == AUTO else self.method, EDGES)
         features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
@@ -165,13 +185,9 @@ class SpikeSlabMRF(WithEvidence, Posterior):
             attrs |= dict.fromkeys(options) if row is EXTRAPOLATED else options  # without dynamics
             attrs |= {"moments": "extrapolated" if row is EXTRAPOLATED else "chains"} if "moments" in options else {}
             attrs |= {"n_particles": kernel.n_particles} if "n_particles" in options else {}
-
-        def make(sums: np.ndarray) -> GroupProblem:
-            lines = lines_of(model, sums[0].copy(), n, edge_prior(prior).tilt)
-            return one_group_problem(model, lines, prior, np.empty((0, 2), np.int64))
-
-        terms = EdgeTerms(make, np.zeros((1, 0)), int(edge_starts(model)[-1]), row.name == "exact")
-        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps, edges=terms)
+        constant = constants(prior, self._graph)
+        terms = terms_of_edges(model, n, prior, row.name == "exact")
+        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps, constant=constant, edges=terms)
 
     def _summarise(self) -> None:
         super()._summarise()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
+from ..base import EVERY_FAMILY
+from ..declare.rule import NONE, choice, either, integer
 from ..errors import OptionError, instead_of_exact
+from ..graphs import Graph
 from ..inference.elimination.engine import Elimination
 from ..models.bases import edge_strength
 from ..models.categorical import is_categorical
@@ -17,6 +20,7 @@ from ..models.ising import Ising
 from ..models.nominal import Nominal
 from ..results.blocks import Columns, in_turn
 from ..results.intervals import central, intervals
+from ..results.statistics import INTERVAL, NetworkStatistics, has_weights
 from .network import Network
 from .tabulated import Tabulated
 
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
     import xarray as xr
+
+
+_BETWEEN, _N_DRAWS = either(NONE, choice("nodes", "groups")), either(NONE, integer(1, 10**9))
 
 
 class Statistics(Tabulated, Network):
@@ -77,16 +84,74 @@ class Statistics(Tabulated, Network):
         posterior, constant = (self.posterior_[group].dataset for group in ("posterior", "constant_data"))
         return float((posterior if name in posterior else constant)[name].mean())
 
-    def statistic(self, function: Callable[..., Any], of: str = "theta", name: str = "statistic") -> xr.DataArray:
+    def statistics(
+        self,
+        names: Sequence[str] | None = None,
+        communities: Any = None,
+        probability: float = INTERVAL,
+        between: str | None = None,
+        n_draws: int | None = None,
+    ) -> pd.DataFrame:
+        """Tabulate statistics of nodes and of the network, each computed in the network of every draw.
+
+        docs/statistics.md has the definitions. The distance along an edge is 1 / abs(weight): negative weights count by
+        their size in all but expected influence.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of nodes: "strength", "expected influence", "closeness", "betweenness", "bridge strength", "bridge expected
+            influence", "predictability", "correct classification", "base rate". Of the network: "density", "global
+            clustering", "average path", "largest component", "small-worldness". All that the posterior has by default.
+        communities : mapping of node to label, or sequence of labels, optional
+            Those between which edges are bridges.
+        probability : float
+            Of the intervals, which are those of highest density.
+        between : {None, "nodes", "groups"}
+            Tabulate the differences of a statistic between two nodes (the node minus the other), or between two groups
+            of people (the other minus the group), with the probability that they are above 0.
+        n_draws : int, optional
+            Number of draws, evenly spaced over all that were kept. By default all of them; 100 for predictability, and
+            as many as take a few seconds for shortest paths in large networks.
+
+        Returns
+        -------
+        DataFrame
+            Columns node (empty for a statistic of the network), statistic, mean, lower, upper, and n_draws, the number
+            of draws in which it is defined; with several groups of people first group.
+
+        Raises
+        ------
+        OptionError
+            If edges have no single weight or strength, or a statistic is not one of these.
+        """
+        check_is_fitted(self)
+        _N_DRAWS.check("n_draws", n_draws)
+        _BETWEEN.check("between", between)
+        found = NetworkStatistics(self._tree_with_weights(), communities, n_draws, self._model_of_draws())
+        table = {None: found.table, "nodes": found.between_nodes, "groups": found.between_groups}[between]
+        return table(names, probability)
+
+    def _tree_with_weights(self) -> xr.DataTree:
+        if not has_weights(self.posterior_):
+            expected = "one with a single parameter for each edge, or columns without order"
+            raise OptionError(option="model", got=self.model_, expected=expected, remedy="take `statistic`")
+        return self.posterior_
+
+    def _model_of_draws(self) -> tuple[Graph, Callable[[Graph], Any]] | None:
+        """Return the graph and what makes the model on a graph; None of a form that is not known."""
+        return (self._graph, self._model) if self._model().family in EVERY_FAMILY else None
+
+    def statistic(self, function: Callable[..., Any] | str, of: str = "theta", name: str = "statistic") -> xr.DataArray:
         """Compute any function of the network for each draw, in ArviZ's form.
 
         Parameters
         ----------
-        function : callable
-            Of theta (n_features,), in which the weight of an absent edge is 0; or of a networkx graph of the edges that
-            exist in the draw, with edge attribute ``weight`` and node attribute ``bias`` (in the Potts model an array,
-            for each state but the first). Where an edge may be absent, its weight is
-            ``g.get_edge_data(u, v, {"weight": 0})["weight"]``.
+        function : callable or str
+            The name of a statistic of `statistics`. Or a function of theta (n_features,), in which the weight of an
+            absent edge is 0; or of a networkx graph of the edges that exist in the draw, with edge attribute ``weight``
+            and node attribute ``bias`` (in the Potts model an array, for each state but the first). Where an edge may
+            be absent, its weight is ``g.get_edge_data(u, v, {"weight": 0})["weight"]``.
         of : {"theta", "graph"}
         name : str
 
@@ -98,6 +163,8 @@ class Statistics(Tabulated, Network):
         import xarray as xr
 
         check_is_fitted(self)
+        if isinstance(function, str):
+            return self._named_statistic(function)
         if of not in ("theta", "graph"):
             raise OptionError(option="of", got=of, expected="'theta' or 'graph'")
         theta = self.posterior_["posterior"].dataset["theta"]
@@ -107,6 +174,18 @@ class Statistics(Tabulated, Network):
         values = each.reshape(*theta.shape[:-1], *each.shape[1:])
         extra = [f"{name}_dim_{i}" for i in range(each.ndim - 1)]
         return xr.DataArray(values, dims=[*dims, *extra], coords={d: theta.coords[d] for d in dims}, name=name)
+
+    def _named_statistic(self, name: str) -> xr.DataArray:
+        import xarray as xr
+
+        theta, tree = self.posterior_["posterior"].dataset["theta"], self._tree_with_weights()
+        found = NetworkStatistics(tree, None, theta.shape[0] * theta.shape[1], self._model_of_draws()).draws(name)
+        dims: list[Any] = list(theta.dims[:-1])
+        coords: dict[Any, Any] = {d: theta.coords[d] for d in dims}
+        if found.ndim == len(dims):
+            dims, coords = [*dims, "node"], coords | {"node": list(self._names)}
+        values = found.reshape(*theta.shape[:-1], *found.shape[len(theta.shape) - 2 :])
+        return xr.DataArray(values, dims=dims, coords=coords, name=name.replace(" ", "_"))
 
     def _network_of_draw(self, theta: np.ndarray) -> nx.Graph:
         """Return the network of a draw: an edge that is absent has the weight 0."""

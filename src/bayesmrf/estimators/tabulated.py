@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError
+from ..errors import BayesMRFError, OptionError
 from ..results import WithPosterior
 
 if TYPE_CHECKING:
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
 
 class Tabulated(WithPosterior):
     """Estimators of posteriors: tables of results, and the report, which are imported on first use."""
+
+    def _outcome(self) -> list[str]:
+        from ..results.summary import summarise
+
+        with suppress(BayesMRFError):  # draws of a user may be anything, and what shows an object must not fail
+            return summarise(self).outcome
+        return []
 
     def table(self, name: str, probability: float = 0.9, edge: Any = None) -> pd.DataFrame:
         """Return a table of results, with the columns that the command line and the report show.
@@ -50,6 +58,12 @@ class Tabulated(WithPosterior):
                 option="edge", got=edge, expected="None, or the names of the two ends of an edge of the table"
             )
         return found[mine].reset_index(drop=True)
+
+    def export(self, out: str | PathLike[str], to: str, overwrite: bool = False) -> Path:
+        """Write every table for other programs, as "csv", "json" or "graphml"; see `bayesmrf.export`."""
+        from ..report.export import export
+
+        return export(self, out, to, overwrite)
 
     def report(self, path: str | PathLike[str], overwrite: bool = False) -> Path:
         """Write one self-contained HTML file; see `bayesmrf.write_report`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeGuard
@@ -109,3 +110,13 @@ def edge_of(model: Any) -> np.ndarray:
     """Return the edge of each parameter of an edge."""
     starts = edge_starts(model)
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
+def present(model: Any, theta: np.ndarray, on: Callable[[Graph], Any]) -> tuple[Any, np.ndarray]:
+    """Return the model ``on`` the edges of which a parameter is not 0, and its parameters."""
+    first, of_edge, graph = edge_starts(model)[-1], edge_of(model), model.graph
+    there = np.bincount(of_edge, theta[:first] != 0, model.n_edges) > 0
+    if there.all():
+        return model, theta
+    few = Graph(graph.n_nodes, graph.edges[there], graph.names)
+    return on(few), np.concatenate([theta[:first][there[of_edge]], theta[first:]])

@@ -7,6 +7,7 @@ colour-blind safe, and no information is in colour alone.
 
 from __future__ import annotations
 
+from .checks import plot_checks
 from .differences import plot_networks
 from .evidence import plot_evidence
 from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
@@ -14,10 +15,12 @@ from .inclusion import plot_inclusion
 from .network import plot_network
 from .parameters import plot_marginals, plot_parameters, plot_strength
 from .partition import plot_co_clustering, plot_credible_ball
+from .statistics import plot_statistics
 from .trace import plot_trace
 
 __all__ = [
     "plot_agreement",
+    "plot_checks",
     "plot_co_clustering",
     "plot_credible_ball",
     "plot_estimates",
@@ -29,6 +32,7 @@ __all__ = [
     "plot_network",
     "plot_networks",
     "plot_parameters",
+    "plot_statistics",
     "plot_strength",
     "plot_trace",
 ]

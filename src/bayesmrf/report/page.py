@@ -39,11 +39,16 @@ def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = Fal
         if not own:
             replace = "" if replace_own else f" or set {_OVERWRITE}"
             raise StoreError(f"{_OUT}: {out} exists already; give another path{replace}.")
+    check_place(out)
+    return out
+
+
+def check_place(out: Path) -> None:
+    """Check that something can be written to the folder of a path."""
     folder = out.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         reason = "cannot be written to" if folder.is_dir() else "does not exist"
         raise StoreError(f"{_OUT}: the folder {folder} {reason}; give a path in a folder that can be written to")
-    return out
 
 
 def write_page(out: Path, title: str, lead: str, body: Iterable[Section]) -> Path:

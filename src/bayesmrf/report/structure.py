@@ -5,8 +5,10 @@ from __future__ import annotations
 from .. import plots
 from ..results.summary import InclusionSummary, StructureSummary
 from ..results.tables import table_of
+from .checks import checks
 from .page import Section, paragraph, picture
 from .shared import listed, log_odds, page
+from .statistics import statistics
 
 _NETWORK = (
     "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
@@ -27,6 +29,8 @@ def sections(summary: StructureSummary) -> list[Section]:
         ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
+        *statistics(summary),
+        *checks(summary),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)
 

@@ -87,14 +87,15 @@ def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
     group = tree["edge_evidence"].to_dataset()
     log_l, chain = group["log_factor"].values.astype(np.float64), group["chain_number"].values
     log_o = group["prior_log_odds"].values.reshape(len(log_l), -1)
-    log_1, log_0 = -np.logaddexp(0, -log_o - log_l), -np.logaddexp(0, log_o + log_l)
     fixed, n_chains = (log_o == log_o[0]).all(axis=0), len(np.unique(chain))
     prior = np.where(fixed, log_o[0], _mean_log_odds(tree))
+    log_odds = np.broadcast_to(prior, log_l.shape[1:])
+    is_open = np.isfinite(prior)
+    log_o, prior = np.where(is_open, log_o, 0.0), np.where(is_open, prior, 0.0)
+    log_1, log_0 = -np.logaddexp(0, -log_o - log_l), -np.logaddexp(0, log_o + log_l)
     above = log_1 - log_o if kind == "local" else log_1 - prior
-    with np.errstate(invalid="ignore"):
-        top, bottom = _log_mean(above), _log_mean(log_0)
-        log_factor = top - bottom
-        influence = np.exp(above - top) - np.exp(log_0 - bottom)
+    top, bottom = _log_mean(above), _log_mean(log_0)
+    log_factor, influence = top - bottom, np.exp(above - top) - np.exp(log_0 - bottom)
     series = influence.reshape(n_chains, -1, influence.shape[1])
     error = influence.std(axis=0, ddof=1) / np.sqrt(effective_sizes(series))
     error[(influence == influence[:1]).all(axis=0)] = 0.0
@@ -107,9 +108,7 @@ def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
         error[k > _RELIABLE] = np.nan
     else:
         error[:] = np.nan
-    given = np.broadcast_to(np.isfinite(prior), error.shape)
-    log_odds = np.broadcast_to(prior, error.shape)
-    size, error, k = (np.where(given, x, np.nan) for x in (log_factor / np.log(10), error / np.log(10), k))
+    size, error, k = (np.where(is_open, x, np.nan) for x in (log_factor / np.log(10), error / np.log(10), k))
     return Evidence(size, error, k, log_odds)
 
 
@@ -119,11 +118,9 @@ def _log_mean(logs: np.ndarray) -> np.ndarray:
 
 
 def _mean_log_odds(tree: xr.DataTree) -> float:
-    """Return the prior log odds of an edge, averaged over the prior of the density."""
+    """Return the prior log odds of an edge, averaged over the prior of the density if it is learnt."""
     density = json.loads(tree.attrs.get("prior", "{}")).get("density", {"a": 1, "b": 1})
-    if isinstance(density, dict):
-        return float(np.log(density["a"] / density["b"]))
-    return float(np.log(density) - np.log1p(-density))
+    return float(np.log(density["a"] / density["b"])) if isinstance(density, dict) else np.nan
 
 
 def _pareto_k(logs: np.ndarray) -> np.ndarray:

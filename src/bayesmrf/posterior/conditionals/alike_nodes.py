@@ -73,21 +73,21 @@ def follow_swap(table, places, nodes, cells, g_e, change_e, g_f, change_f):
 
 
 @strict_leaf
-def visit_share(rng, line, t, whole, log_slab):
+def visit_share(rng, line, t, whole, log_slabs):
     """Draw t, the part of ``whole`` that the second parameter has.
 
     Where there is a spike, each of t = 0, t = ``whole`` and any other t stands for a set of edges: one of the other two
-    is proposed, and t from a Student t at the line's mode where both edges would exist. An infinite ``log_slab`` is no
-    spike.
+    is proposed, and t from a Student t at the line's mode where both edges would exist. ``log_slabs`` are those of both
+    edges (`visit_edge`); there is no spike if both are infinite.
     """
     mode, scale = line_mode(line)
-    if log_slab < np.inf:
+    if min(log_slabs) < np.inf:
         now = 0 if t == 0 else 1 if t == whole else 2
         new = t if now == 2 else draw_t(rng, mode, scale)
         log_weights = (
-            line_log_density(0.0, line),
-            line_log_density(whole, line),
-            log_slab + line_log_density(new, line) - log_t(new, mode, scale),
+            line_log_density(0.0, line) - log_slabs[1],
+            line_log_density(whole, line) - log_slabs[0],
+            line_log_density(new, line) - log_t(new, mode, scale),
         )
         other = (now + 1 + int(rng.random() < 0.5)) % 3
         if log1p(-rng.random()) < log_weights[other] - log_weights[now]:
@@ -167,7 +167,8 @@ def ridge_line(lines, weights, g, t, score, kappa, mu):
 def visit_alike(rng, prior, lines, table, e, f, between, theta, scales, log_slab):
     """Redraw edges e and f, and parameters of their ends v and w, along the directions that the data hardly determine.
 
-    ``table`` has the weights of all states, and follows. The edge ``between`` v and w is -1 if there is none.
+    ``table`` has the weights of all states, and follows. The edge ``between`` v and w is -1 if there is none, and
+    ``log_slab`` is the log of the slab's top.
     """
     m = len(lines.values)
     (_, v, w), places, nodes = triple_of(lines.edges, e, f, m)
@@ -185,7 +186,10 @@ def visit_alike(rng, prior, lines, table, e, f, between, theta, scales, log_slab
         t, whole = theta[k[1]], theta[e] + theta[f]
         score, kappa, mu = ridge_prior(rng, prior, lines, theta, scales, k, c, base)
         line = ridge_line(lines, weights, g, t, score, kappa, mu)
-        new = visit_share(rng, line, t, whole, log_slab if kind == 0 else np.inf)
+        log_slabs = (np.inf, np.inf)
+        if kind == 0:
+            log_slabs = (prior.log_odds[e] + log_slab, prior.log_odds[f] + log_slab)
+        new = visit_share(rng, line, t, whole, log_slabs)
         for s in range(m**3):
             log_factors[s] += (new - t) * (g[s] + base)
         if kind == 0:

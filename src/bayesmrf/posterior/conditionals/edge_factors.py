@@ -52,6 +52,7 @@ class _Lines(NamedTuple):
     base_rate: np.ndarray  # (B, K, D)
     precision: np.ndarray  # (B, 1), of the slab
     base_precision: np.ndarray  # (B, 1), of that of the baselines
+    cells: np.ndarray  # (B, G, m^2), probabilities of the states of the ends at the draw
 
 
 class _Priors(NamedTuple):
@@ -90,8 +91,10 @@ def _slope(prior: EdgePrior, precision: np.ndarray, squares: np.ndarray, n_value
     return precision
 
 
-def log_factors(rng: np.random.Generator, model: Any, problem: GroupProblem, at: Places, part: int) -> np.ndarray:
-    """Return the log Bayes factor of a part of each edge given all else, (n, n_edges).
+def log_factors(
+    rng: np.random.Generator, model: Any, problem: GroupProblem, at: Places, part: int, n_chains: float = np.inf
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the log Bayes factor of a part of each edge given all else, and the variance that is noise, (n, n_edges).
 
     Parameters
     ----------
@@ -101,8 +104,10 @@ def log_factors(rng: np.random.Generator, model: Any, problem: GroupProblem, at:
     problem : GroupProblem
     at : Places
     part : {BASELINE, DIFFERENCE}
+    n_chains : float
+        Independent ones, of which the probabilities are shares; infinite if they are exact.
     """
-    found, starts = np.empty((len(at.weights), problem.n_edges)), problem.places[: problem.n_edges + 1]
+    (found, noise), starts = np.zeros((2, len(at.weights), problem.n_edges)), problem.places[: problem.n_edges + 1]
     groups = [problem.lines._replace(n=n, sums=s, pull=p) for n, s, p in zip(*problem.lines[3:6], strict=True)]
     values = np.array([line_values(model, lines) for lines in groups])
     rows = by_node(model, np.arange(len(model.node_rows))).astype(int) + len(problem.lines.edges)
@@ -115,8 +120,13 @@ def log_factors(rng: np.random.Generator, model: Any, problem: GroupProblem, at:
         for i in range(0, len(edge), width):
             some = draw[i : i + width], edge[i : i + width]
             lines = _lines(problem, at, part, some, int(size), values, rows)
-            found[some] = _integral(rng, lines, priors)
-    return found
+            mode, curvature = _mode(lines, priors)
+            noise[some] = _variance(lines, mode) / n_chains if n_chains < np.inf else 0.0
+            if d > 1:
+                found[some] = _importance(lines, priors, mode, curvature, _points(rng, d))
+            else:
+                found[some] = _quadrature(lines, priors, mode, 1 / np.sqrt(curvature[:, 0]))
+    return found, noise
 
 
 def _lines(
@@ -146,7 +156,9 @@ def _lines(
     rates = -np.einsum("bgken,bgkd->bgend", pull, along)
     node = at.natural[draw[:, None, None], :, ends].transpose(0, 3, 1, 2) - np.einsum("bgend,bd->bgen", rates, a)
     flat = node.reshape(*node.shape[:2], -1)
-    share = at.cells[draw, :, edges] * np.exp(-np.einsum("bgds,bd->bgs", gain, a))
+    cells = at.cells[draw, :, edges] / at.cells[draw, :, edges].sum(axis=2, keepdims=True)
+    change = np.einsum("bgds,bd->bgs", gain, a)
+    share = cells * np.exp(change.min(axis=2, keepdims=True) - change)
     base_rate = -(drift[:, None, :, None] * eye[:, None]).reshape(len(edges), size, -1)
     return _Lines(
         gain,
@@ -160,6 +172,7 @@ def _lines(
         base_rate,
         at.precision[draw, part, None],
         at.precision[draw, BASELINE, None],
+        cells,
     )
 
 
@@ -243,13 +256,20 @@ def _mode(lines: _Lines, priors: _Priors) -> tuple[np.ndarray, np.ndarray]:
     return a, _newton(lines, priors, a)[1]
 
 
-def _integral(rng: np.random.Generator, lines: _Lines, priors: _Priors) -> np.ndarray:
-    """Return the log integral of each of the lines."""
-    mode, curvature = _mode(lines, priors)
-    if (d := mode.shape[1]) > 1:
-        return _importance(lines, priors, mode, curvature, _points(rng, d))
+def _variance(lines: _Lines, a: np.ndarray) -> np.ndarray:
+    """Return the variance, times the number of chains, of the log ratio of likelihoods at a and without the edge."""
+    change = np.einsum("bd,bgds->bgs", a, lines.gain)
+    p = lines.share * np.exp(change - change.max(axis=2, keepdims=True))
+    away = p / p.sum(axis=2, keepdims=True) - lines.share
+    seen = np.where(lines.cells > 0, lines.cells, np.inf)
+    found: np.ndarray = np.einsum("g,bgs->b", lines.n**2, away**2 / seen)
+    return found
+
+
+def _quadrature(lines: _Lines, priors: _Priors, mode: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return the log integrals along lines of one coordinate, with more points where they do not suffice."""
     found, left = np.empty(len(mode)), np.arange(len(mode))
-    scale, n = 1 / np.sqrt(curvature[:, 0]), N_POINTS - 1
+    n = N_POINTS - 1
     while len(left):
         t = np.linspace(-_REACH, _REACH, n + 1)
         some = _Lines(*(x if name == "n" else x[left] for name, x in zip(_Lines._fields, lines, strict=True)))

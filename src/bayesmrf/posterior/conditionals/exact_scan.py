@@ -34,10 +34,11 @@ from .spike import (
     EdgePrior,
     birth_log_ratio,
     draw_hyper,
-    log_slab_odds,
     node_precision,
     normal_precision,
+    own_odds,
     require_finite,
+    slab_top,
     visit_edge,
     visit_node,
 )
@@ -133,6 +134,7 @@ def scan(
         If a parameter becomes non-finite.
     """
     model: Any = likelihood.model
+    problem = problem._replace(prior=own_odds(problem.prior))
     if model.n_states**model.graph.n_nodes <= MAX_STATES:
         pairs = problem.pairs if len(problem.pairs) > 0 else None
         alike = problem.alike if len(problem.alike) > 0 else None
@@ -143,7 +145,7 @@ def scan(
     for _ in range(n_scans):
         density, precision, log_slab = draw_scales(rng, problem.prior, walk.scales, theta, len(problem.lines.edges))
         walk.visit_all(log_slab)
-        if log_slab < np.inf:
+        if problem.prior.fixed < 1:
             for k in rng.integers(len(problem.pairs), size=swaps_in_scan(model.graph.n_nodes, len(problem.pairs))):
                 walk.swap(*problem.pairs[k])
     return density, precision, likelihood.log_z(theta)
@@ -190,7 +192,7 @@ class _EngineScan:
         low, high = self.model.node_values
         for e, (i, j) in enumerate(lines.edges):
             normal_prior(rng, prior, lines, e, i, j, theta, self.scales, now)
-            new = visit_edge(rng, self._line(e), theta[e], log_slab)
+            new = visit_edge(rng, self._line(e), theta[e], prior.log_odds[e] + log_slab)
             if new != theta[e]:
                 self._move(e, new)
         for k in range(len(lines.edges), len(theta)):
@@ -211,7 +213,7 @@ class _EngineScan:
         before, moments, a = self.theta.copy(), self.moments, self.theta[e]
         self._move(e, 0.0)
         b, ratio = propose_swap(self.rng, self._line(e), self._line(f), a)
-        if log1p(-self.rng.random()) >= ratio:
+        if log1p(-self.rng.random()) >= ratio + self.prior.log_odds[f] - self.prior.log_odds[e]:
             self.theta[:], self.moments, self.share = before, moments, node_shares(self.model, moments)
         else:
             self._move(f, b)
@@ -219,17 +221,16 @@ class _EngineScan:
 
 @strict_leaf
 def draw_scales(rng, prior, scales, theta, r):
-    """Draw p0 and the slab's precision, and write the latter into ``scales``; return both, and the log odds of the
-    slab's top.
+    """Draw p0 and the slab's precision, and write the latter into ``scales``; return both, and the log of the slab's
+    top. The log odds of edges follow.
     """
-    n_included, squares = 0.0, 0.0  # the literal 0 would be compiled as a type of its own
+    squares = 0.0
     for e in range(r):
-        n_included += theta[e] != 0
         squares += theta[e] * theta[e]
-    density, precision = draw_hyper(rng, prior, n_included, r, squares)
+    density, precision = draw_hyper(rng, prior, theta[:r] != 0, squares)
     if prior.precision == 0:
         scales[:r] = precision
-    return density, precision, log_slab_odds(prior, density, precision)
+    return density, precision, slab_top(prior, precision)
 
 
 @strict_leaf
@@ -270,7 +271,7 @@ def scan_table(rng, problem, pairs, alike, theta, n_scans):
             top += _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, small, order, k)
             follow(table, m, order.blocks[k], small, old)
         if pairs is not None:
-            for _ in range(swaps_in_scan(n_nodes, len(pairs)) if log_slab < np.inf else 0):
+            for _ in range(swaps_in_scan(n_nodes, len(pairs)) if prior.fixed < 1 else 0):
                 k = int(rng.random() * len(pairs))
                 _swap(rng, prior, lines, table, pairs[k, 0], pairs[k, 1], theta, scales, now)
         if alike is not None:
@@ -292,7 +293,7 @@ def _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, table, order, 
         pair_sums(table, m, u, v, cells)
         normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
         before, line = theta[e], edge_line(lines, cells, cells.sum(), e, i, j, theta, now)
-        move_edge(lines, e, i, j, theta, visit_edge(rng, line, before, log_slab))
+        move_edge(lines, e, i, j, theta, visit_edge(rng, line, before, prior.log_odds[e] + log_slab))
         if theta[e] != before:
             move_pair(table, m, u, v, pair_values(lines, e, i, j), theta[e] - before)
     for k in range(order.node_starts[pair], order.node_starts[pair + 1]):
@@ -362,7 +363,7 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
     move_edge(lines, e, hub, v, theta, 0.0)
     line_e, line_f = swap_lines(lines, cells.ravel(), places, e, f, (hub, v, w), theta, now, a)
     b, ratio = propose_swap(rng, line_e, line_f, a)
-    if log1p(-rng.random()) >= ratio:
+    if log1p(-rng.random()) >= ratio + prior.log_odds[f] - prior.log_odds[e]:
         copy_to(theta, before)
         return
     move_edge(lines, f, hub, w, theta, b)

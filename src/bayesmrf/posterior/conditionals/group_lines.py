@@ -25,11 +25,12 @@ from .line import Line, LineSample, line_mode
 from .spike import (
     EdgePrior,
     birth_log_ratio,
-    draw_density,
+    draw_odds,
     draw_precision,
     group_precision,
-    group_slab_odds,
+    group_slab_top,
     node_precision,
+    own_odds,
 )
 from .student_t import draw_t
 
@@ -92,6 +93,11 @@ def stacked_lines(lines: Sequence[CentredLines]) -> CentredLines:
     return one._replace(form=form, n=n, sums=sums, pull=pull)
 
 
+def own_problem(problem: GroupProblem) -> GroupProblem:
+    """Return a problem with room of its own for the log odds of edges (`own_odds`)."""
+    return problem._replace(prior=own_odds(problem.prior), baseline=own_odds(problem.baseline))
+
+
 @strict_leaf
 def one_group(problem, t):
     """Return the lines of group t."""
@@ -127,22 +133,24 @@ def look(pair, theta):
 
 @strict_leaf
 def draw_group_scales(rng, problem, theta):
-    """Draw p0 and the slab's precision of differences and of baselines, unless fixed."""
-    q, drawn, squares, n_values, n_differ = len(theta.weights) - 1, np.empty(4), 0.0, 0, 0
+    """Draw p0 and the slab's precision of differences and of baselines, unless fixed; log odds follow."""
+    q, drawn, squares, n_values = len(theta.weights) - 1, np.empty(4), 0.0, 0
+    differ, present = np.zeros(problem.n_absent, np.bool_), np.zeros(problem.n_edges, np.bool_)
     for e in range(len(problem.places) - 1):
         size = size_of(problem, theta, e, DIFFERENCE)
         n_values += q * (problem.places[e + 1] - problem.places[e]) * (size > 0)  # each coordinate is one of the slab
-        n_differ += size > 0 and e < problem.n_absent
+        if e < problem.n_absent:
+            differ[e] = size > 0
         squares += size
-    drawn[0] = draw_density(rng, problem.prior, n_differ, problem.n_absent)
+    drawn[0] = draw_odds(rng, problem.prior, differ)
     drawn[1] = draw_precision(rng, problem.prior, n_values, squares)
-    n_present, n_values, squares = 0, 0, 0.0
+    n_values, squares = 0, 0.0
     for e in range(problem.n_edges):
         size = size_of(problem, theta, e, BASELINE)
-        n_present += size > 0
+        present[e] = size > 0
         n_values += (problem.places[e + 1] - problem.places[e]) * (size > 0)
         squares += size
-    drawn[2] = draw_density(rng, problem.baseline, n_present, problem.n_edges)
+    drawn[2] = draw_odds(rng, problem.baseline, present)
     drawn[3] = draw_precision(rng, problem.baseline, n_values, squares)
     return drawn
 
@@ -171,7 +179,7 @@ def draw_prior(rng, problem, pair, theta, drawn):
         size, birth = size_of(problem, theta, e, BASELINE), np.inf
         kappa = group_precision(rng, baseline.cauchy, drawn[3], drawn[3] * size, n_parameters)
         if baseline.fixed < 1:
-            birth = group_slab_odds(baseline, drawn[2], drawn[3], n_parameters, problem.tops[0, e])
+            birth = baseline.log_odds[e] + group_slab_top(baseline, drawn[3], n_parameters, problem.tops[0, e])
         for node in (i, j):
             for place in range(starts[node], starts[node + 1]):
                 for t in range(len(theta.now)):
@@ -181,7 +189,7 @@ def draw_prior(rng, problem, pair, theta, drawn):
     own = group_precision(rng, prior.cauchy, drawn[1], drawn[1] * square, n_values)
     log_odds = np.inf
     if e < problem.n_absent:
-        log_odds = group_slab_odds(prior, drawn[0], drawn[1], n_values, problem.tops[1, e])
+        log_odds = prior.log_odds[e] + group_slab_top(prior, drawn[1], n_values, problem.tops[1, e])
     return Prior((kappa, own), (birth, log_odds))
 
 

@@ -32,7 +32,7 @@ def has_group_lines(model: Any) -> bool:
 def one_group_problem(model: Any, lines: CentredLines, prior: SpikeSlab, rivals: np.ndarray) -> GroupProblem:
     """Return the constants for one group: its edges are baselines that may be absent, without differences."""
     none, plain = np.zeros((1, 0)), plain_prior(False)
-    given = prior.slab, plain, prior.slab, edge_prior(prior), "free", rivals
+    given = prior.slab, plain, prior.slab, edge_prior(prior, model.graph), "free", rivals
     return group_problem(model, stacked_lines([lines]), none, none[0], *given)
 
 

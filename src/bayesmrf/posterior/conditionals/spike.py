@@ -12,7 +12,10 @@ import numpy as np
 from scipy.special import erfcx
 
 from ...compiled import strict_leaf
+from ...data.pair_probabilities import edge_probabilities
+from ...declare.rule import is_number
 from ...errors import DivergenceError
+from ...graphs import Graph
 from ...priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab
 from .line import line_log_density, line_mode
 from .log_concave import draw_around
@@ -28,7 +31,10 @@ class EdgePrior(NamedTuple):
 
     a: float
     b: float
-    fixed: float  # p0, 0 if it has a Beta prior, or 1 if every edge is present
+    fixed: float  # p0 (its mean, if each edge has its own), 0 if it has a Beta prior, or 1 if every edge is present
+    is_given: bool  # whether each edge has a probability of its own
+    log_odds: np.ndarray  # (n,) of each edge at present: infinite if it is forced, minus that if it is forbidden
+    free: np.ndarray  # (n,) bool, whether it is neither
     shape: float
     rate: float
     precision: float  # of the slab, scale^-2, or 0 if it has a Gamma prior
@@ -41,16 +47,23 @@ class EdgePrior(NamedTuple):
     tilt: float  # (a - b) / 2
 
 
-def edge_prior(prior: SpikeSlab) -> EdgePrior:
-    """Return the constants of a prior."""
+def edge_prior(prior: SpikeSlab, graph: Graph | None = None, n_others: int = 0) -> EdgePrior:
+    """Return the constants of a prior, with log odds of the edges of a graph and of ``n_others`` like them."""
     density, slab, biases = prior.density, prior.slab, prior.biases
-    found = plain_prior(False)._replace(bias_precision=prior.bias_scale**-2.0)
+    n = 0 if graph is None else graph.n_edges + n_others
+    found = plain_prior(False, n)._replace(bias_precision=prior.bias_scale**-2.0)
+    found = found._replace(log_odds=np.zeros(n), free=np.ones(n, dtype=bool))
     if biases is not None:
         found = found._replace(logistic=float(biases.a + biases.b), tilt=0.5 * float(biases.a - biases.b))
     if isinstance(density, Beta):
         found = found._replace(a=float(density.a), b=float(density.b), fixed=0.0)
-    else:
+    elif is_number(density):
         found = found._replace(fixed=float(density))
+    elif graph is not None:
+        p = edge_probabilities(density, graph)
+        with np.errstate(divide="ignore"):
+            log_odds = np.log(p) - np.log1p(-p)
+        found = found._replace(fixed=float(p.mean()), is_given=True, log_odds=log_odds, free=np.isfinite(log_odds))
     if isinstance(slab, Gamma):
         shape, rate = float(slab.shape), float(slab.rate)
         return found._replace(shape=shape, rate=rate, precision=0.0, curvature=shape / rate)
@@ -62,12 +75,18 @@ def edge_prior(prior: SpikeSlab) -> EdgePrior:
     return found
 
 
-def plain_prior(cauchy: bool) -> EdgePrior:
+def plain_prior(cauchy: bool, n_edges: int = 0) -> EdgePrior:
     """Return the constants of a prior without a spike: Cauchy, or normal, in all coordinates."""
     return EdgePrior(
-        a=1.0, b=1.0, fixed=1.0, shape=1.0, rate=1.0, precision=1.0,
-        cauchy=cauchy, cauchy_nodes=cauchy, log_top=0.0, curvature=1.0, bias_precision=1.0, logistic=0.0, tilt=0.0,
+        a=1.0, b=1.0, fixed=1.0, is_given=False, log_odds=np.full(n_edges, np.inf), free=np.zeros(n_edges, dtype=bool),
+        shape=1.0, rate=1.0, precision=1.0, cauchy=cauchy, cauchy_nodes=cauchy, log_top=0.0, curvature=1.0,
+        bias_precision=1.0, logistic=0.0, tilt=0.0,
     )  # fmt: skip
+
+
+def own_odds(prior: EdgePrior) -> EdgePrior:
+    """Return a prior with room of its own for the log odds of edges, which chains in other threads do not change."""
+    return prior._replace(log_odds=prior.log_odds.copy())
 
 
 def prior_scales(prior: EdgePrior, n_edges: int, n_features: int) -> np.ndarray:
@@ -88,10 +107,21 @@ def require_finite(theta: np.ndarray) -> None:
 
 
 @strict_leaf
-def draw_hyper(rng, prior, n_included, n_candidates, sum_of_squares):
-    """Draw p0 and the slab's precision given the edges, unless fixed (Chen and Welling 2012 structure, eq. 14)."""
-    density = draw_density(rng, prior, n_included, n_candidates)
-    return density, draw_precision(rng, prior, n_included, sum_of_squares)
+def draw_hyper(rng, prior, has, sum_of_squares):
+    """Draw p0 and the slab's precision given which edges exist, unless fixed (Chen and Welling 2012 structure, eq. 14).
+
+    The log odds of each edge follow.
+    """
+    return draw_odds(rng, prior, has), draw_precision(rng, prior, has.sum(), sum_of_squares)
+
+
+@strict_leaf
+def draw_odds(rng, prior, has):
+    """Draw p0 given which edges exist, unless fixed; let the log odds of each edge follow, and return p0."""
+    density = draw_density(rng, prior, has.sum(), len(has))
+    if not prior.is_given:
+        prior.log_odds[:] = log(density) - log1p(-density)
+    return density
 
 
 @strict_leaf
@@ -112,15 +142,15 @@ def draw_precision(rng, prior, n_values, sum_of_squares):
 
 
 @strict_leaf
-def log_slab_odds(prior, density, precision):
-    """Return the log of p0 / (1 - p0) times the slab's density at its top."""
-    return group_slab_odds(prior, density, precision, 1, prior.log_top)
+def slab_top(prior, precision):
+    """Return the log of the slab's density at its top."""
+    return group_slab_top(prior, precision, 1, prior.log_top)
 
 
 @strict_leaf
-def group_slab_odds(prior, density, precision, n_values, log_top):
-    """Return `log_slab_odds` of a slab of ``n_values`` coordinates; ``log_top`` is that of a Cauchy slab."""
-    return log(density) - log1p(-density) + (log_top if prior.cauchy else 0.5 * n_values * log(precision / (2 * pi)))
+def group_slab_top(prior, precision, n_values, log_top):
+    """Return `slab_top` of a slab of ``n_values`` coordinates; ``log_top`` is that of a Cauchy slab."""
+    return log_top if prior.cauchy else 0.5 * n_values * log(precision / (2 * pi))
 
 
 @strict_leaf
@@ -178,8 +208,10 @@ def slab_factors(prior, precision, a):
 def visit_edge(rng, line, a, log_slab):
     """Propose the birth or death of an edge, then redraw its weight if it is present; a = 0 is an absent edge.
 
+    ``log_slab`` are the prior log odds of the edge times the slab's density at its top, infinite without a spike.
+
     The weight is proposed from a t around the line's mode, which is the same before and after a jump, so that the
-    Metropolis-Hastings ratio of a birth is the inverse of that of the death. Without a spike ``log_slab`` is infinite.
+    Metropolis-Hastings ratio of a birth is the inverse of that of the death.
     """
     mode, scale = line_mode(line)
     if log_slab < np.inf:

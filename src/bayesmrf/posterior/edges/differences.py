@@ -12,13 +12,13 @@ import numpy as np
 
 from ...declare.option import Checked, option
 from ...declare.rule import COUNT, choice
-from ...errors import DataError, argument
+from ...errors import DataError, OptionError, argument
 from ...likelihood import Likelihood, Sample
 from ...memory import MostlyZero
 from ...models.bases import edge_starts
 from ...models.linear_map import LinearMap
-from ...priors import Cauchy, SpikeSlab
-from ..conditionals.group_lines import GroupProblem, GroupTheta, stacked_lines
+from ...priors import Cauchy, SpikeSlab, has_pairs
+from ..conditionals.group_lines import GroupProblem, GroupTheta, own_problem, stacked_lines
 from ..conditionals.group_problem import group_problem, lines_of
 from ..conditionals.group_scan import scan_groups
 from ..conditionals.rivals import rivals_in
@@ -133,6 +133,12 @@ class DifferencesKernel(Checked):
 
     dims = EDGE_DIMS | {"theta": MostlyZero("group", "feature")}
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.biases == "spike-slab" and has_pairs(self.prior):
+            expected = "'free' or 'slab' where each edge has a probability of its own"
+            raise OptionError(option="biases", got=self.biases, expected=expected)
+
     @property
     def _model(self) -> Any:
         return self.likelihood.model
@@ -142,7 +148,9 @@ class DifferencesKernel(Checked):
         """The constants of the lines of edges and nodes."""
         model, samples = self._model, self.likelihood.samples
         always = SpikeSlab(slab=self.baseline) if not isinstance(self.baseline, SpikeSlab) else self.baseline
-        baseline = edge_prior(replace(always, bias_scale=self.prior.bias_scale, biases=self.prior.biases))
+        graph, n_others = model.graph, self._n_spiked - int(edge_starts(model)[-1])
+        baseline = edge_prior(replace(always, bias_scale=self.prior.bias_scale, biases=self.prior.biases), graph)
+        prior = edge_prior(self.prior, graph, n_others * (self.biases == "spike-slab"))
         if always is not self.baseline:
             baseline = baseline._replace(fixed=1.0)
         free = self.biases == "free"
@@ -152,7 +160,7 @@ class DifferencesKernel(Checked):
         n = lines.n
         drift, seen = n @ self.contrast / max(n.sum(), 1), n @ np.array([s.s_bar for s in samples])
         lines, rivals = lines._replace(pull=free * lines.pull), rivals_in(model, seen / max(n.sum(), 1), n.sum())
-        priors = self.prior.slab, edge_prior(self.prior), always.slab, baseline, self.biases
+        priors = self.prior.slab, prior, always.slab, baseline, self.biases
         return group_problem(model, lines, self.contrast, drift, *priors, rivals)
 
     @property
@@ -217,7 +225,8 @@ class Differences(DifferencesKernel):
     def step(self, rng: np.random.Generator, state: DifferencesState) -> tuple[DifferencesState, EdgeFit]:
         """Run ``n_scans`` scans."""
         samples, theta = self.likelihood.samples, self.group_theta(state.theta)
-        (density, precision, *_), log_z = scan_groups(rng, self.problem, self._order, theta, self.n_scans)
+        problem = own_problem(self.problem)
+        (density, precision, *_), log_z = scan_groups(rng, problem, self._order, theta, self.n_scans)
         phi = self.phi(theta)
         fit = sum(s.n_samples * (t @ s.s_bar - z) for s, t, z in zip(samples, theta.natural, log_z, strict=True))
         return DifferencesState(phi), EdgeFit(*self.draw(theta, density, precision), float(fit))

@@ -61,9 +61,10 @@ class SpikeSlabExact(Checked):
 
     @cached_property
     def _problem(self) -> ScanProblem:
-        prior = edge_prior(self.prior)
+        prior = edge_prior(self.prior, self._model.graph)
         scales = prior_scales(prior, self._model.n_edges, self._model.n_features)
-        return scan_problem(self.likelihood, prior, scales, np.asarray(self.pairs))
+        pairs = np.asarray(self.pairs)
+        return scan_problem(self.likelihood, prior, scales, pairs[prior.free[pairs].all(axis=1)])
 
     @property
     def _model(self) -> Any:

@@ -14,7 +14,7 @@ from ...errors import OptionError
 from ...likelihood import Likelihood
 from ...models.bases import edge_starts
 from ...priors import SpikeSlab
-from ..conditionals.group_lines import GroupProblem, GroupTheta
+from ..conditionals.group_lines import GroupProblem, GroupTheta, own_problem
 from ..conditionals.group_problem import has_group_lines, lines_of, one_group_problem
 from ..conditionals.group_scan import scan_groups
 from ..conditionals.rivals import rivals_in
@@ -82,7 +82,8 @@ class SpikeSlabTables(Checked):
         n_own = int(edge_starts(model)[-1])
         natural = state.theta[None].copy()
         theta = GroupTheta(natural[:, :n_own].copy(), natural, np.ones(natural.shape))
-        (_, _, density, precision), (log_z,) = scan_groups(rng, self._problem, self._order, theta, self.n_scans)
+        problem = own_problem(self._problem)
+        (_, _, density, precision), (log_z,) = scan_groups(rng, problem, self._order, theta, self.n_scans)
         found = theta.natural[0]
         require_finite(found)
         fit = self.likelihood.log_likelihood(found, float(log_z))

@@ -35,9 +35,9 @@ from ..conditionals.spike import (
     EdgePrior,
     draw_hyper,
     edge_prior,
-    log_slab_odds,
     slab_factors,
     slab_slope,
+    slab_top,
 )
 from .langevin_chains import (
     TableChains,
@@ -204,7 +204,8 @@ class SpikeSlabLangevin(EdgeKernel):
         return SpikeSlabState(theta, momentum, density, precision, curvature, 0, chains)
 
     def _jumps(self, step: np.ndarray) -> LangevinJump:
-        model, lines, n, prior, bend = self.model, self._lines, self.n_samples, edge_prior(self.prior), self._bend
+        model, lines, n, bend = self.model, self._lines, self.n_samples, self._bend
+        prior = edge_prior(self.prior, model.graph)
         r, n_nodes, (u, v), sums = model.n_edges, model.graph.n_nodes, model.graph.edges.T, lines.sums.copy()
         sums[:r] -= (lines.pull * by_node(model, sums[r:])[model.graph.edges]).sum(axis=(1, 2))
         # The precision of the prior bounds the width if the data are uninformative.
@@ -257,12 +258,11 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
         squares += theta[rows.present[k]] ** 2
     own = np.empty(len(theta) - r)
     for _ in range(n_iterations):
-        density, precision = draw_hyper(rng, jumps.prior, rows.n_present[0], r, squares)
+        density, precision = draw_hyper(rng, jumps.prior, rows.place >= 0, squares)
         for _ in range(jumps.n_sweeps):
             swept(chains, rows, theta)
-        slab = exp(log_slab_odds(jumps.prior, density, precision))
-        n_old = rows.n_present[0]
-        _births(rng, jumps, rows, chains, theta, slab, precision)
+        log_slab, n_old = slab_top(jumps.prior, precision), rows.n_present[0]
+        _births(rng, jumps, rows, chains, theta, log_slab, precision)
         squares = furthest = 0.0
         copy_to(own, theta[r:])  # at which all slopes are, while edges move one after another
         # From the last to the first: a death moves an edge that was visited already into the free place.
@@ -276,11 +276,11 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
             if k < n_old:
                 p += kick  # the second half of the step before, at the particles of this one
                 a = theta[e]
-                if abs(a) < jumps.width[e]:
+                if abs(a) < jumps.width[e] and jumps.prior.free[e]:
                     normal, rest = slab_factors(jumps.prior, precision, a)
                     pull = jumps.sums[e] - n * (f - a * variance) + jumps.bend[e] * a
                     pull += _push(jumps, rows, chains, e, theta[r:])
-                    log_ratio = log(slab) + rest + jump_log_ratio(
+                    log_ratio = jumps.prior.log_odds[e] + log_slab + rest + jump_log_ratio(
                         a, pull, normal + jumps.bend[e], variance, n, n_chains, jumps.width[e], -1.0
                     )  # fmt: skip
                     if log(1 - rng.random()) < -log_ratio:
@@ -312,11 +312,16 @@ def _push(jumps, rows, chains, e, own):
 
 
 @leaf
-def _births(rng, jumps, rows, chains, theta, slab, precision):
+def _births(rng, jumps, rows, chains, theta, log_slab, precision):
     """Propose all absent edges; those whose uniform number is above a bound of their acceptance are skipped."""
     n, n_chains, r, largest = jumps.n, chains.n_chains, len(rows.edges), 0.0
     for k in range(r, len(theta)):
         largest = max(largest, abs(theta[k]))
+    odds, free, most = jumps.prior.log_odds, jumps.prior.free, -1e300
+    for e in range(r):
+        if free[e]:
+            most = max(most, odds[e])
+    slab = exp(most + log_slab)  # of the most probable candidate
     wait = -log(1 - rng.random())
     for i in range(len(jumps.groups.width)):
         width = jumps.groups.width[i]
@@ -334,7 +339,7 @@ def _births(rng, jumps, rows, chains, theta, slab, precision):
             e = jumps.groups.order[k]
             wait = -log(1 - rng.random())
             k += 1
-            if rows.place[e] >= 0:
+            if rows.place[e] >= 0 or not free[e]:
                 continue
             f, variance = edge_moments(chains, rows, e)
             pull = jumps.sums[e] - n * f + _push(jumps, rows, chains, e, theta[r:])
@@ -343,7 +348,7 @@ def _births(rng, jumps, rows, chains, theta, slab, precision):
             a = draw_jump(rng, pull, normal + n * variance, jumps.width[e])
             _, rest = slab_factors(jumps.prior, precision, a)
             log_ratio = rest + jump_log_ratio(a, pull, normal, variance, n, n_chains, jumps.width[e], 1.0)
-            ratio = slab * exp(min(log_ratio, _MOST_LOG))
+            ratio = exp(odds[e] + log_slab) * exp(min(log_ratio, _MOST_LOG))
             if rng.random() * -expm1(-hazard) < ratio:
                 move(chains, rows, e, theta, a)
                 add_edge(rows, e)

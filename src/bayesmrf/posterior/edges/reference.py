@@ -26,7 +26,15 @@ from ...priors import SpikeSlab
 from ...states.reference import CHAINS, Reference, residual, residual_values
 from ..conditionals.exact_scan import draw_scales
 from ..conditionals.line import Line, LineSample
-from ..conditionals.spike import EdgePrior, edge_prior, normal_precision, require_finite, visit_edge, visit_node
+from ..conditionals.spike import (
+    EdgePrior,
+    edge_prior,
+    normal_precision,
+    own_odds,
+    require_finite,
+    visit_edge,
+    visit_node,
+)
 from .spike_slab import EDGE_DIMS, NO_CAMP, EdgeInfo, EdgeState, drawn, start_theta, with_hyper
 
 
@@ -84,7 +92,8 @@ class SpikeSlabReference(Checked):
 
     @cached_property
     def _problem(self) -> ReferenceProblem:
-        prior, known, model, n = edge_prior(self.prior), self.reference, self.model, float(self.n_samples)
+        model, known, n = self.model, self.reference, float(self.n_samples)
+        prior = edge_prior(self.prior, model.graph)
         code, edges, r = Coding.of(model), model.graph.edges.astype(np.int64), model.n_edges
         scales = np.full(model.n_features, prior.bias_precision)
         scales[:r] = prior.precision
@@ -106,7 +115,8 @@ class SpikeSlabReference(Checked):
     def step(self, rng: np.random.Generator, state: EdgeState) -> tuple[EdgeState, EdgeInfo]:
         """Run ``n_scans`` scans."""
         r, theta = self.model.n_edges, state.theta.copy()
-        density, precision = _scan(rng, self._problem, theta, self.n_scans)
+        problem = self._problem._replace(prior=own_odds(self._problem.prior))
+        density, precision = _scan(rng, problem, theta, self.n_scans)
         require_finite(theta)
         return EdgeState(theta, density, precision), drawn(theta, theta[:r] != 0, density, precision)
 
@@ -129,7 +139,8 @@ def _scan(rng, problem, theta, n_scans):
         for e in range(r):
             old = theta[e]
             now[e] = normal_precision(rng, prior.cauchy, scales[e], old)
-            new = visit_edge(rng, _edge_line(problem, e, theta, now, away, shift), old, log_slab)
+            line = _edge_line(problem, e, theta, now, away, shift)
+            new = visit_edge(rng, line, old, prior.log_odds[e] + log_slab)
             if new != old:
                 theta[e] = new
                 for end in range(2):

@@ -23,16 +23,15 @@ from ...states.importance import START_SWEEPS
 from ...states.table_sweeps import sweep
 from ...states.tables import TableGraph, TableParticles, UnpackedTableParticles, start_particles, table_graph, unpack
 from ..conditionals.centred import has_lines
-from ..conditionals.group_lines import GroupProblem, GroupTheta, one_group
+from ..conditionals.group_lines import GroupProblem, GroupTheta, one_group, own_problem
 from ..conditionals.pair_tables import regression_pull
 from .chain_jumps import Visits, iterate
 from .chain_swaps import SURE, of_group, reach_of
 from .line_steps import GroupMomentum, GroupSteps, along_lines, steps_of, stiffness_of
-from .spike_slab import adapted, averaged, iterations_of, longest_step, moderate, n_particles_of, visit_rate
+from .spike_slab import SMALL, adapted, averaged, iterations_of, longest_step, moderate, n_particles_of, visit_rate
 
 _SWAPS = 0.15  # swaps that are proposed in an iteration, at most, for each node
 ITERATIONS = 10  # in a step
-_SMALL = 1e-6  # where baselines that are always present start: 0 is an absent edge
 
 
 class ChainsWalk(NamedTuple):
@@ -133,7 +132,7 @@ class Walker:
 
     def step(self, rng: np.random.Generator, walk: ChainsWalk, theta: GroupTheta) -> Moved:
         """Run iterations, which change ``theta``."""
-        problem, options, age = self._problem, self.options, walk.age
+        problem, options, age = own_problem(self._problem), self.options, walk.age
         stacked, momentum = self._unpacked(walk.chains, theta), GroupMomentum(*(a.copy() for a in walk.momentum))
         n = max(problem.lines.n.max(), 0.0)
         epsilon = longest_step(options, n, walk.chains.x.shape[2], walk.stiffness)
@@ -162,9 +161,11 @@ class Walker:
 
     def _visits(self, share: np.ndarray) -> Visits:
         """Return how often baselines and differences are visited."""
-        share, n_nodes = moderate(share), self.model.graph.n_nodes
+        share, n_nodes, problem = moderate(share), self.model.graph.n_nodes, self._problem
+        for part, prior in enumerate((problem.baseline, problem.prior)):  # what is certain is never visited
+            share[part, : len(prior.free)][~prior.free] = prior.log_odds[~prior.free] > 0
         rate = visit_rate(share, n_nodes)
-        e, f = np.concatenate([self._problem.rivals, self._problem.rivals[:, ::-1]]).T
+        e, f = np.concatenate([problem.rivals, problem.rivals[:, ::-1]]).T
         often = (share[:, e] * (1 - share[:, f]) * share[:, f] * np.minimum(1.0, SURE * (1 - share[:, e]))).sum(axis=1)
         return Visits(share, rate, np.minimum(rate, _SWAPS * n_nodes / np.maximum(often, 1e-9)), self.design.reach)
 
@@ -181,7 +182,12 @@ def potentials_of(model: Any, theta: np.ndarray) -> np.ndarray:
 
 
 def started(theta: GroupTheta, problem: GroupProblem) -> GroupTheta:
-    """Return where chains start: baselines that are always present are not 0."""
+    """Return where chains start: what is always present is not 0."""
     always = (problem.baseline.fixed == 1) | (np.arange(problem.n_spiked) >= len(problem.lines.edges))
-    theta.weights[0] += _SMALL * (always & (theta.weights[0] == 0))
+    theta.weights[0] += SMALL * (always & (theta.weights[0] == 0))
+    for weights, prior in ((theta.weights[:1], problem.baseline), (theta.weights[1:], problem.prior)):
+        forced = np.flatnonzero(
+            np.repeat(~prior.free & (prior.log_odds > 0), np.diff(problem.places)[: len(prior.free)])
+        )
+        weights[:, forced] += SMALL * (weights[:, forced] == 0)
     return theta

@@ -54,6 +54,8 @@ def move_weights(problem, e, i, j, value, change, weights):
 def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision, log_slab):
     """Propose moves of pairs of edges to nodes that are similar; return how many were accepted.
 
+    ``log_slab`` is the log of the slab's top.
+
     A swap of e for f is proposed in proportion to the shares of draws with f and without e, and the ratio allows for
     it. Both are born or die together as single edges are (`bayesmrf.posterior.edges.two_states`), by the smaller of
     their shares.
@@ -70,7 +72,7 @@ def visit_rivals(rng, problem, rows, blocks, theta, weights, momentum, precision
         share = min(problem.share[e], problem.share[f])
         odds, absent = share / (1 - share), theta[e] == 0
         if absent == (theta[f] == 0) and rng.random() < problem.joint_rate * min(1.0, odds if absent else 1 / odds):
-            log_slabs = 2 * log_slab - log(odds)
+            log_slabs = problem.prior.log_odds[e] + problem.prior.log_odds[f] + 2 * log_slab - log(odds)
             n_moved += _both(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision, log_slabs)
     for _ in range(-(-n_alike // len(rows.degree))):
         k = int(rng.random() * n_alike)
@@ -104,6 +106,7 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
         line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
         ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
         ratio += log(swap_rate(problem.share, f, e) / swap_rate(problem.share, e, f))
+        ratio += prior.log_odds[f] - prior.log_odds[e]
     ratio -= log1p(-rng.random())
     if ratio > 0:  # before the penalty, which is never negative
         others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
@@ -183,21 +186,22 @@ def _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision
     line = ridge_line(lines, cells, g, t, score, kappa, mu)
     mode, scale = line_mode(line)
     # As in `visit_share`: t = 0 and t = whole stand for sets of edges.
+    odds = problem.prior.log_odds
+    log_prior = -odds[f] - log_slab, -odds[e] - log_slab, 0.0
     old = new = 2
     if kind == 0:
         old, new = 0 if t == 0 else 1 if t == whole else 2, int(3 * rng.random())
     if old == new and new < 2:
         return False
-    to = 0.0 if new == 0 else whole
-    ratio = 0.0
+    to, ratio = 0.0 if new == 0 else whole, log_prior[new] - log_prior[old]
     if new == 2 and old == 2:
         to = draw_around(rng, line, mode, scale)
-        ratio = line_log_density(t, line) - line_log_density(to, line)
+        ratio += line_log_density(t, line) - line_log_density(to, line)
     elif new == 2:
         to = draw_t(rng, mode, scale)
-        ratio = log_slab - log_t(to, mode, scale)
+        ratio -= log_t(to, mode, scale)
     elif old == 2:
-        ratio = log_t(t, mode, scale) - log_slab
+        ratio += log_t(t, mode, scale)
     for s in range(8):
         factors[s] = (to - t) * g[s]
     if not _exponentials(factors):

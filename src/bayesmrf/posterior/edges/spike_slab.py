@@ -36,6 +36,7 @@ _VISITS = 0.2  # most proposals for an edge in doubt in an iteration; more would
 _DOUBT = 0.01  # least share of draws, and least rest, that is taken for granted
 _PRIOR = 4  # draws that the first shares count as, half of them with the edge
 _SHORT = 2  # by which the iterations of a step of warm-up are divided: it needs no more steps than there are draws
+SMALL = 1e-6  # where edges that are forced start: 0 is an absent edge
 SWEEPS = 4  # of all particles take as long as an iteration with clusters and proposals of edges
 
 
@@ -128,8 +129,11 @@ def n_particles_of(options: ReversibleJump | LangevinJumps) -> int:
 
 
 def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, model: Any) -> EdgeState:
-    """Return theta with p0 and the slab's precision, drawn given its edges."""
-    weights, of = theta[: edge_starts(model)[-1]], edge_prior(prior)
+    """Return theta, in which edges that are forced exist, with p0 and the slab's precision drawn given its edges."""
+    starts, of = edge_starts(model), edge_prior(prior, model.graph)
+    weights, certain = theta[: starts[-1]], np.repeat(np.where(of.free, 0.0, of.log_odds), np.diff(starts))
+    weights[certain < 0] = 0.0
+    weights[(certain > 0) & (weights == 0)] = SMALL
     density = unwrap(draw_density)(rng, of, present_edges(model, theta).sum(), model.n_edges)  # not compiled for it
     precision = unwrap(draw_precision)(rng, of, np.count_nonzero(weights), float(weights @ weights))
     return EdgeState(theta, density, precision)
@@ -205,9 +209,9 @@ def moderate(share: np.ndarray) -> np.ndarray:
 def visit_rate(share: np.ndarray, n_nodes: int) -> Any:
     """Return how often an edge in doubt is visited in an iteration: so that there are as many visits as nodes, at most.
 
-    ``share`` (..., n_edges) is from `moderate`.
+    ``share`` (..., n_edges) is from `moderate`, or 0 or 1 where there is no doubt.
     """
-    return np.minimum(_VISITS, n_nodes / (2 * np.minimum(share, 1 - share).sum(axis=-1)))
+    return np.minimum(_VISITS, n_nodes / np.maximum(2 * np.minimum(share, 1 - share).sum(axis=-1), _DOUBT))
 
 
 def adapted(share: np.ndarray, has: np.ndarray, age: int) -> np.ndarray:

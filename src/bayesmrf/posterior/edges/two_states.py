@@ -39,7 +39,7 @@ from ...states.chain_flips import flip_clusters, flip_correlated
 from ...states.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
 from ..conditionals.centred import centred_lines, has_lines
 from ..conditionals.rivals import ALIKE, RIVAL, likeness, other_ends, rival_pairs
-from ..conditionals.spike import draw_hyper, edge_prior, log_slab_odds
+from ..conditionals.spike import draw_hyper, edge_prior, own_odds, slab_top
 from .dynamics import drift, kick
 from .edge_jumps import jump
 from .rival_moves import visit_rivals
@@ -167,7 +167,7 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rival edges, those to nodes that are more similar, and to almost equal ones, but for nodes of a camp."""
         pairs, others, similar = self._rivals
-        free = ~self._in_camp[others].all(axis=1)
+        free = ~self._in_camp[others].all(axis=1) & edge_prior(self.prior, self.model.graph).free[pairs].all(axis=1)
         pairs, similar = pairs[free], similar[free]
         return pairs, pairs[similar >= _JOINT], pairs[similar >= ALIKE]
 
@@ -175,7 +175,7 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
     def _constants(self) -> TwoStatesProblem:
         """What is the same in all steps; the rest is of a first step."""
         n, (u, v) = self.n_samples, self.model.graph.edges.T
-        prior, coding = edge_prior(self.prior), Coding.of(self.model)
+        prior, coding = edge_prior(self.prior, self.model.graph), Coding.of(self.model)
         moments, lines = data_moments(self.model, self.s_bar, n), centred_lines(self.model, self.s_bar, n)
         ends = (coding.node * lines.pull[:, :, 0] - coding.shift) / coding.edge
         # The data choose these pairs, not the chains, so the choice adds no bias.
@@ -195,7 +195,8 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
         n_nodes, together = self.model.graph.n_nodes, share[of.joint].min(axis=1)
         rate = visit_rate(share, n_nodes)
         joint_rate = min(rate, _JOINT_VISITS * n_nodes / max(np.minimum(together, 1 - together).sum(), 1.0))
-        return of._replace(now=of.now.copy(), step=epsilon * of.scale, share=share, rate=rate, joint_rate=joint_rate)
+        of = of._replace(prior=own_odds(of.prior), now=of.now.copy(), step=epsilon * of.scale)
+        return of._replace(share=share, rate=rate, joint_rate=joint_rate)
 
     def step(self, rng: np.random.Generator, state: TwoStatesState) -> tuple[TwoStatesState, JumpInfo]:
         """Run ``n_iterations`` iterations."""
@@ -231,17 +232,20 @@ def _iterate(rng, problem, n_iterations, rows, blocks, theta, weights, momentum)
     for k in range(rows.n_present[0]):
         squares += theta[rows.present[k]] ** 2
     for _ in range(n_iterations):
-        density, precision = draw_hyper(rng, problem.prior, rows.n_present[0], len(rows.edges), squares)
+        density, precision = draw_hyper(rng, problem.prior, rows.place >= 0, squares)
         flip_clusters(rng, blocks, rows, weights)
         for _ in range(_FLIPS):
             flip_correlated(rng, blocks, rows, weights, problem.correlation)
         sweep(blocks, rows, weights)
         kick(problem, rows, blocks, theta, momentum, precision)
-        log_slab = log_slab_odds(problem.prior, density, precision)
+        log_slab = slab_top(problem.prior, precision)
         for e in range(len(rows.edges)):
+            if not problem.prior.free[e]:
+                continue
             odds = problem.share[e] / (1 - problem.share[e])
+            log_birth = problem.prior.log_odds[e] + log_slab - log(odds)
             if rng.random() < problem.rate * min(1.0, odds if rows.place[e] < 0 else 1 / odds) and jump(
-                rng, problem, rows, blocks, theta, weights, e, log_slab - log(odds), precision
+                rng, problem, rows, blocks, theta, weights, e, log_birth, precision
             ):
                 momentum[e] = rng.standard_normal()
                 n_jumps += 1

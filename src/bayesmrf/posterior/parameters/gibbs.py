@@ -69,7 +69,8 @@ class CoordinateGibbs(Checked):
     @cached_property
     def _problem(self) -> ScanProblem:
         scales = np.full(self.likelihood.model.n_features, np.asarray(self.prior.scale, dtype=np.float64) ** -2.0)
-        return scan_problem(self.likelihood, plain_prior(isinstance(self.prior, Cauchy)), scales)
+        prior = plain_prior(isinstance(self.prior, Cauchy), self.likelihood.model.n_edges)
+        return scan_problem(self.likelihood, prior, scales)
 
     def init(self, rng: np.random.Generator) -> CoordinateGibbsState:
         """Start at ``start``, or around it."""

@@ -17,7 +17,9 @@ from ...families import FAMILIES, FamilyRow
 from ...names import shown
 from .. import convergence
 from ..blocks import Columns, nominal_of, stacked, variable
+from ..fitted_model import fitted_model
 from ..intervals import central, intervals
+from ..statistics import NetworkStatistics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,6 +93,11 @@ class Summary(ABC):
     def nominal(self) -> Nominal | None:
         """The model of a run with columns without order, whose edges have tables; None of another run."""
         return nominal_of(self.tree)
+
+    @cached_property
+    def statistics(self) -> NetworkStatistics:
+        """Draws of the statistics of nodes and networks."""
+        return NetworkStatistics(self.tree, fitted=fitted_model(self.tree))
 
     @property
     def neutral_clause(self) -> str:
@@ -281,14 +288,28 @@ class Summary(ABC):
         return ""
 
     @property
+    def prior_options(self) -> dict[str, str]:
+        """The priors."""
+        return {}
+
+    @property
     @abstractmethod
     def options(self) -> dict[str, str]:
-        """Options that matter for the method of the run."""
+        """Options that matter for the method of the run, and the priors."""
 
     @property
     def printed_options(self) -> dict[str, str]:
         """Those that the terminal prints."""
         return self.options
+
+    @property
+    def outcome(self) -> list[str]:
+        """The data, model, method and prior, and the verdict, in a line each."""
+        priors = "".join(f"; {label} {value}" for label, value in self.prior_options.items())
+        (_, first), *others = self.verdict.sentences
+        more = f" And {count(len(others), 'more finding')}: table('findings')." if others else ""
+        method = dict.fromkeys([str(self.attrs.get("method", "unknown")), self.kind])  # of which either may be "exact"
+        return [self.data_sentence, f"Method {', '.join(method)}{priors}", f"{first}{more}"]
 
 
 def count(number: int, noun: str, many: str = "") -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class DifferenceSummary(InclusionSummary):
     """Tables and sentences about the differences between groups."""
 
-    pair_noun = "differences"
+    thing = "difference"
 
     @cached_property
     def groups(self) -> list[str]:
@@ -130,6 +130,11 @@ class DifferenceSummary(InclusionSummary):
         return COMPARISONS.find(str(self.attrs.get("method")))
 
     @property
+    def prior_options(self) -> dict[str, str]:
+        """The priors of differences, of weights and of parameters of nodes."""
+        return super().prior_options | {name: str(self.attrs[name]) for name in ("baseline", "biases")}
+
+    @property
     def options(self) -> dict[str, str]:
         """The priors."""
-        return self.prior_options | {name: str(self.attrs[name]) for name in ("baseline", "biases")}
+        return self.prior_options

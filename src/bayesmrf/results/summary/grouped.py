@@ -244,16 +244,19 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         return {}
 
     @property
-    def options(self) -> dict[str, str]:
-        """Options of the prior and of the method."""
+    def prior_options(self) -> dict[str, str]:
+        """The Dirichlet process, and the prior of the density."""
         a = self.attrs
         chosen = {"alpha": "concentration alpha", "base": "base distribution Beta(a, b)"}
         chosen |= {"prior_scale": "scale (or covariance) of the normal base distribution"}
         found = {label: ", ".join(map(str, plain(a[k]))) for k, label in chosen.items() if k in a}
-        found |= {label: f"{value}" for label, value in self.method_options.items()}
-        if self.spike and "density" in a:
-            found["prior of the density"] = prior_of_density(plain(a["density"]))
-        return found
+        given = {"prior of the density": prior_of_density(plain(a["density"]))} if self.spike and "density" in a else {}
+        return found | given
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options of the prior and of the method."""
+        return self.prior_options | {label: f"{value}" for label, value in self.method_options.items()}
 
 
 def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class InclusionSummary(Summary):
     """Inclusion of edges; 1 if no edge may be absent."""
 
-    pair_noun: ClassVar[str] = "pairs"  # what edges are in the headline
+    thing: ClassVar[str] = "edge"  # what may be absent
 
     @property
     def spike(self) -> bool:
@@ -68,7 +68,11 @@ class InclusionSummary(Summary):
     @property
     def headline(self) -> str:
         """The number of edges that are included, excluded and inconclusive, by their Bayes factors."""
-        return headline(self.evidence["evidence"], self.pair_noun) if self.evidence else ""
+        return (
+            headline(self.evidence["evidence"], "pairs" if self.thing == "edge" else f"{self.thing}s")
+            if self.evidence
+            else ""
+        )
 
     @property
     def doubt_sentence(self) -> str:
@@ -88,7 +92,10 @@ class InclusionSummary(Summary):
     @property
     def density_sentence(self) -> str:
         """Mean and 90 % interval of p0, the probability that a candidate exists."""
-        given = self["constant_data"].get("density")
+        constant = self["constant_data"].to_dataset()
+        if "edge_probability" in constant:
+            return f"Prior of each {self.thing}: {of_each(constant['edge_probability'].values)}"
+        given = constant.get("density")
         return (
             f"Density {mean_and_interval(self.stacked('density')) if given is None else f'{given.item():.3f} (fixed)'}"
         )
@@ -100,9 +107,11 @@ class InclusionSummary(Summary):
         if not prior:
             return {}
         density, slab = prior["density"], prior["slab"]
-        found = {
-            "prior of the density": prior_of_density(tuple(density.values()) if isinstance(density, dict) else density)
-        }
+        if density is None:
+            found = {f"prior of each {self.thing}": of_each(self["constant_data"]["edge_probability"].values)}
+        else:
+            words = prior_of_density(tuple(density.values()) if isinstance(density, dict) else density)
+            found = {"prior of the density": words}
         if slab["family"] == "Gamma":
             found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
         else:
@@ -111,6 +120,12 @@ class InclusionSummary(Summary):
         if biases:
             return found | {"prior of the biases": logit_of_beta(biases["a"], biases["b"])}
         return found | {"scale of the biases": f"{prior['bias_scale']:g}"}
+
+
+def of_each(p: np.ndarray) -> str:
+    """Return the range of the prior probabilities of edges in words."""
+    forced = f", {int((p == 1).sum()):,} forced" if (p == 1).any() else ""
+    return f"probabilities from {p.min():.3g} to {p.max():.3g}, {p.mean():.3g} on average{forced}"
 
 
 def prior_of_density(given: Any) -> str:

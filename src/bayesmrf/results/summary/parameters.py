@@ -171,6 +171,11 @@ class ParameterSummary(Summary):
         return f"{family.lower()}, scales from {scale.min():g} to {scale.max():g}"
 
     @property
+    def prior_options(self) -> dict[str, str]:
+        """The prior."""
+        return {"prior": self.prior_sentence}
+
+    @property
     def options(self) -> dict[str, str]:
         """The prior, and the options of the kernel and the engine."""
         a = self.attrs
@@ -185,7 +190,7 @@ class ParameterSummary(Summary):
         declared = options_of(engine.engine_class) if engine else {}
         found |= {(k in declared and declared[k].label) or k.replace("_", " "): v for k, v in given.items()}
         shown = {label: "yes" if v is True else v for label, v in found.items() if v not in (None, False)}
-        return {"prior": self.prior_sentence, **{label: f"{v}" for label, v in shown.items()}}
+        return self.prior_options | {label: f"{v}" for label, v in shown.items()}
 
     def _step(self, option: str) -> Any:
         """Return the step size as given and, if it differs (such as after adaptation), as used."""

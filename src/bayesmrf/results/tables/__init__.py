@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
-from . import structure, differences, parameters, grouped, shared  # isort: skip
-from .base import Column, Listing, Table, all_tables, names_of, table_of
+from . import structure, differences, parameters, grouped  # isort: skip
+from . import statistics  # isort: skip
+from . import checks  # isort: skip
+from . import shared  # isort: skip
+from .base import Column, Listing, Table, all_tables, every_table, names_of, table_of
 
 __all__ = [
     "Column",
     "Listing",
     "Table",
     "all_tables",
+    "checks",
     "differences",
+    "every_table",
     "grouped",
     "names_of",
     "parameters",
     "shared",
+    "statistics",
     "structure",
     "table_of",
 ]

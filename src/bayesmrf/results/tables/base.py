@@ -194,6 +194,12 @@ def all_tables(result: Any) -> Iterator[Table]:
     return (make(s) for _, make in _of(s, every=False))
 
 
+def every_table(result: Any) -> Iterator[tuple[str, Table]]:
+    """Yield all tables of a result, and what each has."""
+    s = summarise(result)
+    return (((make.__doc__ or "").partition("\n")[0], make(s)) for _, make in _of(s))
+
+
 def table_of(result: Any, name: str, probability: float = 0.9) -> Table:
     """Return a table of a result.
 

@@ -21,8 +21,8 @@ from ..data.codebook import Codebook
 from ..data.states import Coding, ColumnLevels
 from ..errors import OptionError, StoreError
 from ..graphs import Graph
-from ..results import load
 from ..runs.store import as_written
+from . import load
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -90,6 +90,11 @@ def read_kept(path: str | PathLike[str]) -> tuple[xr.DataTree, Kept]:
                          "which returns the draws")  # fmt: skip
     with as_written(Path(path)):
         return tree, _kept_in(tree)
+
+
+def kept_in(tree: xr.DataTree) -> Kept | None:
+    """Return the estimator that `keep` has added to a tree; None if there is none."""
+    return _kept_in(tree) if _ATTRIBUTE in tree.attrs else None
 
 
 def _kept_in(tree: xr.DataTree) -> Kept:

@@ -1,0 +1,143 @@
+"""Prior probability of each edge, from a matrix or from a table of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError, argument
+from ..graphs import Graph
+from ..names import listed, quoted
+from .frames import in_pandas
+
+OTHERS = "*"  # in the place of both ends: all pairs that are not named
+_EXPECTED = "a symmetric matrix of probabilities, or two nodes and a probability a row"
+
+
+def edge_probabilities(given: Any, graph: Graph) -> np.ndarray:
+    """Return the prior probability of each edge of a graph, (n_edges,).
+
+    Parameters
+    ----------
+    given : array, DataFrame or list
+        A symmetric matrix (n_nodes, n_nodes), in the order of the nodes, or of a DataFrame with their names as columns
+        and index; or rows with the names or numbers of two nodes and a probability, of which "*" and "*" stand for all
+        pairs that no other row names. What it says of other pairs than the edges, and of its diagonal, is not read.
+    graph : Graph
+
+    Raises
+    ------
+    OptionError
+        If a probability is not in [0, 1], or missing; the matrix is not symmetric, or has another size; or a name is
+        not that of a node.
+    """
+    given = in_pandas(given, "density")
+    read = _matrix if _is_matrix(given, graph.n_nodes) else _of_pairs
+    matrix = read(given, graph.names)
+    found: np.ndarray = matrix[tuple(graph.edges.T)]
+    if (missing := np.flatnonzero(np.isnan(found))).size:
+        u, v = graph.edges[missing[0]]
+        raise _refused(
+            f"without {len(missing):,} of {len(found):,} pairs, such as {_pair(graph.names, u, v)}",
+            "a probability of each pair that may have an edge",
+            f"add them, or a row {OTHERS!r}, {OTHERS!r}, P for all pairs that are not named",
+        )
+    if len(found) and not found.any():
+        raise _refused("0 for all pairs", "above 0 for at least one pair", "0 forbids an edge")
+    return found
+
+
+def _is_matrix(given: Any, n_nodes: int) -> bool:
+    """Return whether this is a matrix, not rows of two nodes and a probability."""
+    shape = getattr(given, "shape", (0, 3))
+    if hasattr(given, "iloc") and n_nodes == 3 == shape[0]:
+        return {*map(str, given.index)} == {*map(str, given.columns)}
+    return bool(shape[1] != 3 or n_nodes == 3 == shape[0])
+
+
+def _matrix(given: Any, names: Sequence[str]) -> np.ndarray:
+    """Return a matrix in the order of the nodes."""
+    d = len(names)
+    if hasattr(given, "iloc"):
+        rows, columns = list(map(str, given.index)), list(map(str, given.columns))
+        if set(rows) == set(columns):
+            _require_nodes(columns, names)
+            if len(columns) == d == len(rows):
+                given = given.iloc[[rows.index(n) for n in names], [columns.index(n) for n in names]]
+        elif set(columns) == set(names) and len(rows) == d and rows == list(map(str, range(d))):
+            given = given.iloc[:, [columns.index(n) for n in names]]
+            if columns != list(names):
+                raise _refused("columns in another order than the rows", _EXPECTED, "give it the nodes as index, too")
+        given = given.to_numpy()
+    matrix = _numbers(given)
+    if matrix.shape != (d, d):
+        expected = f"a matrix ({d}, {d}), a row and a column for each node"
+        raise _refused(f"shape {matrix.shape}", expected, "or a table of pairs: two nodes and a probability a row")
+    matrix = np.where(np.eye(d, dtype=bool), 0.0, matrix)
+    _require_probabilities(matrix.ravel(), lambda k: _pair(names, *divmod(k, d)))
+    if (apart := np.argwhere(~np.isclose(matrix, matrix.T, equal_nan=True))).size:
+        u, v = apart[0]
+        got = f"{matrix[u, v]:g} and {matrix[v, u]:g} of {_pair(names, u, v)}"
+        raise _refused(got, "a symmetric matrix", "an edge has no direction: give both entries the same value")
+    return matrix
+
+
+def _of_pairs(given: Any, names: Sequence[str]) -> np.ndarray:
+    """Return the matrix of a table of pairs; NaN for those that are not named."""
+    rows = list(given.itertuples(index=False, name=None)) if hasattr(given, "iloc") else [tuple(row) for row in given]
+    if wrong := next((row for row in rows if len(row) != 3), None):
+        raise _refused(f"a row of {len(wrong)} entries", _EXPECTED)
+    p, others = _numbers([row[2] for row in rows]), np.nan
+    _require_probabilities(p, lambda k: " - ".join(quoted(str(end)) for end in rows[k][:2]), missing=True)
+    number = {name: i for i, name in enumerate(names)}
+    ends = [row[:2] for row in rows if row[:2] != (OTHERS, OTHERS)]
+    if not all(str(end) in number for pair in ends for end in pair) and all(map(_are_numbers, ends)):
+        number = {str(i): i for i in range(len(names))}
+    _require_nodes([str(end).removesuffix(".0") for pair in ends for end in pair], list(number))
+    found = np.full((len(names), len(names)), np.nan)
+    for (a, b, _), value in zip(rows, p, strict=True):
+        if (a, b) == (OTHERS, OTHERS):
+            others = value
+            continue
+        u, v = (number[str(end).removesuffix(".0")] for end in (a, b))
+        if u == v or not np.isnan(found[u, v]):
+            what = "joins a node to itself" if u == v else "is there twice"
+            raise _refused(f"{_pair(names, u, v)}, which {what}", "each pair of two nodes once", "remove the row")
+        found[u, v] = found[v, u] = value
+    return np.where(np.isnan(found), others, found)
+
+
+def _are_numbers(pair: Sequence[Any]) -> bool:
+    return all(isinstance(end, int | float | np.number) and not isinstance(end, bool) for end in pair)
+
+
+def _numbers(given: Any) -> np.ndarray:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _refused("entries that are no numbers", _EXPECTED) from None
+
+
+def _require_probabilities(p: np.ndarray, name: Any, missing: bool = False) -> None:
+    """Check that numbers are in [0, 1]; NaN is a pair that is not named, unless ``missing`` values are refused."""
+    wrong = np.flatnonzero(~((p >= 0) & (p <= 1)) & (missing | ~np.isnan(p)))
+    if wrong.size:
+        remedy = "0 forbids an edge, and 1 forces it"
+        raise _refused(f"{p[wrong[0]]:g} of {name(int(wrong[0]))}", "probabilities in [0, 1]", remedy)
+
+
+def _require_nodes(given: Sequence[str], names: Sequence[str]) -> None:
+    known = set(names)
+    if missing := sorted({name for name in given if name not in known}):
+        columns = listed(list(map(quoted, names)))
+        raise _refused(listed(list(map(quoted, missing))), "columns of the data", f"the columns are {columns}")
+
+
+def _pair(names: Sequence[str], u: int, v: int) -> str:
+    return f"{quoted(names[u])} - {quoted(names[v])}"
+
+
+def _refused(got: str, expected: str, remedy: str = "give these") -> OptionError:
+    return OptionError(f"{argument('density')} must be {expected}, got {got}; {remedy}.")

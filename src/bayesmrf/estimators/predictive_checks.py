@@ -1,0 +1,228 @@
+"""Posterior predictive checks: tables simulated from draws, with the rows and missing values of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..base import EVERY_FAMILY
+from ..blas import one_thread
+from ..data.states import States, are_ordered, levels_of
+from ..errors import DataError, ModelFitWarning
+from ..findings import tell
+from ..models.bases import edge_strength, sizes_of
+from ..models.categorical import compiled_form, draw_numbers, states_of
+from ..models.clamped_categorical import clamp
+from ..names import shown
+from ..results.blocks import at_draws, variable
+from ..results.predictive_checks import FAMILIES, Family, Name, add_checks, judged, less_given, quantities, sentences
+from ..rng import OTHER, descendant
+from ..samplers import gibbs
+from .partly_seen import log_potential
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FIRST, _MOST, _DOUBTFUL = 200, 1000, 0.02  # replicates; the rest are made where a family has a p-value below
+_ENTRIES = 2**16  # values of a table, at most: of the rows, evenly spaced ones are checked
+_STATES = 2**9  # that are listed
+_NODES = 200
+_SWEEPS = 50, 10  # before the first draw, and between two
+_KEY = OTHER + 3
+
+
+class Checked(NamedTuple):
+    """The checks of a table."""
+
+    frame: pd.DataFrame
+    n_replicates: int
+    n_rows: int
+    is_counted: bool  # whether answers are yes or no, and products of them counts
+
+
+class Group:
+    """The data of one group of people, and tables like them from draws.
+
+    All states are listed where they are few; elsewhere chains that start at the rows follow the draws. Missing values
+    are drawn given the others by each draw, so that data and replicates are whole tables: which values are missing
+    may depend on those that are not.
+    """
+
+    def __init__(self, model: Any, states: States, central: np.ndarray, ordered: Sequence[bool], rng: Any) -> None:
+        n_nodes, self.model, self.rng = len(states.names), model, rng
+        n = int(min(states.n_samples, max(1, _ENTRIES // n_nodes)))
+        at = ((np.arange(n) + 0.5) * (states.n_samples / n)).astype(np.int64)
+        if states.weights is not None:
+            at = np.searchsorted(np.cumsum(states.weights), at, side="right")
+        self.numbers, x = states.given_rows[at], states.values[at]
+        self.gone = x < 0
+        most = np.array([np.bincount(c[c >= 0], minlength=1).argmax() for c in x.T])
+        self.x = np.where(self.gone, most, x).astype(np.int8)
+        sizes = [int(size) for size in sizes_of(model)]
+        self.quantities = quantities(self.x, sizes, ordered, central)
+        self.listed = np.indices(sizes, dtype=np.int8).reshape(n_nodes, -1).T if prod(sizes) <= _STATES else None
+        self.chains: Any = None
+        self.hidden: Any = None
+        self.hidden_chains: Any = None
+        if self.gone.any():
+            self.some = np.flatnonzero(self.gone.any(axis=1))
+            self.hidden = clamp(model, x[self.some])
+
+    def tables(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the data, completed, and a table from the model at theta; and how improbable their rows are (nats)."""
+        model, rng, n = self.model, self.rng, len(self.x)
+        form = compiled_form(model, theta)
+        if self.hidden is not None:
+            self.hidden_chains = _follow(self.hidden, theta, self.hidden_chains, 1, rng)
+            drawn = gibbs.to_states(self.hidden_chains, 1, states_of(model))[0]
+            rows, nodes = self.hidden.cells.T
+            self.x[self.some[rows], nodes] = drawn
+        if self.listed is not None:
+            log_p = log_potential(model, theta, self.listed, form)
+            which = draw_numbers(log_p, n, rng)
+            other = self.listed[which]
+            drawn_log_p = log_p[which]
+        else:
+            self.chains = _follow(model, theta, self.chains, n, rng, self.x)
+            other = gibbs.to_states(self.chains, n, states_of(model))
+            drawn_log_p = log_potential(model, theta, other, form)
+        seen = log_potential(model, theta, self.x, form)
+        mean = drawn_log_p.mean()
+        return self.x, other, mean - seen, mean - drawn_log_p
+
+
+def _follow(model: Any, theta: np.ndarray, chains: Any, n: int, rng: Any, start: np.ndarray | None = None) -> Any:
+    """Return chains of the model, moved to theta."""
+    n_sweeps = _SWEEPS[chains is not None]
+    if chains is None:
+        chains = gibbs.start(n, model.graph.n_nodes, rng, start, states_of(model))
+    gibbs.sweep(compiled_form(model, theta), chains, n_sweeps)
+    return chains
+
+
+def checks_of(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: np.random.Generator) -> Checked:
+    """Compare the data of each group of people with tables from draws that are evenly spread over all."""
+    model, draws = estimator._model(), variable(estimator.posterior_, "theta")
+    names, coding = estimator._names, estimator._coding
+    ordered = are_ordered(coding, len(names))
+    if estimator._family.shares_levels and model.n_states > 2:
+        ordered = (False,) * len(names)
+    theta = np.atleast_2d(estimator.theta_)
+    strength = np.abs(edge_strength(model, theta)).sum(axis=0)
+    central = np.zeros(len(names))
+    np.add.at(central, estimator.edges_.ravel(), np.repeat(strength, 2))
+    order = np.argsort(-central, kind="stable")
+    groups = [Group(model, states, order, ordered, rng) for _, states in parts]
+    numbers = np.linspace(0, draws.shape[0] * draws.shape[1] - 1, _MOST).astype(int)
+    sparse = np.arange(_MOST) % (_MOST // _FIRST) == 0
+    seen: list[list[Any]] = [[] for _ in parts]
+    for some in (numbers[sparse], numbers[~sparse]):
+        unique, place = np.unique(some, return_inverse=True)
+        thetas = at_draws(draws, unique)
+        for k in place:
+            for (g, _), group, found in zip(parts, groups, seen, strict=True):
+                x, other, seen_nats, other_nats = group.tables(thetas[k] if g is None else thetas[k][g])
+                of = group.quantities.of
+                ahead = np.searchsorted(np.sort(other_nats), seen_nats, side="left")
+                found.append((of(x), of(other), seen_nats, other_nats.max(), 1 - ahead / len(other_nats)))
+        families = [_family(name, groups, seen) for name in FAMILIES]
+        families = [family for family in families if family.observed.shape[1]]
+        if min(family.largest_p for family in families) > _DOUBTFUL:
+            break
+    names_of = {name: _names(estimator, name, parts, groups) for name in FAMILIES}
+    frame = judged(families, names_of)
+    return Checked(frame, len(seen[0]), sum(len(group.x) for group in groups), _are_yes_no(estimator))
+
+
+def _family(name: str, groups: Sequence[Group], seen: list[list[Any]]) -> Family:
+    """Return a family of checks, of all groups of people together."""
+    if name == "rows":
+        nats = np.concatenate([np.array([one[2] for one in found]) for found in seen], axis=1)
+        largest = np.max([[one[3] for one in found] for found in seen], axis=0)
+        tails = np.concatenate([np.mean([one[4] for one in found], axis=0) for found in seen])
+        return Family(name, nats, tails[None], np.zeros(nats.shape[1]), largest)
+    parts = []
+    for group, found in zip(groups, seen, strict=True):
+        n_seen = 1 if group.hidden is None else len(found)  # equal tables are equal statistics
+        first, second = ([one[i] for one in found[:n]] for i, n in ((0, n_seen), (1, None)))
+        observed, replicated = (np.array([one[name] for one in tables]) for tables in (first, second))
+        lower = ("means", "pairs", "moments")
+        given, others = (
+            np.array([np.concatenate([one[k] for k in lower]) for one in tables]) for tables in (first, second)
+        )
+        parts.append(less_given(observed, replicated, given, others, group.quantities.given(name)))
+    n_seen = max(len(part[0]) for part in parts)
+    observed = np.concatenate([np.broadcast_to(part[0], (n_seen, part[0].shape[1])) for part in parts], axis=1)
+    replicated, expected = (np.concatenate([part[i] for part in parts], axis=-1) for i in (1, 2))
+    return Family(name, observed, replicated, expected)
+
+
+def _names(
+    estimator: Any, name: str, parts: Sequence[tuple[int | None, States]], groups: Sequence[Group]
+) -> list[Name]:
+    """Return the group of people, name and unit of each check of a family."""
+    nodes, found = [shown(n) for n in estimator._names], list[Name]()
+    for (g, _), group in zip(parts, groups, strict=True):
+        q, people = group.quantities, "" if g is None else str(estimator.groups_[g])
+        if name == "answers":
+            what = [f"{nodes[i]} = {shown(str(levels_of(estimator._coding, int(i))[k]))}" for i, k in q.answers]
+        elif name in ("pairs", "triples"):
+            what = [_listed([nodes[i] for i in some]) for some in (q.pairs if name == "pairs" else q.triples)]
+        elif name == "sums":
+            ends = [-1, *q.bounds.tolist()]
+            what = [f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}" for a, b in pairwise(ends)]
+            what.append(f"above {ends[-1]}")
+        else:
+            what = [f"row {n}" for n in group.numbers]
+        unit = len(group.x) if name in ("pairs", "triples") and not _are_yes_no(estimator) else 1
+        found += [Name(people, one, unit) for one in what]
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _are_yes_no(estimator: Any) -> bool:
+    return bool(estimator._model().n_states == 2)
+
+
+def can_be_checked(estimator: Any) -> bool:
+    """Return whether the model has the compiled form that chains need, and not too many nodes."""
+    return estimator._model().family in EVERY_FAMILY and len(estimator._names) <= _NODES
+
+
+def check_fit(estimator: Any, parts: Sequence[States], seeds: np.random.SeedSequence, is_told: bool) -> None:
+    """Check a fit by its own data, store the checks in its tree, and tell of what is outside if chains have converged.
+
+    A run of fewer than 200 draws is not checked.
+    """
+    draws = variable(estimator.posterior_, "theta")
+    if draws.shape[0] * draws.shape[1] < _FIRST or not can_be_checked(estimator):
+        return
+    several = len(parts) > 1
+    with one_thread():
+        found = checks_of(estimator, [(g if several else None, part) for g, part in enumerate(parts)],
+                          descendant(seeds, _KEY))  # fmt: skip
+    add_checks(estimator.posterior_, *found)
+    for sentence in sentences(found.frame, found.is_counted) if is_told else ():
+        tell(sentence, ModelFitWarning)
+
+
+def check_table(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: np.random.Generator) -> pd.DataFrame:
+    """Return the checks of a table.
+
+    Raises
+    ------
+    DataError
+        If the model has no compiled form, or there are too many nodes.
+    """
+    if not can_be_checked(estimator):
+        raise DataError(f"predictive_checks needs a model of the package and at most {_NODES} nodes; draw tables with "
+                        "sample, and compare their statistics with those of the data.")  # fmt: skip
+    with one_thread():
+        return checks_of(estimator, parts, rng).frame

@@ -1,0 +1,48 @@
+"""The model of the draws of a run, on the graph of its data or on a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..base import BINARY
+from ..data.level_names import NOMINAL
+from ..data.states import are_ordered, levels_of
+from ..families import AUTO, FAMILIES, Nominal
+from ..graphs import Graph
+from ..models.node_features import NodeFeatures
+from .stored import NotKept, kept_in
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def model_on(graph: Graph, family: Any, coding: Any, fields: bool) -> Any:
+    """Return the model of a family on a graph whose nodes have the levels of data of some ``coding``."""
+    levels = [levels_of(coding, i) for i in range(graph.n_nodes)]
+    sizes = tuple(map(len, levels))
+    model: Any = family.on(graph, sizes, fields, are_ordered(coding, len(sizes)))
+    has_levels = isinstance(model, NodeFeatures) and model.family != BINARY
+    if not (has_levels and tuple(model.used.sum(axis=1)) == sizes):
+        return model  # or a callable's, with states that the data do not have
+    return replace(model, state_names=tuple(map(_texts, levels)))
+
+
+def _texts(levels: Sequence[Any]) -> tuple[str, ...]:
+    """Return a text for each level, with few digits if these differ."""
+    short = tuple(f"{level:g}" if isinstance(level, float) else str(level) for level in levels)
+    return short if len(set(short)) == len(short) else tuple(map(str, levels))
+
+
+def fitted_model(tree: xr.DataTree) -> tuple[Graph, Callable[[Graph], Any]] | None:
+    """Return the graph of the draws of a tree, and what makes its model on a graph; None where that is not stored."""
+    kept = kept_in(tree)
+    if kept is None or isinstance(kept.parameters.get("model"), NotKept):
+        return None
+    family, fields = kept.parameters["model"], bool(kept.parameters.get("fields", True))
+    if family == AUTO:
+        name = tree.attrs["model"]
+        family = Nominal(numbers="ordered") if name == NOMINAL else name
+    family = FAMILIES.read(family)
+    return kept.graph, lambda graph: model_on(graph, family, kept.coding, fields)

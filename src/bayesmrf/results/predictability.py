@@ -1,0 +1,119 @@
+"""How well the other nodes predict a node, in the model of a draw."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+from ..compiled import strict_leaf
+from ..inference.elimination.engine import Elimination, is_cheap
+from ..models.bases import sizes_of
+from ..models.categorical import Categorical, many_state_form, states_of
+from ..samplers.tempered import Tempered
+
+_MOST_STATES = 2**18  # joint states that are summed over
+_SAMPLES = 512  # states that stand for all others
+
+
+def predictability(model: Any, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    r"""Compute :math:`1 - H(x_u \mid x_{-u}) / H(x_u)` of each node, and how often its most probable state is right.
+
+    The sums are over all joint states if these are at most 2^18, else over 512 states of the model: exact draws by
+    elimination where it is cheap, else by parallel tempering.
+
+    Returns
+    -------
+    (3, n_nodes) array
+        The share of the entropy, at least 0; the probability that the most probable state given all other nodes is
+        right, and that the most probable state is (the base rate). The share of a node whose state is certain is NaN.
+    """
+    sizes, form = [int(n) for n in sizes_of(model)], many_state_form(model, theta)
+    if prod(sizes) <= _MOST_STATES:
+        return _by_enumeration(form, sizes)
+    if is_cheap(model.graph, states_of(model)):
+        states = Elimination().sample(model, theta, Elimination().prepare(model), _SAMPLES, rng)
+    else:
+        states, _ = Tempered().draw(model, theta, _SAMPLES, rng)
+    return _by_samples(form, sizes, states)
+
+
+def time_of(model: Any, n_edges: float) -> float:
+    """Return about how many seconds `predictability` takes with so many edges."""
+    n_states = prod(map(int, sizes_of(model)))
+    if n_states <= _MOST_STATES:
+        return 1e-4 + 1e-8 * len(sizes_of(model)) * n_states
+    return (1e-3 * model.graph.n_nodes + 2e-4 * n_edges) * model.n_states * (model.n_states - 1) / 2
+
+
+def _shares(entropy: np.ndarray, given: np.ndarray, right: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Return the three rows of `predictability`."""
+    share = np.where(entropy > 0, np.maximum(0, 1 - given / np.where(entropy > 0, entropy, 1)), np.nan)
+    return np.stack([share, right, base])
+
+
+def _table(form: Categorical, e: int, first: int, second: int) -> np.ndarray:
+    """Return the log potentials (first, second) of the states of the ends of an edge."""
+    w = form.coupling[e]
+    return w[:first, :second] if np.ndim(w) else w * np.eye(first, second)
+
+
+def _by_enumeration(form: Categorical, sizes: list[int]) -> np.ndarray:
+    """Sum over all joint states."""
+    log_p = np.zeros(1)
+    before: list[list[tuple[int, np.ndarray]]] = [[] for _ in sizes]
+    for e, (u, v) in enumerate(form.edges):
+        table = _table(form, e, sizes[u], sizes[v])
+        before[max(u, v)].append((min(u, v), table if u < v else table.T))
+    for i, m in enumerate(sizes):  # a node more: its states are the last axis
+        own = np.broadcast_to(form.field[i, :m], (*sizes[:i], m)).copy()
+        for j, table in before[i]:
+            own += table.reshape(sizes[j], *[1] * (i - j - 1), m)
+        log_p = (log_p.reshape(-1, 1) + own.reshape(-1, m)).ravel()
+    p = np.exp(log_p - log_p.max())
+    p /= p.sum()
+    found = np.empty((4, len(sizes)))
+    for i, m in enumerate(sizes):
+        own, found[1, i], found[2, i] = _given_others(p.reshape(prod(sizes[:i]), m, -1))
+        found[0, i], found[3, i] = -xlogy(own, own).sum(), own.max()
+    return _shares(*found)
+
+
+@strict_leaf
+def _given_others(table):
+    """Return P(x_u), H(x_u | others) and how often the most probable state is right, of P (before, m, after)."""
+    m = table.shape[1]
+    own, given, right = np.zeros(m), 0.0, 0.0
+    for i in range(len(table)):
+        for j in range(table.shape[2]):
+            other, most = 0.0, 0.0
+            for k in range(m):
+                p = table[i, k, j]
+                own[k] += p
+                other += p
+                most = max(most, p)
+            right += most
+            for k in range(m):
+                p = table[i, k, j]
+                if 0 < p < other:
+                    given -= p * np.log(p / other)
+    return own, given, right
+
+
+def _by_samples(form: Categorical, sizes: list[int], states: np.ndarray) -> np.ndarray:
+    """Average full conditionals over states of the model."""
+    n, found = len(states), np.empty((4, len(sizes)))
+    fields = [np.tile(form.field[i, :m], (n, 1)) for i, m in enumerate(sizes)]
+    for e, (u, v) in enumerate(form.edges):
+        table = _table(form, e, sizes[u], sizes[v])
+        fields[u] += table[:, states[:, v]].T
+        fields[v] += table[states[:, u]]
+    for i, field in enumerate(fields):
+        p = np.exp(field - field.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        own = p.mean(axis=0)
+        given = -xlogy(p, p).sum(axis=1).mean()
+        found[:, i] = -xlogy(own, own).sum(), given, p.max(axis=1).mean(), own.max()
+    return _shares(*found)

@@ -1,0 +1,40 @@
+"""Table of the posterior predictive checks of a run."""
+
+from __future__ import annotations
+
+from ...errors import said
+from ..predictive_checks import GROUP, LEVEL, checks_in, sentences
+from ..summary import Summary, count
+from .base import Column, Listing, Table, number, rest_of, table, text
+
+_MOST = 20  # rows of the page
+
+
+@table("checks", Summary, lambda s: GROUP in s.tree.children)
+def checks(s: Summary) -> Table:
+    """Posterior predictive checks, the least expected first: statistics of the data, and of predicted tables."""
+    frame, about = checks_in(s.tree), s[GROUP].attrs
+    assert frame is not None
+    n = int(frame["outside"].sum())
+    verdict = f"{count(n, 'check is', 'checks are')} outside" if n else "None is outside"
+    note = (
+        f"{count(len(frame), 'statistic')} of the data ({count(int(about['n_rows']), 'row')}) "
+        f"compared with those of {int(about['n_replicates']):,} tables that the posterior predicts. {verdict}: the "
+        f"p-value, adjusted for the number of all, is below {LEVEL:g}. Pairs are compared given how often each answer "
+        "is given, triples given their pairs, the sum given its mean and variance. Rows: how many nats less probable "
+        "than the mean row of a table from the model."
+    )
+    value = "{:,.1f}" if about["counted"] else "{:,.2f}"
+    group = [text("group")] if frame["group"].any() else []
+    ends = Column("95 % interval", ("lower", "upper"), value, "{} to {}", ("from", "to"))
+    numbers = number("observed", each=value), number("expected", each=value), ends, number("p_adjusted", "adjusted p")
+    columns = text("family", "check"), *group, text("what", "of"), *numbers
+    listing = Listing("Least expected", frame.iloc[:_MOST], rest_of(len(frame), _MOST, "least expected"))
+    return Table(
+        "checks",
+        frame,
+        columns,
+        wide=listing,
+        lead=" ".join(map(said, sentences(frame, bool(about["counted"])))),
+        note=note,
+    )
