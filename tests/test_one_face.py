@@ -28,6 +28,7 @@ FACE = {
     "score_samples": ["X", "average", "clamped"],
     "predict_conditional": ["X", "nodes", "average"],
     "conditional_log_likelihood": ["X", "nodes", "average"],
+    "sensitivity": ["X", "sample_weight", "checkpoint"],
 }
 
 

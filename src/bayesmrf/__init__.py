@@ -17,15 +17,18 @@ if TYPE_CHECKING:
         GroupedMRF,
         LabelFieldMRF,
         MaximumLikelihoodMRF,
+        PanelMRF,
         SpikeSlabMRF,
+        calibrate,
         compare_evidence,
         load,
         log_evidence,
+        plan,
         support,
     )
     from .evidence.target import Evidence
     from .graphs import Graph
-    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
+    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Moment, Normal, SpikeSlab
     from .report import write_report
     from .report.export import export
     from .results import save
@@ -39,8 +42,11 @@ _HOMES = {
     "GroupedMRF": "estimators",
     "LabelFieldMRF": "estimators",
     "MaximumLikelihoodMRF": "estimators",
+    "calibrate": "estimators",
+    "PanelMRF": "estimators",
     "compare_evidence": "estimators",
     "log_evidence": "estimators",
+    "plan": "estimators",
     "support": "estimators",
     "Checkpoint": "runs.store",
     "DirichletProcess": "priors",
@@ -50,6 +56,7 @@ _HOMES = {
     "Beta": "priors",
     "Cauchy": "priors",
     "Gamma": "priors",
+    "Moment": "priors",
     "Normal": "priors",
     "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
@@ -73,9 +80,12 @@ __all__ = [
     "GroupedMRF",
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
+    "Moment",
     "Normal",
+    "PanelMRF",
     "SpikeSlab",
     "SpikeSlabMRF",
+    "calibrate",
     "compare_evidence",
     "datasets",
     "engines",
@@ -88,6 +98,7 @@ __all__ = [
     "metrics",
     "models",
     "partitions",
+    "plan",
     "plots",
     "priors",
     "results",

@@ -25,13 +25,7 @@ from ..methods.rows import row_of
 from ..models.categorical import is_categorical
 from ..models.nominal import Nominal as NominalModel
 from ..posterior.conditionals.pair_tables import pair_tables
-from ..posterior.edges.differences import (
-    DifferencePrior,
-    Differences,
-    check_size,
-    contrasts,
-    group_likelihood,
-)
+from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_chains import GroupChains
 from ..priors import SpikeSlab
 from ..results.blocks import Columns, nominal_of, variable
@@ -134,6 +128,7 @@ class CompareMRF(WithEvidence, Posterior):
 
     _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
+    _of_edges = _PRIORS
 
     candidates: Any = "complete"
     prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
@@ -144,8 +139,7 @@ class CompareMRF(WithEvidence, Posterior):
 
     @property
     def _labels(self) -> Sequence[Any]:
-        labels: Sequence[Any] = self.groups_.tolist()
-        return labels
+        return list(self.groups_.tolist())
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
@@ -216,14 +210,13 @@ class CompareMRF(WithEvidence, Posterior):
         likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
         of_differences, of_baselines = (in_order(self._object(name), self._graph) for name in _PRIORS)
         prior = DifferencePrior(contrast, of_differences, of_baselines, self.biases)
-        given = likelihood, *prior
         kernel: Any
         if row.options is Custom:
             kernel, row = own_method_of_edges(COMPARISONS, method, likelihood, prior)
             sweeps = particle_sweeps(engine_used(kernel, model))
         else:
             if row.name == "exact":
-                kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
+                kernel = Differences(likelihood, *prior, _SCANS if n_states < _MANY_STATES else 1)
             else:
                 if method.moments == "extrapolated":
                     expected = "'auto' or 'chains' for groups of people"
@@ -232,7 +225,7 @@ class CompareMRF(WithEvidence, Posterior):
                     method = replace(method, n_particles=default_particles(max(s.n_samples for s in samples)))
                 known = is_categorical(model)
                 tables = [pair_tables(model, part.values, part.weights) for part in parts] if known else None
-                kernel = GroupChains(*given, options=method, n_adapt=self.n_warmup, tables=tables)
+                kernel = GroupChains(likelihood, *prior, options=method, n_adapt=self.n_warmup, tables=tables)
             sweeps = kernel.particle_sweeps
         attrs = {
             "prior": as_attribute(prior.prior),
@@ -241,9 +234,8 @@ class CompareMRF(WithEvidence, Posterior):
             "kind": row.kind,
         } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
         constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
-        terms = terms_of_differences(likelihood, prior, row.name == "exact")
-        kernel = completed(kernel, likelihood)
-        return Setup(parts, likelihood, kernel, row.name, attrs, sweeps, constant=constant, edges=terms)
+        given = parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps
+        return Setup(*given, constant=constant, edges=terms_of_differences(likelihood, prior, row.name == "exact"))
 
     def _kept(self) -> Kept:
         kept = super()._kept()
@@ -322,6 +314,15 @@ class CompareMRF(WithEvidence, Posterior):
     ) -> np.ndarray:
         """Compute the log of `predict_conditional` at the states that X has, (n_samples,)."""
         return self._conditional(X, nodes, average, is_read=True, groups=groups)
+
+    def sensitivity(  # type: ignore[override]
+        self, X: Any, groups: Any, sample_weight: Any = None, checkpoint: Any = None
+    ) -> pd.DataFrame:
+        """Compute how the evidence for differences depends on their prior; see `Sensitive.sensitivity`."""
+        return self._sensitivity(X, {"groups": groups, "sample_weight": sample_weight}, checkpoint)
+
+    def _under(self, prior: Any) -> dict[str, Any]:
+        return {"prior": prior, "baseline": self._object("baseline")}  # which may be made of the prior
 
     def predictive_checks(  # type: ignore[override]
         self, X: Any, groups: Any, sample_weight: Any = None, random_state: Any = None

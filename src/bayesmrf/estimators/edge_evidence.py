@@ -14,12 +14,13 @@ from ..models.bases import edge_starts
 from ..posterior.conditionals.edge_factors import N_POINTS, Places, log_factors
 from ..posterior.conditionals.group_lines import BASELINE, DIFFERENCE, GroupProblem
 from ..posterior.conditionals.group_problem import lines_of, one_group_problem
-from ..posterior.conditionals.spike import draw_precision, edge_prior
+from ..posterior.conditionals.spike import draw_cauchy_precision, draw_precision, edge_prior, has_cauchy_scale
 from ..posterior.edges.differences import DifferencePrior, DifferencesKernel
 from ..priors import SpikeSlab
 from ..results import WithPosterior
 from ..results import edge_evidence as results
 from ..results.blocks import variable
+from ..results.communities import blocks_of, draw_log_odds
 from ..results.edge_evidence import LIMITS, evidence_table, has_evidence
 from ..rng import OTHER, descendant
 from .mode_check import spread_draws
@@ -155,10 +156,14 @@ def add_edge_evidence(
     p, own = np.array([density[chain, draw] for chain, draw in which]), problem.prior if q else problem.baseline
     with np.errstate(divide="ignore"):
         log_odds = (np.log(p) - np.log1p(-p))[:, None]
-    if own.is_given:
+    if (blocks := blocks_of(tree)) is not None:
+        draws = (variable(tree, name) for name in ("blocks", "included"))
+        labels, there = (np.array([v[chain, draw].values for chain, draw in which]) for v in draws)
+        log_odds = draw_log_odds(rng, blocks, labels, there, model.graph.edges)
+    elif own.is_given:
         log_odds = np.repeat(own.log_odds[None, : model.n_edges], len(which), axis=0)
     found += 0.5 * noise * np.tanh(0.5 * (log_odds + found))
-    results.add_edge_evidence(tree, which, found, log_odds if own.is_given else log_odds[:, 0])
+    results.add_edge_evidence(tree, which, found, log_odds if log_odds.shape[1] > 1 else log_odds[:, 0])
 
 
 def _of_draws(tree: xr.DataTree, name: str) -> np.ndarray:
@@ -180,6 +185,8 @@ def _coordinates(natural: np.ndarray, contrast: np.ndarray) -> np.ndarray:
 def _precision(rng: np.random.Generator, problem: GroupProblem, weights: np.ndarray) -> float:
     """Return the precision of the slab of baselines, drawn given these if it is learnt."""
     starts = problem.places[: problem.n_edges + 1]
-    base = weights[0, : starts[-1]]
-    n_values = int(np.repeat(np.add.reduceat(base != 0, starts[:-1]) > 0, np.diff(starts)).sum())
-    return float(draw_precision(rng, problem.baseline, n_values, float(base @ base)))
+    base, sizes = weights[0, : starts[-1]], np.diff(starts).astype(float)
+    squares = np.add.reduceat(base**2, starts[:-1])
+    if has_cauchy_scale(problem.baseline):
+        return float(draw_cauchy_precision(rng, problem.baseline, squares, sizes))
+    return float(draw_precision(rng, problem.baseline, sizes[squares > 0].sum(), squares.sum()))

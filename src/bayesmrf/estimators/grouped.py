@@ -183,6 +183,10 @@ class GroupedMRF(Posterior):
     def _request(self) -> Request:
         return read_request(self)
 
+    @property
+    def _prior_of_edges(self) -> Any:
+        return self._request().prior
+
     def _target(self, parts: list[States], request: Request) -> Setup:
         (states,), model = parts, self._model()
         request = request.of(model)

@@ -37,7 +37,8 @@ from .mode_check import check_modes
 from .predictive import Predictive
 from .predictive_checks import check_fit, check_table
 from .rarely_observed import tell_of_rare
-from .statistics import Statistics
+from .sensitivity import Sensitive
+from .statements import Statements
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +61,7 @@ class Setup(NamedTuple):
     edges: EdgeTerms | None = None  # what the evidence for edges, or differences, needs of it
 
 
-class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
+class Posterior(Statements, Sensitive, Predictive, RunOptions, BaseEstimator):
     """Estimators of posteriors: `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` and `CompareMRF`.
 
     Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.
@@ -241,9 +242,9 @@ class Posterior(Statistics, Predictive, RunOptions, BaseEstimator):
         return np.array(self.posterior_["posterior"].dataset["feature"].values.tolist(), dtype=object)
 
     @property
-    def _labels(self) -> Sequence[Any]:
-        """Labels of the groups of people, if there are several."""
-        return ()
+    def _prior_of_edges(self) -> Any:
+        """The prior of which edges exist and of their weights."""
+        return self._object("prior")
 
     def _request(self) -> Any:
         """Return options as they are understood together, or refuse them, before the table is read."""

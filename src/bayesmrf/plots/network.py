@@ -10,9 +10,9 @@ import numpy as np
 from ..errors import OptionError
 from ..names import short_names
 from ..results.summary import (
-    AnySummary,
     DifferenceSummary,
     GroupedSummary,
+    PanelSummary,
     ParameterSummary,
     StructureSummary,
     Summary,
@@ -57,7 +57,7 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     The width increases with the absolute parameter, abs(logit agreement) for groups. Groups are dashed if the ends tend
     to differ, and edges whose 90 % interval contains zero are pale. Nodes are laid out by the springs of Kamada and
     Kawai on the graph alone, so that their positions do not depend on the posterior; beyond 40 nodes dense regions are
-    spread out. Nodes without edges are only named.
+    spread out. Nodes without edges are only named. Where the prior has blocks, nodes are coloured by community.
 
     If there are many edges, the strongest are in colour and the others grey: at least 500, and more up to a total
     length of 150 times the size of the plot. Beyond 3,000 nodes only the strongest 1,000 edges are drawn.
@@ -65,6 +65,8 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     from matplotlib.collections import LineCollection
 
     summary = summarise(tree)
+    if isinstance(summary, PanelSummary):
+        raise OptionError("tree must be a posterior with one network; this is one of PanelMRF, use plot_panel.")
     if isinstance(summary, ParameterSummary) and not summary.n_weights and summary.n_edges:
         raise OptionError(
             "tree must be the posterior of a model with a parameter for each edge; this model has none, use "
@@ -94,7 +96,11 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
         ax.add_collection(LineCollection(segments[grey], colors=PALE, linewidths=0.5, zorder=0.5, rasterized=dense))
     draw_edges(ax, segments, look, strong)
     n = len(place)
-    ax.scatter(place[:, 0], place[:, 1], s=30 if n <= 60 else 10 if n <= 200 else 3, color=INK, zorder=2, linewidths=0)
+    colours, size = [INK] * n, 30 if n <= 60 else 10 if n <= 200 else 3
+    if isinstance(summary, StructureSummary) and summary.communities is not None:
+        own = summary.communities.allocation
+        colours, size = list(group_colours(int(own.max()))[own[linked] - 1]), 2 * size
+    ax.scatter(place[:, 0], place[:, 1], s=size, color=colours, zorder=2, linewidths=0)
     if 0 < n <= _MOST_LABELLED_NODES:
         name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
     if n < len(names):
@@ -135,7 +141,7 @@ def draw_edges(ax: Axes, segments: np.ndarray, look: Look, chosen: np.ndarray) -
         )
 
 
-def _look(summary: AnySummary) -> Look:
+def _look(summary: DifferenceSummary | GroupedSummary | ParameterSummary | StructureSummary) -> Look:
     if isinstance(summary, GroupedSummary):
         return _by_group(summary)
     return _by_sign(summary) if isinstance(summary, ParameterSummary) else by_inclusion(summary)
@@ -161,7 +167,7 @@ def _by_group(summary: GroupedSummary) -> Look:
     own = colours[summary.groups[summary.shown]].copy()
     own[:, 3] = 0.85
     if summary.spike:
-        own[:, 3] = _paler(table["inclusion"].to_numpy())
+        own[:, 3] = paler(table["inclusion"].to_numpy())
         handles += _doubt(*_INCLUSION) if len(a) else []
     return Look(own, width, a < 0.5, np.argsort(strength), handles)
 
@@ -177,7 +183,7 @@ def _by_sign(summary: ParameterSummary) -> Look:
 def by_inclusion(summary: StructureSummary | DifferenceSummary) -> Look:
     """Style edges that are likely to exist, or to differ between groups, by their mean."""
     table, noun = summary.likely, "weight" if isinstance(summary, StructureSummary) else "difference"
-    alpha, chosen = _paler(table["inclusion"].to_numpy()), summary.inclusion > 0.5
+    alpha, chosen = paler(table["inclusion"].to_numpy()), summary.inclusion > 0.5
     return signed(table["weight"].to_numpy(), alpha, noun, *_INCLUSION, unsigned=unsigned(summary)[chosen])
 
 
@@ -186,7 +192,7 @@ def unsigned(summary: Summary) -> np.ndarray:
     return np.zeros(summary.n_edges, bool) if summary.nominal is None else ~summary.nominal.signed
 
 
-def _paler(inclusion: np.ndarray) -> np.ndarray:
+def paler(inclusion: np.ndarray) -> np.ndarray:
     """Return the alpha of likely edges."""
     return 0.2 + 0.7 * (2 * inclusion - 1)
 

@@ -32,29 +32,24 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..inference.unseen_modes import ModelTails, Unseen
+    from ..models.panel import Panel
 
 __all__ = ["add_missing", "add_mode_check", "add_partition", "diagnostics", "finish", "load", "save", "to_datatree"]
 
+DENSITIES = ("density", "autoregression_density", "within_density")
 POSTERIOR = (
-    "phi",
-    "theta",
-    "agreement",
-    "groups",
-    "n_groups",
-    "field_groups",
-    "included",
-    "density",
-    "slab_scale",
-    "alpha",
-)
-LABELS = ("groups", "field_groups")
+    "phi", "theta", "agreement", "groups", "n_groups", "field_groups", "blocks", "n_blocks", "included", *DENSITIES,
+    "slab_scale", "alpha",
+    "intercept_sd", "intercept_slope", "intercept_root",
+)  # fmt: skip
+LABELS = ("groups", "field_groups", "blocks")
 _STATS = {"log_likelihood": "total_log_likelihood"}  # ArviZ takes the first for values of each observation
 _UNSEEN = ("ratio", "state", "most", "probability", "share")
 
 
 def to_datatree(
     draws: Draws,
-    model: Model | LabelField,
+    model: Model | LabelField | Panel,
     *,
     attrs: Mapping[str, Any],
     observed: Mapping[str, Any],
@@ -87,7 +82,6 @@ def to_datatree(
         (n_groups, n_features) and ``group_sizes``.
     constant : mapping, optional
         ``mle`` (n_features,) and other arrays, with a value for each edge.
-
     parameters : sequence of str, optional
         Names of ``phi``, the parameters that were sampled if ``theta`` is a linear map of them.
     groups : sequence of str, optional
@@ -123,7 +117,7 @@ def to_datatree(
         values["included"] = (values["groups"][0], fields["groups"] >= 0)
         values["groups"] = (values["groups"][0], fields["groups"] + 1)
     given: dict[str, Any] = {}
-    for name in ("alpha", "density"):
+    for name in ("alpha", *DENSITIES):
         if name in fields and fields[name].size > 1 and np.ptp(fields[name]) == 0:
             given[name] = ((), values.pop(name)[1][0, 0])
     posterior = {n: values[n] for n in POSTERIOR if n in values}
@@ -222,8 +216,8 @@ def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None
     ----------
     tree : xarray.DataTree
         From `to_datatree`.
-    labels : {"groups", "field_groups"}
-        The partition is ``groups_point`` or ``field_groups_point``; its attribute ``n_draws`` is the number of draws,
+    labels : {"groups", "field_groups", "blocks"}
+        The partition is ``groups_point`` and the like; its attribute ``n_draws`` is the number of draws,
         so that it is not mistaken for the partition of a part of them.
     partition : (n_edges,) or (n_nodes,) int array
         -1 for items in no group.

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from ..declare.rule import choice
 from ..errors import OptionError
+from .communities import blocks_of, probability_of_edge
 from .rank_diagnostics import effective_sizes
 
 if TYPE_CHECKING:
@@ -118,7 +119,9 @@ def _log_mean(logs: np.ndarray) -> np.ndarray:
 
 
 def _mean_log_odds(tree: xr.DataTree) -> float:
-    """Return the prior log odds of an edge, averaged over the prior of the density if it is learnt."""
+    """Return the prior log odds of an edge, averaged over the prior of the density, or of blocks, if it is learnt."""
+    if (blocks := blocks_of(tree)) is not None:
+        return float(logit(probability_of_edge(blocks)))
     density = json.loads(tree.attrs.get("prior", "{}")).get("density", {"a": 1, "b": 1})
     return float(np.log(density["a"] / density["b"])) if isinstance(density, dict) else np.nan
 

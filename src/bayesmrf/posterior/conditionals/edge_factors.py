@@ -25,6 +25,7 @@ N_POINTS = 65  # of a quadrature at first, which are compared with every second 
 _REACH = 7.0  # points reach sinh(7) = 548 standard deviations to either side
 _CLOSE, _MOST = 1e-4, 2**12  # difference of the logs of two quadratures, and most intervals
 _PAIRS, _DF = 32, 5.0  # opposite points of an importance estimate, and degrees of freedom of its t
+_TINY = 1e-100  # squared length of an edge that is present, at least
 _NEAR, _STEPS, _HALVINGS = 1e-3, 60, 8  # of Newton's method: last step in standard deviations
 _BLOCK = 2**18  # numbers that are an array at a time
 
@@ -74,20 +75,24 @@ def table_cells(lines, order, theta, cells):
 
 
 def log_slab(prior: EdgePrior, top: float, precision: np.ndarray, squares: np.ndarray, n_values: int) -> np.ndarray:
-    """Return the log density of a slab of ``n_values`` coordinates at the sums of their squares; ``top`` is that of a
-    Cauchy slab at 0.
-    """
+    """Return `bayesmrf.posterior.conditionals.spike.log_slab_density` at many sums of squares, or precisions."""
     if prior.cauchy:
-        return top - 0.5 * TAPER * squares - 0.5 * (n_values + 1) * np.log1p(precision * squares)
-    found: np.ndarray = 0.5 * n_values * np.log(precision / (2 * pi)) - 0.5 * precision * squares
-    return found
+        found = top - 0.5 * _taper(prior, precision) * squares
+        found = found - 0.5 * (n_values + 1 + prior.power) * np.log1p(precision * squares)
+        found = found + 0.5 * prior.power * np.log(np.maximum(squares, _TINY)) if prior.power > 0 else found
+        return found + 0.5 * n_values * np.log(precision) if prior.precision == 0 else found
+    return 0.5 * n_values * np.log(precision / (2 * pi)) - 0.5 * precision * squares
+
+
+def _taper(prior: EdgePrior, precision: np.ndarray) -> np.ndarray:
+    """Return `bayesmrf.posterior.conditionals.spike.taper` of several precisions."""
+    return TAPER * (precision if prior.precision == 0 else np.ones(precision.shape))
 
 
 def _slope(prior: EdgePrior, precision: np.ndarray, squares: np.ndarray, n_values: int) -> np.ndarray:
     """Return minus the slope of the log slab over its coordinate, the curvature of a parabola below it."""
     if prior.cauchy:
-        found: np.ndarray = TAPER + (n_values + 1) * precision / (1 + precision * squares)
-        return found
+        return _taper(prior, precision) + (n_values + 1) * precision / (1 + precision * squares)
     return precision
 
 
@@ -236,7 +241,12 @@ def _newton(lines: _Lines, priors: _Priors, a: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _mode(lines: _Lines, priors: _Priors) -> tuple[np.ndarray, np.ndarray]:
-    """Return a mode of the integrand, (B, D), and the curvature there, by Newton's method with halved steps."""
+    """Return a mode of the integrand, (B, D), and the curvature there, by Newton's method with halved steps.
+
+    Slabs away from 0 count without their factor of the size, which is 0 at 0.
+    """
+    slab, baseline = (prior._replace(power=0.0) for prior in (priors.slab, priors.baseline))
+    priors = priors._replace(slab=slab, baseline=baseline)
     a = np.zeros(lines.score.shape)
     value = _log_density(lines, priors, a[:, None])[:, 0]
     for _ in range(_STEPS):

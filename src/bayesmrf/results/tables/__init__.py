@@ -4,7 +4,11 @@ from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
 from . import structure, differences, parameters, grouped  # isort: skip
+from . import panel  # isort: skip
+from . import sensitivity  # isort: skip
+from . import communities  # isort: skip
 from . import statistics  # isort: skip
+from . import structures  # isort: skip
 from . import checks  # isort: skip
 from . import shared  # isort: skip
 from .base import Column, Listing, Table, all_tables, every_table, names_of, table_of
@@ -15,13 +19,17 @@ __all__ = [
     "Table",
     "all_tables",
     "checks",
+    "communities",
     "differences",
     "every_table",
     "grouped",
     "names_of",
+    "panel",
     "parameters",
+    "sensitivity",
     "shared",
     "statistics",
     "structure",
+    "structures",
     "table_of",
 ]

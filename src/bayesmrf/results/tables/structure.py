@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..edge_evidence import evidence_table, has_evidence
-from ..summary import StructureSummary
+from ..summary import StructureSummary, Summary
 from ..summary.inclusion import InclusionSummary
-from .base import ENDS, FACTOR, Listing, Table, at_most, interval, number, rest_of, table, text
+from .base import ENDS, FACTOR, Column, Listing, Table, at_most, interval, number, rest_of, table, text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_EDGES, MOST_LIKELY = 500, 20  # rows of the page, and of the terminal
 NONE_LIKELY = "No edge has an inclusion above 0.5."
@@ -68,4 +73,10 @@ def weaker(n: int, most: int) -> str:
 @table("nodes", StructureSummary)
 def nodes(s: StructureSummary) -> Table:
     """Parameters of nodes."""
-    return Table("nodes", s.node_table, (text("node", s.terms.node), number("mean"), interval(s)))
+    return nodes_of(s, s.node_table, (text("node", s.terms.node), number("mean"), interval(s)))
+
+
+def nodes_of(s: Summary, frame: pd.DataFrame, columns: tuple[Column, ...]) -> Table:
+    """Return a table of parameters of nodes."""
+    listed = Listing("", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, f"first ({s.terms.node})"))
+    return Table("nodes", frame, columns, wide=listed, note=s.terms.meaning)
