@@ -33,6 +33,7 @@ from ..results.differences import exist_in_groups
 from ..results.intervals import central
 from ..results.stored import Kept
 from ..runs.run import Draws
+from .edge_evidence import WithEvidence, terms_of_differences
 from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, warn_of_taper
 from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
@@ -50,7 +51,7 @@ _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
 @dataclass(eq=False, repr=False)
-class CompareMRF(Posterior):
+class CompareMRF(WithEvidence, Posterior):
     r"""Posterior of the differences between the networks of two or more groups of people.
 
     The weight of edge uv in group g is
@@ -138,8 +139,7 @@ class CompareMRF(Posterior):
 
     @property
     def _labels(self) -> Sequence[Any]:
-        labels: Sequence[Any] = self.groups_.tolist()
-        return labels
+        return list(self.groups_.tolist())
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
@@ -210,14 +210,13 @@ class CompareMRF(Posterior):
         likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
         of_differences, of_baselines = (in_order(self._object(name), self._graph) for name in _PRIORS)
         prior = DifferencePrior(contrast, of_differences, of_baselines, self.biases)
-        given = likelihood, *prior
         kernel: Any
         if row.options is Custom:
             kernel, row = own_method_of_edges(COMPARISONS, method, likelihood, prior)
             sweeps = particle_sweeps(engine_used(kernel, model))
         else:
             if row.name == "exact":
-                kernel = Differences(*given, _SCANS if n_states < _MANY_STATES else 1)
+                kernel = Differences(likelihood, *prior, _SCANS if n_states < _MANY_STATES else 1)
             else:
                 if method.moments == "extrapolated":
                     expected = "'auto' or 'chains' for groups of people"
@@ -226,7 +225,7 @@ class CompareMRF(Posterior):
                     method = replace(method, n_particles=default_particles(max(s.n_samples for s in samples)))
                 known = is_categorical(model)
                 tables = [pair_tables(model, part.values, part.weights) for part in parts] if known else None
-                kernel = GroupChains(*given, options=method, n_adapt=self.n_warmup, tables=tables)
+                kernel = GroupChains(likelihood, *prior, options=method, n_adapt=self.n_warmup, tables=tables)
             sweeps = kernel.particle_sweeps
         attrs = {
             "prior": as_attribute(prior.prior),
@@ -235,7 +234,8 @@ class CompareMRF(Posterior):
             "kind": row.kind,
         } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
         constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
-        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps, constant=constant)
+        given = parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps
+        return Setup(*given, constant=constant, edges=terms_of_differences(likelihood, prior, row.name == "exact"))
 
     def _kept(self) -> Kept:
         kept = super()._kept()
