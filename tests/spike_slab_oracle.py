@@ -115,6 +115,30 @@ def log_likelihood(theta, f, s_bar, n, kinds_seen):
     return np.log(np.exp(energy - log_z[..., None]) @ kinds.T) @ counts
 
 
+def weighted_draws(log_posterior, p, rng, n_samples, guide=None):
+    """Draws (n_samples, p) of a Student t around the mode, and the logs of their weights; the mean weight is the
+    integral of the density. ``guide`` is the density by which the proposals are made, if it is another one."""
+    near = guide or log_posterior
+    found = minimize(lambda t: -near(t), np.zeros(p), method="BFGS")
+    # Curvature by differences.
+    steps = 1e-3 * np.eye(p)
+    points = found.x + steps[:, None, :] + steps[None, :, :]
+    plus, minus = near(points), near(found.x + steps[:, None, :] - steps[None, :, :])
+    back = near(found.x - steps[:, None, :] - steps[None, :, :])
+    curvature = -(plus + back - minus - minus.T) / 4e-6
+    root = np.linalg.cholesky(np.linalg.inv((curvature + curvature.T) / 2))
+    z = rng.standard_normal((n_samples, p)) / np.sqrt(rng.chisquare(_DF, size=(n_samples, 1)) / _DF)
+    theta = found.x + z @ root.T
+    log_proposal = (
+        lgamma((_DF + p) / 2)
+        - lgamma(_DF / 2)
+        - p / 2 * log(_DF * pi)
+        - np.log(np.diag(root)).sum()
+        - (_DF + p) / 2 * np.log1p((z**2).sum(axis=1) / _DF)
+    )
+    return theta, log_posterior(theta) - log_proposal
+
+
 def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen=None, more=None, also=None):
     """Posterior means, and their standard errors, of: inclusion of each edge, theta, theta^2, the number of edges, p0
     and the slab's precision (in this order, one vector). ``features`` of all states are those of a Boltzmann machine,
@@ -144,25 +168,8 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
             slab = SpikeSlab(slab=guiding(prior.slab))
             return log_likelihood(theta, f, s, n, kinds_seen) + log_weights_prior(theta[..., :k], slab) + fields
 
-        found = minimize(lambda t, g=guide: -g(t), np.zeros(k + d), method="BFGS")
-        # Curvature by differences, and a Student t around the mode.
-        steps = 1e-3 * np.eye(k + d)
-        points = found.x + steps[:, None, :] + steps[None, :, :]
-        plus, minus = guide(points), guide(found.x + steps[:, None, :] - steps[None, :, :])
-        back = guide(found.x - steps[:, None, :] - steps[None, :, :])
-        curvature = -(plus + back - minus - minus.T) / 4e-6
-        root = np.linalg.cholesky(np.linalg.inv((curvature + curvature.T) / 2))
-        z = rng.standard_normal((n_samples, k + d)) / np.sqrt(rng.chisquare(_DF, size=(n_samples, 1)) / _DF)
-        theta = found.x + z @ root.T
-        p = k + d
-        log_proposal = (
-            lgamma((_DF + p) / 2)
-            - lgamma(_DF / 2)
-            - p / 2 * log(_DF * pi)
-            - np.log(np.diag(root)).sum()
-            - (_DF + p) / 2 * np.log1p((z**2).sum(axis=1) / _DF)
-        )
-        weights.append(log_posterior(theta) - log_proposal)
+        theta, log_weights = weighted_draws(log_posterior, k + d, rng, n_samples, guide)
+        weights.append(log_weights)
         full = np.zeros((n_samples, m + d))
         full[:, kept] = theta
         if isinstance(prior.density, Blocks):

@@ -31,7 +31,7 @@ def alike(rng, sizes=(60, 50)):
 
 
 def without_swaps(of):
-    of.__dict__["_problem"] = of._problem._replace(rivals=NONE)
+    of.__dict__["problem"] = of.problem._replace(rivals=NONE)
     return of
 
 
@@ -50,7 +50,7 @@ def test_swaps_leave_the_posterior_invariant(always, spiked, rng):
     if always:
         truth = exact(MODEL, data, rng, n_samples=4000)
     of = kernel(MODEL, data, baseline=None if always else PRIOR)
-    right = of._problem
+    right = of.problem
     assert len(right.rivals)
     values = draws_of(without_swaps(of), rng, 60)
     assert compared(values, truth).holds

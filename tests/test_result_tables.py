@@ -23,10 +23,21 @@ QUICK = {"n_draws": 20, "n_warmup": 5, "n_chains": 2, "progress": False, "random
 X = pd.DataFrame(np.random.default_rng(1).integers(0, 2, (60, 4)), columns=["Ann", "Bob", "Cat", "a long name " * 8])
 WANTED = {
     "parameters": ["parameters", "edges", "nodes", "strength", "statistics", "columns", "convergence", "findings"],
-    "edges": ["edges", "nodes", "statistics", "structures", "n-edges", "columns", "convergence", "findings"],
+    "edges": [
+        "edges",
+        "evidence",
+        "nodes",
+        "statistics",
+        "structures",
+        "n-edges",
+        "columns",
+        "convergence",
+        "findings",
+    ],
     "groups": ["edges", "groups", "partitions", "nodes", "statistics", "columns", "convergence", "findings"],
     "differences": [
         "differences",
+        "evidence",
         "node-differences",
         "edges",
         "nodes",

@@ -33,6 +33,7 @@ from ..results.differences import exist_in_groups
 from ..results.intervals import central
 from ..results.stored import Kept
 from ..runs.run import Draws
+from .edge_evidence import WithEvidence, terms_of_differences
 from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, warn_of_taper
 from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
@@ -50,7 +51,7 @@ _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
 @dataclass(eq=False, repr=False)
-class CompareMRF(Posterior):
+class CompareMRF(WithEvidence, Posterior):
     r"""Posterior of the differences between the networks of two or more groups of people.
 
     The weight of edge uv in group g is
@@ -235,7 +236,9 @@ class CompareMRF(Posterior):
             "kind": row.kind,
         } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
         constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
-        return Setup(parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps, constant=constant)
+        terms = terms_of_differences(likelihood, prior, row.name == "exact")
+        kernel = completed(kernel, likelihood)
+        return Setup(parts, likelihood, kernel, row.name, attrs, sweeps, constant=constant, edges=terms)
 
     def _kept(self) -> Kept:
         kept = super()._kept()
@@ -382,19 +385,16 @@ class CompareMRF(Posterior):
         if not (isinstance(draws, xr.DataArray) and {"chain", "draw", "group"} <= {*draws.dims}):
             expected = "draws of each group, with the dimensions chain, draw and group"
             raise OptionError(option="draws", got=draws, expected=expected, remedy="take `statistic` or `strength`")
-        tails = central(probability)
-        names = [str(g) for g in draws["group"].values]
         rest = [d for d in draws.dims if d not in ("chain", "draw", "group")]
         stacked = np.asarray(draws.transpose("chain", "draw", "group", *rest), dtype=float)
-        stacked = stacked.reshape(-1, len(names), *stacked.shape[3:])
-        values = {name: stacked[:, i] for i, name in enumerate(names)}
-        values |= {f"{b} - {a}": values[b] - values[a] for a, b in combinations(names, 2)}
+        stacked = stacked.reshape(-1, draws.sizes["group"], *stacked.shape[3:])
+        values = {str(g): stacked[:, i] for i, g in enumerate(draws["group"].values)}
+        values |= {f"{b} - {a}": values[b] - values[a] for a, b in combinations(list(values), 2)}
         places = [grid.ravel() for grid in np.meshgrid(*(draws[d].values for d in rest), indexing="ij")]
         found = []
         for name, x in values.items():
-            lower, upper = np.quantile(x, tails, axis=0)
-            each = {"mean": x.mean(axis=0), "lower": lower, "upper": upper}
-            each = {k: np.ravel(v) for k, v in each.items()}
+            lower, upper = np.quantile(x, central(probability), axis=0)
+            each = {k: np.ravel(v) for k, v in (("mean", x.mean(axis=0)), ("lower", lower), ("upper", upper))}
             each |= {str(d): labels for d, labels in zip(rest, places, strict=True)}
             found.append(pd.DataFrame(each).assign(group=name))
         return pd.concat(found).set_index(["group", *rest])

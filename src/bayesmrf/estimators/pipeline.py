@@ -32,6 +32,7 @@ from ..runs.run import Draws
 from ..runs.run_options import RunOptions
 from ..runs.store import as_written
 from .base import hash_of_samples, missing_in, missing_table, require_edges, run_seed, sample_posterior
+from .edge_evidence import EdgeTerms, add_edge_evidence
 from .mode_check import check_modes
 from .predictive import Predictive
 from .predictive_checks import check_fit, check_table
@@ -57,6 +58,7 @@ class Setup(NamedTuple):
     constant: Mapping[str, np.ndarray] = {}  # arrays that are stored with the draws
     parameters: Sequence[str] | None = None  # names of the parameters that are sampled, if theta is a map of them
     own: Any = None  # what the estimator needs after the draws
+    edges: EdgeTerms | None = None  # what the evidence for edges, or differences, needs of it
 
 
 class Posterior(Statements, Sensitive, Predictive, RunOptions, BaseEstimator):
@@ -133,6 +135,8 @@ class Posterior(Statements, Sensitive, Predictive, RunOptions, BaseEstimator):
         self.missing_ = missing_table(s.likelihood, theta, s.parts, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
+        if s.edges is not None:
+            add_edge_evidence(self.posterior_, s.likelihood, s.edges, seeds)
         self._summarise()
         check_modes(self, s.parts, seeds, s.sweeps)
         tell_of_rare(s.parts, self._graph)

@@ -40,6 +40,7 @@ from ..results.blocks import Columns, nominal_of, variable
 from ..results.communities import communities_of
 from ..results.stored import Kept
 from ..runs import run
+from .edge_evidence import WithEvidence, terms_of_edges
 from .edge_prior import (
     as_attribute,
     constants,
@@ -62,7 +63,7 @@ _EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective
 
 
 @dataclass(eq=False, repr=False)
-class SpikeSlabMRF(Posterior):
+class SpikeSlabMRF(WithEvidence, Posterior):
     r"""Posterior over edges and parameters of a Markov random field (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
@@ -191,7 +192,8 @@ class SpikeSlabMRF(Posterior):
             attrs |= {"moments": "extrapolated" if row is EXTRAPOLATED else "chains"} if "moments" in options else {}
             attrs |= {"n_particles": kernel.n_particles} if "n_particles" in options else {}
         constant = constants(prior, self._graph)
-        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps, constant=constant)
+        terms = terms_of_edges(model, n, prior, row.name == "exact")
+        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps, constant=constant, edges=terms)
 
     def _summarise(self) -> None:
         super()._summarise()

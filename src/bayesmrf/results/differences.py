@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .blocks import Columns, nominal_of, variable
+from .edge_evidence import evidence, evidence_columns, has_evidence
 from .intervals import intervals_given
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
 
     One row for each edge and each pair of groups. Columns first and second (the ends), group and other (the labels of
     the two groups), difference (mean of the weight in the other group minus that in the group, given that the groups
-    differ in this edge), lower, upper, inclusion (probability that they differ) and the Bayes factors for a difference
-    (bayes_factor, infinite if every draw has it) and against it (bayes_factor_against, infinite if none has it); if
-    baselines may be absent, also edge_inclusion (see ``CompareMRF.edge_inclusion_``).
+    differ in this edge), lower, upper, inclusion (probability that they differ) and the evidence for a difference
+    (`bayesmrf.results.edge_evidence.evidence_columns`), if it was computed; if baselines may be absent, also
+    edge_inclusion (see ``CompareMRF.edge_inclusion_``).
 
     Parameters
     ----------
@@ -38,6 +38,9 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
     table = {"first": names[ends[:, 0]], "second": names[ends[:, 1]]}
     items = variable(tree, "theta"), 0, len(ends), nominal_of(tree)
     found = _table(tree, table, items, Columns(variable(tree, "included")), tails)
+    if has_evidence(tree):
+        for name, values in evidence_columns(evidence(tree)).items():
+            found[name] = np.repeat(values, len(found) // len(ends))
     if may_be_absent(tree):
         exist = Columns(variable(tree, "theta"), 0, len(ends), exist_in_groups, nominal_of(tree))
         found["edge_inclusion"] = np.repeat(exist.means(), len(found) // len(ends))
@@ -64,7 +67,7 @@ def may_be_absent(tree: xr.DataTree) -> bool:
 def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
     """Return the differences of all parameters of nodes, with their name in the place of the ends of an edge.
 
-    Where biases are free in each group, they always differ: there is no inclusion, and no Bayes factor. Those of nodes
+    Where biases are free in each group, they always differ: there is no inclusion. Those of nodes
     without order are then log weights of their categories, as `bayesmrf.models.nominal.Nominal.shown_nodes` has them.
     """
     nominal, theta = nominal_of(tree), variable(tree, "theta")
@@ -75,7 +78,7 @@ def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
             table = {"parameter": np.array(nominal.shown_names[nominal.n_edges :], dtype=object)}
             theta, r = type(theta)(theta.dims, nominal.shown_nodes(theta[..., r:].values)), 0
         found = _table(tree, table, (theta, r, None, None), Columns(theta, r, None, _always), tails)
-        return found.drop(columns=["inclusion", "bayes_factor", "bayes_factor_against"])
+        return found.drop(columns="inclusion")
     return _table(tree, table, (theta, r, None, None), Columns(theta, r, None, differ), tails)
 
 
@@ -101,25 +104,11 @@ def _table(
     import pandas as pd
 
     (theta, first, last, tables), groups = items, _texts(tree["posterior"].to_dataset()["group"])
-    share = included.means()
-    odds = _prior_odds(tree, len(share))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor, against = share / (1 - share) / odds, (1 - share) / share * odds
-    parts = []
+    share, parts = included.means(), []
     for a, b in combinations(range(len(groups)), 2):
         differences = Columns(theta, first, last, partial(minus, a=a, b=b), tables)
         mean, lower, upper = intervals_given(differences, included, tails)
         pair = {"group": groups[a], "other": groups[b]}
         moments = {"difference": mean, "lower": lower, "upper": upper, "inclusion": share}
-        parts.append(pd.DataFrame(table | pair | moments | {"bayes_factor": factor, "bayes_factor_against": against}))
+        parts.append(pd.DataFrame(table | pair | moments))
     return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
-
-
-def _prior_odds(tree: xr.DataTree, n: int) -> Any:
-    """Return the prior odds that the groups differ in a parameter, or in each of n edges."""
-    density = json.loads(tree.attrs["prior"])["density"]
-    p = density["a"] / (density["a"] + density["b"]) if isinstance(density, dict) else density
-    if density is None:  # a factor of what is certain is not a number
-        p = tree["constant_data"].to_dataset()["edge_probability"].values
-        p = np.where((p > 0) & (p < 1), p, np.nan) if len(p) == n else np.nan
-    return p / (1 - p)

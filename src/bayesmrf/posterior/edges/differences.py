@@ -148,7 +148,8 @@ class DifferencesKernel(Checked):
         return self.likelihood.model
 
     @cached_property
-    def _problem(self) -> GroupProblem:
+    def problem(self) -> GroupProblem:
+        """The constants of the lines of edges and nodes."""
         model, samples = self._model, self.likelihood.samples
         always = SpikeSlab(slab=self.baseline) if not isinstance(self.baseline, SpikeSlab) else self.baseline
         graph, n_others = model.graph, self._n_spiked - int(edge_starts(model)[-1])
@@ -228,7 +229,7 @@ class Differences(DifferencesKernel):
     def step(self, rng: np.random.Generator, state: DifferencesState) -> tuple[DifferencesState, EdgeFit]:
         """Run ``n_scans`` scans."""
         samples, theta = self.likelihood.samples, self.group_theta(state.theta)
-        problem = own_problem(self._problem)
+        problem = own_problem(self.problem)
         (density, precision, *_), log_z = scan_groups(rng, problem, self._order, theta, self.n_scans)
         phi = self.phi(theta)
         fit = sum(s.n_samples * (t @ s.s_bar - z) for s, t, z in zip(samples, theta.natural, log_z, strict=True))

@@ -71,7 +71,7 @@ class GroupChains(OnChains, DifferencesKernel):
             raise OptionError(option="model", got=self._model.name, expected=expected)
         if self.design is None:
             given = [(s.s_bar, float(s.n_samples)) for s in self.likelihood.samples]
-            made = design(self._tables, self._problem, given, self.tables, self.options.momentum)
+            made = design(self._tables, self.problem, given, self.tables, self.options.momentum)
             object.__setattr__(self, "design", made)
 
     @property
@@ -94,7 +94,7 @@ class GroupChains(OnChains, DifferencesKernel):
 
     def init(self, rng: np.random.Generator) -> GroupChainsState:
         """Start without differences, with chains swept there."""
-        theta = started(self.group_theta(self.first()), self._problem)
+        theta = started(self.group_theta(self.first()), self.problem)
         return GroupChainsState(self.phi(theta), self._walker.start(theta, rng))
 
     def step(self, rng: np.random.Generator, state: GroupChainsState) -> tuple[GroupChainsState, JumpInfo]:

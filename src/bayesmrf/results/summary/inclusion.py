@@ -12,6 +12,7 @@ import numpy as np
 
 from ..blocks import in_turn, variable
 from ..communities import blocks_of
+from ..edge_evidence import doubt_sentence, evidence, evidence_columns, has_evidence, headline
 from ..judged_series import IN_DOUBT
 from .base import INTERVAL, Summary, logit_of_beta
 
@@ -59,6 +60,25 @@ class InclusionSummary(Summary):
     def numbers(self) -> np.ndarray:
         """Number of edges that exist (or differ) in each draw of all chains."""
         return np.concatenate([part.sum(axis=1) for part in in_turn(variable(self.tree, "included"))])
+
+    @cached_property
+    def evidence(self) -> dict[str, np.ndarray]:
+        """Bayes factor, its error and word of each edge, see `bayesmrf.results.edge_evidence`; empty if unknown."""
+        return evidence_columns(evidence(self.tree)) if has_evidence(self.tree) else {}
+
+    @property
+    def headline(self) -> str:
+        """The number of edges that are included, excluded and inconclusive, by their Bayes factors."""
+        return (
+            headline(self.evidence["evidence"], "pairs" if self.thing == "edge" else f"{self.thing}s")
+            if self.evidence
+            else ""
+        )
+
+    @property
+    def doubt_sentence(self) -> str:
+        """How many words are near a limit, and how many errors are unknown; nothing if there are none."""
+        return doubt_sentence(self.evidence) if self.evidence else ""
 
     @property
     def n_edges_sentence(self) -> str:

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import OptionError
 from ...names import LONGEST, quoted, shown
+from ..edge_evidence import BOUND
 from ..summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -80,6 +83,17 @@ def text(field: str, head: str = "", longest: int | None = LONGEST) -> Column:
     return Column(head or field, (field,), longest=longest)
 
 
+@dataclass(frozen=True)
+class Bounded(Column):
+    """A column of Bayes factors, of which those at a bound are written as beyond it."""
+
+    def _text(self, value: Any) -> str:
+        if abs(np.log10(value)) < BOUND:
+            return super()._text(value)
+        return f"{'>' if value > 1 else '<'} 10^{BOUND if value > 1 else -BOUND:g}"
+
+
+FACTOR = Bounded("Bayes factor", ("bayes_factor",), "{:.3g}")
 ENDS = Column("edge", ("first", "second"), "{}", "{} – {}", ("one end", "other end"))
 
 

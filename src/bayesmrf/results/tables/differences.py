@@ -6,7 +6,7 @@ import pandas as pd
 
 from ..summary import DifferenceSummary
 from .base import ENDS, Column, Listing, Table, at_most, interval, number, rest_of, table, text
-from .structure import MOST_EDGES, nodes_of
+from .structure import BAYES_FACTOR, EVIDENCE, MOST_EDGES, nodes_of, opening
 
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
 _PAIR = Column("groups", ("group", "other"), "{}", "{1} − {0}", ("group", "other group"))
@@ -17,12 +17,12 @@ def differences(s: DifferenceSummary) -> Table:
     """Differences of all edges, the most probable first: a row for each edge and each pair of groups."""
     frame = s.differences.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
     exists = " Exists: probability that the edge exists, in all groups." if s.may_be_absent else ""
+    factor = BAYES_FACTOR if s.evidence else ""
     return _differences(
         s, "differences", "edge", frame, _MOST_DIFFERENCES, ENDS,
-        f"Number of edges that differ: {s.n_edges_sentence}.\n{s.density_sentence}.",
-        f"Inclusion: probability that the groups differ in this edge; Bayes factor: for a difference, all other edges "
-        f"being uncertain. Difference: {s.direction}, with its {interval(s).head}, given that they differ.{exists} "
-        f"{s.terms.meaning}",
+        f"{opening(s)}Number of edges that differ: {s.n_edges_sentence}.\n{s.density_sentence}.",
+        f"Inclusion: probability that the groups differ in this edge. {factor}Difference: {s.direction}, with its "
+        f"{interval(s).head}, given that they differ.{exists} {s.terms.meaning}",
     )  # fmt: skip
 
 
@@ -47,9 +47,7 @@ def _differences(
     uncertain = "inclusion" in frame
     columns = [item, *([_PAIR] if len(s.groups) > 2 else []), *([number("inclusion")] if uncertain else [])]
     columns += [number("difference"), interval(s)]
-    if uncertain:
-        columns.append(number("bayes_factor", "Bayes factor", "{:.3g}", "Bayes factor for"))
-        columns.append(number("bayes_factor_against", "against", "{:.3g}", is_narrow=False))
+    columns += EVIDENCE if "evidence" in frame else ()
     columns += [number("edge_inclusion", "exists", wide="edge exists")] if "edge_inclusion" in frame else []
     first, most = "most probable" if uncertain else "largest", at_most(most, len(frame))
     more = f"Not listed: {len(frame) - most:,} {'less probable' if uncertain else 'smaller'}."

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..edge_evidence import evidence_table, has_evidence
 from ..summary import StructureSummary, Summary
-from .base import ENDS, Column, Listing, Table, at_most, interval, number, rest_of, table, text
+from ..summary.inclusion import InclusionSummary
+from .base import ENDS, FACTOR, Column, Listing, Table, at_most, interval, number, rest_of, table, text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_EDGES, MOST_LIKELY = 500, 20  # rows of the page, and of the terminal
 NONE_LIKELY = "No edge has an inclusion above 0.5."
+EVIDENCE = FACTOR, text("evidence", longest=None)
+BAYES_FACTOR = (
+    "Bayes factor: local, of the edge against its absence, with the probability of others held; included: above 10, "
+    "weakly: above 3, excluded: below 1/10. "
+)
 STRONGEST = "Inclusion above 0.5, strongest first"
 
 
@@ -20,19 +27,39 @@ def edges(s: StructureSummary) -> Table:
     """Candidates by decreasing inclusion; the terminal lists those that are likely, the strongest first."""
     frame = s.edge_table.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
     most = at_most(MOST_LIKELY, len(s.strongest))
+    shown = EVIDENCE if s.evidence else ()
     return Table(
         "edges",
         frame,
-        (ENDS, number("inclusion"), number("weight"), interval(s)),
+        (ENDS, number("inclusion"), number("weight"), interval(s), *shown),
         Listing(STRONGEST, s.strongest.iloc[:most], weaker(len(s.strongest), most)),
         Listing(
             "Candidates, most probable first",
             frame.iloc[:MOST_EDGES],
             rest_of(len(frame), MOST_EDGES, "most probable edges"),
         ),
-        f"Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}.",
+        f"{opening(s)}Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}.",
         f"Inclusion: probability of the edge. Weight: mean of the {s.terms.edge} where the edge exists, with its "
-        f"{interval(s).head}. {s.terms.meaning}",
+        f"{interval(s).head}. {BAYES_FACTOR if shown else ''}{s.terms.meaning}",
+    )
+
+
+def opening(s: InclusionSummary) -> str:
+    """Return how sure the words of the headline are, as a line before others."""
+    return f"{s.doubt_sentence}\n" if s.doubt_sentence else ""
+
+
+@table("evidence", InclusionSummary, lambda s: has_evidence(s.tree), listed=False)
+def evidence(s: InclusionSummary) -> Table:
+    """Bayes factor of each edge, or difference, against its absence, the largest first."""
+    frame = evidence_table(s.tree)
+    return Table(
+        "evidence",
+        frame,
+        (ENDS, *EVIDENCE, number("log10_bf_error", "error of log10"), number("pareto_k", "Pareto k")),
+        wide=Listing("", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, "largest Bayes factors")),
+        lead=opening(s),
+        note=BAYES_FACTOR,
     )
 
 

@@ -1,0 +1,85 @@
+"""Probabilities of the states of the ends of each edge at draws: by tables of all states, elimination, or chains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base import MOMENTS
+from ..inference.chains import Persistent
+from ..inference.elimination.engine import Elimination
+from ..posterior.conditionals.centred import node_shares, pair_cells
+from ..posterior.conditionals.edge_factors import table_cells
+from ..posterior.conditionals.group_lines import GroupProblem, one_group
+from ..posterior.conditionals.state_table import block_order
+
+TABLE = 2**20  # joint states that are summed over at a draw
+_EACH = 16  # chains for each observation, within these numbers
+_FEWEST, _MOST = 2**14, 2**17
+_SWEEPS, _START = 16, 10  # sweeps between two draws, and times that before the first
+_SLOW = 8  # times that a sweep of nodes with many states takes
+_BLOCK = 2**14  # chains that are counted together
+
+
+class PairProbabilities:
+    """Probabilities of the states 00, 01, ... of the ends of each edge.
+
+    Parameters
+    ----------
+    model : TwoArrays
+    sizes : sequence of float
+        Observations of each group.
+    is_exact : bool
+        Whether the run computes moments exactly, where all states do not fit into a table.
+    rng : numpy.random.Generator
+        For chains.
+    """
+
+    def __init__(self, model: Any, sizes: Sequence[float], is_exact: bool, rng: np.random.Generator) -> None:
+        self.model, graph, m = model, model.graph, model.n_states
+        self.n_chains, self.n_groups = np.inf, len(sizes)
+        self.work: float = m**graph.n_nodes  # of a draw, in states
+        self._order = block_order(graph.edges, graph.n_nodes) if m**graph.n_nodes <= TABLE else None
+        self._exact = Elimination() if self._order is None and is_exact else None
+        if self._exact is not None:
+            self._plan, self.work = self._exact.prepare(model), TABLE
+        elif self._order is None:
+            self.n_chains = int(np.clip(_EACH * max(sizes), _FEWEST, _MOST))
+            self._engine = Persistent(n_chains=self.n_chains, n_sweeps=_SWEEPS)
+            self._memory = [self._engine.start(model, rng) for _ in sizes]
+            self._left = _START
+            self.work = self.n_chains * graph.n_nodes * _SWEEPS / 8 * (1 if m == 2 else _SLOW)
+
+    def at(self, problem: GroupProblem, thetas: np.ndarray) -> np.ndarray:
+        """Return them at the parameters of each group (G, F): (G, n_edges, m^2)."""
+        model, (u, v), m = self.model, self.model.graph.edges.T, self.model.n_states
+        found = np.empty((self.n_groups, model.n_edges, m * m))
+        for t, theta in enumerate(thetas):
+            if self._order is not None:
+                table_cells(one_group(problem, t), self._order, theta, found[t])
+                turned = u > v
+                found[t, turned] = found[t, turned].reshape(-1, m, m).swapaxes(1, 2).reshape(-1, m * m)
+            elif self._exact is not None:
+                moments = self._exact.infer(model, theta, self._plan, MOMENTS).moments
+                found[t] = pair_cells(model, moments, node_shares(model, moments), np.arange(model.n_edges)).T
+            else:
+                for _ in range(self._left):
+                    self._memory[t] = self._engine.infer(model, theta, None, MOMENTS, self._memory[t]).state
+                found[t] = self._counted(t, u, v)
+        self._left = 1
+        return found
+
+    def _counted(self, t: int, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the shares of chains in the states of the ends of each edge, (n_edges, m^2)."""
+        model, m = self.model, self.model.n_states
+        states = self._engine.states(model, self._memory[t], int(self.n_chains))
+        both = np.zeros((m, m, model.graph.n_nodes, model.graph.n_nodes))
+        for i in range(0, len(states), _BLOCK):
+            is_in = [(states[i : i + _BLOCK] == k).astype(np.float32) for k in range(m)]
+            for k in range(m):
+                for j in range(m):
+                    both[k, j] += is_in[k].T @ is_in[j]
+        found: np.ndarray = both[:, :, u, v].reshape(m * m, -1).T / len(states)
+        return found

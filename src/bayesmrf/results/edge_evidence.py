@@ -1,0 +1,200 @@
+r"""Evidence for each edge, or difference: Bayes factors, their errors, and words.
+
+In an evaluated draw L is the Bayes factor of an edge given all else, and o are its prior odds:
+:math:`P_1 = o L / (1 + o L)` is the probability that it exists given the rest, and :math:`P_0 = 1 - P_1`. Both are
+averaged over all draws. The local Bayes factor is the mean of L over draws without the edge,
+:math:`\mathrm E[P_1 / o] / \mathrm E[P_0]`; the marginal one are posterior over prior odds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from ..declare.rule import choice
+from ..errors import OptionError
+from .rank_diagnostics import effective_sizes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+KIND = choice("local", "marginal")
+LIMITS = (3.0, 10.0)  # of the words
+BOUND = 4.0  # log10 of the Bayes factors beyond which they are not told apart
+WORDS = ("included", "weakly included", "inconclusive", "weakly excluded", "excluded")
+FORCED, FORBIDDEN = "forced", "forbidden"
+_RELIABLE = 0.7  # Pareto k up to which a mean has an error
+_ERRORS = 2.0  # from a limit, within which a word is near it
+_LEAST = 40  # evaluations from which there is an error
+_ALIKE = 0.2  # standard deviation of terms, over their mean, below which their largest ones are like the others
+
+
+class Evidence(NamedTuple):
+    """Evidence for each edge; all (n_edges,)."""
+
+    log10: np.ndarray  # of the Bayes factor; NaN of an edge that is forced or forbidden
+    error: np.ndarray  # Monte Carlo standard error of that; NaN if it is not known
+    pareto_k: np.ndarray  # of the largest terms of the smaller mean; NaN where terms are alike, or few
+    log_odds: np.ndarray  # prior log odds, infinite if the edge is forced or forbidden
+
+
+def add_edge_evidence(
+    tree: xr.DataTree, draws: Sequence[tuple[int, int]], log_factor: np.ndarray, prior_log_odds: np.ndarray
+) -> None:
+    """Add the log Bayes factors of edges given all else at some draws as group ``edge_evidence``, in place.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `bayesmrf.results.to_datatree`.
+    draws : sequence of (int, int)
+        Chain and draw of each evaluation, chain after chain, as many of each.
+    log_factor : (n, n_edges) array
+    prior_log_odds : (n,) or (n, n_edges) array
+        Of the edge given all else.
+    """
+    import xarray as xr
+
+    chain, draw = np.array(draws).T
+    numbers = np.asarray(tree["posterior"].dataset["chain"])[chain]
+    along = ("evaluation", "edge")
+    found = {"log_factor": (along, log_factor), "prior_log_odds": (along[: prior_log_odds.ndim], prior_log_odds)}
+    coords = {"chain_number": ("evaluation", numbers), "draw_number": ("evaluation", draw)}
+    edge = {"edge": np.array(tree["constant_data"].dataset["edge"].values.tolist(), dtype=object)}
+    tree["edge_evidence"] = xr.DataTree(xr.Dataset(found, coords=coords | edge))
+
+
+def has_evidence(tree: xr.DataTree) -> bool:
+    """Return whether a run has Bayes factors of its edges."""
+    return "edge_evidence" in tree.children
+
+
+def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
+    """Compute the Bayes factor of each edge.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        With the group ``edge_evidence``.
+    kind : {"local", "marginal"}
+    """
+    KIND.check("kind", kind)
+    group = tree["edge_evidence"].to_dataset()
+    log_l, chain = group["log_factor"].values.astype(np.float64), group["chain_number"].values
+    log_o = group["prior_log_odds"].values.reshape(len(log_l), -1)
+    fixed, n_chains = (log_o == log_o[0]).all(axis=0), len(np.unique(chain))
+    prior = np.where(fixed, log_o[0], _mean_log_odds(tree))
+    log_odds = np.broadcast_to(prior, log_l.shape[1:])
+    is_open = np.isfinite(prior)
+    log_o, prior = np.where(is_open, log_o, 0.0), np.where(is_open, prior, 0.0)
+    log_1, log_0 = -np.logaddexp(0, -log_o - log_l), -np.logaddexp(0, log_o + log_l)
+    above = log_1 - log_o if kind == "local" else log_1 - prior
+    top, bottom = _log_mean(above), _log_mean(log_0)
+    log_factor, influence = top - bottom, np.exp(above - top) - np.exp(log_0 - bottom)
+    series = influence.reshape(n_chains, -1, influence.shape[1])
+    error = influence.std(axis=0, ddof=1) / np.sqrt(effective_sizes(series))
+    error[(influence == influence[:1]).all(axis=0)] = 0.0
+    smaller = np.where(_log_mean(log_1) < _log_mean(log_0), log_1, log_0)
+    k = np.full(len(error), np.nan)
+    if len(log_l) >= _LEAST:
+        terms = np.exp(smaller - smaller.max(axis=0))
+        vary = np.flatnonzero(terms.std(axis=0) > _ALIKE * terms.mean(axis=0))
+        k[vary] = _pareto_k(smaller[:, vary])
+        error[k > _RELIABLE] = np.nan
+    else:
+        error[:] = np.nan
+    size, error, k = (np.where(is_open, x, np.nan) for x in (log_factor / np.log(10), error / np.log(10), k))
+    return Evidence(size, error, k, log_odds)
+
+
+def _log_mean(logs: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
+    return found
+
+
+def _mean_log_odds(tree: xr.DataTree) -> float:
+    """Return the prior log odds of an edge, averaged over the prior of the density if it is learnt."""
+    density = json.loads(tree.attrs.get("prior", "{}")).get("density", {"a": 1, "b": 1})
+    return float(np.log(density["a"] / density["b"])) if isinstance(density, dict) else np.nan
+
+
+def _pareto_k(logs: np.ndarray) -> np.ndarray:
+    """Return the shape of the generalized Pareto distribution of the largest terms of each column."""
+    from arviz_stats.base.array import array_stats  # its argument is minus the log of the terms
+
+    return np.array([array_stats.psislw(-column)[1] for column in logs.T]).reshape(-1)
+
+
+def check_limits(limits: Any) -> tuple[float, float]:
+    """Return the two limits of words.
+
+    Raises
+    ------
+    OptionError
+    """
+    expected = "two numbers of which 1 <= first < second <= 10,000"
+    try:
+        weak, strong = map(float, limits)
+    except (TypeError, ValueError):
+        raise OptionError(option="limits", got=limits, expected=expected) from None
+    if not 1 <= weak < strong <= 10**BOUND:
+        raise OptionError(option="limits", got=limits, expected=expected)
+    return weak, strong
+
+
+def evidence_columns(found: Evidence, limits: tuple[float, float] = LIMITS) -> dict[str, np.ndarray]:
+    """Return the columns bayes_factor, log10_bf_error, pareto_k, evidence and near_limit.
+
+    Factors beyond 10^4 and below 10^-4 are these bounds.
+    """
+    size, ends = found.log10, np.log10(check_limits(limits))
+    words = np.array(WORDS, dtype=object)[np.searchsorted([-ends[1], -ends[0], ends[0], ends[1]], -size)]
+    words[found.log_odds == np.inf], words[found.log_odds == -np.inf] = FORCED, FORBIDDEN
+    away = np.abs(np.abs(size)[:, None] - ends).min(axis=1)
+    near = np.where(np.isnan(found.error), np.abs(size) < BOUND, away <= _ERRORS * found.error)
+    return {
+        "bayes_factor": 10 ** np.clip(size, -BOUND, BOUND),
+        "log10_bf_error": found.error,
+        "pareto_k": found.pareto_k,
+        "evidence": words,
+        "near_limit": near.astype(bool),
+    }
+
+
+def headline(words: np.ndarray, noun: str) -> str:
+    """Return how many edges that have a Bayes factor are included, excluded, and inconclusive."""
+    has = ~np.isin(words, (FORCED, FORBIDDEN))
+    included, excluded = (int((words == word).sum()) for word in (WORDS[0], WORDS[-1]))
+    rest = int(has.sum()) - included - excluded
+    return f"{included:,} of {int(has.sum()):,} {noun} included, {excluded:,} excluded, {rest:,} inconclusive"
+
+
+def doubt_sentence(columns: dict[str, np.ndarray]) -> str:
+    """Return how many words are near a limit, and of how many Bayes factors the error is not known."""
+    near = int(columns["near_limit"].sum())
+    unknown = int((columns["near_limit"] & np.isnan(columns["log10_bf_error"])).sum())
+    if not near:
+        return ""
+    text = f"Of these words {near:,} may change with more draws: a limit lies within two errors of the Bayes factor"
+    return f"{text}{f', or the error is unknown ({unknown:,})' if unknown else ''}."
+
+
+def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, float] = LIMITS) -> pd.DataFrame:
+    """Return the evidence for each edge, or difference, the strongest first; those without a factor last.
+
+    Columns first and second (the ends), prior (probability of the edge), and those of `evidence_columns`.
+    """
+    import pandas as pd
+
+    found, constant = evidence(tree, kind), tree["constant_data"].to_dataset()
+    names = np.array([str(n) for n in constant["node"].values], dtype=object)
+    first, second = names[constant["edges"].values].T
+    table = {"first": first, "second": second, "prior": expit(found.log_odds)}
+    frame = pd.DataFrame(table | evidence_columns(found, limits))
+    order = np.argsort(-np.where(np.isnan(found.log10), -np.inf, found.log10), kind="stable")
+    return frame.iloc[order].reset_index(drop=True)
