@@ -53,6 +53,7 @@ from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import (
     Beta,
+    Blocks,
     Cauchy,
     DirichletProcess,
     Gamma,
@@ -225,6 +226,12 @@ KERNELS = {
     "group-chains": lambda: differences(GroupChains),
     "spike-slab-exact": lambda: SpikeSlabExact(
         likelihood(BINARY, Elimination()), EDGES, start(BINARY), pairs=np.array([[0, 1]])
+    ),
+    "spike-slab-exact-blocks": lambda: SpikeSlabExact(
+        likelihood(BINARY, Elimination()), SpikeSlab(Blocks()), start(BINARY)
+    ),
+    "spike-slab-exact-pairs": lambda: SpikeSlabExact(
+        likelihood(BINARY, Elimination()), SpikeSlab([(0, 1, 1.0), ("*", "*", 0.3)]), start(BINARY)
     ),
     "spike-slab-tables": lambda: SpikeSlabTables(
         likelihood(MODELS["nominal"], Elimination()), EDGES, start(MODELS["nominal"])

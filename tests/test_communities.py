@@ -89,7 +89,10 @@ def test_a_stored_run_and_its_report(fitted, tmp_path):
 def test_pictures(fitted):
     ax = plots.plot_co_clustering(fitted)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("nodes, by community", "nodes, by community")
-    assert len({tuple(c) for c in plots.plot_network(fitted).collections[-1].get_facecolors()}) == 2
+    network = plots.plot_network(fitted)
+    assert len({tuple(c) for c in network.collections[-1].get_facecolors()}) == 2
+    labels = [text.get_text() for text in network.get_legend().get_texts()]
+    assert {"community 1", "community 2"} <= set(labels)
 
 
 def test_probability_of_an_edge_before_data(rng):
@@ -103,8 +106,10 @@ def test_probability_of_an_edge_before_data(rng):
     assert_mean((1 / (1 + np.exp(-odds)))[:, None, [0, 1, 3]], [4 / 5, 2 / 7, 3 / 5])
 
 
-def test_blocks_are_refused_elsewhere(rng):
+def test_blocks_are_refused_elsewhere(fitted, rng):
     x = two_sides(rng, 40)
+    with pytest.raises(OptionError, match="density must be other than blocks of nodes for the sensitivity"):
+        fitted.sensitivity(x)
     for options in ({"prior": SpikeSlab(Blocks())}, {"baseline": SpikeSlab(Blocks())}):
         with pytest.raises(OptionError, match=r"density must be other than blocks of nodes for groups of people, got"):
             CompareMRF(**options, **QUICK).fit(x, groups=np.arange(40) % 2)

@@ -117,6 +117,7 @@ ESTIMATORS = {
     "GroupedMRF": (lambda **o: bayesmrf.GroupedMRF(**SMALL | o).fit(X), {}),
     "SpikeSlabMRF": (lambda **o: bayesmrf.SpikeSlabMRF(**SMALL | o).fit(X), {}),
     "CompareMRF": (lambda **o: bayesmrf.CompareMRF(**SMALL | o).fit(*COMPARED), {}),
+    "PanelMRF": (lambda **o: bayesmrf.PanelMRF(**SMALL | o).fit(X, person=[0, 0, 0, 0, 1, 1, 1, 1]), {}),
     "LabelFieldMRF": (lambda **o: bayesmrf.LabelFieldMRF(**WALK | SMALL | o).fit(np.eye(3)[:, :2], [0, 1, -1]), {}),
     "MaximumLikelihoodMRF": (lambda **o: bayesmrf.MaximumLikelihoodMRF(**o).fit(X), {}),
     "RBM": (lambda **o: bayesmrf.RBM(**{"n_steps": 3, "n_hidden": 2, "random_state": 0} | o).fit(X), {}),
@@ -219,7 +220,8 @@ def records():
         yield kind(X) if "states" in signature(kind).parameters else kind()
     yield from (priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy())
     yield from (priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), priors.WeightsAndBiases())
-    yield from (priors.DirichletProcess(), Checkpoint("run.zarr"), ModeSearch(), PosteriorSampler(), Phases())
+    yield from (priors.DirichletProcess(), priors.Blocks(), Checkpoint("run.zarr"))
+    yield from (ModeSearch(), PosteriorSampler(), Phases())
     yield from (each.method for each in METHODS.values())
     yield from (Custom(print), families.Custom(Boltzmann))
 
@@ -339,6 +341,7 @@ NEEDED = {
     "posterior": [],
     "structure": [],
     "compare": ["--by", "c"],
+    "panel": [],
     "evidence": ["--compare", "independent"],
 }
 

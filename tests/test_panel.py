@@ -176,6 +176,7 @@ def test_own_intercepts_keep_differences_between_people_out_of_the_lags(rng):
     assert common.lagged_inclusion_.mean() > 0.8
     assert set(own.table("intercepts").columns) == {"node", "mean", "lower", "upper"}
     assert own.table("intercepts")["mean"].min() > 0.5
+    assert "intercept_sd[a]" in own.table("convergence")["quantity"].to_list()
     assert own.score(table, "id", "t") > common.score(table, "id", "t")
 
 

@@ -137,7 +137,8 @@ def test_a_true_model_is_not_flagged(estimator, rng):
     X = table_of(rng, 300, weight=0.2).astype(float)
     gate = X[:, 0] == 0  # of those who say no, the next answer is not known
     X[gate, 1] = np.nan
-    est = estimator(**RUN).fit(X)  # warnings are errors
+    est = estimator(**RUN).fit(X)
+    assert "ModelFitWarning" not in est.posterior_.attrs["findings"]
     frame = est.table("checks")
     assert not frame["outside"].any()
     assert len(frame[frame["family"] == "triples"]) == 10

@@ -97,9 +97,12 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     draw_edges(ax, segments, look, strong)
     n = len(place)
     colours, size = [INK] * n, 30 if n <= 60 else 10 if n <= 200 else 3
-    if isinstance(summary, StructureSummary) and summary.communities is not None:
-        own = summary.communities.allocation
-        colours, size = list(group_colours(int(own.max()))[own[linked] - 1]), 2 * size
+    own = None if not isinstance(summary, StructureSummary) else summary.communities
+    handles = look.handles
+    if own is not None and own.allocation.max() > 1:
+        each = group_colours(int(own.allocation.max()))
+        colours, size = list(each[own.allocation[linked] - 1]), 2 * size
+        handles = [*handles, *(_dot(f"community {k + 1}", each[k]) for k in range(min(len(each), MOST_IN_LEGEND)))]
     ax.scatter(place[:, 0], place[:, 1], s=size, color=colours, zorder=2, linewidths=0)
     if 0 < n <= _MOST_LABELLED_NODES:
         name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
@@ -118,7 +121,7 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
         if height < _FLAT * width:  # nodes in a row leave room for their names
             ax.set_ylim(-_FLAT * width, _FLAT * width)
     ax.axis("off")
-    ax.legend(handles=look.handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=8,
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=8,
               handlelength=3.2)  # fmt: skip
     return ax
 
@@ -247,6 +250,12 @@ def line_of(label: str, colour: Any, width: float = 1.0, dashed: bool = False) -
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour, linewidth=width, linestyle=DASHED if dashed else "solid", label=label)
+
+
+def _dot(label: str, colour: Any) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour, marker="o", linestyle="none", label=label)
 
 
 def name_nodes(ax: Axes, names: list[str], place: np.ndarray, degree: np.ndarray) -> None:

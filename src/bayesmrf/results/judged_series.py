@@ -46,6 +46,8 @@ def _others(tree: xr.DataTree) -> Iterator[Series]:
     for names, there in indicators(tree):
         yield _in_doubt(names, there)
     posterior, included = tree["posterior"].dataset, _included(tree)
+    if "intercept_sd" in posterior:
+        yield Series([f"intercept_sd[{n}]" for n in posterior["node"].values], posterior["intercept_sd"].values)
     seen: set[str] = set()
     names_of = {"theta": "feature"}
     if "phi" in posterior:

@@ -22,7 +22,9 @@ def add_edge_evidence(tree: xr.DataTree, log_factor: np.ndarray, prior_log_odds:
     """
     import xarray as xr
 
-    chain, draw = np.nonzero(np.isfinite(log_factor).all(axis=2))
+    known = np.isfinite(log_factor).all(axis=2)
+    known &= known.cumsum(axis=1) <= known.sum(axis=1).min()  # as many of each chain
+    chain, draw = np.nonzero(known)
     posterior = tree["posterior"].dataset
     tree["edge_evidence"] = xr.DataTree(
         xr.Dataset(

@@ -240,6 +240,17 @@ def visit_pair(rng, tables, prior, theta, e, joint, precisions, density, precisi
 
 
 @strict_leaf
+def log_likelihood_at(tables, i, p):
+    """Return the log likelihood of an item from the probabilities of its categories."""
+    total = 0.0
+    for r in range(len(p)):
+        for k in range(p.shape[1]):
+            if tables.counts[i, r, k] > 0:
+                total += tables.counts[i, r, k] * log(p[r, k])
+    return total
+
+
+@strict_leaf
 def scan_panel(rng, tables, prior, theta, densities, precision, own, means, inverse, factors):
     """Visit all parameters once, in place, and return the log likelihood given the intercepts."""
     d, n_pairs, n_rows = len(tables.sizes), len(tables.pairs), len(tables.n)
@@ -266,12 +277,24 @@ def scan_panel(rng, tables, prior, theta, densities, precision, own, means, inve
         if is_joint:
             spread_out(joint, tables.digits[i], before, p)
         else:
-            for r in range(n_rows):
-                for k in range(tables.sizes[i]):
-                    if tables.counts[i, r, k] > 0:
-                        total += tables.counts[i, r, k] * log(p[r, k])
+            total += log_likelihood_at(tables, i, p)
     for e in range(n_pairs):
         visit_pair(rng, tables, prior, theta, e, joint, precisions, densities[2], precision, factors)
     for t in range(len(tables.times)):
         total += tables.times[t] * log(joint[tables.row_of[t], tables.states[t]])
     return total
+
+
+@strict_leaf
+def log_likelihood_of(tables, i, theta, own):
+    """Return the log likelihood of item i given the intercepts, or of all items where these are joined."""
+    total = 0.0
+    if tables.digits.shape[1] > 0:
+        joint = np.empty((len(tables.n), tables.digits.shape[1]))
+        fill_states(joint, tables, theta, own)
+        for t in range(len(tables.times)):
+            total += tables.times[t] * log(joint[tables.row_of[t], tables.states[t]])
+        return total
+    p = np.empty((len(tables.n), tables.sizes[i]))
+    fill_categories(p, tables, i, theta, own)
+    return log_likelihood_at(tables, i, p)

@@ -12,7 +12,7 @@ import numpy as np
 from ...declare.option import Checked
 from ...memory import MostlyZero
 from ...priors import SpikeSlab
-from ..conditionals.panel_scan import scan_panel
+from ..conditionals.panel_scan import log_likelihood_of, scan_panel
 from ..conditionals.panel_tables import PanelTables
 from ..conditionals.spike import (
     draw_cauchy_precision,
@@ -24,6 +24,7 @@ from ..conditionals.spike import (
 
 _EVERY = 20  # steps of which one computes the factors of edges, by chance: steps may be thinned
 _SLOPE, _DF, _SD = 1.0, 2.0, 1.0  # priors of own intercepts
+_STEPS = 0.1, 0.4, 1.5  # standard deviations of the log of a factor of the intercepts of an item
 
 
 class PanelState(NamedTuple):
@@ -136,6 +137,7 @@ class PanelKernel(Checked):
         state = state._replace(theta=theta)
         if people:
             state = self._with_intercepts(rng, state._replace(own=own[t.people[:-1]]))
+            state = self._with_scales(rng, state)
         state = self._with_hyper(rng, state)
         included = theta[: len(kind)] != 0
         sd = np.sqrt(np.diag(state.covariance)) if people else np.zeros(d)
@@ -187,6 +189,28 @@ class PanelKernel(Checked):
                 own[:, i] -= move
                 biases += move * score
         return state._replace(theta=theta, own=own, slope=slope, covariance=covariance)
+
+    def _with_scales(self, rng: np.random.Generator, state: PanelState) -> PanelState:
+        """Multiply the intercepts of an item by a factor, and G and S with them: small ones cannot grow alone."""
+        t, d, own = self.tables, len(state.slope), state.own[self._person]
+        slope, covariance = state.slope.copy(), state.covariance.copy()
+        # Joined items have one likelihood, which takes longer.
+        for i in [int(rng.integers(d))] if t.digits.size else range(d):
+            log_factor = rng.choice(_STEPS) * rng.standard_normal()
+            factor, precision = np.exp(log_factor), np.linalg.inv(covariance)[i, i]
+            new = own.copy()
+            new[:, i] *= factor
+            # The density of S without its auxiliary scales, and the determinant of the change of S.
+            ratio = (d + 1 - _DF - 2 * d) * log_factor - 0.5 * (_DF + d) * np.log(
+                (_DF * precision / factor**2 + _SD**-2) / (_DF * precision + _SD**-2)
+            )
+            ratio += log_likelihood_of(t, i, state.theta, new) - log_likelihood_of(t, i, state.theta, own)
+            if np.log1p(-rng.random()) < ratio:
+                own = new
+                slope[:, i] *= factor
+                covariance[i] *= factor
+                covariance[:, i] *= factor
+        return state._replace(own=own[t.people[:-1]], slope=slope, covariance=covariance)
 
 
 def _draw_inverse_wishart(rng: np.random.Generator, freedom: float, spread: np.ndarray) -> np.ndarray:
