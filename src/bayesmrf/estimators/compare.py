@@ -382,19 +382,16 @@ class CompareMRF(WithEvidence, Posterior):
         if not (isinstance(draws, xr.DataArray) and {"chain", "draw", "group"} <= {*draws.dims}):
             expected = "draws of each group, with the dimensions chain, draw and group"
             raise OptionError(option="draws", got=draws, expected=expected, remedy="take `statistic` or `strength`")
-        tails = central(probability)
-        names = [str(g) for g in draws["group"].values]
         rest = [d for d in draws.dims if d not in ("chain", "draw", "group")]
         stacked = np.asarray(draws.transpose("chain", "draw", "group", *rest), dtype=float)
-        stacked = stacked.reshape(-1, len(names), *stacked.shape[3:])
-        values = {name: stacked[:, i] for i, name in enumerate(names)}
-        values |= {f"{b} - {a}": values[b] - values[a] for a, b in combinations(names, 2)}
+        stacked = stacked.reshape(-1, draws.sizes["group"], *stacked.shape[3:])
+        values = {str(g): stacked[:, i] for i, g in enumerate(draws["group"].values)}
+        values |= {f"{b} - {a}": values[b] - values[a] for a, b in combinations(list(values), 2)}
         places = [grid.ravel() for grid in np.meshgrid(*(draws[d].values for d in rest), indexing="ij")]
         found = []
         for name, x in values.items():
-            lower, upper = np.quantile(x, tails, axis=0)
-            each = {"mean": x.mean(axis=0), "lower": lower, "upper": upper}
-            each = {k: np.ravel(v) for k, v in each.items()}
+            lower, upper = np.quantile(x, central(probability), axis=0)
+            each = {k: np.ravel(v) for k, v in (("mean", x.mean(axis=0)), ("lower", lower), ("upper", upper))}
             each |= {str(d): labels for d, labels in zip(rest, places, strict=True)}
             found.append(pd.DataFrame(each).assign(group=name))
         return pd.concat(found).set_index(["group", *rest])

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from .calibration import plot_calibration
 from .checks import plot_checks
-from .differences import plot_networks
 from .evidence import plot_evidence
 from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
 from .inclusion import plot_inclusion
 from .network import plot_network
+from .networks import plot_evidence_network, plot_networks
 from .panel import plot_panel
 from .parameters import plot_marginals, plot_parameters, plot_strength
 from .partition import plot_co_clustering, plot_credible_ball
@@ -30,6 +30,7 @@ __all__ = [
     "plot_credible_ball",
     "plot_estimates",
     "plot_evidence",
+    "plot_evidence_network",
     "plot_groups",
     "plot_inclusion",
     "plot_marginals",

@@ -157,7 +157,7 @@ def _by_group(summary: GroupedSummary) -> Look:
     width = 0.5 + (3.5 if len(a) <= _MOST_WIDE else 1.0) * strength / strength.max(initial=1.0)
     shown = list(groups.index[: MOST_IN_LEGEND if len(groups) > MOST_IN_LEGEND + 1 else None])
     handles = [
-        _line(
+        line_of(
             f"group {g}: agreement {groups['agreement'][g]:.2f}, {count(groups['size'][g], 'edge')}",
             colours[g - 1],
             2.5,
@@ -166,7 +166,7 @@ def _by_group(summary: GroupedSummary) -> Look:
         for g in shown
     ]
     if len(shown) < len(groups):
-        handles.append(_line(f"and {len(groups) - len(shown)} more groups", "none"))
+        handles.append(line_of(f"and {len(groups) - len(shown)} more groups", "none"))
     own = colours[summary.groups[summary.shown]].copy()
     own[:, 3] = 0.85
     if summary.spike:
@@ -223,12 +223,12 @@ def signed(
     own[:, 3] = alpha
     mark = float(f"{top / 2:.1g}")
     handles = [
-        _line(f"{noun} +{mark:g}", positive, _width(mark, top)),
-        _line(f"{noun} −{mark:g}", negative, _width(mark, top), True),
+        line_of(f"{noun} +{mark:g}", positive, _width(mark, top)),
+        line_of(f"{noun} −{mark:g}", negative, _width(mark, top), True),
         *_doubt(sure, doubtful),
     ]
     if unsigned is not None and unsigned.any():
-        table = _line(f"{noun} {mark:g} of a table", neither, _width(mark, top))
+        table = line_of(f"{noun} {mark:g} of a table", neither, _width(mark, top))
         handles = [table, *handles[0 if not unsigned.all() else 2 :]]
     return Look(own, _width(size, top), value < 0, np.lexsort((size, alpha)), handles if len(value) else [])
 
@@ -237,7 +237,7 @@ def _doubt(*said: tuple[str, float]) -> list[Any]:
     """Return lines of the legend that explain alphas."""
     from matplotlib.colors import to_rgba
 
-    return [_line(label, (*to_rgba(GREY)[:3], a), 1.5) for label, a in said]
+    return [line_of(label, (*to_rgba(GREY)[:3], a), 1.5) for label, a in said]
 
 
 def _width(size: Any, top: float) -> Any:
@@ -245,7 +245,8 @@ def _width(size: Any, top: float) -> Any:
     return 0.6 + 4.4 * size / top
 
 
-def _line(label: str, colour: Any, width: float = 1.0, dashed: bool = False) -> Any:
+def line_of(label: str, colour: Any, width: float = 1.0, dashed: bool = False) -> Any:
+    """Return a line of a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour, linewidth=width, linestyle=DASHED if dashed else "solid", label=label)

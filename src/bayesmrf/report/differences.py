@@ -8,7 +8,7 @@ from ..results.tables import table_of
 from .order import page
 from .page import Section, paragraph, picture
 from .shared import listed, table_section
-from .structure import CITE, nodes_title, probable
+from .structure import CITE, EVIDENCE, nodes_title, probable
 
 
 def sections(summary: DifferenceSummary) -> list[Section]:
@@ -20,6 +20,7 @@ def sections(summary: DifferenceSummary) -> list[Section]:
         "The network of each group, and the differences with an inclusion above 0.5, in one layout. Width: mean; "
         f"dashed: negative; pale: 90 % interval contains zero, or less probable. Differences: {summary.direction}."
     )
+    networks += f" Last: evidence for differences. {EVIDENCE}" if summary.evidence else ""
     parts = [
         ("Do the groups differ?", _overview(summary)),
         ("Networks", picture(lambda: plots.plot_networks(summary), networks)),

@@ -14,6 +14,14 @@ _NETWORK = (
     "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
     "probable."
 )
+_WEIGHTS = (
+    "Left: edges with an inclusion above 0.5. Width and saturation: mean weight where the edge exists; dashed: "
+    "negative. Right: evidence for each edge, in the same layout."
+)
+EVIDENCE = (
+    "Blue: included, with a Bayes factor above 10; yellow: excluded, below 1/10; dashed: weaker evidence, grey where "
+    "it is inconclusive."
+)
 CITE = (
     "Y. Chen and M. Welling, Bayesian Structure Learning for Markov Random Fields with a Spike and Slab Prior, "
     "Uncertainty in Artificial Intelligence (2012)"
@@ -26,13 +34,20 @@ def sections(summary: StructureSummary) -> list[Section]:
     edges = table_of(summary, "edges")
     parts = [
         ("Which edges exist", inclusion(summary, "and the slab scale is the scale of the prior of their weights")),
-        ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
+        _network(summary),
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
         *communities(summary),
         *table_section(summary, "nodes", nodes_title(summary)),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)
+
+
+def _network(s: StructureSummary) -> Section:
+    """Return the network of weights and, where it is known, the evidence for each edge beside it."""
+    if s.evidence:
+        return "Weights and evidence", picture(lambda: plots.plot_networks(s), f"{_WEIGHTS} {EVIDENCE}")
+    return "Network", picture(lambda: plots.plot_network(s), _NETWORK)
 
 
 def nodes_title(s: Summary) -> str:
@@ -54,5 +69,7 @@ def inclusion(s: InclusionSummary, also: str = "") -> str:
 
 def probable(s: InclusionSummary, number: str, caption: str, text: str) -> str:
     """Return the number of edges, the density, and the plot of inclusions, with an explanation."""
-    numbers = paragraph(f"{number}: {s.n_edges_sentence}.") + paragraph(f"{s.density_sentence}.")
+    said = [s.doubt_sentence] if s.doubt_sentence else []
+    said += [f"{number}: {s.n_edges_sentence}.", f"{s.density_sentence}."]
+    numbers = "".join(map(paragraph, said))
     return numbers + picture(lambda: plots.plot_inclusion(s), caption) + paragraph(text)
