@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _BATCHES = 10  # of each chain, from which Monte Carlo errors are estimated
+_LEAST = 1e-300  # Gamma variables of small shape round to 0
 BOUND = 1e4  # of Bayes factors
 
 
@@ -65,7 +66,8 @@ def draw_log_odds(
     b = np.where(same, prior.within.b, prior.between.b) + n - m
     used = np.flatnonzero(n)
     log_odds = np.zeros(len(n))
-    log_odds[used] = np.log(rng.standard_gamma(a[used])) - np.log(rng.standard_gamma(b[used]))
+    edge, none = (np.maximum(rng.standard_gamma(shape[used]), _LEAST) for shape in (a, b))
+    log_odds[used] = np.log(edge) - np.log(none)
     found: np.ndarray = log_odds[pair]
     return found
 
