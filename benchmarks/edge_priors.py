@@ -125,8 +125,8 @@ def log_predictive(features: np.ndarray, theta: np.ndarray, log_z: np.ndarray) -
     return top + np.log(np.exp(log_p - top[:, None]).mean(axis=1))
 
 
-def simulated(n_nodes: int, name: str, k: int, slabs: tuple[str, ...]) -> list[dict[str, object]]:
-    """Return one record for each number of observations and prior, for data set k."""
+def simulated(n_nodes: int, name: str, k: int, priors: tuple[tuple[str, str], ...] = ()) -> list[dict[str, object]]:
+    """Return one record for each number of observations and prior, for data set k; all ``priors`` by default."""
     features = features_of(states_of(n_nodes), graphs.complete(n_nodes).edges)
     rng = np.random.default_rng([SEED, n_nodes, list(NETWORKS).index(name), k])
     truth, records = network(name, n_nodes, rng), []
@@ -135,7 +135,7 @@ def simulated(n_nodes: int, name: str, k: int, slabs: tuple[str, ...]) -> list[d
     p /= p.sum()
     rows = rng.choice(len(p), size=max(OBSERVATIONS), p=p)
     for n in SIZES[n_nodes][1]:
-        for slab, density in product(slabs, DENSITIES):
+        for slab, density in priors or product(SLABS, DENSITIES):
             theta, log_z = draws_of(features[rows[:n], -n_nodes:], prior_of(slab, density, n_nodes))
             loss = p @ (np.log(np.maximum(p, 1e-300)) - log_predictive(features, theta, log_z))
             about = {"network": name, "n": n, "nodes": n_nodes, "slab": slab, "density": density}
@@ -290,11 +290,11 @@ def main() -> None:
     parser.add_argument("--cluster", help="scheduler of a dask cluster that runs the fits")
     given = parser.parse_args()
     executor = given.cluster and connect(given.cluster)
-    parts, slabs = given.parts or ["simulated", "real", "large", "table"], [(slab,) for slab in SLABS]
+    parts = given.parts or ["simulated", "real", "large", "table"]
     if "simulated" in parts:
-        table, missing = completed(SIMULATED, ["slab"], slabs)
-        of = tuple(slab for (slab,) in missing)
-        tasks = [(n_nodes, name, k, of) for n_nodes in SIZES for name in SMALL for k in range(SIZES[n_nodes][0])]
+        table, missing = completed(SIMULATED, ["slab", "density"], list(product(SLABS, DENSITIES)))
+        priors = tuple(missing)
+        tasks = [(n_nodes, name, k, priors) for n_nodes in SIZES for name in SMALL for k in range(SIZES[n_nodes][0])]
         if missing:
             table = pd.concat([table, summarised(records_of(simulated, tasks, given.jobs, executor))])
             table.to_csv(SIMULATED, index=False, float_format="%.4g")
