@@ -117,7 +117,6 @@ def log_likelihood(theta, f, s_bar, n, kinds_seen):
 
 def weighted_draws(log_posterior, p, rng, n_samples, guide=None):
     """Draws (n_samples, p) of a Student t around the mode, and the logs of their weights; the mean weight is the
-<<<<<<< HEAD
     integral of the density. The mode is that of ``guide``, if it is given."""
     guide = log_posterior if guide is None else guide
     found = minimize(lambda t: -guide(t), np.zeros(p), method="BFGS")
@@ -126,16 +125,6 @@ def weighted_draws(log_posterior, p, rng, n_samples, guide=None):
     points = found.x + steps[:, None, :] + steps[None, :, :]
     plus, minus = guide(points), guide(found.x + steps[:, None, :] - steps[None, :, :])
     back = guide(found.x - steps[:, None, :] - steps[None, :, :])
-=======
-    integral of the density. ``guide`` is the density by which the proposals are made, if it is another one."""
-    near = guide or log_posterior
-    found = minimize(lambda t: -near(t), np.zeros(p), method="BFGS")
-    # Curvature by differences.
-    steps = 1e-3 * np.eye(p)
-    points = found.x + steps[:, None, :] + steps[None, :, :]
-    plus, minus = near(points), near(found.x + steps[:, None, :] - steps[None, :, :])
-    back = near(found.x - steps[:, None, :] - steps[None, :, :])
->>>>>>> shown
     curvature = -(plus + back - minus - minus.T) / 4e-6
     root = np.linalg.cholesky(np.linalg.inv((curvature + curvature.T) / 2))
     z = rng.standard_normal((n_samples, p)) / np.sqrt(rng.chisquare(_DF, size=(n_samples, 1)) / _DF)
