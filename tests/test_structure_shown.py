@@ -95,6 +95,11 @@ def test_sentences_and_options(rng):
     assert s.density_sentence.startswith("Density 0.200 (fixed), slab scale ")
     assert s.options["prior of the density"] == "0.2, fixed"
     assert s.options["slab"] == "Cauchy(0, 2.5)"
+    for slab, text in (
+        ({"family": "Moment", "scale": 0.5}, "Moment(0.5)"),
+        ({"family": "Cauchy", "scale": {"shape": 2.0, "rate": 4.0}}, "Cauchy(0, s), s ~ Gamma(2, 4)"),
+    ):
+        assert StructureSummary(structure_tree(rng, prior=fixed | {"slab": slab})).options["slab"] == text
     assert "particles" not in s.options
     assert s.data_sentence.endswith("; levels >=4 count as yes")
     tree = structure_tree(rng, prior=fixed | {"biases": {"a": 0.5, "b": 2.0}})
@@ -269,7 +274,7 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     s = StructureSummary(tree)
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
     assert all(a.startswith(("#", "data:")) for a in page.addresses)
-    assert len(pictures(page)) == 3
+    assert len(pictures(page)) == 4
     table = page.table("one end")
     assert table[0] == ["one end", "other end", "inclusion", "weight", "from", "to"]
     listed = {(row[0], row[1]): row[2:] for row in table[1:]}

@@ -74,7 +74,7 @@ GRAPH_HELP = (
     "the data."
 )
 CANDIDATES = "all pairs, or two columns, the ends of each (column names, or numbers from 0)."
-SLAB = "cauchy:SCALE|normal:SCALE|SHAPE,RATE"
+SLAB = "cauchy:SCALE|moment:SCALE|normal:SCALE|cauchy:SHAPE,RATE|SHAPE,RATE"
 _NOTHING = "nothing was written"
 _CONTINUES = "A run that was stopped, even killed, continues when the same command is given again."
 BINARIZE: Any = flag('Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.', '">=4"')

@@ -1,6 +1,7 @@
 """Estimators with the scikit-learn API."""
 
 from .bayesian import BayesianMRF
+from .calibration import calibrate
 from .compare import CompareMRF
 from .evidence import compare_evidence, log_evidence
 from .grouped import GroupedMRF
@@ -20,6 +21,7 @@ __all__ = [
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
     "SpikeSlabMRF",
+    "calibrate",
     "compare_evidence",
     "load",
     "log_evidence",

@@ -11,60 +11,103 @@ from scipy.special import betaln
 from ..data.pair_probabilities import edge_probabilities
 from ..graphs import Graph
 from ..posterior.edges.differences import contrasts
-from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab, has_pairs
+from ..priors import CAUCHY_TAPER, Beta, Blocks, Gamma, Moment, Normal, SpikeSlab, has_pairs
+from ..results.communities import probability_of_edge
 
+_SOME = 4096  # draws of blocks that are arrays at a time
 _LEAST = 1e-100  # a Gamma variable of small shape rounds to 0
 
 
-def draw_slab(slab: Gamma | Normal | Cauchy, shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
-    """Draw the parameters of edges that exist, (n_draws, n_edges, n_parameters): spherical within an edge."""
+class EdgesPrior(NamedTuple):
+    """The prior of some edges."""
+
+    density: Any  # a Beta prior of p0, its value, the probability of each edge, or `Blocks`
+    slab: Any  # as in `bayesmrf.priors.SpikeSlab`
+    ends: np.ndarray  # (n_edges, 2)
+
+
+def prior_of(prior: Any, graph: Graph, edges: np.ndarray) -> EdgesPrior:
+    """Return the prior of some edges of a graph, from a `SpikeSlab`, or a slab without a spike."""
+    density, slab = (prior.density, prior.slab) if isinstance(prior, SpikeSlab) else (1.0, prior)
+    if isinstance(prior, SpikeSlab) and has_pairs(prior):
+        density = edge_probabilities(density, graph)[edges]
+    return EdgesPrior(density, slab, graph.edges[edges])
+
+
+def draw_slab(slab: Any, shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
+    """Draw the parameters of edges that exist, (n_draws, n_edges, n_parameters): spherical within an edge.
+
+    The squared length of a Cauchy density of n coordinates, over its squared scale, is a ratio of Gamma variables of
+    the shapes n / 2 and 1 / 2, that of `Moment` one of n / 2 + 1 and 1 / 2.
+    """
     n = shape[0]
     if isinstance(slab, Normal):
         return float(slab.scale) * rng.standard_normal(shape)
     if isinstance(slab, Gamma):  # one precision for all edges of a draw
         precision = np.maximum(rng.standard_gamma(slab.shape, n), _LEAST) / slab.rate
         return rng.standard_normal(shape) / np.sqrt(precision)[:, None, None]
+    learnt = isinstance(slab.scale, Gamma)
+    scale = 1.0 if learnt else float(slab.scale)
     found = np.empty((n * shape[1], shape[2]))
     rest = np.arange(len(found))
-    while len(rest):  # draws of the Cauchy density are kept with the probability of its taper
-        size = len(rest), shape[2]
-        drawn = float(slab.scale) * rng.standard_normal(size) / np.abs(rng.standard_normal((size[0], 1)))
-        keep = rng.random(size[0]) < np.exp(-0.5 * (drawn**2).sum(axis=1) / CAUCHY_TAPER**2)
+    while len(rest):  # draws are kept with the probability of the taper
+        drawn = rng.standard_normal((len(rest), shape[2]))
+        square = rng.standard_gamma(shape[2] / 2 + isinstance(slab, Moment), len(rest))
+        square /= np.maximum(rng.standard_gamma(0.5, len(rest)), _LEAST)
+        drawn *= (scale * np.sqrt(square / (drawn**2).sum(axis=1)))[:, None]
+        keep = rng.random(len(rest)) < np.exp(-0.5 * (scale / CAUCHY_TAPER) ** 2 * square)
         found[rest[keep]] = drawn[keep]
         rest = rest[~keep]
-    return found.reshape(shape)
+    found = found.reshape(shape)
+    return found * (rng.standard_gamma(slab.scale.shape, n) / slab.scale.rate)[:, None, None] if learnt else found
 
 
-class EdgesPrior(NamedTuple):
-    """The prior of some edges."""
-
-    density: Any  # a Beta prior of p0, its value, or the probability of each edge
-    slab: Gamma | Normal | Cauchy
-
-
-def prior_of(prior: Any, graph: Graph, edges: np.ndarray) -> EdgesPrior | None:
-    """Return the prior of some edges of a graph, from a `SpikeSlab` or a slab that all have; None of unknown ones."""
-    density, slab = (prior.density, prior.slab) if isinstance(prior, SpikeSlab) else (1.0, prior)
-    if isinstance(prior, SpikeSlab) and has_pairs(prior):
-        density = edge_probabilities(density, graph)[edges]
-    is_fixed = isinstance(slab, Normal | Cauchy) and not isinstance(slab.scale, Gamma)
-    known = isinstance(density, Beta | float | int | np.ndarray) and (is_fixed or isinstance(slab, Gamma))
-    return EdgesPrior(density, slab) if known else None
-
-
-def draw_present(prior: EdgesPrior, n_draws: int, n_edges: int, rng: np.random.Generator) -> np.ndarray:
+def draw_present(prior: EdgesPrior, n_draws: int, rng: np.random.Generator) -> np.ndarray:
     """Draw which edges exist, (n_draws, n_edges)."""
-    p0 = prior.density
+    p0, shape = prior.density, (n_draws, len(prior.ends))
+    if isinstance(p0, Blocks):
+        parts = [_probabilities(p0, prior.ends, min(_SOME, n_draws - k), rng) for k in range(0, n_draws, _SOME)]
+        return np.asarray(rng.random(shape) < np.concatenate(parts))
     each = rng.beta(p0.a, p0.b, (n_draws, 1)) if isinstance(p0, Beta) else p0
-    return np.asarray(rng.random((n_draws, n_edges)) < each)
+    return np.asarray(rng.random(shape) < each)
 
 
-def all_absent(prior: EdgesPrior, n_edges: int) -> float:
-    """Return the prior probability that some edges are all absent."""
-    p0 = prior.density
+def _probabilities(prior: Blocks, ends: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw blocks of the ends of edges, and return the probability of each edge given these, (n, n_edges)."""
+    nodes, places = np.unique(ends, return_inverse=True)
+    blocks = _blocks(prior, n, len(nodes), rng)
+    k = int(blocks.max()) + 1
+    q = rng.beta(prior.between.a, prior.between.b, (n, k, k))
+    q[:, np.arange(k), np.arange(k)] = rng.beta(prior.within.a, prior.within.b, (n, k))
+    pair = np.sort(blocks[:, places.reshape(ends.shape)], axis=2)
+    return q[np.arange(n)[:, None], pair[..., 0], pair[..., 1]]
+
+
+def _blocks(prior: Blocks, n: int, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the block of each node, (n, n_nodes); partitions of some nodes have the prior of these nodes alone."""
+    if prior.partition == "mixture":
+        components = 1 + rng.poisson(prior.rate, n)
+        share = rng.standard_gamma(prior.concentration, (n, int(components.max())))
+        share[np.arange(share.shape[1]) >= components[:, None]] = 0
+        cumulated = np.cumsum(share, axis=1)
+        at = rng.random((n, n_nodes, 1)) * cumulated[:, None, -1:]
+        return np.asarray((at > cumulated[:, None]).sum(axis=2))
+    found = np.zeros((n, n_nodes), dtype=int)
+    for i in range(1, n_nodes):  # as one of the nodes before, or a new block
+        like = rng.integers(0, i, n)
+        new = rng.random(n) * (prior.concentration + i) < prior.concentration
+        found[:, i] = np.where(new, found[:, :i].max(axis=1) + 1, found[np.arange(n), like])
+    return found
+
+
+def all_absent(prior: EdgesPrior) -> float | None:
+    """Return the prior probability that all edges are absent; None of several edges between blocks."""
+    p0, n = prior.density, len(prior.ends)
+    if isinstance(p0, Blocks):
+        return 1 - probability_of_edge(p0) if n == 1 else None
     if isinstance(p0, Beta):
-        return exp(betaln(p0.a, p0.b + n_edges) - betaln(p0.a, p0.b))
-    return float(np.prod(1 - np.broadcast_to(p0, n_edges)))
+        return exp(betaln(p0.a, p0.b + n) - betaln(p0.a, p0.b))
+    return float(np.prod(1 - np.broadcast_to(p0, n)))
 
 
 def draw_edges(
@@ -82,7 +125,7 @@ def draw_edges(
     n_copies : int
         Numbers of each parameter, which are 0 or not together: the coordinates of a difference.
     """
-    ends, there = np.cumsum(sizes), draw_present(prior, n_draws, len(sizes), rng)
+    ends, there = np.cumsum(sizes), draw_present(prior, n_draws, rng)
     found = np.zeros((n_draws, n_copies, int(ends[-1])))
     if isinstance(prior.slab, Gamma):  # one precision for all edges
         drawn = draw_slab(prior.slab, (n_draws, 1, n_copies * int(ends[-1])), rng).reshape(found.shape)

@@ -7,6 +7,7 @@ colour-blind safe, and no information is in colour alone.
 
 from __future__ import annotations
 
+from .calibration import plot_calibration
 from .checks import plot_checks
 from .differences import plot_networks
 from .evidence import plot_evidence
@@ -22,6 +23,7 @@ from .trace import plot_trace
 
 __all__ = [
     "plot_agreement",
+    "plot_calibration",
     "plot_checks",
     "plot_co_clustering",
     "plot_credible_ball",

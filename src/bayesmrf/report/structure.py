@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import plots
 from ..results.summary import InclusionSummary, StructureSummary, Summary
 from ..results.tables import table_of
+from .communities import communities
 from .order import page
 from .page import Section, paragraph, picture
 from .shared import listed, log_odds, table_section
@@ -28,6 +29,7 @@ def sections(summary: StructureSummary) -> list[Section]:
         ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
+        *communities(summary),
         *table_section(summary, "nodes", nodes_title(summary)),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import betaln
 
-from ..posterior.conditionals.group_problem import log_top
-from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma
+from ..posterior.conditionals.spike import log_top
+from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Moment
 from .blocks import at_draws, nominal_of, variable
 from .differences import differ
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _BLOCK = 2**21  # parameters that are read at a time
+_LOG_SCALES = np.linspace(-8, 6, 141)  # of a Cauchy slab whose scale is learnt
 
 
 class EdgeTerms(NamedTuple):
@@ -110,11 +111,11 @@ def log_graph(density: Beta | float, n_present: np.ndarray, n_candidates: int) -
 
 
 def log_slab(slab: Any, present: Present, n_draws: int) -> np.ndarray:
-    """Return the log density of the weights of the edges that exist; a precision with a prior is integrated out.
+    """Return the log density of the weights of the edges that exist; a scale with a prior is integrated out.
 
     Parameters
     ----------
-    slab : Cauchy, Normal or Gamma
+    slab : Cauchy, Moment, Normal or Gamma
         As in `bayesmrf.priors.SpikeSlab`.
     present : Present
     n_draws : int
@@ -129,11 +130,37 @@ def log_slab(slab: Any, present: Present, n_draws: int) -> np.ndarray:
         rate = slab.rate + np.bincount(draw, square, n_draws) / 2
         constant = np.vectorize(lgamma)(slab.shape + n / 2) - lgamma(slab.shape) + slab.shape * log(slab.rate)
         return np.asarray(constant - n / 2 * log(2 * pi) - (slab.shape + n / 2) * np.log(rate))
+    if isinstance(slab.scale, Gamma):
+        return _log_learnt(slab, present, n_draws)
     scale = float(slab.scale)
-    if isinstance(slab, Cauchy):
-        tops = {k: log_top(slab, k) for k in np.unique(size).tolist()}
-        top = next(iter(tops.values())) if len(tops) == 1 else np.array([tops[k] for k in size.tolist()])
-        each = top - square / (2 * CAUCHY_TAPER**2) - (size + 1) / 2 * np.log1p(square / scale**2)
+    if isinstance(slab, Cauchy | Moment):
+        power = 2 * isinstance(slab, Moment)
+        each = _log_tops(slab, size) - square / (2 * CAUCHY_TAPER**2)
+        each -= (size + 1 + power) / 2 * np.log1p(square / scale**2)
+        each += power / 2 * np.log(square) if power else 0.0
     else:
         each = -square / (2 * scale**2) - size * (log(scale) + log(2 * pi) / 2)
     return np.bincount(draw, each, n_draws)
+
+
+def _log_tops(slab: Any, size: np.ndarray) -> Any:
+    """Return the log density at 0 for numbers of coordinates."""
+    tops = {k: log_top(slab, k) for k in np.unique(size).tolist()}
+    return next(iter(tops.values())) if len(tops) == 1 else np.array([tops[k] for k in size.tolist()])
+
+
+def _log_learnt(slab: Any, present: Present, n_draws: int) -> np.ndarray:
+    """Return the log density under a Cauchy slab whose scale is integrated out, by the trapezoidal rule in its log.
+
+    The taper is relative to the scale, as in `bayesmrf.posterior.conditionals.slab_scale`.
+    """
+    draw, square, size = present
+    prior, top, n = slab.scale, np.bincount(draw, _log_tops(slab, size) + np.zeros(len(draw)), n_draws), size
+    constant = prior.shape * log(prior.rate) - lgamma(prior.shape)
+    terms = []
+    for t in _LOG_SCALES:
+        x = square * np.exp(-2 * t)
+        each = -n * t - x / (2 * CAUCHY_TAPER**2) - (n + 1) / 2 * np.log1p(x)
+        terms.append(np.bincount(draw, each, n_draws) + constant + prior.shape * t - prior.rate * np.exp(t))
+    step = _LOG_SCALES[1] - _LOG_SCALES[0]
+    return np.asarray(top + np.logaddexp.reduce(terms, axis=0) + np.log(step))

@@ -21,6 +21,7 @@ from ...errors import ApproximatePosteriorWarning, OptionError, argument
 from ...findings import tell
 from ...methods import LangevinJumps
 from ...models.boltzmann import has_these_features
+from ...priors import Moment
 from ...states.persistent_chains import EdgeBlocks, EdgeChains, add_edge, remove_edge, start_chains, start_rows, unpack
 from ...states.tables import TableParticles, start_particles
 from ..conditionals.centred import (
@@ -35,6 +36,7 @@ from ..conditionals.spike import (
     EdgePrior,
     draw_hyper,
     edge_prior,
+    own_odds,
     slab_factors,
     slab_slope,
     slab_top,
@@ -50,7 +52,7 @@ from .langevin_chains import (
     table_chains,
 )
 from .langevin_jumps import draw_jump, jump_log_ratio
-from .spike_slab import DIVERGED, EdgeInfo, EdgeKernel, check_bounded, drawn, noise_share
+from .spike_slab import DIVERGED, EdgeInfo, EdgeKernel, check_bounded, drawn, noise_share, with_blocks
 
 _NOISE = 0.1  # share of a posterior variance that the noise of moments may add without a warning
 _MOST_LOG = 700.0  # whose exponential is finite
@@ -59,7 +61,7 @@ _SURE = 40.0  # a hazard at which a candidate is always selected: exp(-40) is be
 
 class SpikeSlabState(NamedTuple):
     """Position and momentum, p0 and the slab's precision, minus the diagonal of the Hessian (averaged), the number of
-    steps, and the particles.
+    steps, and the particles; the block of each node, if any.
     """
 
     theta: np.ndarray
@@ -69,6 +71,7 @@ class SpikeSlabState(NamedTuple):
     curvature: np.ndarray
     age: int
     chains: EdgeChains | TableParticles
+    blocks: np.ndarray
 
 
 class JumpRows(NamedTuple):
@@ -153,6 +156,13 @@ class SpikeSlabLangevin(EdgeKernel):
         if not (has_lines(self.model) and len(self.model.node_rows)):
             expected = f"with one parameter for each edge, and with fields, for {self.name!r}"
             raise OptionError(option="model", got=self.model.name, expected=expected)
+        if isinstance(self.prior.slab, Moment):
+            raise OptionError(
+                option="slab",
+                got=self.prior.slab,
+                expected="one under which weights near 0 are probable, as edges are born and die there",
+                remedy=f"use {argument('method', 'reversible-jump')}",
+            )
         noise = self.options.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.options.momentum)
         if noise > _NOISE and self.options.epsilon < 2:  # longer steps diverge, which is an error
             longest = self.options.epsilon * sqrt(_NOISE / noise)
@@ -192,7 +202,7 @@ class SpikeSlabLangevin(EdgeKernel):
     def init(self, rng: np.random.Generator) -> SpikeSlabState:
         """Start at ``start``, with particles at random."""
         prior, r, graph = edge_prior(self.prior), self.model.n_edges, self.model.graph
-        theta, density, precision = self.first(rng)
+        theta, density, precision, labels = self.first(rng)
         curvature = self.n_samples * self._variance + prior.bias_precision
         curvature[:r] += prior.curvature - prior.bias_precision + self._bend
         chains: EdgeChains | TableParticles
@@ -201,7 +211,7 @@ class SpikeSlabLangevin(EdgeKernel):
         else:
             chains = start_particles(self.n_particles, graph.n_nodes, self.model.n_states, rng)
         momentum = rng.standard_normal(len(theta))
-        return SpikeSlabState(theta, momentum, density, precision, curvature, 0, chains)
+        return SpikeSlabState(theta, momentum, density, precision, curvature, 0, chains, labels)
 
     def _jumps(self, step: np.ndarray) -> LangevinJump:
         model, lines, n, bend = self.model, self._lines, self.n_samples, self._bend
@@ -237,6 +247,7 @@ class SpikeSlabLangevin(EdgeKernel):
             chains = table_chains(self.model, self._lines, state.chains)
             kept = TableParticles(chains.unpacked.x, chains.unpacked.lanes)
         jumps = self._jumps(self.options.epsilon / np.sqrt(state.curvature))
+        jumps = jumps._replace(prior=own_odds(jumps.prior, state.blocks))
         density, precision = _iterate(rng, jumps, rows, chains, theta, momentum, self.options.n_iterations)
         check_bounded(theta, self.options.epsilon, self.prior, state.precision)
         curvature = state.curvature
@@ -245,8 +256,9 @@ class SpikeSlabLangevin(EdgeKernel):
             now[:r] += (jumps.prior.curvature if jumps.prior.cauchy else precision) + jumps.bend
             now[r:] += jumps.prior.bias_precision
             curvature = curvature + (now - curvature) / (state.age + 2)
-        new = SpikeSlabState(theta, momentum, density, precision, curvature, state.age + 1, kept)
-        return new, drawn(theta, rows.place >= 0, density, precision)
+        labels = jumps.prior.blocks.labels
+        new = SpikeSlabState(theta, momentum, density, precision, curvature, state.age + 1, kept, labels)
+        return new, with_blocks(drawn(theta, rows.place >= 0, density, precision), labels)
 
 
 @leaf
@@ -258,7 +270,7 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
         squares += theta[rows.present[k]] ** 2
     own = np.empty(len(theta) - r)
     for _ in range(n_iterations):
-        density, precision = draw_hyper(rng, jumps.prior, rows.place >= 0, squares)
+        density, precision = draw_hyper(rng, jumps.prior, rows.place >= 0, squares, theta[:r])
         for _ in range(jumps.n_sweeps):
             swept(chains, rows, theta)
         log_slab, n_old = slab_top(jumps.prior, precision), rows.n_present[0]
@@ -269,7 +281,7 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
         for k in range(rows.n_present[0] - 1, -1, -1):
             e = rows.present[k]
             f, variance = edge_moments(chains, rows, e)
-            slope = slab_slope(jumps.prior, precision, theta[e])
+            slope = slab_slope(jumps.prior, precision, theta[e], jumps.step[e])
             pull = jumps.sums[e] - n * f - slope * theta[e] + _push(jumps, rows, chains, e, own)
             kick = 0.5 * jumps.step[e] * pull
             p = momentum[e]

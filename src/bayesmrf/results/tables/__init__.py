@@ -5,6 +5,7 @@ from __future__ import annotations
 # Modules in the order in which their tables are shown.
 from . import structure, differences, parameters, grouped  # isort: skip
 from . import sensitivity  # isort: skip
+from . import communities  # isort: skip
 from . import statistics  # isort: skip
 from . import structures  # isort: skip
 from . import checks  # isort: skip
@@ -17,6 +18,7 @@ __all__ = [
     "Table",
     "all_tables",
     "checks",
+    "communities",
     "differences",
     "every_table",
     "grouped",
