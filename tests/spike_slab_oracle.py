@@ -119,8 +119,8 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
     """Posterior means, and their standard errors, of: inclusion of each edge, theta, theta^2, the number of edges, p0
     and the slab's precision (in this order, one vector). ``features`` of all states are those of a Boltzmann machine,
     or of another model whose edges come first; ``seen`` (n, n_states) are the states that each row may be in, where
-    values are missing. ``more`` returns further quantities of a structure, and ``also`` of theta (n, n_features), 0
-    for an absent edge, which come last."""
+    values are missing. ``more`` returns further quantities of a structure, and ``also`` of theta (n, n_features), 0 for
+    an absent edge, which come last."""
     features, m = _features(graph) if features is None else features, graph.n_edges
     d, kinds_seen = features.shape[1] - m, kinds_of(seen)
     weights, values = [], []
@@ -182,16 +182,8 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
         one, further = np.ones((n_samples, 1)), np.zeros(0) if more is None else more(included)
         values.append(
             np.concatenate(
-                [
-                    one * np.array(included),
-                    full,
-                    full**2,
-                    k * one,
-                    density * one,
-                    precision[:, None],
-                    one * further,
-                    *([] if also is None else [also(full)]),
-                ],
+                [one * np.array(included), full, full**2, k * one, density * one, precision[:, None], one * further]
+                + ([] if also is None else [also(full)]),
                 axis=1,
             )
         )

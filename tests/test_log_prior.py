@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.stats import kstest
 
+from bayesmrf.estimators.prior_draws import EdgesPrior, draw_edges
 from bayesmrf.priors import Cauchy, Gamma, Moment, Normal
 from bayesmrf.results.log_prior import Present, log_slab
 
@@ -31,3 +33,16 @@ def test_weights_are_independent_given_the_scale_and_share_it_where_it_is_learnt
     joint = log_slab(learnt, Present(np.array([0, 0]), squares[:2], np.ones(2, dtype=int)), 1)[0]
     apart = sum(log_slab(learnt, Present(np.array([0]), squares[i : i + 1], one), 1)[0] for i in range(2))
     assert abs(joint - apart) > 0.01
+
+
+@pytest.mark.parametrize("slab", SLABS, ids=str)
+def test_draws_from_the_prior_have_this_density(slab):
+    grid = np.concatenate([[0], np.geomspace(1e-4, 3000, 4000)])
+    size = np.ones(len(grid) - 1, dtype=int)
+    middle = 0.5 * (grid[1:] + grid[:-1])
+    density = np.exp(log_slab(slab, Present(np.arange(len(size)), middle**2, size), len(size)))
+    below = np.concatenate([[0], np.cumsum(2 * density * np.diff(grid))])
+    rng = np.random.default_rng(0)
+    drawn = np.abs(draw_edges(EdgesPrior(1.0, slab, np.array([[0, 1]])), np.array([1]), 4000, rng)).ravel()
+    assert kstest(drawn, lambda x: np.interp(x, grid, below)).pvalue > 1e-4
+    assert kstest(1.2 * drawn, lambda x: np.interp(x, grid, below)).pvalue < 1e-4  # the control: another scale

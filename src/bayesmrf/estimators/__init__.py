@@ -8,6 +8,7 @@ from .grouped import GroupedMRF
 from .label_field import LabelFieldMRF
 from .loaded import load
 from .maximum_likelihood import MaximumLikelihoodMRF
+from .panel import PanelMRF
 from .planning import plan
 from .rbm import RBM
 from .spike_slab import SpikeSlabMRF
@@ -20,6 +21,7 @@ __all__ = [
     "GroupedMRF",
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
+    "PanelMRF",
     "SpikeSlabMRF",
     "calibrate",
     "compare_evidence",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp
 from typing import Any, NamedTuple
 
@@ -11,55 +12,49 @@ from scipy.special import betaln
 from ..data.pair_probabilities import edge_probabilities
 from ..graphs import Graph
 from ..posterior.edges.differences import contrasts
-from ..priors import CAUCHY_TAPER, Beta, Blocks, Gamma, Moment, Normal, SpikeSlab, has_pairs
+from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, Normal, SpikeSlab, has_pairs
 from ..results.communities import probability_of_edge
 
 _SOME = 4096  # draws of blocks that are arrays at a time
 _LEAST = 1e-100  # a Gamma variable of small shape rounds to 0
+Slab = Gamma | Normal | Cauchy | Moment
+
+
+def draw_slab(slab: Slab, shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
+    """Draw the parameters of edges that exist, (n_draws, n_edges, n_parameters): spherical within an edge."""
+    n = shape[0]
+    if isinstance(slab, Gamma):  # one precision for all edges of a draw
+        precision = np.maximum(rng.standard_gamma(slab.shape, n), _LEAST) / slab.rate
+        return rng.standard_normal(shape) / np.sqrt(precision)[:, None, None]
+    if isinstance(slab, Normal):
+        return float(slab.scale) * rng.standard_normal(shape)
+    found, power = np.empty((n * shape[1], shape[2])), 2 * isinstance(slab, Moment)
+    rest = np.arange(len(found))
+    while len(rest):  # draws of the density are kept with the probability of its taper
+        size = len(rest), shape[2]
+        drawn = rng.standard_normal(size)
+        squares = rng.standard_gamma(0.5 * (size[1] + power), size[0]) / rng.standard_gamma(0.5, size[0])
+        drawn *= float(slab.scale) * np.sqrt(squares / (drawn**2).sum(axis=1))[:, None]
+        keep = rng.random(size[0]) < np.exp(-0.5 * (drawn**2).sum(axis=1) / CAUCHY_TAPER**2)
+        found[rest[keep]] = drawn[keep]
+        rest = rest[~keep]
+    return found.reshape(shape)
 
 
 class EdgesPrior(NamedTuple):
     """The prior of some edges."""
 
     density: Any  # a Beta prior of p0, its value, the probability of each edge, or `Blocks`
-    slab: Any  # as in `bayesmrf.priors.SpikeSlab`
+    slab: Slab
     ends: np.ndarray  # (n_edges, 2)
 
 
 def prior_of(prior: Any, graph: Graph, edges: np.ndarray) -> EdgesPrior:
-    """Return the prior of some edges of a graph, from a `SpikeSlab`, or a slab without a spike."""
+    """Return the prior of some edges of a graph, from a `SpikeSlab`, or a slab that all have."""
     density, slab = (prior.density, prior.slab) if isinstance(prior, SpikeSlab) else (1.0, prior)
     if isinstance(prior, SpikeSlab) and has_pairs(prior):
         density = edge_probabilities(density, graph)[edges]
     return EdgesPrior(density, slab, graph.edges[edges])
-
-
-def draw_slab(slab: Any, shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
-    """Draw the parameters of edges that exist, (n_draws, n_edges, n_parameters): spherical within an edge.
-
-    The squared length of a Cauchy density of n coordinates, over its squared scale, is a ratio of Gamma variables of
-    the shapes n / 2 and 1 / 2, that of `Moment` one of n / 2 + 1 and 1 / 2.
-    """
-    n = shape[0]
-    if isinstance(slab, Normal):
-        return float(slab.scale) * rng.standard_normal(shape)
-    if isinstance(slab, Gamma):  # one precision for all edges of a draw
-        precision = np.maximum(rng.standard_gamma(slab.shape, n), _LEAST) / slab.rate
-        return rng.standard_normal(shape) / np.sqrt(precision)[:, None, None]
-    learnt = isinstance(slab.scale, Gamma)
-    scale = 1.0 if learnt else float(slab.scale)
-    found = np.empty((n * shape[1], shape[2]))
-    rest = np.arange(len(found))
-    while len(rest):  # draws are kept with the probability of the taper
-        drawn = rng.standard_normal((len(rest), shape[2]))
-        square = rng.standard_gamma(shape[2] / 2 + isinstance(slab, Moment), len(rest))
-        square /= np.maximum(rng.standard_gamma(0.5, len(rest)), _LEAST)
-        drawn *= (scale * np.sqrt(square / (drawn**2).sum(axis=1)))[:, None]
-        keep = rng.random(len(rest)) < np.exp(-0.5 * (scale / CAUCHY_TAPER) ** 2 * square)
-        found[rest[keep]] = drawn[keep]
-        rest = rest[~keep]
-    found = found.reshape(shape)
-    return found * (rng.standard_gamma(slab.scale.shape, n) / slab.scale.rate)[:, None, None] if learnt else found
 
 
 def draw_present(prior: EdgesPrior, n_draws: int, rng: np.random.Generator) -> np.ndarray:
@@ -125,9 +120,13 @@ def draw_edges(
     n_copies : int
         Numbers of each parameter, which are 0 or not together: the coordinates of a difference.
     """
+    if not isinstance(prior.slab, Gamma) and isinstance(own := prior.slab.scale, Gamma):
+        scale = rng.standard_gamma(own.shape, n_draws) / own.rate  # of all edges; the taper is relative to it
+        unit = prior._replace(slab=replace(prior.slab, scale=1.0))
+        return scale[:, None, None] * draw_edges(unit, sizes, n_draws, rng, n_copies)
     ends, there = np.cumsum(sizes), draw_present(prior, n_draws, rng)
     found = np.zeros((n_draws, n_copies, int(ends[-1])))
-    if isinstance(prior.slab, Gamma):  # one precision for all edges
+    if isinstance(prior.slab, Gamma):  # one precision for all parameters
         drawn = draw_slab(prior.slab, (n_draws, 1, n_copies * int(ends[-1])), rng).reshape(found.shape)
         return drawn * np.repeat(there, sizes, axis=1)[:, None]
     for size in np.unique(sizes):

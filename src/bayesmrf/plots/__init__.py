@@ -14,6 +14,7 @@ from .evidence import plot_evidence
 from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
 from .inclusion import plot_inclusion
 from .network import plot_network
+from .panel import plot_panel
 from .parameters import plot_marginals, plot_parameters, plot_strength
 from .partition import plot_co_clustering, plot_credible_ball
 from .planning import plot_plan
@@ -35,6 +36,7 @@ __all__ = [
     "plot_n_groups",
     "plot_network",
     "plot_networks",
+    "plot_panel",
     "plot_parameters",
     "plot_plan",
     "plot_sensitivity",

@@ -13,7 +13,7 @@ from .statistics import statistics
 from .structures import structures
 
 # What a run of any kind may have, after the sections of its kind.
-_RESULTS = (sensitivity, structures, statistics, checks)
+_RESULTS = (structures, statistics, checks, sensitivity)
 
 
 def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: str) -> list[Section]:

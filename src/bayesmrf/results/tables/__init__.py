@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
 from . import structure, differences, parameters, grouped  # isort: skip
+from . import panel  # isort: skip
 from . import sensitivity  # isort: skip
 from . import communities  # isort: skip
 from . import statistics  # isort: skip
@@ -23,6 +24,7 @@ __all__ = [
     "every_table",
     "grouped",
     "names_of",
+    "panel",
     "parameters",
     "sensitivity",
     "shared",
