@@ -11,16 +11,18 @@ from scipy import stats
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, load, save
 from bayesmrf.errors import OptionError
-from bayesmrf.estimators.prior_draws import EdgesPrior, draw_edges, draw_groups
-from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
+from bayesmrf.estimators.prior_draws import EdgesPrior, all_absent, draw_edges, draw_groups
+from bayesmrf.priors import Beta, Blocks, Cauchy, Gamma, Moment, Normal, SpikeSlab
 from bayesmrf.results.probability import probability_of
 from bayesmrf.results.statements import Language, edges_of, holds
 from bayesmrf.results.tables import table_of
+from tests import blocks_oracle
 from tests import spike_slab_oracle as oracle
 
 from .posterior_tree import structure_tree
 
 Z = 5.2  # of a normal variable: two-sided, 2e-7 for each of the 30 comparisons here, 1e-5 together
+TRIANGLE, PAIR = np.array([[0, 1], [0, 2], [1, 2]]), np.array([[0, 1], [1, 2]])
 PRIOR = SpikeSlab(Beta(1.5, 2.0), Normal(0.8), bias_scale=2.0)
 ROWS = np.array([[0, 0, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 0], [0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
 TABLE = pd.DataFrame(np.tile(ROWS, (3, 1)), columns=["A", "B", "a long name"])
@@ -88,27 +90,59 @@ def test_probabilities_and_bayes_factors_are_those_of_enumeration(est, rng):
     assert other.bayes_factor == pytest.approx(1 / est.probability("A--B = 0").bayes_factor)
 
 
-@pytest.mark.parametrize("slab", [Normal(0.7), Cauchy(1.5), Gamma(3.0, 2.0)], ids=["normal", "cauchy", "gamma"])
-@pytest.mark.parametrize("density", [0.3, Beta(2.0, 3.0)], ids=["fixed", "beta"])
-def test_draws_of_the_prior(slab, density, rng):
-    """Shares of structures, and quantiles of weights, of 40,000 draws."""
-    prior, n = SpikeSlab(density, slab), 40_000
-    w = draw_edges(EdgesPrior(density, slab), np.ones(3, int), n, rng)[:, 0]
-    for k in range(4):
-        p = np.exp(oracle.log_structure([1] * k + [0] * (3 - k), prior)) * [1, 3, 3, 1][k]
-        assert abs(((w != 0).sum(axis=1) == k).mean() - p) < Z * np.sqrt(p * (1 - p) / n)
-    there = w[:, 0][w[:, 0] != 0]
-    law = {Normal: stats.norm(scale=0.7), Cauchy: stats.cauchy(scale=1.5)}.get(type(slab))
-    law = stats.t(6.0, scale=np.sqrt(2 / 3)) if law is None else law  # of a Gamma(3, 2) precision
-    limit = 0.01 + Z / np.sqrt(len(there))  # the taper moves 2 % of the weights beyond 50
-    for q in (0.1, 0.5, 0.8):
-        assert abs((there < law.ppf(q)).mean() - q) < limit
-    assert abs((there < law.ppf(0.8) * 2).mean() - 0.8) > limit  # the control
+SLABS = {
+    "normal": Normal(0.7),
+    "cauchy": Cauchy(1.5),
+    "gamma": Gamma(3.0, 2.0),
+    "moment": Moment(0.6),
+    "learnt": Cauchy(Gamma(3.0, 2.0)),
+}
+DENSITIES = {
+    "fixed": 0.3,
+    "beta": Beta(2.0, 3.0),
+    "mixture": Blocks(concentration=1.5, rate=2.0, within=Beta(2.0, 1.0), between=Beta(1.0, 4.0)),
+    "process": Blocks("process", 0.7, within=Beta(2.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("density", DENSITIES.values(), ids=DENSITIES)
+def test_structures_of_the_prior(density, rng):
+    """Shares of the eight structures of 40,000 draws, and the exact probability that all edges are absent."""
+    n, prior = 40_000, EdgesPrior(density, Normal(1.0), TRIANGLE)
+    there = draw_edges(prior, np.ones(3, int), n, rng)[:, 0] != 0
+    for included in itertools.product((False, True), repeat=3):
+        if isinstance(density, Blocks):
+            p = np.exp(blocks_oracle.log_joint(included, TRIANGLE, density)[0]).sum()
+        else:
+            p = np.exp(oracle.log_structure(included, SpikeSlab(density)))
+        assert abs((there == included).all(axis=1).mean() - p) < Z * np.sqrt(p * (1 - p) / n)
+        if not any(included) and not isinstance(density, Blocks):
+            assert all_absent(prior) == pytest.approx(p)
+    share = there[:, 1].mean()
+    assert abs(1 - share - all_absent(prior._replace(ends=TRIANGLE[:1]))) < Z * np.sqrt(share * (1 - share) / n)
+    independent = np.prod(np.where([True, True, False], there.mean(axis=0), 1 - there.mean(axis=0)))
+    if density != 0.3:  # the control: edges depend on each other
+        assert abs((there == [True, True, False]).all(axis=1).mean() - independent) > Z * np.sqrt(0.1 / n)
+
+
+@pytest.mark.parametrize("slab", SLABS.values(), ids=SLABS)
+def test_weights_of_the_prior(slab, rng):
+    """Shares below quantiles of the density of the oracle, on a fine grid, of 40,000 draws."""
+    n = 40_000
+    w = draw_edges(EdgesPrior(1.0, slab, PAIR), np.ones(2, int), n, rng)[:, 0, 1]
+    at = np.sinh(np.linspace(-9, 9, 20_000)) / 20  # without 0
+    density = np.exp(oracle.log_weights_prior(at[:, None], SpikeSlab(slab=slab)))
+    cumulated = np.append(0, np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(at)))
+    assert cumulated[-1] == pytest.approx(1, abs=2e-3)  # a learnt scale has heavier tails
+    for q in (0.1, 0.4, 0.5, 0.8):
+        share = (w < np.interp(q * cumulated[-1], cumulated, at)).mean()
+        assert abs(share - q) < Z * np.sqrt(q * (1 - q) / n) + 1e-3
+    assert abs((w < np.interp(0.8, cumulated, at) * 2).mean() - 0.8) > 0.01  # the control
 
 
 def test_draws_of_the_prior_of_groups(rng):
     """Differences of any two groups have the scale of the slab, and are 0 together."""
-    n, prior, baseline = 40_000, EdgesPrior(0.4, Normal(0.5)), EdgesPrior(0.7, Normal(2.0))
+    n, prior, baseline = 40_000, EdgesPrior(0.4, Normal(0.5), PAIR), EdgesPrior(0.7, Normal(2.0), PAIR)
     w = draw_groups(prior, baseline, 3, np.ones(2, int), n, rng)
     for a, b in itertools.combinations(range(3), 2):
         difference = w[:, b, 0] - w[:, a, 0]

@@ -24,7 +24,7 @@ from ..runs.replicates import replicates as run_replicates
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
 from .planning import LEVELS, Truth, described, exist_or_differ
-from .prior_draws import EdgesPrior, draw_edges, draw_groups, prior_of
+from .prior_draws import draw_edges, draw_groups, prior_of
 from .spike_slab import SpikeSlabMRF
 
 _GROUPS = 2  # of people, of CompareMRF
@@ -51,9 +51,9 @@ class FromPrior:
             named = clone(est).set_params(model=family)
             prior, counts = named._object("prior"), np.diff(edge_starts(model))
             n_groups = _GROUPS if isinstance(est, CompareMRF) else 1
-            edges = self._edges(prior, graph)
+            edges = prior_of(prior, graph, np.arange(graph.n_edges))
             if n_groups > 1:
-                baseline = self._edges(named._object("baseline"), graph)
+                baseline = prior_of(named._object("baseline"), graph, np.arange(graph.n_edges))
                 weights = draw_groups(edges, baseline, n_groups, counts, 1, rng)[0]
             else:
                 weights = draw_edges(edges, counts, 1, rng)[0]
@@ -71,14 +71,6 @@ class FromPrior:
         if not isinstance(prior, ProperPrior):
             raise OptionError(option="prior", got=prior, expected="a prior that can be sampled, such as priors.Normal")
         return prior
-
-    @staticmethod
-    def _edges(prior: Any, graph: Any) -> EdgesPrior:
-        found = prior_of(prior, graph, np.arange(graph.n_edges))
-        if found is None:
-            expected = "a prior of independent edges that can be sampled, such as SpikeSlab(0.5, Normal(1.0))"
-            raise OptionError(option="prior", got=prior, expected=expected)
-        return found
 
     @staticmethod
     def _biases(prior: SpikeSlab, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:

@@ -12,8 +12,10 @@ from scipy.special import betaln
 from ..data.pair_probabilities import edge_probabilities
 from ..graphs import Graph
 from ..posterior.edges.differences import contrasts
-from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab, has_pairs
+from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, Normal, SpikeSlab, has_pairs
+from ..results.communities import probability_of_edge
 
+_SOME = 4096  # draws of blocks that are arrays at a time
 _LEAST = 1e-100  # a Gamma variable of small shape rounds to 0
 Slab = Gamma | Normal | Cauchy | Moment
 
@@ -42,32 +44,65 @@ def draw_slab(slab: Slab, shape: tuple[int, int, int], rng: np.random.Generator)
 class EdgesPrior(NamedTuple):
     """The prior of some edges."""
 
-    density: Any  # a Beta prior of p0, its value, or the probability of each edge
+    density: Any  # a Beta prior of p0, its value, the probability of each edge, or `Blocks`
     slab: Slab
+    ends: np.ndarray  # (n_edges, 2)
 
 
-def prior_of(prior: Any, graph: Graph, edges: np.ndarray) -> EdgesPrior | None:
-    """Return the prior of some edges of a graph, from a `SpikeSlab` or a slab that all have; None of unknown ones."""
+def prior_of(prior: Any, graph: Graph, edges: np.ndarray) -> EdgesPrior:
+    """Return the prior of some edges of a graph, from a `SpikeSlab`, or a slab that all have."""
     density, slab = (prior.density, prior.slab) if isinstance(prior, SpikeSlab) else (1.0, prior)
     if isinstance(prior, SpikeSlab) and has_pairs(prior):
         density = edge_probabilities(density, graph)[edges]
-    known = isinstance(density, Beta | float | int | np.ndarray) and isinstance(slab, Slab)
-    return EdgesPrior(density, slab) if known else None
+    return EdgesPrior(density, slab, graph.edges[edges])
 
 
-def draw_present(prior: EdgesPrior, n_draws: int, n_edges: int, rng: np.random.Generator) -> np.ndarray:
+def draw_present(prior: EdgesPrior, n_draws: int, rng: np.random.Generator) -> np.ndarray:
     """Draw which edges exist, (n_draws, n_edges)."""
-    p0 = prior.density
+    p0, shape = prior.density, (n_draws, len(prior.ends))
+    if isinstance(p0, Blocks):
+        parts = [_probabilities(p0, prior.ends, min(_SOME, n_draws - k), rng) for k in range(0, n_draws, _SOME)]
+        return np.asarray(rng.random(shape) < np.concatenate(parts))
     each = rng.beta(p0.a, p0.b, (n_draws, 1)) if isinstance(p0, Beta) else p0
-    return np.asarray(rng.random((n_draws, n_edges)) < each)
+    return np.asarray(rng.random(shape) < each)
 
 
-def all_absent(prior: EdgesPrior, n_edges: int) -> float:
-    """Return the prior probability that some edges are all absent."""
-    p0 = prior.density
+def _probabilities(prior: Blocks, ends: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw blocks of the ends of edges, and return the probability of each edge given these, (n, n_edges)."""
+    nodes, places = np.unique(ends, return_inverse=True)
+    blocks = _blocks(prior, n, len(nodes), rng)
+    k = int(blocks.max()) + 1
+    q = rng.beta(prior.between.a, prior.between.b, (n, k, k))
+    q[:, np.arange(k), np.arange(k)] = rng.beta(prior.within.a, prior.within.b, (n, k))
+    pair = np.sort(blocks[:, places.reshape(ends.shape)], axis=2)
+    return q[np.arange(n)[:, None], pair[..., 0], pair[..., 1]]
+
+
+def _blocks(prior: Blocks, n: int, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the block of each node, (n, n_nodes); partitions of some nodes have the prior of these nodes alone."""
+    if prior.partition == "mixture":
+        components = 1 + rng.poisson(prior.rate, n)
+        share = rng.standard_gamma(prior.concentration, (n, int(components.max())))
+        share[np.arange(share.shape[1]) >= components[:, None]] = 0
+        cumulated = np.cumsum(share, axis=1)
+        at = rng.random((n, n_nodes, 1)) * cumulated[:, None, -1:]
+        return np.asarray((at > cumulated[:, None]).sum(axis=2))
+    found = np.zeros((n, n_nodes), dtype=int)
+    for i in range(1, n_nodes):  # as one of the nodes before, or a new block
+        like = rng.integers(0, i, n)
+        new = rng.random(n) * (prior.concentration + i) < prior.concentration
+        found[:, i] = np.where(new, found[:, :i].max(axis=1) + 1, found[np.arange(n), like])
+    return found
+
+
+def all_absent(prior: EdgesPrior) -> float | None:
+    """Return the prior probability that all edges are absent; None of several edges between blocks."""
+    p0, n = prior.density, len(prior.ends)
+    if isinstance(p0, Blocks):
+        return 1 - probability_of_edge(p0) if n == 1 else None
     if isinstance(p0, Beta):
-        return exp(betaln(p0.a, p0.b + n_edges) - betaln(p0.a, p0.b))
-    return float(np.prod(1 - np.broadcast_to(p0, n_edges)))
+        return exp(betaln(p0.a, p0.b + n) - betaln(p0.a, p0.b))
+    return float(np.prod(1 - np.broadcast_to(p0, n)))
 
 
 def draw_edges(
@@ -89,7 +124,7 @@ def draw_edges(
         scale = rng.standard_gamma(own.shape, n_draws) / own.rate  # of all edges; the taper is relative to it
         unit = prior._replace(slab=replace(prior.slab, scale=1.0))
         return scale[:, None, None] * draw_edges(unit, sizes, n_draws, rng, n_copies)
-    ends, there = np.cumsum(sizes), draw_present(prior, n_draws, len(sizes), rng)
+    ends, there = np.cumsum(sizes), draw_present(prior, n_draws, rng)
     found = np.zeros((n_draws, n_copies, int(ends[-1])))
     if isinstance(prior.slab, Gamma):  # one precision for all parameters
         drawn = draw_slab(prior.slab, (n_draws, 1, n_copies * int(ends[-1])), rng).reshape(found.shape)

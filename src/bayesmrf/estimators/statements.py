@@ -120,10 +120,8 @@ class Statements(Statistics):
             yield self._shown_weights(model, theta, np.asarray(edges))
 
     def _priors(self, edges: Any) -> list[EdgesPrior]:
-        """Return the priors of the edges that are named in ``_of_edges``; nothing where one is not known."""
-        found = [prior_of(self._object(name), self._graph, np.asarray(edges)) for name in self._of_edges]
-        known = [prior for prior in found if prior is not None]
-        return known if len(known) == len(found) else []
+        """Return the priors of edges that ``_of_edges`` names."""
+        return [prior_of(self._object(name), self._graph, np.asarray(edges)) for name in self._of_edges]
 
     def _draw_prior(
         self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
@@ -135,9 +133,10 @@ class Statements(Statistics):
         return draw_edges(priors[0], sizes, n_draws, rng) if priors else None
 
     def _prior_absent(self, edges: Sequence[int]) -> float | None:
-        """Return the prior probability that some edges are all absent; None where it is not known."""
+        """Return the prior probability that some edges are all absent; None where it is not known exactly."""
         priors = self._priors(edges)
-        return float(np.prod([all_absent(prior, len(edges)) for prior in priors])) if priors else None
+        known = [p for p in map(all_absent, priors) if p is not None]
+        return float(np.prod(known)) if priors and len(known) == len(priors) else None
 
     def _of_function(self, function: Callable[..., Any], n_prior: int, rng: np.random.Generator) -> Probability:
         every = np.arange(len(self.edges_))
