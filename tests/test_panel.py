@@ -269,6 +269,7 @@ def test_networks_are_exported_with_their_direction(tmp_path, table):
     for u, v, about in lagged.edges(data=True):
         assert about["inclusion"] == est.lagged_inclusion_["abc".index(u), "abc".index(v)]
     assert (len(lagged.edges), len(within.edges)) == (9, 3)
+    assert "a->b" in est.table("structures")["edges"].iloc[0]
 
 
 def test_the_command_makes_the_same_draws(bayesmrf, table):

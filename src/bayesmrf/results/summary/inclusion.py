@@ -37,6 +37,11 @@ class InclusionSummary(Summary):
         return self.columns("included").means() if self.spike else np.ones(self.n_edges)
 
     @property
+    def edge_texts(self) -> list[str]:
+        """The two ends of each edge, as in statements."""
+        return [f"{a}--{b}" for a, b in zip(*self.named_ends.values(), strict=True)]
+
+    @property
     @abstractmethod
     def edge_table(self) -> pd.DataFrame:
         """A table of the candidates, in their order."""

@@ -60,6 +60,12 @@ class PanelSummary(InclusionSummary):
         """Whether items of a wave have edges."""
         return self.n_edges > self.n_lagged
 
+    @property
+    def edge_texts(self) -> list[str]:
+        """The two ends of each edge, with an arrow between those of a lagged one."""
+        ends = enumerate(zip(*self.named_ends.values(), strict=True))
+        return [f"{a}{'->' if e < self.n_lagged else '--'}{b}" for e, (a, b) in ends]
+
     @cached_property
     def edge_table(self) -> pd.DataFrame:
         """All edges: ends, kind, inclusion, and mean and interval of the weight given that the edge exists."""

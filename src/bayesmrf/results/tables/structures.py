@@ -16,7 +16,7 @@ def _verb(s: InclusionSummary) -> str:
 @table("structures", InclusionSummary, lambda s: s.spike, listed=False)
 def structures(s: InclusionSummary) -> Table:
     """Sets of edges that exist (or differ between groups of people) in a draw, the most probable first."""
-    frame = structure_table(s.tree, [f"{a}--{b}" for a, b in zip(*s.named_ends.values(), strict=True)])
+    frame = structure_table(s.tree, s.edge_texts)
     n, few = len(frame), number_that_carry(frame["cumulative"].to_numpy())
     once = int((frame["probability"] * s.n_draws < 1.5).sum())
     note = f"A structure is the set of the edges that {_verb(s)} in a draw. "
