@@ -48,7 +48,7 @@ def fitted(request):
 
 def numbers_of(frame):
     """Columns of numbers, and of texts."""
-    is_number = [pd.api.types.is_numeric_dtype(frame[c]) for c in frame]
+    is_number = [pd.api.types.is_numeric_dtype(frame[c]) and frame[c].dtype != bool for c in frame]
     return frame.columns[is_number], frame.columns[~np.array(is_number)]
 
 

@@ -208,9 +208,14 @@ def _network(s: AnySummary, edges: pd.DataFrame, nodes: pd.DataFrame | None, dir
         first, second = (ids[row.pop(end)] for end in _ENDS)
         if "weight" in row and row["weight"] is None:  # it never exists
             row["weight"] = 0.0
-        known = {name: _in_xml(v) if isinstance(v, str) else v for name, v in row.items() if v is not None}
+        known = {name: _in_graphml(value) for name, value in row.items() if value is not None}
         g.add_edges_from([(first, second, known)])
     return g
+
+
+def _in_graphml(value: Any) -> Any:
+    """Return a value as an attribute; 1 and 0 for yes and no, as networkx writes no truth values of XML."""
+    return _in_xml(value) if isinstance(value, str) else int(value) if isinstance(value, bool) else value
 
 
 def _in_xml(text: object) -> str:
