@@ -45,8 +45,8 @@ def edges(s: StructureSummary) -> Table:
 
 
 def opening(s: InclusionSummary) -> str:
-    """Return the headline and how sure its words are, as lines before others."""
-    return "".join(f"{line}\n" for line in (f"{s.headline}." if s.headline else "", s.doubt_sentence) if line)
+    """Return how sure the words of the headline are, as a line before others."""
+    return f"{s.doubt_sentence}\n" if s.doubt_sentence else ""
 
 
 @table("evidence", InclusionSummary, lambda s: has_evidence(s.tree), listed=False)
