@@ -13,8 +13,10 @@ import numpy as np
 from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import minimize
+from scipy.special import logsumexp
 
-from bayesmrf.priors import Cauchy, Gamma, Normal
+from bayesmrf.priors import Blocks, Cauchy, Gamma, Normal
+from tests import blocks_oracle
 from tests.bounds import Comparison
 from tests.oracle import all_states
 
@@ -34,6 +36,8 @@ def _log_beta(a, b):
 def log_structure(included, prior, edges=()):
     """Log prior probability of one structure; of a matrix of probabilities, the ends of the edges are given."""
     k, m = sum(included), len(included)
+    if isinstance(prior.density, Blocks):
+        return logsumexp(blocks_oracle.log_joint(included, edges, prior.density)[0])
     if isinstance(prior.density, np.ndarray):
         p = prior.density[edges[:, 0], edges[:, 1]]
         with np.errstate(divide="ignore"):
@@ -83,11 +87,11 @@ def log_likelihood(theta, f, s_bar, n, kinds_seen):
     return np.log(np.exp(energy - log_z[..., None]) @ kinds.T) @ counts
 
 
-def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen=None):
+def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen=None, more=None):
     """Posterior means, and their standard errors, of: inclusion of each edge, theta, theta^2, the number of edges, p0
     and the slab's precision (in this order, one vector). ``features`` of all states are those of a Boltzmann machine,
     or of another model whose edges come first; ``seen`` (n, n_states) are the states that each row may be in, where
-    values are missing."""
+    values are missing. ``more`` returns further quantities of a structure, which come last."""
     features, m = _features(graph) if features is None else features, graph.n_edges
     d, kinds_seen = features.shape[1] - m, kinds_of(seen)
     weights, values = [], []
@@ -127,7 +131,9 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
         weights.append(log_posterior(theta) - log_proposal)
         full = np.zeros((n_samples, m + d))
         full[:, kept] = theta
-        if isinstance(prior.density, float | np.ndarray):
+        if isinstance(prior.density, Blocks):
+            density = blocks_oracle.mean_probability(included, graph.edges, prior.density)
+        elif isinstance(prior.density, float | np.ndarray):
             density = np.mean(prior.density[tuple(graph.edges.T)] if np.ndim(prior.density) else prior.density)
         else:
             density = (prior.density.a + k) / (prior.density.a + prior.density.b + m)
@@ -135,10 +141,11 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
             precision = (prior.slab.shape + k / 2) / (prior.slab.rate + (theta[:, :k] ** 2).sum(axis=1) / 2)
         else:
             precision = np.full(n_samples, prior.slab.scale**-2.0)
-        one = np.ones((n_samples, 1))
+        one, further = np.ones((n_samples, 1)), np.zeros(0) if more is None else more(included)
         values.append(
             np.concatenate(
-                [one * np.array(included), full, full**2, k * one, density * one, precision[:, None]], axis=1
+                [one * np.array(included), full, full**2, k * one, density * one, precision[:, None], one * further],
+                axis=1,
             )
         )
     top = max(w.max() for w in weights)

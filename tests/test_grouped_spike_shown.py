@@ -214,7 +214,7 @@ def test_page_has_the_numbers(rng, tmp_path):
     tree = posterior_tree(rng, inclusion=SHARE, n_draws=300, fields="grouped", candidates="all", method="exact")
     s = GroupedSummary(tree)
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
-    assert len(pictures(page)) == 7
+    assert len(pictures(page)) == 8
     table = page.table("one end")
     assert table[0] == ["one end", "other end", "inclusion", "group", "agreement", "from", "to"]
     listed = {(row[0], row[1]): row[2:] for row in table[1:]}

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from io import BytesIO
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -210,7 +211,18 @@ def test_errors_of_estimates(rng):
     points = [c for c in ax.collections if isinstance(c, PathCollection)]
     np.testing.assert_allclose(points[0].get_offsets()[:, 1], 0.1)
     np.testing.assert_allclose(points[1].get_offsets()[:, 1], 0)
-    assert [t.get_text() for t in ax.texts] == ["truth 0.80", "truth 0.20"]
+    assert [t.get_text() for t in ax.texts] == ["0.80", "0.20"]
+
+
+def test_labels_of_small_groups_do_not_overlap():
+    groups = np.append(np.arange(5), [0] * 19)  # four neighbours with an edge each
+    ax = plots.plot_estimates(np.array([0.9, 0.7, 0.5, 0.3, 0.1])[groups], {"a": np.full(24, 0.5)}, groups)
+    ax.figure.draw_without_rendering()
+    boxes = sorted((t.get_window_extent() for t in ax.texts), key=lambda box: box.x0)
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    ax.texts[-1].set_text("truth 0.10")  # the control: words next to the numbers
+    box = ax.texts[-1].get_window_extent()
+    assert box.x0 < sorted(t.get_window_extent().x1 for t in ax.texts)[-2]
 
 
 def test_groups_are_numbered_by_falling_agreement(rng):

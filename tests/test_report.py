@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.image import imread
 
 from bayesmrf import graphs, plots, results, write_report
 from bayesmrf.errors import OptionError, StoreError
@@ -195,6 +196,23 @@ def test_browser_shows_the_page_without_complaint(rng, tmp_path):
     broken = tmp_path / "broken.html"
     broken.write_text("<script>missing()</script><img src='nothing.png'>")
     assert browse(broken, tmp_path / "profile")[1] != []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
+def test_page_is_dark_where_the_reader_asks_for_it_and_its_pictures_are_not(rng, tmp_path):
+    page = write_report(posterior_tree(rng, graphs.grid(3, 3)), tmp_path / "r.html")
+    switches = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=800,3000"]
+    share = {}
+    for scheme, number in (("light", 1), ("dark", 0)):
+        shot = tmp_path / f"{scheme}.png"
+        more = [f"--blink-settings=preferredColorScheme={number}", f"--screenshot={shot}"]
+        profile = f"--user-data-dir={tmp_path / 'profile'}"
+        subprocess.run([CHROMIUM, *switches, *more, profile, page.as_uri()], check=True, timeout=120)
+        pixels = imread(shot)[..., :3].mean(axis=2)
+        share[scheme] = (pixels > 0.9).mean()
+        assert (pixels[5, 5] > 0.9) == (scheme == "light")
+    assert 0.05 < share["dark"] < 0.5  # pictures have a light ground
+    assert share["light"] > 0.8
 
 
 # ---- posteriors over parameters

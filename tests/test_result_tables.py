@@ -22,10 +22,19 @@ from .test_report import Page
 QUICK = {"n_draws": 20, "n_warmup": 5, "n_chains": 2, "progress": False, "random_state": 3}
 X = pd.DataFrame(np.random.default_rng(1).integers(0, 2, (60, 4)), columns=["Ann", "Bob", "Cat", "a long name " * 8])
 WANTED = {
-    "parameters": ["parameters", "edges", "nodes", "strength", "statistics", "convergence", "findings"],
-    "edges": ["edges", "nodes", "statistics", "convergence", "findings"],
-    "groups": ["edges", "groups", "partitions", "nodes", "statistics", "convergence", "findings"],
-    "differences": ["differences", "node-differences", "edges", "nodes", "statistics", "convergence", "findings"],
+    "parameters": ["parameters", "edges", "nodes", "strength", "statistics", "columns", "convergence", "findings"],
+    "edges": ["edges", "nodes", "statistics", "columns", "convergence", "findings"],
+    "groups": ["edges", "groups", "partitions", "nodes", "statistics", "columns", "convergence", "findings"],
+    "differences": [
+        "differences",
+        "node-differences",
+        "edges",
+        "nodes",
+        "statistics",
+        "columns",
+        "convergence",
+        "findings",
+    ],
 }
 
 

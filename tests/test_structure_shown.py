@@ -269,7 +269,7 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     s = StructureSummary(tree)
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
     assert all(a.startswith(("#", "data:")) for a in page.addresses)
-    assert len(pictures(page)) == 3
+    assert len(pictures(page)) == 4
     table = page.table("one end")
     assert table[0] == ["one end", "other end", "inclusion", "weight", "from", "to"]
     listed = {(row[0], row[1]): row[2:] for row in table[1:]}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         compare_evidence,
         load,
         log_evidence,
+        plan,
         support,
     )
     from .evidence.target import Evidence
@@ -41,6 +42,7 @@ _HOMES = {
     "MaximumLikelihoodMRF": "estimators",
     "compare_evidence": "estimators",
     "log_evidence": "estimators",
+    "plan": "estimators",
     "support": "estimators",
     "Checkpoint": "runs.store",
     "DirichletProcess": "priors",
@@ -88,6 +90,7 @@ __all__ = [
     "metrics",
     "models",
     "partitions",
+    "plan",
     "plots",
     "priors",
     "results",

@@ -12,7 +12,7 @@ from .estimators import GroupedMRF
 from .inference.elimination.engine import Elimination
 from .models.agreement import Agreement
 from .report import Section, check_out, paragraph, picture, sections, table, write_page
-from .results.summary import GroupedSummary
+from .results.summary import GroupedSummary, count
 from .rng import OTHER, descendant
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _rows(grid: Grid) -> tuple[list[str], list[list[str]]]:
     for g, value in enumerate(TRUE_AGREEMENTS):
         inside = grid.groups == g
         ranges = [f"{a[inside].min():.2f} to {a[inside].max():.2f}" for a in grid.agreement.values()]
-        rows.append([f"group {g + 1}: {inside.sum()} edges", f"{value:.2f}", *ranges])
+        rows.append([f"group {g + 1}: {count(inside.sum(), 'edge')}", f"{value:.2f}", *ranges])
     errors = [f"{metrics.mean_absolute_error(a, grid.truth):.4f}" for a in grid.agreement.values()]
     rows.append(["mean absolute error", "0", *errors])
     rows.append(["number of groups", *(grid.n_groups[k] for k in ("truth", *grid.agreement))])

@@ -13,6 +13,7 @@ import numpy as np
 from .declare.option import Checked, needs, option
 from .declare.rule import (
     BETA,
+    BLOCKS,
     CONSTANT,
     COVARIANCE,
     GAMMA,
@@ -26,12 +27,13 @@ from .declare.rule import (
     constant_of,
     either,
     instance,
+    number,
     optional,
 )
 from .errors import OptionError
 
 __all__ = [
-    "Beta", "Cauchy", "DirichletProcess", "Gamma", "LogisticBeta", "MultivariateNormal", "Normal", "Prior",
+    "Beta", "Blocks", "Cauchy", "DirichletProcess", "Gamma", "LogisticBeta", "MultivariateNormal", "Normal", "Prior",
     "ProperPrior", "SpikeSlab", "WeightsAndBiases",
 ]  # fmt: skip
 _A, _B = "First constant.", "Second constant."
@@ -85,6 +87,34 @@ class DirichletProcess(Checked):
             return 1.0
         p = self.density
         return p.a / (p.a + p.b) if isinstance(p, Beta) else float(p)
+
+
+@dataclass(frozen=True)
+class Blocks(Checked):
+    r"""Prior of edges by blocks of nodes (a stochastic block model): an edge exists with the probability of its blocks.
+
+    .. math:: Y_{uv} \sim \mathrm{Bern}(q_{z_u z_v}), \quad q_{rr} \sim \text{within}, \quad q_{rs} \sim \text{between}
+
+    How many blocks there are, and which nodes are in each, is learnt. By default nodes are divided as by a mixture of
+    finite mixtures (Miller and Harrison 2018): K components, of which some may have no node, with K - 1 ~
+    Poisson(rate) and shares ~ Dirichlet(concentration, ..., concentration).
+    """
+
+    partition: str = option(
+        "mixture",
+        choice("mixture", "process"),
+        "Prior of the partition: a mixture of finite mixtures, or a Dirichlet process.",
+    )
+    concentration: float = option(
+        1.0, CONSTANT, "Of the Dirichlet distribution of the shares of components, or of the process."
+    )
+    rate: float = option(
+        1.0,
+        number(0, 100, ends="(]", good=(0.5, 100)),
+        "Prior mean of the number of components, less one; of no effect with a process.",
+    )
+    within: Beta = option(Beta(), BETA, "Prior of the probability of an edge within a block.")
+    between: Beta = option(Beta(), BETA, "Prior of the probability of an edge between two blocks.")
 
 
 @runtime_checkable
@@ -242,8 +272,9 @@ class SpikeSlab(Checked):
 
     density: Any = option(
         Beta(1.0, 1.0),
-        either(PROBABILITY, BETA, PAIRS),
-        "Prior of p_0, or its fixed value in (0, 1); or the probability of each pair of nodes, in [0, 1].",
+        either(PROBABILITY, BETA, PAIRS, BLOCKS),
+        "Prior of p_0, or its fixed value in (0, 1); or the probability of each pair of nodes, in [0, 1]; or blocks of "
+        "nodes, in place of a density.",
     )
     slab: Gamma | Normal | Cauchy = option(Cauchy(1.0), SLAB, "Prior of the weights of edges that exist.")
     bias_scale: float = option(10.0, SCALE, "sigma_b; of no effect with ``biases``.")

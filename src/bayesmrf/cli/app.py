@@ -20,6 +20,7 @@ from .compare_groups import compare
 from .evidence import evidence
 from .flags import command
 from .groups import groups
+from .plan import plan
 from .posterior import posterior
 from .structure import structure
 
@@ -83,6 +84,7 @@ def demo(
 for function in COMMANDS.values():
     app.command()(function)
 app.command("collect")(collect)
+app.command("plan")(plan)
 
 
 @app.command()

@@ -43,6 +43,7 @@ _FLAGS = {
     "hidden": "--hidden-engine",
     "n_edges": "--graph learn:K",
     "n_hidden": "--hidden",
+    "partition": "--blocks",
     "random_state": "--seed",
     "sample_weight": "--weight",
 }

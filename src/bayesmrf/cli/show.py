@@ -22,10 +22,10 @@ def show(summary: Summary, console: Console) -> None:
     for i, table in enumerate(t for t in all_tables(summary) if t.narrow):
         if i:
             console.print()
-        _show(table, table.narrow, console)
+        show_table(table, table.narrow, console)
 
 
-def _show(table: Table, listing: Listing | None, console: Console) -> None:
+def show_table(table: Table, listing: Listing | None, console: Console) -> None:
     """Print a table, or the sentence in its place, between its sentences."""
     assert listing is not None
     if table.lead:

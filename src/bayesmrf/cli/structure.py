@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from ..errors import OptionError
 from ..methods import EDGES
 from . import common
 from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, method_flag, model_flag, observations
@@ -25,11 +26,16 @@ def structure(
         "exact for up to 16 yes/no columns or eight of five levels, else reversible-jump",
     ),
     model: str = model_flag("SpikeSlabMRF", "boltzmann"),
-    density: str = flag(
+    density: str | None = flag(
         "Beta prior of the share of candidates that exist, or its fixed value; or a file with the probability of "
         "each pair, as a square matrix or as lines of two columns and a number: 0 forbids, and 1 forces.",
         "A,B|P0|FILE.csv",
-        "1,1",
+        shown="1,1",
+    ),
+    blocks: str | None = flag(
+        "In place of --density: blocks of nodes, which are learnt, each pair of which has its own share of edges; the "
+        "prior of the blocks is a mixture of finite mixtures, or a Dirichlet process.",
+        "mixture|process",
     ),
     slab: str | None = flag(
         "Prior of the weights of edges that exist: Cauchy or normal with a fixed scale, or normal with a Gamma prior "
@@ -48,12 +54,15 @@ def structure(
     """Find out which edges exist, and how strong they are."""
     from ..estimators import SpikeSlabMRF
     from ..estimators.edge_prior import default_prior
-    from ..priors import read_slab
+    from ..priors import Blocks, read_slab
     from ..results.summary import StructureSummary
 
     out = run.path(run.out, ".zarr")
     common.checked(SpikeSlabMRF, model=model, **run.options)
-    p0 = common.density(density)
+    if blocks is not None and density is not None:
+        expected = "omitted with --blocks"
+        raise OptionError(option="density", got=density, expected=expected, remedy="blocks have densities of their own")
+    p0 = common.density(density or "1,1") if blocks is None else Blocks(blocks)
     changed: dict[str, Any] = {} if slab is None else {"slab": read_slab(slab)}
     changed |= {} if bias_scale is None else {"bias_scale": bias_scale}
     chosen = common.own_options(EDGES, method, own)

@@ -255,6 +255,7 @@ OBSERVATIONS = number(0, 1e15, ends="[)", good=(0, 1))  # of a kernel; 0 samples
 SCORES = Rule("increasing numbers from 0, or None", lambda v: v is None or increases_from_0(v), (None, (0, 1, 3)))
 BETA = instance("priors", "Beta")
 PAIRS = Rule("a symmetric matrix of probabilities, or a table of pairs with theirs", _is_pair_table)
+BLOCKS = instance("priors", "Blocks")
 GAMMA = instance("priors", "Gamma")
 NORMAL_OR_CAUCHY = instance("priors", "Normal", "Cauchy")
 SLAB = Rule("a priors.Gamma (of the precision), or a priors.Normal or priors.Cauchy with one scale", _is_slab)

@@ -7,6 +7,7 @@ from .grouped import GroupedMRF
 from .label_field import LabelFieldMRF
 from .loaded import load
 from .maximum_likelihood import MaximumLikelihoodMRF
+from .planning import plan
 from .rbm import RBM
 from .spike_slab import SpikeSlabMRF
 from .supported import support
@@ -22,5 +23,6 @@ __all__ = [
     "compare_evidence",
     "load",
     "log_evidence",
+    "plan",
     "support",
 ]

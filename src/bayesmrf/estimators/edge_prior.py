@@ -18,8 +18,9 @@ from ..graphs import Graph, path
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..posterior.conditionals.centred import edge_correlations, has_lines
-from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab, has_pairs
+from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, SpikeSlab, has_pairs
 from ..results.blocks import Columns, stacked
+from ..results.communities import probability_of_edge
 
 _ALL = 0.95  # share of the candidates that counts as all of them
 _SUPPORTED = log(3)  # log Bayes factor above which the data support an edge
@@ -45,7 +46,7 @@ def default_prior(family: Any) -> SpikeSlab:
 
 def as_attribute(prior: SpikeSlab) -> dict[str, Any]:
     """Return a prior as summaries and reports read it; the density is None where edges have their own (`constants`)."""
-    own = {"density": None} if has_pairs(prior) else {}
+    own: dict[str, Any] = {"density": None} if has_pairs(prior) else {}
     return (
         asdict(replace(prior, density=0.5) if own else prior)
         | own
@@ -187,7 +188,9 @@ def warn_of_prior(
         supported = int((factors > _SUPPORTED).sum())
         code, density = Coding.of(model).edge, prior.density
         mean = density.a / (density.a + density.b) if isinstance(density, Beta) else density
-        if has_pairs(prior):
+        if isinstance(density, Blocks):
+            mean = probability_of_edge(density)
+        elif has_pairs(prior):
             mean = float(edge_probabilities(density, model.graph).mean())
         width = float(slab_scale.mean()) * code
         reasons = []

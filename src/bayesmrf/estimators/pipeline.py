@@ -33,7 +33,7 @@ from ..runs.run_options import RunOptions
 from ..runs.store import as_written
 from .base import hash_of_samples, missing_in, missing_table, require_edges, run_seed, sample_posterior
 from .mode_check import check_modes
-from .predictive import Predictive
+from .observations import Observations
 from .predictive_checks import check_fit, check_table
 from .rarely_observed import tell_of_rare
 from .sensitivity import Sensitive
@@ -59,7 +59,7 @@ class Setup(NamedTuple):
     own: Any = None  # what the estimator needs after the draws
 
 
-class Posterior(Statistics, Sensitive, Predictive, RunOptions, BaseEstimator):
+class Posterior(Statistics, Sensitive, Observations, RunOptions, BaseEstimator):
     """Estimators of posteriors: `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` and `CompareMRF`.
 
     Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.

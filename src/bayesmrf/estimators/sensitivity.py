@@ -18,7 +18,7 @@ from ..declare.rule import PATH, optional
 from ..errors import BayesMRFWarning, ConvergenceWarning, DataError, OptionError, StoppedWarning
 from ..findings import BAD, collected, dumped, loaded, tell
 from ..graphs import Graph
-from ..priors import Beta, DirichletProcess, Gamma
+from ..priors import Beta, Blocks, DirichletProcess, Gamma
 from ..results import convergence
 from ..results.sensitivity import ENOUGH, Joined, PriorRun, Setting, add_sensitivity
 from .edge_prior import constants, in_order
@@ -99,6 +99,11 @@ class Sensitive:
                 "SpikeSlabMRF, or give candidates to GroupedMRF."
             )
         prior = in_order(self._prior_of_edges, self._graph)
+        if isinstance(prior.density, Blocks):
+            raise OptionError(
+                "The sensitivity is that to one prior probability for all edges, or fixed ones of single edges, and in "
+                "this run those between blocks are learnt; fit with another density."
+            )
         is_grouped = isinstance(prior, DirichletProcess)
         slabs = [] if is_grouped else [_scaled(prior.slab, factor) for factor in _FACTORS]
         probability = constants(prior, self._graph).get("edge_probability")

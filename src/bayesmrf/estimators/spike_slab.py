@@ -35,8 +35,9 @@ from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.edges.spike_slab import iterations_of
 from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..priors import SpikeSlab
-from ..results import convergence
+from ..results import add_partition, convergence
 from ..results.blocks import Columns, nominal_of, variable
+from ..results.communities import communities_of
 from ..results.stored import Kept
 from ..runs import run
 from .edge_prior import (
@@ -74,7 +75,8 @@ class SpikeSlabMRF(Posterior):
     prior : "spike-slab" or `priors.SpikeSlab`
         Prior of the density (the share of the candidates that exist), of the weights and of the biases, such as
         ``SpikeSlab(density=Beta(5, 5), slab=Cauchy(2.5))``, whose scales are those of the parameters of ``model``.
-        Pairs may have probabilities of their own, and are no candidates where these are 0.
+        Pairs may have probabilities of their own, and are no candidates where these are 0; or nodes may be in blocks,
+        which are learnt.
         "spike-slab" is the same prior in all codings: a uniform density, and Cauchy log odds ratios of scale 1.
     method : {"auto", "reversible-jump", "exact", "langevin"} or an object of `bayesmrf.methods`
         * auto: exact for at most 16 yes/no nodes, or nodes of more states with at most 2^19 joint states (eight nodes
@@ -106,6 +108,9 @@ class SpikeSlabMRF(Posterior):
     density_, slab_scale_ : float
         Posterior means of p0 (where each edge has its own probability, their mean) and of the slab's scale (sigma0, or
         the given one).
+    communities_ : (n_nodes,) int array
+        Where the prior has blocks of nodes (``SpikeSlab(density=Blocks())``), the community of each, from 1: the
+        partition with the least expected variation of information.
     method_, model_ : str
         Names of the method and of the model.
     missing_ : DataFrame
@@ -195,6 +200,10 @@ class SpikeSlabMRF(Posterior):
         starts = np.arange(r + 1) if nominal is None else nominal.edge_starts
         self.theta_[: starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
         self.density_, self.slab_scale_ = self._mean("density"), self._mean("slab_scale")
+        if (found := communities_of(self.posterior_)) is not None:
+            self.communities_ = found.allocation
+            if found.point is None:
+                add_partition(self.posterior_, "blocks", found.allocation - 1)
 
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
         prior, data, scales = self._object("prior"), setup.likelihood, np.asarray(draws.fields["slab_scale"])

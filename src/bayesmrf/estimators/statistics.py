@@ -128,6 +128,8 @@ class Statistics(Tabulated, Network):
         check_is_fitted(self)
         _N_DRAWS.check("n_draws", n_draws)
         _BETWEEN.check("between", between)
+        if communities is None:  # those of the posterior, if the prior has blocks
+            communities = self._of_fit.get("communities_")
         found = NetworkStatistics(self._tree_with_weights(), communities, n_draws, self._model_of_draws())
         table = {None: found.table, "nodes": found.between_nodes, "groups": found.between_groups}[between]
         return table(names, probability)

@@ -15,6 +15,7 @@ from .inclusion import plot_inclusion
 from .network import plot_network
 from .parameters import plot_marginals, plot_parameters, plot_strength
 from .partition import plot_co_clustering, plot_credible_ball
+from .planning import plot_plan
 from .sensitivity import plot_sensitivity
 from .statistics import plot_statistics
 from .trace import plot_trace
@@ -33,6 +34,7 @@ __all__ = [
     "plot_network",
     "plot_networks",
     "plot_parameters",
+    "plot_plan",
     "plot_sensitivity",
     "plot_statistics",
     "plot_strength",

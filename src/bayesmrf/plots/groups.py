@@ -138,13 +138,14 @@ def plot_estimates(truth: Any, estimates: Mapping[str, Any], groups: Any, ax: Ax
     for start, end in zip(starts, np.append(starts[1:], len(order)), strict=True):
         if start:
             ax.axvline(start - 0.5, color=PALE, linewidth=1, zorder=0)
-        ax.text((start + end - 1) / 2, 0.99, f"truth {truth[order[start]]:.2f}", fontsize=8, color=GREY, ha="center",
+        ax.text((start + end - 1) / 2, 0.99, f"{truth[order[start]]:.2f}", fontsize=8, color=GREY, ha="center",
                 va="top", transform=ax.get_xaxis_transform())  # fmt: skip
     ax.set_xticks([])
     ax.set_xlim(-0.6, len(order) - 0.4)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.12 * (high - low))
-    ax.set(xlabel=f"{len(order)} edges, by true group", ylabel="estimated minus true agreement")
+    ax.set_xlabel(f"{len(order)} edges, by true group, with its agreement on top")
+    ax.set_ylabel("estimated minus true agreement")
     legend_of(ax, 5)
     return ax
 

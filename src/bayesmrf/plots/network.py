@@ -57,7 +57,7 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     The width increases with the absolute parameter, abs(logit agreement) for groups. Groups are dashed if the ends tend
     to differ, and edges whose 90 % interval contains zero are pale. Nodes are laid out by the springs of Kamada and
     Kawai on the graph alone, so that their positions do not depend on the posterior; beyond 40 nodes dense regions are
-    spread out. Nodes without edges are only named.
+    spread out. Nodes without edges are only named. Where the prior has blocks, nodes are coloured by community.
 
     If there are many edges, the strongest are in colour and the others grey: at least 500, and more up to a total
     length of 150 times the size of the plot. Beyond 3,000 nodes only the strongest 1,000 edges are drawn.
@@ -94,7 +94,11 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
         ax.add_collection(LineCollection(segments[grey], colors=PALE, linewidths=0.5, zorder=0.5, rasterized=dense))
     draw_edges(ax, segments, look, strong)
     n = len(place)
-    ax.scatter(place[:, 0], place[:, 1], s=30 if n <= 60 else 10 if n <= 200 else 3, color=INK, zorder=2, linewidths=0)
+    colours, size = [INK] * n, 30 if n <= 60 else 10 if n <= 200 else 3
+    if isinstance(summary, StructureSummary) and summary.communities is not None:
+        own = summary.communities.allocation
+        colours, size = list(group_colours(int(own.max()))[own[linked] - 1]), 2 * size
+    ax.scatter(place[:, 0], place[:, 1], s=size, color=colours, zorder=2, linewidths=0)
     if 0 < n <= _MOST_LABELLED_NODES:
         name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
     if n < len(names):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import partitions
+from ..results.summary import StructureSummary, summarise
 from .style import INK, axes, colour_bar, group_colours, grouped, no_edges, plot_of
 
 if TYPE_CHECKING:
@@ -20,23 +21,31 @@ _BOUNDS = {
 }
 
 
-@plot_of("GroupedMRF")
+@plot_of("GroupedMRF, or SpikeSlabMRF with blocks of nodes")
 def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
-    """Plot the posterior probability that two edges share a group, with edges in the order of the point partition.
+    """Plot the posterior probability that two edges share a group, or two nodes a block, in the order of the point
+    partition.
 
     If edges may be absent, those with an inclusion above 0.5 are shown, and absent edges share a group. With more than
-    300 edges an evenly spaced selection is shown.
+    300 edges or nodes an evenly spaced selection is shown.
     """
-    summary = grouped(tree)
-    if not len(summary.shown):
-        return no_edges(ax)
-    order = summary.by_group.index.to_numpy()
-    if len(order) > _MOST_CO_CLUSTERED:
-        order = order[np.linspace(0, len(order) - 1, _MOST_CO_CLUSTERED).round().astype(int)]
-    together = partitions.co_clustering(summary.stacked("groups"), order)
+    found = summarise(tree)
+    if isinstance(found, StructureSummary) and found.communities is not None:
+        number, what, shares = found.communities.allocation, "nodes", "a block"
+        order, draws = np.argsort(number, kind="stable"), found.communities.draws
+    else:
+        summary = grouped(found)
+        if not len(summary.shown):
+            return no_edges(ax)
+        order, draws, number = summary.by_group.index.to_numpy(), summary.stacked("groups"), summary.groups + 1
+        what, shares = "edges", "a group"
+    n = len(order)
+    if n > _MOST_CO_CLUSTERED:
+        order = order[np.linspace(0, n - 1, _MOST_CO_CLUSTERED).round().astype(int)]
+    together = partitions.co_clustering(draws, order)
     ax = axes(ax, (5.4, 4.5))
     image = ax.imshow(together, cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
-    group = summary.groups[order] + 1
+    group = number[order]
     starts = np.flatnonzero(np.diff(group, prepend=0))
     for cut in starts[1:] - 0.5:
         ax.axhline(cut, color=INK, linewidth=0.5, alpha=0.5)
@@ -45,10 +54,11 @@ def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
     ticks = wide >= 0.04 * len(group)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_ticks(middle[ticks], [str(g) for g in group[starts][ticks]])
-    few = f" ({len(group)} of {len(summary.shown):,})" if len(group) < len(summary.shown) else ""
-    ax.set(xlabel=f"edges{few}, by group", ylabel="edges, by group")
+    by = "group" if what == "edges" else "community"
+    few = f" ({len(group)} of {n:,})" if len(group) < n else ""
+    ax.set(xlabel=f"{what}{few}, by {by}", ylabel=f"{what}, by {by}")
     ax.tick_params(length=0)
-    colour_bar(ax, image, "probability of sharing a group")
+    colour_bar(ax, image, f"probability of sharing {shares}")
     return ax
 
 

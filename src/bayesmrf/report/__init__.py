@@ -20,8 +20,19 @@ from ..results.summary import (
 from ..runs.store import as_written
 from . import differences, grouped, parameters, structure
 from .page import Section, check_out, paragraph, picture, table, write_page
+from .planning import write_plan
 
-__all__ = ["Section", "check_out", "paragraph", "picture", "sections", "table", "write_page", "write_report"]
+__all__ = [
+    "Section",
+    "check_out",
+    "paragraph",
+    "picture",
+    "sections",
+    "table",
+    "write_page",
+    "write_plan",
+    "write_report",
+]
 
 _REPORTS: dict[type, tuple[str, Callable[..., list[Section]]]] = {
     DifferenceSummary: ("Differences between groups", differences.sections),

@@ -5,12 +5,10 @@ from __future__ import annotations
 from .. import plots
 from ..results.summary import DifferenceSummary
 from ..results.tables import table_of
-from .checks import checks
+from .order import page
 from .page import Section, paragraph, picture
-from .sensitivity import sensitivity
-from .shared import listed, page
-from .statistics import statistics
-from .structure import CITE, probable
+from .shared import listed, table_section
+from .structure import CITE, nodes_title, probable
 
 
 def sections(summary: DifferenceSummary) -> list[Section]:
@@ -27,9 +25,7 @@ def sections(summary: DifferenceSummary) -> list[Section]:
         ("Networks", picture(lambda: plots.plot_networks(summary), networks)),
         ("Differences", _differences(summary)),
         ("Differences of the parameters of nodes", _bias_differences(summary)),
-        *statistics(summary),
-        *checks(summary),
-        *sensitivity(summary),
+        *table_section(summary, "nodes", nodes_title(summary)),
     ]
     return page(summary, parts, shown, "Number of edges that differ", CITE)
 

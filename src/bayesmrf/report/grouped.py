@@ -8,11 +8,9 @@ from typing import Any
 from .. import plots
 from ..results.summary import GroupedSummary
 from ..results.tables import table_of
-from .checks import checks
+from .order import page
 from .page import Section, paragraph, picture
-from .sensitivity import sensitivity
-from .shared import listed, page
-from .statistics import statistics
+from .shared import listed
 from .structure import CITE as CITE_SPIKE
 from .structure import inclusion
 
@@ -42,8 +40,7 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (True, "Edges", lambda: _edges(s)),
         (len(s.field_table) > 0, "Thresholds" if _is_ordinal(s) else "Node fields", lambda: _fields(s)),
     ]
-    found = [(title, say()) for wanted, title, say in parts if wanted] + sensitivity(s) + statistics(s) + checks(s)
-    return page(s, found, judged, "Number of groups", cite)
+    return page(s, [(title, say()) for wanted, title, say in parts if wanted], judged, "Number of groups", cite)
 
 
 def _is_ordinal(s: GroupedSummary) -> bool:

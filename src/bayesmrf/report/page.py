@@ -123,51 +123,71 @@ def _is_numeric(value: Any) -> bool:
 
 
 _STYLE = """
-:root { color-scheme: light; }
+:root { color-scheme: light dark; --ink: #1f2430; --soft: #565e6c; --page: #f4f5f7; --card: #fff; --line: #e3e6ea;
+  --link: #0b5c96; --good: #eaf7f3; --note: #f4f5f7; --fair: #fdf5e4; --bad: #fcede3; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #e6e9ee; --soft: #a3acba; --page: #14171c; --card: #1d2128; --line: #343a44;
+    --link: #7cc0f0; --good: #12352b; --note: #262b34; --fair: #3d2f10; --bad: #44220f; }
+}
 * { box-sizing: border-box; }
 body { margin: 0; font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-  color: #1f2430; background: #f4f5f7; overflow-wrap: anywhere; }
+  color: var(--ink); background: var(--page); overflow-wrap: anywhere; }
 header, section { max-width: 56rem; margin: 0 auto; padding: 1.25rem clamp(1rem, 4vw, 2rem); }
 header { padding-top: 2.5rem; }
-section { background: #fff; border: 1px solid #e3e6ea; border-radius: 10px; margin-bottom: 1rem; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; margin-bottom: 1rem; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
 h2 { font-size: 1.15rem; margin: 0 0 .6rem; }
 p { margin: 0 0 .8rem; max-width: 46rem; }
-header p { color: #565e6c; }
+header p { color: var(--soft); }
+header p.answer { color: var(--ink); font-size: 1.15rem; font-weight: 600; }
 nav { display: flex; flex-wrap: wrap; gap: .2rem 1rem; font-size: .9rem; }
-a { color: #0b5c96; }
+a { color: var(--link); }
 .wide { overflow-x: auto; margin: 0 0 1rem; }
 table { border-collapse: collapse; font-size: .9rem; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: .3rem .7rem; border-bottom: 1px solid #e9ebee; vertical-align: top;
+th, td { text-align: left; padding: .3rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top;
   overflow-wrap: normal; }
-th { color: #565e6c; font-weight: 600; white-space: nowrap; }
+th { color: var(--soft); font-weight: 600; white-space: nowrap; }
 th.n, td.n { text-align: right; white-space: nowrap; }
 th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
 th[aria-sort=ascending] button::after { content: " \\25B2"; }
 th[aria-sort=descending] button::after { content: " \\25BC"; }
 td:last-child:not(.n) { min-width: 13rem; }
 details .wide { max-height: 42rem; overflow: auto; }
-details thead th { position: sticky; top: 0; background: #fff; }
+details thead th { position: sticky; top: 0; background: var(--card); }
 summary { cursor: pointer; margin-bottom: .5rem; }
 figure { margin: 0 0 1.2rem; overflow-x: auto; }
-img { max-width: 100%; height: auto; display: block; margin: 0 auto; }
-figcaption { font-size: .85rem; color: #565e6c; margin-top: .3rem; }
+img { max-width: 100%; height: auto; display: block; margin: 0 auto; background: #fff; border-radius: 8px; }
+figcaption { font-size: .85rem; color: var(--soft); margin-top: .3rem; }
 dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .25rem 1.2rem; margin: 0 0 .8rem;
   font-size: .95rem; }
-dt { color: #565e6c; }
+dt { color: var(--soft); }
 dd { margin: 0; }
-pre { background: #f4f5f7; padding: .7rem .9rem; border-radius: 6px; white-space: pre-wrap; font-size: .85rem; }
+pre { background: var(--note); padding: .7rem .9rem; border-radius: 6px; white-space: pre-wrap; font-size: .85rem; }
 .verdict { border-left: 4px solid; padding: .5rem .9rem; border-radius: 4px; max-width: none; }
-.good { border-color: #009e73; background: #eaf7f3; }
-.note { border-color: #7a8494; background: #f4f5f7; }
-.fair { border-color: #e69f00; background: #fdf5e4; }
-.bad { border-color: #d55e00; background: #fcede3; }
+.good { border-color: #009e73; background: var(--good); }
+.note { border-color: #7a8494; background: var(--note); }
+.fair { border-color: #e69f00; background: var(--fair); }
+.bad { border-color: #d55e00; background: var(--bad); }
 @media (max-width: 40rem) {
   th, td { padding: .3rem .4rem; }
   th:not(.n) { white-space: normal; }
   dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
 }
-@media print { body { background: #fff; } section { border: 0; } details .wide { max-height: none; } }
+@media print {
+  @page { margin: 15mm; }
+  html { font-size: 11px; }
+  body { background: #fff; font-size: 1rem; }
+  header, section { max-width: none; border: 0; padding: .5rem 0; }
+  nav { display: none; }
+  h2, summary { break-after: avoid; }
+  figure, thead, tr, .verdict, dl > * { break-inside: avoid; }
+  img { max-height: 170mm; }
+  .wide, details .wide, figure { max-height: none; overflow: visible; }
+  details thead th { position: static; }
+  th button { display: contents; }
+  th, td { padding: .12rem .4rem; white-space: normal; }
+  details:not([open])::details-content { content-visibility: visible; block-size: auto; }
+}
 """
 
 _SORT = """
@@ -201,7 +221,7 @@ _PAGE = """<!DOCTYPE html>
 <style>{style}</style>
 </head>
 <body>
-<header><h1>{title}</h1><p>{lead}</p><nav>{links}</nav></header>
+<header><h1>{title}</h1><p>{lead}</p><nav aria-label="Contents">{links}</nav></header>
 <main>{body}</main>
 <script>{script}</script>
 </body>

@@ -5,10 +5,9 @@ from __future__ import annotations
 from .. import plots
 from ..results.summary import ParameterSummary
 from ..results.tables import table_of
-from .checks import checks
+from .order import page
 from .page import Section, paragraph, picture
-from .shared import listed, log_odds, page
-from .statistics import statistics
+from .shared import listed, log_odds
 
 _LANGEVIN = (
     "I. Murray and Z. Ghahramani, Bayesian Learning in Undirected Graphical Models: Approximate MCMC algorithms, "
@@ -40,9 +39,7 @@ def sections(summary: ParameterSummary) -> list[Section]:
         network = f"Width: size of the mean {edge}; dashed: negative; pale: its 90 % interval contains zero."
         parts.append(("Network", picture(lambda: plots.plot_network(summary), network)))
         parts.append(("Strength of the nodes", _strength(summary)))
-        parts += log_odds(summary) + statistics(summary)
         parts += log_odds(summary)
-    parts += checks(summary)
     return page(summary, parts, shown, worst, _SOURCES.get(str(summary.attrs.get("method")), _LANGEVIN))
 
 

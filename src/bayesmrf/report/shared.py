@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from .. import plots
 from ..data.codebook import Codebook
 from ..results.summary import Summary, count
-from ..results.tables import Table, table_of
+from ..results.tables import Table, names_of, table_of
 from .page import Section, escape, paragraph, picture, table
 
 # Options of the command line that estimators do not have.
 _ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("Levels that count as yes", "binarize"))
 
 
-def _what_was_run(s: Summary) -> str:
+def what_was_run(s: Summary) -> str:
     """Return data, graph, method, exactness, draws and options."""
     a = s.attrs
     facts = [("Data", f"{a['data_file']}: {s.data_sentence}" if "data_file" in a else s.data_sentence)]
@@ -27,35 +27,12 @@ def _what_was_run(s: Summary) -> str:
     facts += [("Run time", f"{a['run_time']:,.1f} s"), ("Created", str(a.get("created_at", "unknown")))]
     cut = "" if a.get("complete", True) else paragraph(
         "This run was stopped before its end; the report is on the draws until then.", "verdict fair")  # fmt: skip
-    return f"{cut}{_verdict(s)}{_facts(facts)}"
+    return f"{cut}{_facts(facts)}"
 
 
-def _verdict(s: Summary) -> str:
+def verdict(s: Summary) -> str:
     """Return the findings of the run, each in a separate paragraph."""
     return "".join(paragraph(sentence, f"verdict {severity}") for severity, sentence in s.verdict.sentences)
-
-
-def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: str) -> list[Section]:
-    """Return the sections of a report: those of every report around ``parts``.
-
-    Parameters
-    ----------
-    s : Summary
-    parts : sequence of Section
-    judged : str
-        Quantities whose convergence is shown.
-    traced : str
-        The quantity whose trace is plotted.
-    cite : str
-        Source of the method.
-    """
-    return [
-        ("What was run", _what_was_run(s)),
-        *parts,
-        *([("Missing values", _missing(s))] if len(s.missing_table) else []),
-        ("Have the chains converged?", _convergence(s, judged, traced)),
-        ("Reproduce and cite", _run_again(s, cite)),
-    ]
 
 
 def listed(found: Table, sortable: bool = True) -> str:
@@ -73,18 +50,18 @@ def listed(found: Table, sortable: bool = True) -> str:
 
 def log_odds(s: Summary) -> list[Section]:
     """Return the section on the tables of log odds of the strongest edges, if the model has them."""
-    if s.nominal is None:
+    return table_section(s, "log_odds", "Log odds of categories")
+
+
+def table_section(s: Summary, name: str, title: str) -> list[Section]:
+    """Return a section with a table alone and what it means, of a run that has this table."""
+    if name not in names_of(s):
         return []
-    found = table_of(s, "log_odds")
-    return [("Log odds of categories", paragraph(found.note) + listed(found))]
+    found = table_of(s, name)
+    return [(title, (paragraph(found.note) if found.note else "") + listed(found))]
 
 
-def _missing(s: Summary) -> str:
-    found = table_of(s, "missing")
-    return paragraph(found.note) + listed(found)
-
-
-def _convergence(s: Summary, which: str, traced: str) -> str:
+def convergence(s: Summary, which: str, traced: str) -> str:
     """Return the verdict, the diagnostics, and the trace of one quantity."""
     text = (
         "R-hat compares the chains (1.00: they agree). The effective sample size (ESS) is the number "
@@ -94,10 +71,10 @@ def _convergence(s: Summary, which: str, traced: str) -> str:
     trace = picture(
         lambda: plots.plot_trace(s), f"{traced} along each chain: converged chains vary over the same range."
     )
-    return _verdict(s) + paragraph(text) + listed(table_of(s, "convergence"), sortable=False) + trace
+    return paragraph(text) + listed(table_of(s, "convergence"), sortable=False) + trace
 
 
-def _run_again(s: Summary, source: str) -> str:
+def run_again(s: Summary, source: str) -> str:
     """Return the command, seed, versions, and the source of the method."""
     a = s.attrs
     versions = ", ".join(f"{k} {v}" for k, v in json.loads(a.get("versions", "{}")).items())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from .. import plots
-from ..results.summary import InclusionSummary, StructureSummary
+from ..results.summary import InclusionSummary, StructureSummary, Summary
 from ..results.tables import table_of
-from .checks import checks
+from .communities import communities
+from .order import page
 from .page import Section, paragraph, picture
-from .sensitivity import sensitivity
-from .shared import listed, log_odds, page
-from .statistics import statistics
+from .shared import listed, log_odds, table_section
 
 _NETWORK = (
     "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
@@ -30,11 +29,15 @@ def sections(summary: StructureSummary) -> list[Section]:
         ("Network", picture(lambda: plots.plot_network(summary), _NETWORK)),
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
-        *statistics(summary),
-        *checks(summary),
-        *sensitivity(summary),
+        *communities(summary),
+        *table_section(summary, "nodes", nodes_title(summary)),
     ]
     return page(summary, parts, shown, "Number of edges", CITE)
+
+
+def nodes_title(s: Summary) -> str:
+    """Return what parameters of nodes are called in a title."""
+    return f"{s.terms.node.capitalize()}{'es' if s.terms.node.endswith('s') else 's'}"
 
 
 def inclusion(s: InclusionSummary, also: str = "") -> str:

@@ -42,12 +42,14 @@ POSTERIOR = (
     "groups",
     "n_groups",
     "field_groups",
+    "blocks",
+    "n_blocks",
     "included",
     "density",
     "slab_scale",
     "alpha",
 )
-LABELS = ("groups", "field_groups")
+LABELS = ("groups", "field_groups", "blocks")
 _STATS = {"log_likelihood": "total_log_likelihood"}  # ArviZ takes the first for values of each observation
 _UNSEEN = ("ratio", "state", "most", "probability", "share")
 
@@ -87,7 +89,6 @@ def to_datatree(
         (n_groups, n_features) and ``group_sizes``.
     constant : mapping, optional
         ``mle`` (n_features,) and other arrays, with a value for each edge.
-
     parameters : sequence of str, optional
         Names of ``phi``, the parameters that were sampled if ``theta`` is a linear map of them.
     groups : sequence of str, optional
@@ -222,8 +223,8 @@ def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None
     ----------
     tree : xarray.DataTree
         From `to_datatree`.
-    labels : {"groups", "field_groups"}
-        The partition is ``groups_point`` or ``field_groups_point``; its attribute ``n_draws`` is the number of draws,
+    labels : {"groups", "field_groups", "blocks"}
+        The partition is ``groups_point`` and the like; its attribute ``n_draws`` is the number of draws,
         so that it is not mistaken for the partition of a part of them.
     partition : (n_edges,) or (n_nodes,) int array
         -1 for items in no group.

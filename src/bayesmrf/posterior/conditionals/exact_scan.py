@@ -36,7 +36,6 @@ from .spike import (
     draw_hyper,
     node_precision,
     normal_precision,
-    own_odds,
     require_finite,
     slab_top,
     visit_edge,
@@ -121,7 +120,7 @@ def require_exact(likelihood: Likelihood, kernel: str) -> None:
 def scan(
     rng: np.random.Generator, likelihood: Likelihood, problem: ScanProblem, theta: np.ndarray, n_scans: int
 ) -> tuple[float, float, float]:
-    """Change theta in place by exact scans.
+    """Change theta in place by exact scans, and the log odds of edges in the problem's prior (`own_odds`).
 
     Returns
     -------
@@ -134,7 +133,6 @@ def scan(
         If a parameter becomes non-finite.
     """
     model: Any = likelihood.model
-    problem = problem._replace(prior=own_odds(problem.prior))
     if model.n_states**model.graph.n_nodes <= MAX_STATES:
         pairs = problem.pairs if len(problem.pairs) > 0 else None
         alike = problem.alike if len(problem.alike) > 0 else None

@@ -93,9 +93,9 @@ def stacked_lines(lines: Sequence[CentredLines]) -> CentredLines:
     return one._replace(form=form, n=n, sums=sums, pull=pull)
 
 
-def own_problem(problem: GroupProblem) -> GroupProblem:
-    """Return a problem with room of its own for the log odds of edges (`own_odds`)."""
-    return problem._replace(prior=own_odds(problem.prior), baseline=own_odds(problem.baseline))
+def own_problem(problem: GroupProblem, labels: np.ndarray | None = None) -> GroupProblem:
+    """Return a problem with room of its own for the log odds of edges, and for the blocks of nodes (`own_odds`)."""
+    return problem._replace(prior=own_odds(problem.prior), baseline=own_odds(problem.baseline, labels))
 
 
 @strict_leaf

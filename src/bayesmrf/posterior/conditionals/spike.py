@@ -16,9 +16,10 @@ from ...data.pair_probabilities import edge_probabilities
 from ...declare.rule import is_number
 from ...errors import DivergenceError
 from ...graphs import Graph
-from ...priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, SpikeSlab
+from ...priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, SpikeSlab
 from .line import line_log_density, line_mode
 from .log_concave import draw_around
+from .node_blocks import BlockPrior, block_prior, draw_blocks, no_blocks
 from .polya_gamma import draw_polya_gamma
 from .student_t import draw_t, log_t
 
@@ -35,6 +36,7 @@ class EdgePrior(NamedTuple):
     is_given: bool  # whether each edge has a probability of its own
     log_odds: np.ndarray  # (n,) of each edge at present: infinite if it is forced, minus that if it is forbidden
     free: np.ndarray  # (n,) bool, whether it is neither
+    blocks: BlockPrior  # of nodes, on which log odds depend
     shape: float
     rate: float
     precision: float  # of the slab, scale^-2, or 0 if it has a Gamma prior
@@ -59,6 +61,10 @@ def edge_prior(prior: SpikeSlab, graph: Graph | None = None, n_others: int = 0) 
         found = found._replace(a=float(density.a), b=float(density.b), fixed=0.0)
     elif is_number(density):
         found = found._replace(fixed=float(density))
+    elif isinstance(density, Blocks):
+        found = found._replace(fixed=0.5)  # before the first draw
+        if graph is not None:
+            found = found._replace(blocks=block_prior(density, graph))
     elif graph is not None:
         p = edge_probabilities(density, graph)
         with np.errstate(divide="ignore"):
@@ -79,13 +85,18 @@ def plain_prior(cauchy: bool, n_edges: int = 0) -> EdgePrior:
     """Return the constants of a prior without a spike: Cauchy, or normal, in all coordinates."""
     return EdgePrior(
         a=1.0, b=1.0, fixed=1.0, is_given=False, log_odds=np.full(n_edges, np.inf), free=np.zeros(n_edges, dtype=bool),
-        shape=1.0, rate=1.0, precision=1.0, cauchy=cauchy, cauchy_nodes=cauchy, log_top=0.0, curvature=1.0,
-        bias_precision=1.0, logistic=0.0, tilt=0.0,
+        blocks=no_blocks(), shape=1.0, rate=1.0, precision=1.0, cauchy=cauchy, cauchy_nodes=cauchy, log_top=0.0,
+        curvature=1.0, bias_precision=1.0, logistic=0.0, tilt=0.0,
     )  # fmt: skip
 
 
-def own_odds(prior: EdgePrior) -> EdgePrior:
-    """Return a prior with room of its own for the log odds of edges, which chains in other threads do not change."""
+def own_odds(prior: EdgePrior, labels: np.ndarray | None = None) -> EdgePrior:
+    """Return a prior with room of its own for the log odds of edges, which chains in other threads do not change.
+
+    ``labels`` are those of the present blocks, if there are any, which get room of their own, too.
+    """
+    if labels is not None and len(labels):
+        prior = prior._replace(blocks=prior.blocks._replace(labels=labels.copy()))
     return prior._replace(log_odds=prior.log_odds.copy())
 
 
@@ -117,7 +128,11 @@ def draw_hyper(rng, prior, has, sum_of_squares):
 
 @strict_leaf
 def draw_odds(rng, prior, has):
-    """Draw p0 given which edges exist, unless fixed; let the log odds of each edge follow, and return p0."""
+    """Draw p0, or the blocks, given which edges exist; let the log odds of each edge follow, and return p0, or the mean
+    probability of an edge.
+    """
+    if len(prior.blocks.labels) > 0:
+        return draw_blocks(rng, prior.blocks, has, prior.log_odds)
     density = draw_density(rng, prior, has.sum(), len(has))
     if not prior.is_given:
         prior.log_odds[:] = log(density) - log1p(-density)

@@ -17,7 +17,7 @@ from ...likelihood import Likelihood, Sample
 from ...memory import MostlyZero
 from ...models.bases import edge_starts
 from ...models.linear_map import LinearMap
-from ...priors import Cauchy, SpikeSlab, has_pairs
+from ...priors import Blocks, Cauchy, SpikeSlab, has_pairs
 from ..conditionals.group_lines import GroupProblem, GroupTheta, own_problem, stacked_lines
 from ..conditionals.group_problem import group_problem, lines_of
 from ..conditionals.group_scan import scan_groups
@@ -135,6 +135,10 @@ class DifferencesKernel(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for prior in (self.prior, self.baseline):
+            if isinstance(prior, SpikeSlab) and isinstance(prior.density, Blocks):
+                expected, remedy = "other than blocks of nodes for groups of people", "these are for SpikeSlabMRF"
+                raise OptionError(option="density", got=prior.density, expected=expected, remedy=remedy)
         if self.biases == "spike-slab" and has_pairs(self.prior):
             expected = "'free' or 'slab' where each edge has a probability of its own"
             raise OptionError(option="biases", got=self.biases, expected=expected)

@@ -14,8 +14,18 @@ from ...likelihood import Likelihood
 from ...priors import SpikeSlab
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
 from ..conditionals.rivals import swaps_in
-from ..conditionals.spike import edge_prior, prior_scales
-from .spike_slab import EDGE_DIMS, NO_CAMP, EdgeFit, EdgeState, drawn, start_theta, with_hyper
+from ..conditionals.spike import edge_prior, own_odds, prior_scales
+from .spike_slab import (
+    EDGE_DIMS,
+    NO_CAMP,
+    EdgeFit,
+    EdgeState,
+    declare_blocks,
+    drawn,
+    start_theta,
+    with_blocks,
+    with_hyper,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +64,7 @@ class SpikeSlabExact(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        declare_blocks(self)
         require_exact(self.likelihood, self.name)
         if self.pairs is None:
             lik = self.likelihood
@@ -78,7 +89,9 @@ class SpikeSlabExact(Checked):
     def step(self, rng: np.random.Generator, state: EdgeState) -> tuple[EdgeState, EdgeFit]:
         """Run ``n_scans`` scans."""
         lik, theta = self.likelihood, state.theta.copy()
-        density, precision, log_z = scan(rng, lik, self._problem, theta, self.n_scans)
+        problem = self._problem._replace(prior=own_odds(self._problem.prior, state.blocks))
+        density, precision, log_z = scan(rng, lik, problem, theta, self.n_scans)
         included = theta[: self._model.n_edges] != 0
         info = EdgeFit(*drawn(theta, included, density, precision), lik.log_likelihood(theta, log_z))
-        return EdgeState(theta, density, precision), info
+        labels = problem.prior.blocks.labels
+        return EdgeState(theta, density, precision, labels), with_blocks(info, labels)

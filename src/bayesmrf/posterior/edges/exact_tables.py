@@ -21,7 +21,18 @@ from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior, require_finite
 from ..conditionals.state_table import BlockOrder, block_order
 from .differences import check_size
-from .spike_slab import EDGE_DIMS, NO_CAMP, EdgeFit, EdgeState, drawn, present_edges, start_theta, with_hyper
+from .spike_slab import (
+    EDGE_DIMS,
+    NO_CAMP,
+    EdgeFit,
+    EdgeState,
+    declare_blocks,
+    drawn,
+    present_edges,
+    start_theta,
+    with_blocks,
+    with_hyper,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +65,7 @@ class SpikeSlabTables(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        declare_blocks(self)
         model: Any = self.likelihood.model
         if not (model.fields and has_group_lines(model)):
             raise OptionError(option="model", got=model.name, expected=f"nominal, with fields, for {self.name!r}")
@@ -82,10 +94,11 @@ class SpikeSlabTables(Checked):
         n_own = int(edge_starts(model)[-1])
         natural = state.theta[None].copy()
         theta = GroupTheta(natural[:, :n_own].copy(), natural, np.ones(natural.shape))
-        problem = own_problem(self._problem)
+        problem = own_problem(self._problem, state.blocks)
         (_, _, density, precision), (log_z,) = scan_groups(rng, problem, self._order, theta, self.n_scans)
         found = theta.natural[0]
         require_finite(found)
         fit = self.likelihood.log_likelihood(found, float(log_z))
         info = EdgeFit(*drawn(found, present_edges(model, found), density, precision), fit)
-        return EdgeState(found, density, precision), info
+        labels = problem.baseline.blocks.labels
+        return EdgeState(found, density, precision, labels), with_blocks(info, labels)

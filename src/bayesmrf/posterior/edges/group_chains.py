@@ -100,7 +100,7 @@ class GroupChains(OnChains, DifferencesKernel):
     def step(self, rng: np.random.Generator, state: GroupChainsState) -> tuple[GroupChainsState, JumpInfo]:
         """Run ``n_iterations`` iterations."""
         theta = self.group_theta(state.theta)
-        walk, hyper, n_jumps = self._walker.step(rng, state.walk, theta)
+        walk, hyper, n_jumps, _ = self._walker.step(rng, state.walk, theta)
         check_bounded(theta.natural, self.options.epsilon, self.prior, hyper[1])
         draw = self.draw(theta, hyper[0], hyper[1])
         return GroupChainsState(self.phi(theta), walk), JumpInfo(*draw, n_jumps)

@@ -35,6 +35,7 @@ from ..conditionals.spike import (
     EdgePrior,
     draw_hyper,
     edge_prior,
+    own_odds,
     slab_factors,
     slab_slope,
     slab_top,
@@ -50,7 +51,7 @@ from .langevin_chains import (
     table_chains,
 )
 from .langevin_jumps import draw_jump, jump_log_ratio
-from .spike_slab import DIVERGED, EdgeInfo, EdgeKernel, check_bounded, drawn, noise_share
+from .spike_slab import DIVERGED, EdgeInfo, EdgeKernel, check_bounded, drawn, noise_share, with_blocks
 
 _NOISE = 0.1  # share of a posterior variance that the noise of moments may add without a warning
 _MOST_LOG = 700.0  # whose exponential is finite
@@ -59,7 +60,7 @@ _SURE = 40.0  # a hazard at which a candidate is always selected: exp(-40) is be
 
 class SpikeSlabState(NamedTuple):
     """Position and momentum, p0 and the slab's precision, minus the diagonal of the Hessian (averaged), the number of
-    steps, and the particles.
+    steps, and the particles; the block of each node, if any.
     """
 
     theta: np.ndarray
@@ -69,6 +70,7 @@ class SpikeSlabState(NamedTuple):
     curvature: np.ndarray
     age: int
     chains: EdgeChains | TableParticles
+    blocks: np.ndarray
 
 
 class JumpRows(NamedTuple):
@@ -192,7 +194,7 @@ class SpikeSlabLangevin(EdgeKernel):
     def init(self, rng: np.random.Generator) -> SpikeSlabState:
         """Start at ``start``, with particles at random."""
         prior, r, graph = edge_prior(self.prior), self.model.n_edges, self.model.graph
-        theta, density, precision = self.first(rng)
+        theta, density, precision, labels = self.first(rng)
         curvature = self.n_samples * self._variance + prior.bias_precision
         curvature[:r] += prior.curvature - prior.bias_precision + self._bend
         chains: EdgeChains | TableParticles
@@ -201,7 +203,7 @@ class SpikeSlabLangevin(EdgeKernel):
         else:
             chains = start_particles(self.n_particles, graph.n_nodes, self.model.n_states, rng)
         momentum = rng.standard_normal(len(theta))
-        return SpikeSlabState(theta, momentum, density, precision, curvature, 0, chains)
+        return SpikeSlabState(theta, momentum, density, precision, curvature, 0, chains, labels)
 
     def _jumps(self, step: np.ndarray) -> LangevinJump:
         model, lines, n, bend = self.model, self._lines, self.n_samples, self._bend
@@ -237,6 +239,7 @@ class SpikeSlabLangevin(EdgeKernel):
             chains = table_chains(self.model, self._lines, state.chains)
             kept = TableParticles(chains.unpacked.x, chains.unpacked.lanes)
         jumps = self._jumps(self.options.epsilon / np.sqrt(state.curvature))
+        jumps = jumps._replace(prior=own_odds(jumps.prior, state.blocks))
         density, precision = _iterate(rng, jumps, rows, chains, theta, momentum, self.options.n_iterations)
         check_bounded(theta, self.options.epsilon, self.prior, state.precision)
         curvature = state.curvature
@@ -245,8 +248,9 @@ class SpikeSlabLangevin(EdgeKernel):
             now[:r] += (jumps.prior.curvature if jumps.prior.cauchy else precision) + jumps.bend
             now[r:] += jumps.prior.bias_precision
             curvature = curvature + (now - curvature) / (state.age + 2)
-        new = SpikeSlabState(theta, momentum, density, precision, curvature, state.age + 1, kept)
-        return new, drawn(theta, rows.place >= 0, density, precision)
+        labels = jumps.prior.blocks.labels
+        new = SpikeSlabState(theta, momentum, density, precision, curvature, state.age + 1, kept, labels)
+        return new, with_blocks(drawn(theta, rows.place >= 0, density, precision), labels)
 
 
 @leaf

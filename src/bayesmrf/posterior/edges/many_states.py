@@ -22,14 +22,25 @@ from ..conditionals.group_problem import has_group_lines, lines_of, one_group_pr
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior
 from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design
-from .spike_slab import EDGE_DIMS, EdgeKernel, JumpInfo, OnChains, check_bounded, drawn, n_particles_of, present_edges
+from .spike_slab import (
+    EDGE_DIMS,
+    EdgeKernel,
+    JumpInfo,
+    OnChains,
+    check_bounded,
+    drawn,
+    n_particles_of,
+    present_edges,
+    with_blocks,
+)
 
 
 class ManyStatesState(NamedTuple):
-    """Weights (0 if absent) and fields, and the walk of the chains."""
+    """Weights (0 if absent) and fields, the walk of the chains, and the block of each node, if any."""
 
     theta: np.ndarray
     walk: ChainsWalk
+    blocks: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +111,16 @@ class SpikeSlabManyStates(OnChains, EdgeKernel):
 
     def init(self, rng: np.random.Generator) -> ManyStatesState:
         """Start at ``start``, with chains swept there."""
-        theta = self._theta(self.first(rng).theta)
-        return ManyStatesState(theta.natural[0], self._walker.start(theta, rng))
+        first = self.first(rng)
+        theta = self._theta(first.theta)
+        return ManyStatesState(theta.natural[0], self._walker.start(theta, rng), first.blocks)
 
     def step(self, rng: np.random.Generator, state: ManyStatesState) -> tuple[ManyStatesState, JumpInfo]:
         """Run ``n_iterations`` iterations."""
         theta = self._theta(state.theta)
-        walk, hyper, n_jumps = self._walker.step(rng, state.walk, theta)
+        walk, hyper, n_jumps, labels = self._walker.step(rng, state.walk, theta, state.blocks)
         found = theta.natural[0]
         check_bounded(found, self.options.epsilon, self.prior, hyper[3])
         included = present_edges(self.model, found)
-        return ManyStatesState(found, walk), JumpInfo(*drawn(found, included, hyper[2], hyper[3]), n_jumps)
+        info = JumpInfo(*drawn(found, included, hyper[2], hyper[3]), n_jumps)
+        return ManyStatesState(found, walk, labels), with_blocks(info, labels)

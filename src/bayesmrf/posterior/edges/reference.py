@@ -35,7 +35,17 @@ from ..conditionals.spike import (
     visit_edge,
     visit_node,
 )
-from .spike_slab import EDGE_DIMS, NO_CAMP, EdgeInfo, EdgeState, drawn, start_theta, with_hyper
+from .spike_slab import (
+    EDGE_DIMS,
+    NO_CAMP,
+    EdgeInfo,
+    EdgeState,
+    declare_blocks,
+    drawn,
+    start_theta,
+    with_blocks,
+    with_hyper,
+)
 
 
 class ReferenceProblem(NamedTuple):
@@ -90,6 +100,10 @@ class SpikeSlabReference(Checked):
     dims = EDGE_DIMS
     camp = NO_CAMP
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        declare_blocks(self)
+
     @cached_property
     def _problem(self) -> ReferenceProblem:
         model, known, n = self.model, self.reference, float(self.n_samples)
@@ -115,10 +129,12 @@ class SpikeSlabReference(Checked):
     def step(self, rng: np.random.Generator, state: EdgeState) -> tuple[EdgeState, EdgeInfo]:
         """Run ``n_scans`` scans."""
         r, theta = self.model.n_edges, state.theta.copy()
-        problem = self._problem._replace(prior=own_odds(self._problem.prior))
+        problem = self._problem._replace(prior=own_odds(self._problem.prior, state.blocks))
         density, precision = _scan(rng, problem, theta, self.n_scans)
         require_finite(theta)
-        return EdgeState(theta, density, precision), drawn(theta, theta[:r] != 0, density, precision)
+        labels = problem.prior.blocks.labels
+        draw = drawn(theta, theta[:r] != 0, density, precision)
+        return EdgeState(theta, density, precision, labels), with_blocks(draw, labels)
 
 
 @strict_leaf

@@ -48,11 +48,14 @@ class ChainsWalk(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """Where a step ends: the state of the walk, p0 and precision of the slabs, and how many births and deaths."""
+    """Where a step ends: the state of the walk, p0 and precision of the slabs, births and deaths, and the block of each
+    node, if any.
+    """
 
     walk: ChainsWalk
     drawn: np.ndarray
     n_jumps: int
+    blocks: np.ndarray
 
 
 class Design(NamedTuple):
@@ -130,9 +133,11 @@ class Walker:
         direction.own[:, :own] = 0.0
         return ChainsWalk(momentum, share, chains, 1.0, direction, 0)
 
-    def step(self, rng: np.random.Generator, walk: ChainsWalk, theta: GroupTheta) -> Moved:
-        """Run iterations, which change ``theta``."""
-        problem, options, age = own_problem(self._problem), self.options, walk.age
+    def step(
+        self, rng: np.random.Generator, walk: ChainsWalk, theta: GroupTheta, labels: np.ndarray | None = None
+    ) -> Moved:
+        """Run iterations, which change ``theta``; ``labels`` are the blocks of nodes."""
+        problem, options, age = own_problem(self._problem, labels), self.options, walk.age
         stacked, momentum = self._unpacked(walk.chains, theta), GroupMomentum(*(a.copy() for a in walk.momentum))
         n = max(problem.lines.n.max(), 0.0)
         epsilon = longest_step(options, n, walk.chains.x.shape[2], walk.stiffness)
@@ -148,7 +153,8 @@ class Walker:
             has = np.stack([theta.weights[0] != 0, theta.weights[1:].any(axis=0)])
             share = adapted(share, np.add.reduceat(has, problem.places[:-1], axis=1) > 0, age)
         chains = TableParticles(stacked.x, stacked.lanes)
-        return Moved(ChainsWalk(momentum, share, chains, stiffness, direction, age + 1), drawn, n_jumps)
+        now = ChainsWalk(momentum, share, chains, stiffness, direction, age + 1)
+        return Moved(now, drawn, n_jumps, problem.baseline.blocks.labels)
 
     def _unpacked(self, chains: TableParticles, theta: GroupTheta) -> UnpackedTableParticles:
         """Return a working copy of the chains of all groups."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from inspect import unwrap
 from math import sqrt
 from typing import Any, ClassVar, NamedTuple
@@ -16,7 +18,7 @@ from ...errors import DivergenceError, OptionError
 from ...memory import MostlyZero
 from ...methods import LangevinJumps, ReversibleJump
 from ...models.bases import edge_starts
-from ...priors import Gamma, SpikeSlab
+from ...priors import Blocks, Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_density, draw_precision, edge_prior
 
@@ -27,6 +29,7 @@ EDGE_DIMS = {
     "density": (),
     "slab_scale": (),
 }
+BLOCK_DIMS = {"blocks": ("node",), "n_blocks": ()}  # further ones, where the prior has blocks
 NO_CAMP = ()  # of nodes between which a kernel moves no edge from one to another
 DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
@@ -41,11 +44,14 @@ SWEEPS = 4  # of all particles take as long as an iteration with clusters and pr
 
 
 class EdgeState(NamedTuple):
-    """Weights of the candidate edges (0 if absent) and parameters of nodes; p0; the slab's precision."""
+    """Weights of the candidate edges (0 if absent) and parameters of nodes; p0; the slab's precision; the block of each
+    node, if the prior has any.
+    """
 
     theta: np.ndarray
     density: float
     precision: float
+    blocks: np.ndarray
 
 
 class EdgeInfo(NamedTuple):
@@ -104,6 +110,10 @@ class EdgeKernel(Checked):
 
     dims = EDGE_DIMS
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        declare_blocks(self)
+
     @property
     def camp(self) -> Sequence[str]:
         """Nodes between which the kernel moves no edge from one to another."""
@@ -136,7 +146,7 @@ def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, mo
     weights[(certain > 0) & (weights == 0)] = SMALL
     density = unwrap(draw_density)(rng, of, present_edges(model, theta).sum(), model.n_edges)  # not compiled for it
     precision = unwrap(draw_precision)(rng, of, np.count_nonzero(weights), float(weights @ weights))
-    return EdgeState(theta, density, precision)
+    return EdgeState(theta, density, precision, of.blocks.labels.copy())
 
 
 def present_edges(model: Any, theta: np.ndarray) -> np.ndarray:
@@ -148,6 +158,24 @@ def present_edges(model: Any, theta: np.ndarray) -> np.ndarray:
 def drawn(theta: np.ndarray, included: np.ndarray, density: float, precision: float) -> EdgeInfo:
     """Return a draw."""
     return EdgeInfo(theta, included, int(included.sum()), density, precision**-0.5)
+
+
+def declare_blocks(kernel: Any) -> None:
+    """Let the draws of a kernel have the blocks of nodes, if its prior has any."""
+    if isinstance(kernel.prior.density, Blocks):
+        object.__setattr__(kernel, "dims", kernel.dims | BLOCK_DIMS)
+
+
+def with_blocks(draw: Any, labels: np.ndarray) -> Any:
+    """Return a draw with the blocks of nodes and their number, if there are any."""
+    if not len(labels):
+        return draw
+    return _with_blocks(draw.__class__)(*draw, labels.copy(), int(labels.max()) + 1)
+
+
+@cache
+def _with_blocks(kind: Any) -> Any:
+    return namedtuple(f"{kind.__name__}WithBlocks", [*kind._fields, *BLOCK_DIMS])
 
 
 def check_bounded(theta: np.ndarray, epsilon: float, prior: SpikeSlab, precision: float) -> None:

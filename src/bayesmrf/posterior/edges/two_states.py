@@ -58,6 +58,7 @@ from .spike_slab import (
     moderate,
     n_particles_of,
     visit_rate,
+    with_blocks,
 )
 from .stiffness import settle, stiffness
 from .two_states_problem import TwoStatesProblem, curvature_of, data_moments, has_rare_state, together
@@ -71,7 +72,7 @@ ITERATIONS = 20  # in a step
 
 class TwoStatesState(NamedTuple):
     """Position and momentum, p0 and the slab's precision, the share of draws with each edge, and the particles; the
-    stiffness of the posterior (averaged), its direction, and the number of steps.
+    stiffness of the posterior (averaged), its direction, and the number of steps; the block of each node, if any.
     """
 
     theta: np.ndarray
@@ -83,6 +84,7 @@ class TwoStatesState(NamedTuple):
     stiffness: float
     direction: np.ndarray
     age: int
+    blocks: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +137,11 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
 
     def init(self, rng: np.random.Generator) -> TwoStatesState:
         """Start at ``start``, with particles at random."""
-        theta, density, precision = self.first(rng)
+        theta, density, precision, labels = self.first(rng)
         chains = start_chains(self._n_chains, self.model.graph.n_nodes, rng)
         momentum, direction = rng.standard_normal((2, len(theta)))
         share = np.full(self.model.n_edges, 0.5, np.float32)
-        return TwoStatesState(theta, momentum, density, precision, share, chains, 1.0, direction, 0)
+        return TwoStatesState(theta, momentum, density, precision, share, chains, 1.0, direction, 0, labels)
 
     @cached_property
     def _rivals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -188,14 +190,14 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
             np.full(len(u), 0.5), 1.0, 1.0, pairs, joint, alike, together(lines.edges, moments),
         )  # fmt: skip
 
-    def _problem(self, stiffness: float, share: np.ndarray) -> TwoStatesProblem:
+    def _problem(self, stiffness: float, share: np.ndarray, labels: np.ndarray | None = None) -> TwoStatesProblem:
         """Return the constants with the step sizes, and how often each edge is visited."""
         of, epsilon = self._constants, longest_step(self.options, self.n_samples, self._n_chains, stiffness)
         share = moderate(share)
         n_nodes, together = self.model.graph.n_nodes, share[of.joint].min(axis=1)
         rate = visit_rate(share, n_nodes)
         joint_rate = min(rate, _JOINT_VISITS * n_nodes / max(np.minimum(together, 1 - together).sum(), 1.0))
-        of = of._replace(prior=own_odds(of.prior), now=of.now.copy(), step=epsilon * of.scale)
+        of = of._replace(prior=own_odds(of.prior, labels), now=of.now.copy(), step=epsilon * of.scale)
         return of._replace(share=share, rate=rate, joint_rate=joint_rate)
 
     def step(self, rng: np.random.Generator, state: TwoStatesState) -> tuple[TwoStatesState, JumpInfo]:
@@ -205,13 +207,13 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
         rows = start_rows(self.model.graph, theta[:r] != 0)
         blocks = unpack(state.chains, self._n_chains)
         direction, now = state.direction.copy(), state.stiffness
-        problem = self._problem(now, state.share)
+        problem = self._problem(now, state.share, state.blocks)
         weights = problem.coding.weights(self.model, theta)
         scale = problem.scale * np.repeat([problem.coding.edge, problem.coding.node], [r, len(theta) - r])
         of = problem.centre, problem.ends, scale, self.n_samples
         if state.age == 0:
             now = settle(rng, blocks, rows, weights, *of, direction)
-            problem = self._problem(now, state.share)
+            problem = self._problem(now, state.share, state.blocks)
         n = iterations_of(self.options, ITERATIONS, state.age < self.n_adapt)
         density, precision, n_jumps = _iterate(rng, problem, n, rows, blocks, theta, weights, momentum)
         check_bounded(theta, self.options.epsilon, self.prior, state.precision)
@@ -221,8 +223,9 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
         share = state.share
         if state.age < self.n_adapt:
             share = adapted(share, included, state.age)
-        new = TwoStatesState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1)
-        return new, JumpInfo(*drawn(theta, included, density, precision), n_jumps)
+        labels = problem.prior.blocks.labels
+        new = TwoStatesState(theta, momentum, density, precision, share, chains, now, direction, state.age + 1, labels)
+        return new, with_blocks(JumpInfo(*drawn(theta, included, density, precision), n_jumps), labels)
 
 
 @leaf

@@ -14,7 +14,7 @@ from ...likelihood import Likelihood
 from ...methods.parameters import KERNELS, WIDEST, takes_prior
 from ...priors import PRIOR, Cauchy
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
-from ..conditionals.spike import plain_prior
+from ..conditionals.spike import own_odds, plain_prior
 from .adaptation import dispersed
 
 
@@ -81,5 +81,6 @@ class CoordinateGibbs(Checked):
     ) -> tuple[CoordinateGibbsState, CoordinateGibbsInfo]:
         """Make one scan."""
         lik, theta = self.likelihood, state.theta.copy()
-        _, _, log_z = scan(rng, lik, self._problem, theta, 1)
+        problem = self._problem._replace(prior=own_odds(self._problem.prior))
+        _, _, log_z = scan(rng, lik, problem, theta, 1)
         return CoordinateGibbsState(theta), CoordinateGibbsInfo(theta, lik.log_likelihood(theta, log_z))

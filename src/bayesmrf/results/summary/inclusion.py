@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..blocks import in_turn, variable
+from ..communities import blocks_of
 from ..judged_series import IN_DOUBT
 from .base import INTERVAL, Summary, logit_of_beta
 
@@ -75,9 +76,9 @@ class InclusionSummary(Summary):
         constant = self["constant_data"].to_dataset()
         if "edge_probability" in constant:
             return f"Prior of each {self.thing}: {of_each(constant['edge_probability'].values)}"
-        given = constant.get("density")
+        given, name = constant.get("density"), "Density" if blocks_of(self.tree) is None else "Mean density of blocks"
         return (
-            f"Density {mean_and_interval(self.stacked('density')) if given is None else f'{given.item():.3f} (fixed)'}"
+            f"{name} {mean_and_interval(self.stacked('density')) if given is None else f'{given.item():.3f} (fixed)'}"
         )
 
     @property
@@ -89,6 +90,8 @@ class InclusionSummary(Summary):
         density, slab = prior["density"], prior["slab"]
         if density is None:
             found = {f"prior of each {self.thing}": of_each(self["constant_data"]["edge_probability"].values)}
+        elif (blocks := blocks_of(self.tree)) is not None:
+            found = {"prior of edges": f"{blocks}"}
         else:
             words = prior_of_density(tuple(density.values()) if isinstance(density, dict) else density)
             found = {"prior of the density": words}

@@ -11,7 +11,9 @@ import numpy as np
 from ...methods import EDGES
 from ...methods.edges import EXTRAPOLATED
 from ...methods.rows import MethodRow
+from ..communities import Communities, communities_of
 from ..intervals import intervals_given
+from ..statistics import NetworkStatistics
 from .inclusion import InclusionSummary, mean_and_interval
 
 if TYPE_CHECKING:
@@ -23,6 +25,17 @@ class StructureSummary(InclusionSummary):
     """Tables and sentences about a posterior over which edges exist."""
 
     edge_noun = "candidate edge"
+
+    @cached_property
+    def communities(self) -> Communities | None:
+        """Communities of nodes; None where the prior has no blocks."""
+        return communities_of(self.tree)
+
+    @cached_property
+    def statistics(self) -> NetworkStatistics:
+        """Draws of the statistics of nodes and networks; given the communities, if there are any."""
+        found = super().statistics
+        return found if self.communities is None else found.with_communities(self.communities.allocation)
 
     @cached_property
     def edge_table(self) -> pd.DataFrame:

@@ -5,6 +5,8 @@ from __future__ import annotations
 # Modules in the order in which their tables are shown.
 from . import structure, differences, parameters, grouped  # isort: skip
 from . import sensitivity  # isort: skip
+from . import observations  # isort: skip
+from . import communities  # isort: skip
 from . import statistics  # isort: skip
 from . import checks  # isort: skip
 from . import shared  # isort: skip
@@ -16,10 +18,12 @@ __all__ = [
     "Table",
     "all_tables",
     "checks",
+    "communities",
     "differences",
     "every_table",
     "grouped",
     "names_of",
+    "observations",
     "parameters",
     "sensitivity",
     "shared",

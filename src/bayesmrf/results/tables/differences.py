@@ -6,7 +6,7 @@ import pandas as pd
 
 from ..summary import DifferenceSummary
 from .base import ENDS, Column, Listing, Table, at_most, interval, number, rest_of, table, text
-from .structure import MOST_EDGES
+from .structure import MOST_EDGES, nodes_of
 
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
 _PAIR = Column("groups", ("group", "other"), "{}", "{1} − {0}", ("group", "other group"))
@@ -74,4 +74,4 @@ def edges(s: DifferenceSummary) -> Table:
 @table("nodes", DifferenceSummary)
 def nodes(s: DifferenceSummary) -> Table:
     """Parameters of nodes in each group."""
-    return Table("nodes", s.node_table, (text("node", s.terms.node), text("group"), number("mean"), interval(s)))
+    return nodes_of(s, s.node_table, (text("node", s.terms.node), text("group"), number("mean"), interval(s)))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from ..summary import StructureSummary
-from .base import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
+from typing import TYPE_CHECKING
+
+from ..summary import StructureSummary, Summary
+from .base import ENDS, Column, Listing, Table, at_most, interval, number, rest_of, table, text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_EDGES, MOST_LIKELY = 500, 20  # rows of the page, and of the terminal
 NONE_LIKELY = "No edge has an inclusion above 0.5."
@@ -41,4 +46,10 @@ def weaker(n: int, most: int) -> str:
 @table("nodes", StructureSummary)
 def nodes(s: StructureSummary) -> Table:
     """Parameters of nodes."""
-    return Table("nodes", s.node_table, (text("node", s.terms.node), number("mean"), interval(s)))
+    return nodes_of(s, s.node_table, (text("node", s.terms.node), number("mean"), interval(s)))
+
+
+def nodes_of(s: Summary, frame: pd.DataFrame, columns: tuple[Column, ...]) -> Table:
+    """Return a table of parameters of nodes."""
+    listed = Listing("", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, f"first ({s.terms.node})"))
+    return Table("nodes", frame, columns, wide=listed, note=s.terms.meaning)

@@ -1,0 +1,74 @@
+"""The command ``bayesmrf plan``: how many people a study needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import OptionError
+from . import common
+
+
+def plan(
+    run: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN.zarr]", help="A result of structure or compare, whose draws are the networks."),
+    ] = None,
+    n: Annotated[
+        str, typer.Option(metavar="N,N,...", help="Numbers of people, of all groups together.")
+    ] = "100,250,500,1000",
+    nodes: Annotated[int, typer.Option(help="Columns of a random network; without RUN.")] = 10,
+    levels: Annotated[int, typer.Option(help="Levels of each column: 2 for yes/no, more for ordered answers.")] = 2,
+    density: Annotated[float, typer.Option(help="Share of the pairs that have an edge.")] = 0.2,
+    weight: Annotated[float, typer.Option(help="Log odds ratio of an edge.")] = 0.8,
+    difference: Annotated[
+        float | None, typer.Option(help="Two groups differ by so much in a fifth of the pairs, which are to be found.")
+    ] = None,
+    replicates: Annotated[int, typer.Option(help="Simulated tables of each number of people.")] = 50,
+    out: Annotated[
+        Path, typer.Option(help="Folder of the page, the table and the replicates; the same command goes on there.")
+    ] = Path("plan"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed.")] = 0,
+    n_jobs: Annotated[int | None, typer.Option(help="Processes.", show_default="one for each core")] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Scheduler of a dask cluster.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Simulate how many people it takes to find the edges of a network, or the differences between two groups."""
+    from ..estimators.planning import plan as simulate
+    from ..report.planning import write_plan
+    from ..runs.workers import connect
+    from .show import show_table
+
+    try:
+        sizes = [int(part) for part in n.split(",")]
+    except ValueError:
+        expected = "integers with commas between them, such as 100,250,500"
+        raise OptionError(option="--n", got=n, expected=expected) from None
+    common.check_folder(out)
+    client: Any = connect(cluster) if cluster else None
+    try:
+        found = simulate(
+            run,
+            sizes,
+            nodes=nodes,
+            levels=levels,
+            density=density,
+            weight=weight,
+            difference=difference,
+            replicates=replicates,
+            folder=out,
+            random_state=seed,
+            n_jobs=n_jobs,
+            executor=client,
+            progress=not quiet,
+        )
+    finally:
+        if client is not None:
+            client.close()
+    found.frame.to_csv(out / "plan.csv", index=False)
+    page = write_plan(found, out / "plan.html")
+    console = common.new_console(quiet)
+    show_table(found.table, found.table.narrow, console)
+    console.print(f"The page is {page}", soft_wrap=True)

@@ -1,0 +1,337 @@
+"""How many people does a study need? Tables of several sizes from known networks, and what their posteriors tell."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .. import families, graphs
+from ..data.states import are_ordered, levels_of
+from ..declare.rule import COUNT, PROBABILITY, SCALE, SEED, integer
+from ..errors import BayesMRFWarning, OptionError
+from ..models.bases import edge_of
+from ..results import posterior_of
+from ..results.blocks import at_draws, variable
+from ..results.convergence import verdict
+from ..results.planning import Plan
+from ..rng import as_seed_sequence
+from ..runs.replicates import replicates as run_replicates
+from ..samplers.tempered import Tempered
+from .compare import CompareMRF
+from .loaded import load
+from .partly_seen import draw_missing
+from .spike_slab import SpikeSlabMRF
+
+_DIFFERING = 0.2  # share of pairs that differ between two groups
+_FOUND = 10.0  # evidence above which an edge is found; it is ruled out below the inverse
+_LEVELS = integer(2, 12)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """A known network of each group of people, and which edges exist or differ.
+
+    Parameters
+    ----------
+    model : Model
+    thetas : (n_groups, n_features) array
+    exists : (n_edges,) bool array
+    names : sequence of str
+    levels : sequence of sequences
+        Of each column.
+    ordered : sequence of bool
+        Whether they have an order.
+    """
+
+    model: Any
+    thetas: np.ndarray
+    exists: np.ndarray
+    names: Sequence[str]
+    levels: Sequence[Sequence[Any]]
+    ordered: Sequence[bool]
+
+    def table(self, n: int, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
+        """Draw ``n`` rows, as equally many of each group as possible, and their groups.
+
+        All levels are known to the table, also those that do not occur.
+        """
+        import pandas as pd
+
+        groups = np.arange(n) % len(self.thetas)
+        nothing = np.full(len(self.names), -1, dtype=np.int8)
+        states = np.empty((n, len(self.names)), dtype=np.int8)
+        for g, theta in enumerate(self.thetas):
+            mine = groups == g
+            states[mine] = draw_missing(self.model, theta, nothing, int(mine.sum()), rng, Tempered())[0]
+        columns = {}
+        for name, levels, has_order, x in zip(self.names, self.levels, self.ordered, states.T, strict=True):
+            two = len(levels) == 2
+            kind = pd.CategoricalDtype(list(levels), ordered=has_order)
+            columns[name] = x if two else pd.Categorical.from_codes(x, dtype=kind)
+        return pd.DataFrame(columns), groups
+
+
+def factors(est: Any) -> np.ndarray:
+    """Return the local Bayes factor of each edge or difference, (n_edges,), from draws with and without it.
+
+    It is E[Y / o] / E[1 - Y] with the prior odds o of the draw, in the place of the averages of docs/definitions.md.
+    Half a draw is added to both, so that it is finite.
+    """
+    tree = est.posterior_
+    included = np.asarray(variable(tree, "included").values, dtype=float)
+    included = included.reshape(-1, included.shape[-1])
+    if "density" in tree["posterior"].data_vars:
+        p0 = np.asarray(tree["posterior"]["density"], dtype=float).reshape(-1, 1)
+    else:  # of each edge, or of all
+        constant = tree["constant_data"].dataset
+        p0 = np.asarray(constant["edge_probability" if "edge_probability" in constant else "density"], dtype=float)
+    half = 0.5 / len(included)
+    found: np.ndarray = ((included * (1 - p0) / p0).mean(axis=0) + half) / ((1 - included).mean(axis=0) + half)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Replicate:
+    """One simulated table and its fit: the item is the number of people, and that of the replicate."""
+
+    source: Any  # makes a Truth from a generator and the number of the replicate
+    estimator: Any
+    entropy: Any
+
+    def __call__(self, item: tuple[int, int]) -> dict[str, Any]:
+        """Return numbers of edges that are found, ruled out and neither."""
+        n, r = item
+        truth = self.source.truth(np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(r,))), r)
+        rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(r, n)))
+        X, groups = truth.table(n, rng)
+        est = clone(self.estimator).set_params(random_state=int(rng.integers(2**31)), n_jobs=1, progress=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BayesMRFWarning)
+            est.fit(X, groups) if isinstance(est, CompareMRF) else est.fit(X)
+        of, known = factors(est), dict(zip(map(tuple, truth.model.graph.edges), truth.exists, strict=True))
+        exists = np.array([known.get(tuple(edge), False) for edge in est.edges_])
+        found, out = of > _FOUND, of < 1 / _FOUND
+        return {
+            "n": n,
+            "edges": len(of),
+            "present": int(exists.sum()),
+            "absent": int((~exists).sum()),
+            "found": int((found & exists).sum()),
+            "ruled_out": int((out & ~exists).sum()),
+            "inconclusive": int((~found & ~out).sum()),
+            "wrongly_found": int((found & ~exists).sum()),
+            "wrongly_ruled_out": int((out & exists).sum()),
+            "verdict": verdict(est.posterior_).grade,
+        }
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Random networks: a share ``density`` of the pairs has a weight, and answers are balanced."""
+
+    nodes: int
+    levels: int
+    density: float
+    weight: float
+    difference: float | None
+
+    @property
+    def words(self) -> str:
+        """The networks, in words."""
+        of = f"{self.nodes} nodes of {self.levels} levels, {self.density:.0%} of the pairs with weight {self.weight:g}"
+        if self.difference is None:
+            return f"random networks of {of}"
+        return f"two random networks of {of}, {_DIFFERING:.0%} with a difference of {self.difference:g}"
+
+    def truth(self, rng: np.random.Generator, r: int) -> Truth:
+        """Draw a network."""
+        graph = graphs.complete(self.nodes)
+        sizes = (self.levels,) * self.nodes
+        model: Any = (families.Boltzmann() if self.levels == 2 else families.Ordinal()).on(graph, sizes, True)
+        weights = np.zeros(graph.n_edges)
+        weights[_some(self.density, graph.n_edges, rng)] = self.weight
+        differs = np.zeros(graph.n_edges, dtype=bool)
+        if self.difference is not None:
+            differs[_some(_DIFFERING, graph.n_edges, rng)] = True
+        half = 0.5 * (self.difference or 0.0) * differs * rng.choice([-1, 1], graph.n_edges)
+        each = [weights] if self.difference is None else [weights - half, weights + half]
+        thetas = np.array([self._balanced(graph, w) for w in each])
+        exists = weights != 0 if self.difference is None else differs
+        levels = [tuple(range(self.levels))] * self.nodes
+        return Truth(model, thetas, exists, [f"x{i + 1}" for i in range(self.nodes)], levels, [True] * self.nodes)
+
+    def _balanced(self, graph: Any, weights: np.ndarray) -> np.ndarray:
+        """Return theta with the parameters of nodes that make the distribution symmetric."""
+        total = np.zeros(self.nodes)
+        for end in graph.edges.T:
+            np.add.at(total, end, weights)
+        steps = np.arange(1, self.levels) * (self.levels - 1) / 2
+        return np.concatenate([weights, -(total[:, None] * steps).ravel()])
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Draws of a posterior as truths."""
+
+    model: Any
+    thetas: np.ndarray  # (n_replicates, n_groups, n_features)
+    names: Sequence[str]
+    levels: Sequence[Sequence[Any]]
+    ordered: Sequence[bool]
+    words: str
+
+    def truth(self, rng: np.random.Generator, r: int) -> Truth:
+        """Return the truth of a draw."""
+        thetas = self.thetas[r % len(self.thetas)]
+        n = len(edge_of(self.model))
+        first = thetas[0, :n] if len(thetas) > 1 else 0.0
+        differs = (thetas[-1:, :n] != first).any(axis=0) if len(thetas) == 1 else (thetas[:, :n] != first).any(axis=0)
+        exists = np.bincount(edge_of(self.model), differs, self.model.n_edges) > 0
+        return Truth(self.model, thetas, exists, self.names, self.levels, self.ordered)
+
+
+def _some(share: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.permutation(n)[: max(1, round(share * n))]
+
+
+def plan(
+    run: Any = None,
+    n: Sequence[int] = (100, 250, 500, 1000),
+    *,
+    nodes: int = 10,
+    levels: int = 2,
+    density: float = 0.2,
+    weight: float = 0.8,
+    difference: float | None = None,
+    estimator: Any = None,
+    replicates: int = 50,
+    folder: str | PathLike[str] | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    executor: Any = None,
+    progress: bool = True,
+) -> Plan:
+    """Simulate how many people it takes to find the edges of a network, or the differences between two.
+
+    Each replicate draws a table of ``n`` people from a known network, and fits it. An edge with evidence (the local
+    Bayes factor) above 10 is found, one below 1/10 is ruled out.
+
+    Parameters
+    ----------
+    run : estimator or path, optional
+        A fitted `SpikeSlabMRF`, whose draws are the networks, or a fitted `CompareMRF`, whose draws are those of the
+        groups of people; also a stored run. None takes random networks of ``nodes``, ``levels``, ``density`` and
+        ``weight``.
+    n : sequence of int
+        Numbers of people; of all groups together, which are equally large.
+    nodes, levels : int
+        Number of columns, and of levels of each: 2 is yes/no, more are ordered.
+    density : float
+        Share of the pairs that have an edge.
+    weight : float
+        Its weight, a log odds ratio (of adjacent levels). All are positive, and answers are balanced.
+    difference : float, optional
+        Two groups differ by so much in a fifth of the pairs, and these differences are to be found.
+    estimator : SpikeSlabMRF or CompareMRF, optional
+        How tables are fitted: by default with the prior of ``run``, or default options.
+    replicates : int
+        Of each number of people.
+    folder : path, optional
+        Where replicates are kept. A study that was stopped goes on there, also with more replicates (of random
+        networks) or other ``n``.
+    random_state : int
+        Seed.
+    n_jobs : int, optional
+        Processes, by default one for each core.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Workers instead of ``n_jobs``.
+    progress : bool
+
+    Returns
+    -------
+    results.planning.Plan
+        ``frame`` and ``table`` have the shares with their errors, ``sentence`` sums them up; `plots.plot_plan` draws
+        them, and `bayesmrf.report.write_plan` writes a page.
+
+    Raises
+    ------
+    OptionError, StoreError
+        If an option is not valid, or the folder contains another study.
+    """
+    sizes = [int(one) for one in np.atleast_1d(np.asarray(n, dtype=object))] if _are_counts(n) else None
+    if sizes is None:
+        raise OptionError(option="n", got=n, expected="integers > 1, such as (100, 250, 500)")
+    COUNT.check("replicates", replicates)
+    SEED.check("random_state", random_state)
+    entropy = as_seed_sequence(random_state).entropy
+    source: Stated | Fitted
+    if run is None:
+        integer(2, 1000).check("nodes", nodes)
+        _LEVELS.check("levels", levels)
+        PROBABILITY.check("density", density)
+        SCALE.check("weight", weight)
+        if difference is not None:
+            SCALE.check("difference", difference)
+        source = Stated(int(nodes), int(levels), float(density), float(weight), difference)
+        default: Any = SpikeSlabMRF() if difference is None else CompareMRF()
+    else:
+        source, default = _of_run(run, replicates)
+    est = default if estimator is None else estimator
+    if type(est) is not type(default):
+        planned = "differences" if isinstance(default, CompareMRF) else "edges"
+        expected = f"a {type(default).__name__}, as {planned} are to be found"
+        raise OptionError(option="estimator", got=estimator, expected=expected)
+    settings = {"study": "plan", "truth": source.words, "estimator": _described(est), "seed": str(entropy)}
+    if run is not None:
+        settings["replicates"] = str(replicates)
+    items = {f"n{size}-{r}": (size, r) for size in sizes for r in range(replicates)}
+    found = run_replicates(
+        Replicate(source, est, entropy),
+        items,
+        settings,
+        "tables",
+        folder=folder,
+        n_jobs=n_jobs,
+        executor=executor,
+        progress=progress,
+    )
+    return Plan(found, "difference" if isinstance(est, CompareMRF) else "edge", source.words)
+
+
+def _are_counts(n: Any) -> bool:
+    values = np.atleast_1d(np.asarray(n, dtype=object)).tolist()
+    return bool(values) and all(isinstance(v, int | np.integer) and not isinstance(v, bool) and v > 1 for v in values)
+
+
+def _of_run(run: Any, replicates: int) -> tuple[Fitted, Any]:
+    """Return draws of a fitted estimator as truths, and an estimator with its prior for other tables."""
+    est = load(run) if isinstance(run, str | PathLike) else run
+    if not isinstance(est, SpikeSlabMRF | CompareMRF):
+        expected = "a fitted SpikeSlabMRF or CompareMRF, or the path of such a run"
+        raise OptionError(option="run", got=run, expected=expected, remedy="or leave it out, and state a network")
+    draws = variable(posterior_of(est), "theta")
+    numbers = np.unique(np.linspace(0, draws.shape[0] * draws.shape[1] - 1, replicates).astype(int))
+    thetas = at_draws(draws, numbers)
+    thetas = thetas if thetas.ndim == 3 else thetas[:, None]
+    names = list(est._names)
+    levels = [levels_of(est._coding, i) for i in range(len(names))]
+    words = f"{len(numbers)} draws of a run of {type(est).__name__} on {len(names)} nodes"
+    options = {"prior": est.prior, "model": est._family, "candidates": est._graph}
+    options |= {"baseline": est.baseline, "biases": est.biases} if isinstance(est, CompareMRF) else {}
+    digest = str(est.posterior_.attrs["data_hash"])[:12]
+    return Fitted(
+        est._model(), thetas, names, levels, are_ordered(est._coding, len(names)), f"{words} (data {digest})"
+    ), type(est)(**options)
+
+
+def _described(est: Any) -> str:
+    """Return an estimator and its options in words, which do not depend on addresses of objects."""
+    import re
+
+    return re.sub(r" at 0x[0-9a-f]+", "", f"{type(est).__name__}({sorted(est.get_params(deep=False).items())!r})")

@@ -1,0 +1,194 @@
+"""Communities of nodes from draws of their blocks: the allocation, the number of blocks, and Bayes factors."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import partitions
+from ..partitions.blocks import log_prior_of_numbers, log_weights
+from ..priors import Beta, Blocks
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+_BATCHES = 10  # of each chain, from which Monte Carlo errors are estimated
+BOUND = 1e4  # of Bayes factors
+
+
+def blocks_of(tree: xr.DataTree) -> Blocks | None:
+    """Return the prior of the blocks of a run; None of a run without blocks."""
+    density = json.loads(str(tree.attrs.get("prior", "{}"))).get("density")
+    if not (isinstance(density, dict) and "within" in density):
+        return None
+    return Blocks(**density | {name: Beta(**density[name]) for name in ("within", "between")})
+
+
+def probability_of_edge(prior: Blocks) -> float:
+    """Return the prior probability that an edge exists, the same for all of them."""
+    log_v, log_size = log_weights(prior, 2)
+    together, within, between = float(np.exp(log_v[1] + log_size[2])), prior.within, prior.between
+    return together * within.a / (within.a + within.b) + (1 - together) * between.a / (between.a + between.b)
+
+
+def draw_log_odds(
+    rng: np.random.Generator, prior: Blocks, blocks: np.ndarray, included: np.ndarray, edges: np.ndarray
+) -> np.ndarray:
+    """Draw the prior log odds of each edge given the blocks, of which draws have no other record.
+
+    Parameters
+    ----------
+    rng : numpy Generator
+    prior : Blocks
+    blocks : (n_draws, n_nodes) int array
+    included : (n_draws, n_edges) bool array
+    edges : (n_edges, 2) int array
+
+    Returns
+    -------
+    (n_draws, n_edges) array
+        Of :math:`q / (1 - q)` with q, the probability of the pair of blocks, drawn from its conditional Beta
+        distribution given blocks and edges of the draw: of the joint posterior of all three.
+    """
+    ends = np.sort(blocks[:, edges], axis=2)
+    k, n_draws = int(blocks.max()) + 1, len(blocks)
+    pair = ends[..., 0] * k + ends[..., 1] + k * k * np.arange(n_draws)[:, None]
+    n = np.bincount(pair.ravel(), minlength=n_draws * k * k)
+    m = np.bincount(pair.ravel(), included.ravel(), n_draws * k * k)
+    same = np.tile(np.eye(k, dtype=bool).ravel(), n_draws)
+    a = np.where(same, prior.within.a, prior.between.a) + m
+    b = np.where(same, prior.within.b, prior.between.b) + n - m
+    used = np.flatnonzero(n)
+    log_odds = np.zeros(len(n))
+    log_odds[used] = np.log(rng.standard_gamma(a[used])) - np.log(rng.standard_gamma(b[used]))
+    found: np.ndarray = log_odds[pair]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Communities:
+    """What draws say of the blocks of nodes.
+
+    Parameters
+    ----------
+    draws : (n_chains, n_draws, n_nodes) int array
+        The block of each node, from 0.
+    prior : Blocks
+    nodes : (n_nodes,) array of str
+    point : (n_nodes,) int array or None
+        The stored point partition; None to find it.
+    """
+
+    draws: np.ndarray
+    prior: Blocks
+    nodes: np.ndarray
+    point: np.ndarray | None = None
+
+    @cached_property
+    def allocation(self) -> np.ndarray:
+        """The partition with the least expected variation of information, (n_nodes,): 1..k, the largest first."""
+        found = partitions.point_partition(self.draws) if self.point is None else self.point
+        order = np.argsort(-np.bincount(found), kind="stable")
+        rank: np.ndarray = np.argsort(order, kind="stable")[found] + 1
+        return rank
+
+    @cached_property
+    def together(self) -> np.ndarray:
+        """Probability that two nodes share a block, (n_nodes, n_nodes)."""
+        return partitions.co_clustering(self.draws, np.arange(len(self.nodes)))
+
+    @cached_property
+    def numbers(self) -> pd.DataFrame:
+        """Numbers of blocks: blocks, probability, its Monte Carlo error, prior, and bayes_factor against one block.
+
+        The first row, "2 or more", is clustering against none. A number that no draw has counts as if one draw had it:
+        the factor is then a bound, as are those beyond 10^4 and 10^-4.
+        """
+        import pandas as pd
+
+        number, n = self.draws.max(axis=2) + 1, len(self.nodes)
+        prior = np.exp(log_prior_of_numbers(self.prior, n))
+        most = int(number.max())
+        seen = np.arange(1, max(most, 2) + 1)
+        there = np.concatenate([(number > 1)[..., None], number[..., None] == seen], axis=2)
+        share, before = there.mean(axis=(0, 1)), np.append(1 - prior[0], prior[: len(seen)])
+        least = 1 / number.size
+        p, one = np.maximum(share, least), max(share[1], least)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = p / one / (before / before[1])
+        factor = np.where(before > 0, factor.clip(1 / BOUND, BOUND), np.nan)
+        is_bound = (share == 0) | (share[1] == 0) | (factor >= BOUND) | (factor <= 1 / BOUND)
+        factor[1], is_bound[1] = 1.0, False
+        return pd.DataFrame({
+            "blocks": np.array(["2 or more", *map(str, seen)], dtype=object),
+            "probability": share,
+            "error": _errors(there),
+            "prior": before,
+            "bayes_factor": factor,
+            "bound": is_bound,
+        })  # fmt: skip
+
+    def factor(self, k: int, against: int = 1) -> float:
+        """Return the Bayes factor of k blocks against another number, NaN if the draws have neither."""
+        known = self.numbers.set_index("blocks")["bayes_factor"]
+        return float(known.get(str(k), np.nan) / known.get(str(against), np.nan))
+
+    @cached_property
+    def members(self) -> pd.DataFrame:
+        """Nodes: node, community (from 1), and the mean probability of sharing a block with the others of it, or of not
+        sharing one with any other node where it is alone.
+        """
+        import pandas as pd
+
+        own = self.allocation[:, None] == self.allocation
+        others = own & ~np.eye(len(own), dtype=bool)
+        with np.errstate(invalid="ignore"):
+            mean = np.where(others, self.together, 0).sum(axis=1) / others.sum(axis=1)
+        alone = np.flatnonzero(~others.any(axis=1))
+        for i in alone:
+            mean[i] = ((self.draws == self.draws[..., i : i + 1]).sum(axis=2) == 1).mean()
+        return pd.DataFrame({"node": self.nodes, "community": self.allocation, "probability": mean})
+
+    @property
+    def sentence(self) -> str:
+        """Number of blocks and of communities, and the evidence of clustering."""
+        table = self.numbers.iloc[1:]
+        best, first = table.iloc[int(table["probability"].argmax())], self.numbers.iloc[0]
+        factor = first["bayes_factor"]
+        words = f"{factor:.2g}" if 0.1 <= factor < 100 else f"{factor:.0f}" if factor >= 100 else f"1/{1 / factor:.0f}"
+        at = ("at least " if factor > 1 else "at most ") if first["bound"] else ""
+        k = int(self.allocation.max())
+        shown = "all nodes share a community" if k == 1 else f"nodes are in {k} communities"
+        number = f"{best['blocks']} {'block is' if best['blocks'] == '1' else 'blocks are'} the most probable number"
+        return (
+            f"{shown}; {number} (probability {best['probability']:.2f}, prior {best['prior']:.2f}); the Bayes factor "
+            f"of two or more blocks against one is {at}{words}"
+        )
+
+
+def communities_of(tree: Any) -> Communities | None:
+    """Return the communities of a run; None of one without blocks."""
+    prior = blocks_of(tree)
+    if prior is None or "blocks" not in tree["posterior"].coords:
+        return None
+    draws, point = tree["posterior"]["blocks"].values, tree["constant_data"].to_dataset().get("blocks_point")
+    if point is not None and point.attrs["n_draws"] != draws.shape[0] * draws.shape[1]:
+        point = None
+    nodes = np.array([str(n) for n in tree["constant_data"]["node"].values], dtype=object)
+    return Communities(draws, prior, nodes, None if point is None else point.values)
+
+
+def _errors(there: np.ndarray) -> np.ndarray:
+    """Return the Monte Carlo standard error of shares of draws (n_chains, n_draws, n), from means of batches."""
+    size = max(1, there.shape[1] // _BATCHES)
+    kept = there[:, : there.shape[1] // size * size]
+    means = kept.reshape(-1, size, there.shape[2]).mean(axis=1)
+    if len(means) < 2:
+        return np.full(there.shape[2], np.nan)
+    found: np.ndarray = means.std(axis=0, ddof=1) / np.sqrt(len(means))
+    return found

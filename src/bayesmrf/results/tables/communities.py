@@ -1,0 +1,48 @@
+"""Tables of the blocks of nodes: their number, and the community of each node."""
+
+from __future__ import annotations
+
+from ..summary import StructureSummary
+from .base import Listing, Table, number, rest_of, table, text
+
+_MOST = 300  # nodes of the page
+
+
+@table("blocks", StructureSummary, lambda s: s.communities is not None)
+def blocks(s: StructureSummary) -> Table:
+    """Numbers of blocks, with probability, prior, and Bayes factor against one block."""
+    assert s.communities is not None
+    frame = s.communities.numbers
+    columns = (
+        text("blocks"), number("probability"), number("error"), number("prior"),
+        number("bayes_factor", "Bayes factor", "{:.3g}"), text("bound"),
+    )  # fmt: skip
+    return Table(
+        "blocks",
+        frame,
+        columns,
+        Listing("Number of blocks of nodes", frame),
+        Listing("Number of blocks of nodes", frame),
+        f"Communities: {s.communities.sentence}.",
+        "Blocks that have a node, with the Monte Carlo error of their probability. Bayes factor: against one block; of "
+        "k against l blocks it is the ratio of theirs. A bound: more draws may give a factor farther from 1.",
+    )
+
+
+@table("communities", StructureSummary, lambda s: s.communities is not None)
+def communities(s: StructureSummary) -> Table:
+    """The community of each node: the partition with the least expected variation of information."""
+    assert s.communities is not None
+    frame = s.communities.members
+    rows = frame.sort_values(["community", "probability"], ascending=[True, False], kind="stable")
+    columns = (text("node"), number("community", each="{}"), number("probability"))
+    few = Listing("Communities of nodes", rows.iloc[:_MOST], rest_of(len(rows), _MOST, "first nodes"), "community")
+    return Table(
+        "communities",
+        frame,
+        columns,
+        few,
+        few,
+        note="Probability: of sharing a block with another node of the community, on average; of a node alone, of not "
+        "sharing its block.",
+    )
