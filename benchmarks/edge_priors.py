@@ -1,9 +1,9 @@
-"""Choice of the default prior of edges: 28 priors on data from known networks, and on two real data sets.
+"""Choice of the default prior of edges: 40 priors on data from known networks, and on two real data sets.
 
-Run ``python benchmarks/edge_priors.py [--jobs N] [--cluster tcp://HOST:PORT] [simulated] [real] [table]``; seeds are
-fixed. ``simulated`` (5
-minutes on one core) fits networks of 8, 12 and 16 nodes by the exact sampler and writes ``edge_priors.csv`` next to
-this file: for each network, number of observations and prior
+Run ``python benchmarks/edge_priors.py [--jobs N] [--cluster tcp://HOST:PORT] [simulated] [real] [large] [table]``;
+seeds are fixed. A file that is there is completed by what it lacks: slabs, or single fits of ``large``.
+``simulated`` (7 minutes on one core) fits networks of 8, 12 and 16 nodes by the exact sampler and writes
+``edge_priors.csv`` next to this file: for each network, number of observations and prior
 
 * ``loss``: Kullback-Leibler divergence of the posterior predictive from the truth, in nats per observation: how much
   lower the expected log score of a new observation is than under the truth. It is summed over all states.
@@ -13,9 +13,12 @@ this file: for each network, number of observations and prior
 * ``covers``, ``width``: coverage and mean width of the central 90 % intervals of the weights, given that the edge
   exists, of edges whose inclusion is above 0.5.
 
-``real`` (5 minutes) writes ``edge_priors_real.csv``: edges with inclusion above 0.5, and the mean log score of the half
+``real`` (7 minutes) writes ``edge_priors_real.csv``: edges with inclusion above 0.5, and the mean log score of the half
 of the rows that was held out, for the symptoms of ADHD and of stress after an earthquake (in the folder
-BAYESMRF_DATA). ``table`` prints the tables of docs/notes/edge_priors.md from both files.
+BAYESMRF_DATA). ``large`` (30 minutes) fits networks of 50 nodes by reversible jumps with some of the priors and writes
+``edge_priors_large.csv``, with one record for each fit: false, expected false and missed edges, the log probability of
+the true structure for each pair, and the log score of an answer given the 49 others in 4,000 new rows. ``table`` prints
+the tables of docs/notes/edge_priors.md from these files.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ import numpy as np
 import pandas as pd
 from joblib import parallel_config
 
-from bayesmrf import graphs
+from bayesmrf import SpikeSlabMRF, graphs
 from bayesmrf.engines import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models import Boltzmann
@@ -44,9 +47,20 @@ from bayesmrf.runs import run
 from bayesmrf.runs.independent import run_each
 from bayesmrf.runs.workers import connect
 
-SIMULATED, FROM_DATA = (Path(__file__).with_name(f"edge_priors{end}.csv") for end in ("", "_real"))
+SIMULATED, FROM_DATA, LARGE = (Path(__file__).with_name(f"edge_priors{end}.csv") for end in ("", "_real", "_large"))
 SEED = 12
-SLABS = ("5,5", "normal:0.5", "normal:1", "normal:2", "cauchy:0.5", "cauchy:1", "cauchy:2.5")
+SLABS = (
+    "5,5",
+    "normal:0.5",
+    "normal:1",
+    "normal:2",
+    "cauchy:0.5",
+    "cauchy:1",
+    "cauchy:2.5",
+    "cauchy:2,2",
+    "moment:0.5",
+    "moment:1",
+)
 DENSITIES = ("Beta(5, 5)", "Beta(1, 1)", "Beta(1, nodes)", "0.5")
 # Share of the pairs with an edge (a degree where > 1), the smallest and largest |weight|, and the share of weights < 0.
 NETWORKS = {
@@ -55,9 +69,14 @@ NETWORKS = {
     "sparse, strong": (2.0, 1.0, 3.0, 0.5),
     "dense, weak": (1.0, 0.1, 0.5, 0.0),
     "dense, strong": (0.6, 0.5, 1.5, 0.5),
+    "strong only": (3.0, 1.0, 2.0, 0.5),
 }
+SMALL = tuple(NETWORKS)[:5]
 OBSERVATIONS = (100, 500, 5000)
 SIZES = {8: (3, OBSERVATIONS), 12: (2, OBSERVATIONS), 16: (1, (500,))}  # nodes: data sets, observations
+N_LARGE, ROWS_LARGE, NEW_ROWS, SWEEPS = 50, 1000, 4000, 300  # nodes, observations, rows held out, Gibbs sweeps of data
+LARGE_SLABS = ("cauchy:1", "moment:0.5", "moment:1", "cauchy:2,2", "cauchy:2.5")
+LARGE_SETS = [("strong only", 0), ("sparse, weak", 0), ("strong only", 1), ("empty", 0), ("strong only", 2)]
 REAL = {"adhd": (["group"], 1), "wenchuan": ([], 4)}  # columns dropped, and the lowest level that counts as yes
 
 
@@ -106,7 +125,7 @@ def log_predictive(features: np.ndarray, theta: np.ndarray, log_z: np.ndarray) -
     return top + np.log(np.exp(log_p - top[:, None]).mean(axis=1))
 
 
-def simulated(n_nodes: int, name: str, k: int) -> list[dict[str, object]]:
+def simulated(n_nodes: int, name: str, k: int, slabs: tuple[str, ...]) -> list[dict[str, object]]:
     """Return one record for each number of observations and prior, for data set k."""
     features = features_of(states_of(n_nodes), graphs.complete(n_nodes).edges)
     rng = np.random.default_rng([SEED, n_nodes, list(NETWORKS).index(name), k])
@@ -116,12 +135,54 @@ def simulated(n_nodes: int, name: str, k: int) -> list[dict[str, object]]:
     p /= p.sum()
     rows = rng.choice(len(p), size=max(OBSERVATIONS), p=p)
     for n in SIZES[n_nodes][1]:
-        for slab, density in product(SLABS, DENSITIES):
+        for slab, density in product(slabs, DENSITIES):
             theta, log_z = draws_of(features[rows[:n], -n_nodes:], prior_of(slab, density, n_nodes))
             loss = p @ (np.log(np.maximum(p, 1e-300)) - log_predictive(features, theta, log_z))
             about = {"network": name, "n": n, "nodes": n_nodes, "slab": slab, "density": density}
             records.append(about | {"loss": loss} | edges_found(theta, truth, n_nodes))
     return records
+
+
+def gibbs_rows(truth: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Return rows of the model ``truth``, each a Gibbs chain of its own."""
+    u, v = graphs.complete(N_LARGE).edges.T
+    weights, rows = np.zeros((N_LARGE, N_LARGE)), rng.integers(0, 2, (n_rows, N_LARGE)).astype(float)
+    weights[u, v] = weights[v, u] = truth[: len(u)]
+    for _ in range(SWEEPS):
+        for i in range(N_LARGE):
+            logit = rows @ weights[i] + truth[len(u) + i]
+            rows[:, i] = rng.random(n_rows) < 1 / (1 + np.exp(-logit))
+    return rows
+
+
+def node_scores(theta: np.ndarray, rows: np.ndarray) -> float:
+    """Return the mean log probability of an answer given the others, averaged over the draws ``theta``."""
+    u, v = graphs.complete(N_LARGE).edges.T
+    p, weights = np.zeros(rows.shape), np.zeros((N_LARGE, N_LARGE))
+    for draw in theta:
+        weights[u, v] = weights[v, u] = draw[: len(u)]
+        p += 1 / (1 + np.exp(-(2 * rows - 1) * (rows @ weights + draw[len(u) :])))
+    return float(np.log(p / len(theta)).mean())
+
+
+def large(name: str, k: int, slab: str) -> list[dict[str, object]]:
+    """Return the record of one fit of data set k of a network of `N_LARGE` nodes, with the density Beta(1, 1)."""
+    rng = np.random.default_rng([SEED, N_LARGE, list(NETWORKS).index(name), k])
+    truth = network(name, N_LARGE, rng)
+    rows = gibbs_rows(truth, ROWS_LARGE + NEW_ROWS, rng)
+    est = SpikeSlabMRF(
+        prior=SpikeSlab(Beta(1, 1), read_slab(slab)), method="reversible-jump", n_draws=400, n_warmup=200, n_chains=2,
+        random_state=SEED, n_jobs=1, progress=False,
+    ).fit(rows[:ROWS_LARGE].astype(int))  # fmt: skip
+    theta = est.posterior_["posterior"]["theta"].values
+    theta, r = theta.reshape(-1, theta.shape[-1]), len(truth) - N_LARGE
+    share, is_true = (theta[:, :r] != 0).mean(axis=0), truth[:r] != 0
+    found, kept = share > 0.5, (len(theta) * share + 0.5) / (len(theta) + 1)
+    about = {"network": name, "data": k, "slab": slab}
+    about |= {"expected_false": (1 - share[found]).sum(), "structure": np.log(np.where(is_true, kept, 1 - kept)).mean()}
+    about |= {"score": node_scores(theta[::20], rows[ROWS_LARGE:]), "best": node_scores(truth[None], rows[ROWS_LARGE:])}
+    about |= {"p0": est.density_, "scale": est.slab_scale_}
+    return [about | edges_found(theta, truth, N_LARGE)]
 
 
 def edges_found(theta: np.ndarray, truth: np.ndarray, n_nodes: int) -> dict[str, object]:
@@ -184,6 +245,15 @@ def records_of(
     return pd.DataFrame([record for i in sorted(found) for record in found[i]])
 
 
+def completed(path: Path, keys: list[str], wanted: list[tuple[Any, ...]]) -> tuple[pd.DataFrame, list[tuple[Any, ...]]]:
+    """Return what a file has, and which of the ``wanted`` values of some of its columns it lacks."""
+    if not path.exists():
+        return pd.DataFrame(), wanted
+    table = pd.read_csv(path)
+    there = set(table[keys].astype(str).itertuples(index=False, name=None))
+    return table, [w for w in wanted if tuple(map(str, w)) not in there]
+
+
 def by_prior(simulated: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
     """Return one row per prior: means over networks and numbers of observations, and results on the real data.
 
@@ -215,20 +285,30 @@ def print_tables() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=["simulated", "real", "table", []], default=[])
+    parser.add_argument("parts", nargs="*", choices=["simulated", "real", "large", "table", []], default=[])
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--cluster", help="scheduler of a dask cluster that runs the fits")
     given = parser.parse_args()
     executor = given.cluster and connect(given.cluster)
-    parts = given.parts or ["simulated", "real", "table"]
+    parts, slabs = given.parts or ["simulated", "real", "large", "table"], [(slab,) for slab in SLABS]
     if "simulated" in parts:
-        tasks = [(n_nodes, name, k) for n_nodes in SIZES for name in NETWORKS for k in range(SIZES[n_nodes][0])]
-        summarised(records_of(simulated, tasks, given.jobs, executor)).to_csv(
-            SIMULATED, index=False, float_format="%.4g"
-        )
+        table, missing = completed(SIMULATED, ["slab"], slabs)
+        of = tuple(slab for (slab,) in missing)
+        tasks = [(n_nodes, name, k, of) for n_nodes in SIZES for name in SMALL for k in range(SIZES[n_nodes][0])]
+        if missing:
+            table = pd.concat([table, summarised(records_of(simulated, tasks, given.jobs, executor))])
+            table.to_csv(SIMULATED, index=False, float_format="%.4g")
     if "real" in parts:
-        tasks = list(product(REAL, SLABS))
-        records_of(real, tasks, given.jobs, executor).to_csv(FROM_DATA, index=False, float_format="%.5g")
+        table, missing = completed(FROM_DATA, ["data", "slab"], list(product(REAL, SLABS)))
+        if missing:
+            table = pd.concat([table, records_of(real, missing, given.jobs, executor)])
+            table.to_csv(FROM_DATA, index=False, float_format="%.5g")
+    if "large" in parts:
+        wanted = [(*of, slab) for of in LARGE_SETS for slab in LARGE_SLABS]
+        table, missing = completed(LARGE, ["network", "data", "slab"], wanted)
+        for i in range(0, len(missing), given.jobs):  # in pieces, so that a study that is stopped goes on
+            table = pd.concat([table, records_of(large, missing[i : i + given.jobs], given.jobs, executor)])
+            table.to_csv(LARGE, index=False, float_format="%.5g")
     if "table" in parts:
         print_tables()
 

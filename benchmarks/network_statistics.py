@@ -48,9 +48,6 @@ def compare(tree: object, fitted: object, d: int, whole: Callable[[], object], w
     loop, times = clock(lambda: [by_networkx(w, edges, d) for w in some]), len(theta) / len(some)
     wall, cpu = duration(times * loop.wall), duration(times * loop.cpu)
     rows = [("", "wall", "CPU", "CPU / loop"), (f"loop of networkx, {len(theta):,} draws", wall, cpu, "")]
-    rows.append(
-        [f"loop of networkx, {len(theta):,} draws", duration(times * loop.wall), duration(times * loop.cpu), ""]
-    )
     by_paths = [name for name in (*OF_NODES, *OF_NETWORKS) if "bridge" not in name]
     by_paths = [n for n in by_paths if n not in ("predictability", "correct classification", "base rate")]
     for name, call in {

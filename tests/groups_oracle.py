@@ -5,6 +5,7 @@ Helmert's contrasts H; a slab is a density of |d|, with |d|^2 = 2 sum over t of 
 """
 
 import itertools
+from dataclasses import replace
 from functools import cache
 from math import gamma, log, pi
 
@@ -15,25 +16,26 @@ from scipy.linalg import helmert
 from scipy.optimize import minimize
 from scipy.special import betaln
 
-from bayesmrf.priors import Cauchy
+from bayesmrf.priors import Moment, Normal
 from tests import spike_slab_oracle as one_group
 
 _DF = 6.0
 
 
 def log_slab(d, slab):
-    """Log density of differences (..., k, q), summed over k edges: normal, or multivariate Cauchy with a taper."""
+    """Log density of differences (..., k, q), summed over k edges: normal, Cauchy or moment with a taper."""
     k, q = d.shape[-2:]
     squares = (d**2).sum(axis=-1)
-    if not isinstance(slab, Cauchy):
+    if isinstance(slab, Normal):
         return one_group.log_normal(d, slab.scale).sum(axis=(-2, -1))
 
     return np.log(cauchy(squares, slab, q)).sum(axis=-1) - k * log_total(slab, q)
 
 
 def cauchy(squares, slab, q):
-    """Density of a Cauchy slab of q coordinates, up to a factor."""
-    return (1 + squares / slab.scale**2) ** (-(q + 1) / 2) * np.exp(-squares / 2 / one_group.TAPER**2)
+    """Density of a Cauchy or moment slab of q coordinates, up to a factor."""
+    tails = (1 + squares / slab.scale**2) ** (-(q + 1) / 2) * np.exp(-squares / 2 / one_group.TAPER**2)
+    return tails * squares / (1 + squares / slab.scale**2) if isinstance(slab, Moment) else tails
 
 
 @cache
@@ -122,7 +124,7 @@ def posterior(
             theta[..., :n_spiked] += np.moveaxis(d @ h.T, -1, -2)
             return base[..., there], d[..., differs, :], theta
 
-        def log_posterior(x, n_base=n_base, k=k, naturals=naturals, structure=structure):
+        def log_posterior(x, prior=prior, n_base=n_base, k=k, naturals=naturals, structure=structure):
             base, d, theta = naturals(x)
             found = sum(
                 one_group.log_likelihood(theta[..., t, :], features, s_bar, n, seen)
@@ -132,11 +134,12 @@ def posterior(
             found = found + log_biases(x[..., n_base + q * k :], prior).sum(axis=-1)
             return found + structure
 
-        mode = minimize(lambda x, f=log_posterior: -f(x), np.zeros(size), method="BFGS").x
+        guide = replace(prior, slab=one_group.guiding(prior.slab))
+        mode = minimize(lambda x, f=log_posterior, guide=guide: -f(x, guide), np.zeros(size), method="BFGS").x
         steps = 1e-3 * np.eye(size)
-        plus = log_posterior(mode + steps[:, None] + steps)
-        minus = log_posterior(mode + steps[:, None] - steps)
-        curvature = -(plus + log_posterior(mode - steps[:, None] - steps) - minus - minus.T) / 4e-6
+        plus = log_posterior(mode + steps[:, None] + steps, guide)
+        minus = log_posterior(mode + steps[:, None] - steps, guide)
+        curvature = -(plus + log_posterior(mode - steps[:, None] - steps, guide) - minus - minus.T) / 4e-6
         root = np.linalg.cholesky(np.linalg.inv((curvature + curvature.T) / 2))
         proposal = stats.multivariate_t(mode, root @ root.T, _DF, seed=rng)
         x = proposal.rvs(n_samples).reshape(n_samples, size)

@@ -1,8 +1,8 @@
 """The posterior of edges and weights by brute force: every structure, importance sampling over the parameters of each.
 
 Nothing of the package but ``model.graph`` and the numbers in the prior is used. p0 and the slab's precision are
-integrated out in closed form: the structure has a Beta-binomial prior, the weights of k edges a k-variate Student t
-(Gamma), or independent normal or tapered Cauchy densities.
+integrated out: the structure has a Beta-binomial prior, the weights of k edges a k-variate Student t (Gamma), or
+independent normal or tapered Cauchy or moment densities; a Cauchy scale that has a prior is summed over a grid.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from bayesmrf.priors import Blocks, Cauchy, Gamma, Normal
+from bayesmrf.priors import Blocks, Cauchy, Gamma, Moment, Normal, SpikeSlab
 from tests import blocks_oracle
 from tests.bounds import Comparison
 from tests.oracle import all_states
@@ -56,6 +56,11 @@ def log_normal(x, scale):
 def log_weights_prior(weights, prior):
     """Log density of the weights (..., k) of k edges, the slab's precision integrated out where it is not fixed."""
     k, slab = weights.shape[-1], prior.slab
+    if isinstance(slab, Cauchy) and isinstance(slab.scale, Gamma):
+        return np.logaddexp.reduce(scale_terms(weights, slab.scale)[1], axis=-1)
+    if isinstance(slab, Moment):
+        found = 2 * np.log(np.abs(weights)) - 2 * np.log1p((weights / slab.scale) ** 2)
+        return (found - (weights / TAPER) ** 2 / 2).sum(axis=-1) - k * log_moment(slab.scale)
     if isinstance(slab, Cauchy):
         cauchy = -np.log1p((weights / slab.scale) ** 2) - log(pi * slab.scale)
         return (cauchy - (weights / TAPER) ** 2 / 2).sum(axis=-1) - k * log_taper(slab.scale)
@@ -64,6 +69,29 @@ def log_weights_prior(weights, prior):
     c, rate = slab.shape, slab.rate
     log_constant = lgamma(c + k / 2) - lgamma(c) + c * log(rate) - k / 2 * log(2 * pi)
     return log_constant - (c + k / 2) * np.log(rate + (weights**2).sum(axis=-1) / 2)
+
+
+def guiding(slab):
+    if isinstance(slab, Moment):
+        return Cauchy(2 * slab.scale)
+    is_learnt = isinstance(slab, Cauchy) and isinstance(slab.scale, Gamma)
+    return Cauchy(slab.scale.shape / slab.scale.rate) if is_learnt else slab
+
+
+def scale_terms(weights, prior):
+    """Scales of Cauchy slabs on a grid, and the log of each term (..., n) of the sum over them of prior times slabs."""
+    t = np.linspace(-9, 5, 400)
+    s = np.exp(t)
+    terms = stats.gamma.logpdf(s, prior.shape, scale=1 / prior.rate) + t + log(t[1] - t[0])
+    terms = terms - weights.shape[-1] * (t + log(pi) + log_taper(1.0))
+    x = (weights[..., None] / s) ** 2
+    return s, terms - (np.log1p(x) + x / TAPER**2 / 2).sum(axis=-2)
+
+
+@lru_cache
+def log_moment(scale):
+    """Log of the integral of a^2 / (1 + a^2 / scale^2)^2 with the normal factor, by quadrature."""
+    return log(quad(lambda a: 2 * a**2 / (1 + (a / scale) ** 2) ** 2 * exp(-((a / TAPER) ** 2) / 2), 0, np.inf)[0])
 
 
 @lru_cache
@@ -87,11 +115,12 @@ def log_likelihood(theta, f, s_bar, n, kinds_seen):
     return np.log(np.exp(energy - log_z[..., None]) @ kinds.T) @ counts
 
 
-def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen=None, more=None):
+def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen=None, more=None, also=None):
     """Posterior means, and their standard errors, of: inclusion of each edge, theta, theta^2, the number of edges, p0
     and the slab's precision (in this order, one vector). ``features`` of all states are those of a Boltzmann machine,
     or of another model whose edges come first; ``seen`` (n, n_states) are the states that each row may be in, where
-    values are missing. ``more`` returns further quantities of a structure, which come last."""
+    values are missing. ``more`` returns further quantities of a structure, and ``also`` of theta (n, n_features), 0 for
+    an absent edge, which come last."""
     features, m = _features(graph) if features is None else features, graph.n_edges
     d, kinds_seen = features.shape[1] - m, kinds_of(seen)
     weights, values = [], []
@@ -110,12 +139,17 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
                 + structure
             )
 
-        found = minimize(lambda t, g=log_posterior: -g(t), np.zeros(k + d), method="BFGS")
+        def guide(theta, k=k, f=f, s=s):  # where the proposals are: with a slab that is neither 0 nor infinite at 0
+            fields = log_normal(theta[..., k:], prior.bias_scale).sum(axis=-1)
+            slab = SpikeSlab(slab=guiding(prior.slab))
+            return log_likelihood(theta, f, s, n, kinds_seen) + log_weights_prior(theta[..., :k], slab) + fields
+
+        found = minimize(lambda t, g=guide: -g(t), np.zeros(k + d), method="BFGS")
         # Curvature by differences, and a Student t around the mode.
         steps = 1e-3 * np.eye(k + d)
         points = found.x + steps[:, None, :] + steps[None, :, :]
-        plus, minus = log_posterior(points), log_posterior(found.x + steps[:, None, :] - steps[None, :, :])
-        back = log_posterior(found.x - steps[:, None, :] - steps[None, :, :])
+        plus, minus = guide(points), guide(found.x + steps[:, None, :] - steps[None, :, :])
+        back = guide(found.x - steps[:, None, :] - steps[None, :, :])
         curvature = -(plus + back - minus - minus.T) / 4e-6
         root = np.linalg.cholesky(np.linalg.inv((curvature + curvature.T) / 2))
         z = rng.standard_normal((n_samples, k + d)) / np.sqrt(rng.chisquare(_DF, size=(n_samples, 1)) / _DF)
@@ -139,12 +173,17 @@ def posterior(graph, s_bar, n, prior, rng, n_samples=10_000, features=None, seen
             density = (prior.density.a + k) / (prior.density.a + prior.density.b + m)
         if isinstance(prior.slab, Gamma):
             precision = (prior.slab.shape + k / 2) / (prior.slab.rate + (theta[:, :k] ** 2).sum(axis=1) / 2)
+        elif isinstance(prior.slab.scale, Gamma):
+            scales, terms = scale_terms(theta[:, :k], prior.slab.scale)
+            share = np.exp(terms - terms.max(axis=1, keepdims=True))
+            precision = share @ scales**-2.0 / share.sum(axis=1)
         else:
             precision = np.full(n_samples, prior.slab.scale**-2.0)
         one, further = np.ones((n_samples, 1)), np.zeros(0) if more is None else more(included)
         values.append(
             np.concatenate(
-                [one * np.array(included), full, full**2, k * one, density * one, precision[:, None], one * further],
+                [one * np.array(included), full, full**2, k * one, density * one, precision[:, None], one * further]
+                + ([] if also is None else [also(full)]),
                 axis=1,
             )
         )

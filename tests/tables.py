@@ -26,12 +26,15 @@ from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.models import Agreement, Boltzmann, Ising, Nominal, Ordinal, Potts, Symmetric
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
+from bayesmrf.models.panel import Panel
+from bayesmrf.posterior.conditionals.panel_tables import panel_tables
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.exact_tables import SpikeSlabTables
 from bayesmrf.posterior.edges.group_chains import GroupChains
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
+from bayesmrf.posterior.edges.panel import PanelKernel
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
@@ -147,6 +150,15 @@ def of(kernel, likelihood, prior=None, *given, **more):
     return kernel(likelihood, prior or Normal(), start(BINARY), *given, **more)
 
 
+def panel(within, own):
+    """A kernel for four people with three waves of two items."""
+    rows = np.random.default_rng(2).integers(0, 2, (4, 3, 2))
+    before, after = rows[:, :-1].reshape(8, 2), rows[:, 1:].reshape(8, 2)
+    person = np.repeat(np.arange(4), 2) if own else None
+    first = rows[:, 0] - rows[:, 0].mean(axis=0) if own else np.zeros((0, 2))
+    return PanelKernel(panel_tables(Panel(("a", "b"), (2, 2), within), before, after, person), first, EDGES)
+
+
 KERNELS = {
     "metropolis": lambda: of(MetropolisKernel, likelihood(BINARY, Elimination()), LogisticBeta(1, 1), Metropolis(0.1)),
     "metropolis-hidden": lambda: of(
@@ -223,6 +235,8 @@ KERNELS = {
         ReferenceChains(BINARY, s_bar(BINARY), N, np.ones(BINARY.n_features), np.random.default_rng(1)).climb()[0],
     ),
     "spike-slab-many-states": lambda: SpikeSlabManyStates(POTTS, s_bar(POTTS), N, EDGES, start(POTTS)),
+    "panel": lambda: panel(within=False, own=False),
+    "panel-own-within": lambda: panel(within=True, own=True),
     "hidden-entries": lambda: DrawHiddenEntries(
         SpikeSlabTwoStates(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())
     ),

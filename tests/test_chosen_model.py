@@ -145,6 +145,12 @@ def test_a_stray_level_in_a_table_of_two_is_warned_of(rng, recwarn):
     assert not recwarn.list
 
 
+def test_levels_that_never_occur_are_not_stray(rng):
+    kind = pd.CategoricalDtype([0, 1, 2], ordered=True)
+    X = pd.DataFrame({name: pd.Categorical(rng.integers(0, 2, 50), dtype=kind) for name in "ab"})
+    assert choose_model(X, None, "boltzmann") == "ordinal"
+
+
 def test_stray_levels_are_counted_by_weights(recwarn):
     X = pd.DataFrame([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)] + [[2, 0, 0], [2, 1, 1]])
     few, many = np.r_[np.full(8, 50), 1, 1], np.r_[np.full(8, 50), 300, 300]

@@ -4,6 +4,7 @@ import inspect
 import re
 import signal
 from dataclasses import fields
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from bayesmrf.cli.tables import read_votes
 from bayesmrf.data import chosen_model
 from bayesmrf.data.chosen_model import ordered_column
 from bayesmrf.methods import EDGES
-from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
+from bayesmrf.priors import Beta, Cauchy, Gamma, Moment, SpikeSlab
 from bayesmrf.results import load
 from bayesmrf.results.summary import StructureSummary
 from tests.conftest import is_silent
@@ -92,6 +93,21 @@ def test_a_cauchy_slab(bayesmrf, votes, folder):
     assert "slab Cauchy(0, 1.5)" in " ".join(out.split())
     assert "slab scale 1.500 (fixed)" in " ".join(out.split())
     same("votes.zarr", SpikeSlabMRF(prior=SpikeSlab(slab=Cauchy(1.5)), random_state=3, **QUICK).fit(votes))
+
+
+@pytest.mark.parametrize(
+    ("given", "slab", "shown"),
+    [
+        ("moment:0.5", Moment(0.5), "slab Moment(0.5)"),
+        ("cauchy:2,4", Cauchy(Gamma(2, 4)), "slab Cauchy(0, s), s ~ Gamma(2, 4)"),
+    ],
+)
+def test_slabs_that_keep_weak_edges_out_or_learn(bayesmrf, votes, folder, given, slab, shown):
+    out = bayesmrf("structure", "votes.csv", "--method", "exact", "--slab", given, "--seed", 3, *SMALL)[1]
+    assert shown in " ".join(out.split())
+    same("votes.zarr", SpikeSlabMRF(prior=SpikeSlab(slab=slab), random_state=3, **QUICK).fit(votes))
+    assert bayesmrf("report", "votes.zarr")[0] == 0
+    assert escape(shown.removeprefix("slab ")) in " ".join((folder / "report.html").read_text().split())
 
 
 @pytest.mark.parametrize("model", ["ising", "potts"])

@@ -14,7 +14,7 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.models import Boltzmann, Ising
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.spike_slab import check_bounded
-from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
+from bayesmrf.priors import Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab
 from tests import spike_slab_oracle as oracle
 from tests.posterior_tree import columns
 from tests.test_spike_slab_exact import draw
@@ -107,7 +107,7 @@ def test_edges_that_the_prior_keeps_out(rng):
     SpikeSlabMRF(**EXACT | {"n_draws": 50}, prior=SpikeSlab(1e-20)).fit(X)
 
 
-@pytest.mark.parametrize("slab", [Normal(1.5), Cauchy(1.0)], ids=str)
+@pytest.mark.parametrize("slab", [Normal(1.5), Cauchy(1.0), Moment(0.7)], ids=str)
 def test_bayes_factors(slab, rng):
     """Against brute force at even odds; the draws are made at other odds, of which a Bayes factor does not depend."""
     model = Boltzmann(graphs.complete(2))
@@ -116,13 +116,11 @@ def test_bayes_factors(slab, rng):
     wanted = np.log(exact / (1 - exact))
     kernel = SpikeSlabExact(Likelihood(model, s_bar, 100, Enumeration()), SpikeSlab(0.9, slab), n_scans=3)
     values = draw(kernel, rng, 300)
-    found = log_bayes_factors(
-        values["theta"][..., :1].reshape(-1, 1), values["slab_scale"].ravel(), isinstance(slab, Cauchy)
-    )
+    found = log_bayes_factors(values["theta"][..., :1].reshape(-1, 1), values["slab_scale"].ravel(), slab)
     assert found[0] == pytest.approx(wanted, abs=0.3)
-    other = log_bayes_factors(values["theta"][..., :1].reshape(-1, 1), values["slab_scale"].ravel() * 2, False)
+    other = log_bayes_factors(values["theta"][..., :1].reshape(-1, 1), values["slab_scale"].ravel() * 2, Normal(1.5))
     assert abs(other[0] - wanted) > 0.3
-    assert np.isnan(log_bayes_factors(np.zeros((5, 1)), np.ones(5), False)[0])
+    assert np.isnan(log_bayes_factors(np.zeros((5, 1)), np.ones(5), slab)[0])
 
 
 @pytest.mark.parametrize(("model", "moderate"), [(Boltzmann, 9.0), (Ising, 2.2)])
@@ -154,6 +152,8 @@ def test_a_cauchy_slab_that_is_mostly_its_taper_is_warned_of(rng):
         said = [str(w.message) for w in found if w.category is PriorWarning]
         assert len(said) == (0 if factor is None else 2)
         assert all(f"are therefore at least {factor} times as large" in text for text in said)
+    with pytest.warns(PriorWarning, match=r"A moment slab .* are therefore at least .* under a moment slab"):
+        SpikeSlabMRF(prior=SpikeSlab(0.5, Moment(12.0)), **quick).fit(X)
     # The factor is that of the normalisers.
     x = np.linspace(-400, 400, 400_001)
     normaliser = np.trapezoid(np.exp(-(x**2) / 5000) / (1 + (x / 1000.0) ** 2), x)

@@ -69,6 +69,8 @@ def other(value):
         return value + "x"
     if isinstance(value, tuple | list):
         return type(value)([other(value[0]), *value[1:]] if value else [1.25])
+    if not value.size:
+        return np.ones((1, *value.shape[1:]))
     changed = value.copy()
     changed.flat[-1] += 1
     return changed

@@ -24,7 +24,7 @@ from bayesmrf.models import Nominal, Ordinal
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.exact_tables import SpikeSlabTables
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
-from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Normal, SpikeSlab
+from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Moment, Normal, SpikeSlab
 from bayesmrf.runs import run
 from tests.bounds import Comparison
 from tests.ranks import few_draws, p_value, rank
@@ -63,19 +63,23 @@ def log_evidence(x, sizes, ordered, edges, slab, seed, n_draws=60_000):
     features = model.features(np.array(list(itertools.product(*map(range, sizes)))))
     sums, starts = model.features(x).sum(axis=0), model.edge_starts
 
-    def log_density(theta):
+    def log_density(theta, slab=slab):
         found = theta @ sums - len(x) * np.log(np.exp(features @ theta.T).sum(axis=0))
         for first, last in itertools.pairwise(starts):
             k, square = last - first, (theta[..., first:last] ** 2).sum(axis=-1)
             if isinstance(slab, Normal):
                 found -= 0.5 * square + 0.5 * k * np.log(2 * np.pi)
+            elif isinstance(slab, Moment):
+                found += gammaln((k + 3) / 2) + np.log(2 / k) - (k + 1) / 2 * np.log(np.pi)
+                found += np.log(square) - (k + 3) / 2 * np.log1p(square) - 0.5 * square / CAUCHY_TAPER**2
             else:
                 found += gammaln((k + 1) / 2) - (k + 1) / 2 * (np.log(np.pi) + np.log1p(square))
                 found -= 0.5 * square / CAUCHY_TAPER**2
         own = theta[..., starts[-1] :] / 10
         return found - 0.5 * (own**2).sum(axis=-1) - own.shape[-1] * np.log(10 * np.sqrt(2 * np.pi))
 
-    mode = minimize(lambda theta: -log_density(theta), np.zeros(model.n_features), method="BFGS")
+    guide = Cauchy(1.0) if isinstance(slab, Moment) else slab
+    mode = minimize(lambda theta: -log_density(theta, guide), np.zeros(model.n_features), method="BFGS")
     p = np.exp(features @ mode.x)
     p /= p.sum()
     away = features - p @ features
@@ -121,7 +125,7 @@ def included(est):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("slab", [Cauchy(1.0), Normal(1.0)], ids=["cauchy", "normal"])
+@pytest.mark.parametrize("slab", [Cauchy(1.0), Normal(1.0), Moment(1.0)], ids=["cauchy", "normal", "moment"])
 def test_exact_draws_have_the_evidences_of_all_graphs(kind, slab, rng):
     sizes, ordered = KINDS[kind]
     x = answers(sizes, 200, rng)
@@ -131,12 +135,12 @@ def test_exact_draws_have_the_evidences_of_all_graphs(kind, slab, rng):
     agree(draws, truth, error=error)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_reversible_jumps_agree(kind, rng):
+@pytest.mark.parametrize(("kind", "slab"), [*((kind, Cauchy(1.0)) for kind in KINDS), ("mixed", Moment(1.0))], ids=str)
+def test_reversible_jumps_agree(kind, slab, rng):
     sizes, ordered = KINDS[kind]
     x = answers(sizes, 200, rng)
-    truth, error = exact_inclusions(x, sizes, ordered, Cauchy(1.0), 1)
-    draws = included(fitted(typed(x, sizes, ordered), "reversible-jump"))
+    truth, error = exact_inclusions(x, sizes, ordered, slab, 1)
+    draws = included(fitted(typed(x, sizes, ordered), "reversible-jump", slab))
     agree(draws, truth, bias=0.02, error=error)
 
 

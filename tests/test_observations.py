@@ -13,7 +13,7 @@ from bayesmrf.errors import ApproximateScoreWarning, OptionError
 from bayesmrf.estimators import observations
 from bayesmrf.estimators.normaliser import Normaliser
 from bayesmrf.posterior.edges.differences import contrasts
-from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, LogisticBeta, Normal, SpikeSlab, WeightsAndBiases
+from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, LogisticBeta, Moment, Normal, SpikeSlab, WeightsAndBiases
 from bayesmrf.results.log_prior import Present, log_slab, mean_log, normalised_slab
 
 from . import spike_slab_oracle
@@ -160,7 +160,7 @@ def test_log_priors_are_those_of_the_terms(slab, density, answers):
 
 
 @pytest.mark.parametrize("size", [1, 2])
-@pytest.mark.parametrize("slab", [Cauchy(0.8), Normal(1.4), Gamma(2.0, 3.0)])
+@pytest.mark.parametrize("slab", [Cauchy(0.8), Normal(1.4), Gamma(2.0, 3.0), Moment(0.6)])
 def test_a_power_of_the_slab_keeps_the_prior_odds_of_an_edge(slab, size):
     """Up to the square of the power less 1; that of the density itself does not."""
 

@@ -23,7 +23,7 @@ QUICK = {"n_draws": 20, "n_warmup": 5, "n_chains": 2, "progress": False, "random
 X = pd.DataFrame(np.random.default_rng(1).integers(0, 2, (60, 4)), columns=["Ann", "Bob", "Cat", "a long name " * 8])
 WANTED = {
     "parameters": ["parameters", "edges", "nodes", "strength", "statistics", "columns", "convergence", "findings"],
-    "edges": ["edges", "nodes", "statistics", "columns", "convergence", "findings"],
+    "edges": ["edges", "nodes", "statistics", "structures", "n-edges", "columns", "convergence", "findings"],
     "groups": ["edges", "groups", "partitions", "nodes", "statistics", "columns", "convergence", "findings"],
     "differences": [
         "differences",
@@ -31,6 +31,8 @@ WANTED = {
         "edges",
         "nodes",
         "statistics",
+        "structures",
+        "n-edges",
         "columns",
         "convergence",
         "findings",
@@ -165,3 +167,18 @@ def test_check_raises_what_fit_does(fitted):
             est.check(X.assign(Ann="text"))
         with pytest.raises(OptionError, match="n_draws"):
             type(est)(n_draws=0).check(X)
+
+
+@pytest.mark.parametrize("kind", WANTED)
+def test_the_answer_and_the_findings_come_first(kind, fitted, tmp_path):
+    s, file = summarise(fitted[kind]), io.StringIO()
+    show(s, Console(file=file, width=2000, markup=False))
+    printed = file.getvalue()
+    order = [s.headline, s.verdict.sentences[0][1], s.data_sentence, s.draws_sentence]
+    places = [printed.index(text) for text in order if text]
+    assert places == sorted(places)
+    page = " ".join(Page(fitted[kind].report(tmp_path / "r.html").read_text()).text)
+    places = [page.index(text) for text in (s.headline, s.data_sentence, s.verdict.sentences[0][1])]
+    assert places[0] < places[2]
+    assert places[1] < places[2]
+    assert page.count(s.verdict.sentences[0][1]) == 1

@@ -20,7 +20,7 @@ from bayesmrf.posterior.conditionals.line import line_log_density
 from bayesmrf.posterior.conditionals.rivals import swaps_in
 from bayesmrf.posterior.conditionals.state_table import fill_table
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
-from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
+from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab
 from bayesmrf.runs import run
 from tests import spike_slab_oracle as oracle
 from tests.bounds import Comparison, assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
@@ -92,18 +92,21 @@ def test_every_structure(name, rng):
 
 
 @pytest.mark.parametrize(
-    ("slab", "wrong"), [(Cauchy(1.5), Normal(1.5)), (Normal(1.5), Normal(3.0))], ids=["Cauchy", "Normal"]
+    ("slab", "wrong"),
+    [(Cauchy(1.5), Normal(1.5)), (Normal(1.5), Normal(3.0)), (Moment(0.6), Cauchy(0.6))],
+    ids=["Cauchy", "Normal", "Moment"],
 )
 def test_every_structure_under_a_fixed_slab(slab, wrong, rng):
-    lik = problem(graphs.complete(3), rng)
+    n = 150 if isinstance(slab, Moment) else N  # so that the proposals of the oracle have tails that are heavy enough
+    lik = problem(graphs.complete(3), rng, n)
     prior = SpikeSlab(PRIOR.density, slab, PRIOR.bias_scale)
-    exact = oracle.posterior(lik.model.graph, lik.s_bar, N, prior, rng)
+    exact = oracle.posterior(lik.model.graph, lik.s_bar, n, prior, rng)
     values = draw(SpikeSlabExact(lik, prior, n_scans=10), rng)
     assert oracle.compared(values, *exact).holds
     assert np.ptp(values["slab_scale"]) == 0
     other = SpikeSlab(PRIOR.density, wrong, PRIOR.bias_scale)
     values["slab_scale"][:] = wrong.scale  # the wrong one shows by itself
-    assert not oracle.compared(values, *oracle.posterior(lik.model.graph, lik.s_bar, N, other, rng)).holds
+    assert not oracle.compared(values, *oracle.posterior(lik.model.graph, lik.s_bar, n, other, rng)).holds
 
 
 def test_a_cauchy_slab_without_data(rng):
@@ -344,46 +347,55 @@ def test_visits_of_one_edge_follow_its_law(rng):
     def draws(log_slab):
         a = np.zeros((401, 200))
         for t in range(400):
-            a[t + 1] = [edges.visit_edge(rng, line, x, log_slab) for x in a[t]]
+            a[t + 1] = [edges.visit_edge(rng, line, x, log_slab, edges.plain_prior(False)) for x in a[t]]
         return powers(a[1:])
 
     assert_mean(draws(log_slab), exact)
     assert_other_mean(draws(log_slab + 0.3), exact)
 
 
-@pytest.mark.parametrize("scale", [0.3, 3.0])
-def test_visits_of_one_edge_under_a_cauchy_slab(scale, rng):
-    """As above; the precision that is drawn before each visit makes the slab Cauchy."""
-    prior = edges.edge_prior(SpikeSlab(0.5, Cauchy(scale)))
-    log_slab = np.log(0.25) + edges.slab_top(prior, prior.precision)
+@pytest.mark.parametrize("slab", [Cauchy(0.3), Cauchy(3.0), Moment(0.3), Moment(2.0)], ids=lambda s: f"{s}")
+def test_visits_of_one_edge_under_a_cauchy_slab(slab, rng):
+    """As above; the precision that is drawn before each visit makes the tails Cauchy, a factor the density 0 at 0."""
+    prior, scale = edges.edge_prior(SpikeSlab(0.5, slab)), slab.scale
+    log_slab = np.log(0.25) + edges.slab_top(prior, prior.precision) + (4.0 if slab == Moment(0.3) else 0.0)
     cells = 0.4, 0.2, 0.1, 0.3, 0.5, 0.4, 0.7, -0.3, 0.2, 9.0, 14.0, 11.0, 25.0
 
     def log_density(a, slab):
         return line_log_density(a, line_of_pair(*cells, slab, 0.05))
 
     def moment(k):
-        return quad(
-            lambda a: a**k * np.exp(log_slab + log_density(a, CAUCHY_TAPER**-2)) / (1 + (a / scale) ** 2), -15, 15
-        )[0]
+        def density(a):
+            tails = np.exp(log_slab + log_density(a, CAUCHY_TAPER**-2)) / (1 + (a / scale) ** 2)
+            return a**k * tails * (a**2 / (1 + (a / scale) ** 2) if prior.power else 1.0)
+
+        return quad(density, -15, 15)[0]
 
     with_edge = np.array([moment(k) for k in range(3)])
     exact = with_edge / (with_edge[0] + np.exp(log_density(0.0, 0.0)))
 
-    def draws(wrong):
+    def draws(wrong, factor):
         a = np.zeros((251, 100))
         for t in range(250):
-            slab = [edges.normal_precision(rng, True, wrong * prior.precision, x) for x in a[t]]
-            lines = [line_of_pair(*cells, q, 0.05) for q in slab]
-            a[t + 1] = [edges.visit_edge(rng, line, x, log_slab) for line, x in zip(lines, a[t], strict=True)]
+            precisions = [edges.normal_precision(rng, prior, wrong * prior.precision, x) for x in a[t]]
+            lines = [line_of_pair(*cells, q, 0.05) for q in precisions]
+            a[t + 1] = [edges.visit_edge(rng, line, x, log_slab, factor) for line, x in zip(lines, a[t], strict=True)]
         return powers(a[1:])
 
-    assert_mean(draws(1.0), exact)
-    assert_other_mean(draws(scale**4 / 0.81), exact)  # the scale 0.9 / scale
+    assert_mean(draws(1.0, prior), exact)
+    if prior.power:
+        assert_other_mean(draws(1.0, prior._replace(power=0.0)), exact)
+    else:
+        assert_other_mean(draws(scale**4 / 0.81, prior), exact)  # the scale 0.9 / scale
 
 
-@pytest.mark.parametrize("slab", [Gamma(3.0, 2.0), Normal(0.7), Cauchy(0.7), Cauchy(2.5)], ids=str)
+@pytest.mark.parametrize(
+    "slab",
+    [Gamma(3.0, 2.0), Normal(0.7), Cauchy(0.7), Cauchy(2.5), Cauchy(Gamma(2.0, 2.0)), Moment(0.7), Moment(2.5)],
+    ids=str,
+)
 def test_what_kernels_know_of_a_slab(slab):
-    """Its slope is that of its log density, and its density relative to its top that of its factors."""
+    """Its slope is that of its log density, whose integral is 1, and its density that of its factors."""
     prior = edges.edge_prior(SpikeSlab(0.5, slab))
     precision = prior.precision or 0.9
 
@@ -393,21 +405,23 @@ def test_what_kernels_know_of_a_slab(slab):
 
     assert quad(lambda a: 2 * np.exp(log_density(a)), 0, np.inf, limit=200)[0] == pytest.approx(1, abs=1e-6)
     for a in (-30.0, -0.4, 1e-3, 2.0):
+        density = edges.log_slab_density(prior, precision, a * a, 1, prior.log_top)
+        assert density == pytest.approx(log_density(a), abs=1e-9)
         slope = (log_density(a * 1.0001) - log_density(a * 0.9999)) / (0.0002 * a)
-        assert -edges.slab_slope(prior, precision, a) * a == pytest.approx(slope, rel=1e-4)
+        assert -edges.slab_slope(prior, precision, a, 0.0) * a == pytest.approx(slope, rel=1e-4)
 
 
 def test_hyper_parameters_are_conjugate(rng):
     prior = edges.edge_prior(SpikeSlab(Beta(2.0, 3.0), Gamma(4.0, 0.5)))
     has = np.arange(9) < 4
-    draws = np.array([edges.draw_hyper(rng, prior, has, 2.5) for _ in range(20_000)])
+    draws = np.array([edges.draw_hyper(rng, prior, has, 2.5, np.zeros(9)) for _ in range(20_000)])
     laws = stats.beta(6, 8), stats.gamma(6, scale=1 / 1.75)
     for column, law in zip(draws.T, laws, strict=True):
         assert stats.kstest(column, law.cdf).pvalue > 1e-6
     for column, law in zip(draws.T, (stats.beta(6, 7), stats.gamma(5.5, scale=1 / 1.75)), strict=True):
         assert stats.kstest(column, law.cdf).pvalue < 1e-6
     fixed = edges.edge_prior(SpikeSlab(0.3, Gamma(5.0, 5.0)))
-    assert edges.draw_hyper(rng, fixed, has, 2.5)[0] == 0.3
+    assert edges.draw_hyper(rng, fixed, has, 2.5, np.zeros(9))[0] == 0.3
 
 
 def test_bad_input(rng):

@@ -30,6 +30,7 @@ from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.results import load as load_tree
 from bayesmrf.results.stored import NotKept, _read, _written
+from bayesmrf.results.summary import summarise
 from bayesmrf.results.tables import names_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
@@ -306,8 +307,9 @@ def test_objects_of_users_do_not(value):
 
 def test_what_is_printed_is_the_same(pair):
     est, _, found = pair
-    first, method, verdict = repr(est).splitlines()
+    first, method, *answer, verdict = repr(est).splitlines()
     assert repr(found) == repr(est)
+    assert answer == ([f"{summarise(est).headline}."] if summarise(est).headline else [])
     assert first.startswith(f"{type(est).__name__}, fitted: ")
     assert re.search(r"\b4 nodes", first)
     assert f"Method {est.posterior_.attrs['method']}" in method

@@ -95,6 +95,11 @@ def test_sentences_and_options(rng):
     assert s.density_sentence.startswith("Density 0.200 (fixed), slab scale ")
     assert s.options["prior of the density"] == "0.2, fixed"
     assert s.options["slab"] == "Cauchy(0, 2.5)"
+    for slab, text in (
+        ({"family": "Moment", "scale": 0.5}, "Moment(0.5)"),
+        ({"family": "Cauchy", "scale": {"shape": 2.0, "rate": 4.0}}, "Cauchy(0, s), s ~ Gamma(2, 4)"),
+    ):
+        assert StructureSummary(structure_tree(rng, prior=fixed | {"slab": slab})).options["slab"] == text
     assert "particles" not in s.options
     assert s.data_sentence.endswith("; levels >=4 count as yes")
     tree = structure_tree(rng, prior=fixed | {"biases": {"a": 0.5, "b": 2.0}})

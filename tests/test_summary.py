@@ -36,7 +36,7 @@ def test_table_and_strongest(rng):
     for part in (s.strongest.iloc[:6], s.strongest.iloc[6:]):
         assert part["mean"].abs().is_monotonic_decreasing
     assert s.strongest["is_edge"].is_monotonic_decreasing
-    assert s.clear_sentence == f"{s.table['clear'][:6].sum()} of 6 edges have a 90 % interval that excludes zero"
+    assert s.headline == f"{s.table['clear'][:6].sum()} of 6 edges have a 90 % interval that excludes zero"
 
 
 def test_ball_is_that_of_the_partition_shown(rng):

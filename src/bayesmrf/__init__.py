@@ -17,7 +17,9 @@ if TYPE_CHECKING:
         GroupedMRF,
         LabelFieldMRF,
         MaximumLikelihoodMRF,
+        PanelMRF,
         SpikeSlabMRF,
+        calibrate,
         compare_evidence,
         load,
         log_evidence,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     )
     from .evidence.target import Evidence
     from .graphs import Graph
-    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
+    from .priors import Beta, Cauchy, DirichletProcess, Gamma, Moment, Normal, SpikeSlab
     from .report import write_report
     from .report.export import export
     from .results import save
@@ -40,6 +42,8 @@ _HOMES = {
     "GroupedMRF": "estimators",
     "LabelFieldMRF": "estimators",
     "MaximumLikelihoodMRF": "estimators",
+    "calibrate": "estimators",
+    "PanelMRF": "estimators",
     "compare_evidence": "estimators",
     "log_evidence": "estimators",
     "plan": "estimators",
@@ -52,6 +56,7 @@ _HOMES = {
     "Beta": "priors",
     "Cauchy": "priors",
     "Gamma": "priors",
+    "Moment": "priors",
     "Normal": "priors",
     "RBM": "estimators",
     "SpikeSlabMRF": "estimators",
@@ -75,9 +80,12 @@ __all__ = [
     "GroupedMRF",
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
+    "Moment",
     "Normal",
+    "PanelMRF",
     "SpikeSlab",
     "SpikeSlabMRF",
+    "calibrate",
     "compare_evidence",
     "datasets",
     "engines",

@@ -225,6 +225,12 @@ class EmptyRowsWarning(BayesMRFWarning):
     severity = "note"
 
 
+class TransitionsWarning(BayesMRFWarning):
+    """Rows of a panel were not taken as following each other, as waves or answers between them are missing."""
+
+    severity = "note"
+
+
 class ConvergenceWarning(BayesMRFWarning):
     """An iterative method stopped before it reached its tolerance, or the chains of a run have not converged."""
 

@@ -20,13 +20,16 @@ from .compare_groups import compare
 from .evidence import evidence
 from .flags import command
 from .groups import groups
+from .panel import panel
 from .plan import plan
 from .posterior import posterior
 from .structure import structure
 
 USER_ERROR, INTERRUPTED = 2, 130
 
-COMMANDS = {function.__name__: function for function in (columns, groups, posterior, structure, compare, evidence)}
+COMMANDS = {
+    function.__name__: function for function in (columns, groups, posterior, structure, compare, panel, evidence)
+}
 
 
 class Commands(TyperGroup):
@@ -48,7 +51,7 @@ def whole(name: str) -> Any:
 app = typer.Typer(
     cls=Commands,
     help="Bayesian learning in Markov random fields: which edges of a network exist, which share a parameter, what it "
-    "is, in which of them groups of people differ, and how models compare.",
+    "is, in which of them groups of people differ, what follows what in time, and how models compare.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -93,7 +96,7 @@ def report(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
 ) -> None:
-    """Write one self-contained HTML page about a result of groups, posterior, structure or compare."""
+    """Write one self-contained HTML page about a result of groups, posterior, structure, compare or panel."""
     from ..report import write_report
 
     new_console().print(f"The report is {write_report(run, out, overwrite)}", soft_wrap=True)

@@ -30,8 +30,8 @@ def compare(
         "0.5",
     ),
     slab: str = flag(
-        "Prior of the differences that are not 0: Cauchy or normal with a fixed scale, or normal with a Gamma prior of "
-        "the precision.",
+        "Prior of the differences that are not 0: Cauchy, moment (which is 0 at 0) or normal with a fixed scale, "
+        "Cauchy with a Gamma prior of the scale, or normal with one of the precision.",
         SLAB,
         "cauchy:1",
     ),

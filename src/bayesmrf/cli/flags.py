@@ -6,7 +6,7 @@ import functools
 import inspect
 import shlex
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from inspect import Parameter, Signature, signature
@@ -74,7 +74,7 @@ GRAPH_HELP = (
     "the data."
 )
 CANDIDATES = "all pairs, or two columns, the ends of each (column names, or numbers from 0)."
-SLAB = "cauchy:SCALE|normal:SCALE|SHAPE,RATE"
+SLAB = "cauchy:SCALE|moment:SCALE|normal:SCALE|cauchy:SHAPE,RATE|SHAPE,RATE"
 _NOTHING = "nothing was written"
 _CONTINUES = "A run that was stopped, even killed, continues when the same command is given again."
 BINARIZE: Any = flag('Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.', '">=4"')
@@ -151,8 +151,14 @@ class Data(ColumnFlags):
         """Return ``out``, or the name of the table with a suffix."""
         return out or Path(f"{common.stem_of(self.table)}{suffix}")
 
-    def read(self, model: str = AUTO, by: str | None = None, takes: Collection[str] = ()) -> tuple[Any, Any, Any]:
-        """Return the observations, how often each occurs, and the groups in the column ``by``.
+    def read(
+        self,
+        model: str = AUTO,
+        by: str | None = None,
+        takes: Collection[str] = (),
+        also: Mapping[str, str] | None = None,
+    ) -> tuple[Any, Any, Any]:
+        """Return the observations, how often each occurs, and the groups in the column ``by``, or columns ``also``.
 
         Columns have the types that a model reads, which also ``takes`` what is no answer for others.
         """
@@ -162,7 +168,7 @@ class Data(ColumnFlags):
         from ..data.understand import ALL_ANSWERS, require_readable, understand
         from .tables import read_votes
 
-        raw, weights, groups = read_votes(self.table, self.weight, self.asked, by)
+        raw, weights, groups = read_votes(self.table, self.weight, self.asked, by, also)
         family: Any = None if model == AUTO else FAMILIES.row(model).options
         takes = {*takes, *(family.takes if family is not None and "names" in family.takes else ())} - {"values"}
         with common.about_file(self.table), collected() as self.noticed:
@@ -305,7 +311,8 @@ class Run(Data):
         table, weights, groups = data
         with collected() as found:
             more_data = {} if groups is None else {"groups": groups}
-            self._fit(estimator, table, out, {"sample_weight": weights} | more_data)
+            given = groups if isinstance(groups, dict) else {"sample_weight": weights} | more_data
+            self._fit(estimator, table, out, given)
         tree = estimator.posterior_
         if self.chain is not None:
             self._end_chain(out, self.chain)

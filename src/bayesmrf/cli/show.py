@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 def show(summary: Summary, console: Console) -> None:
-    """Print what was run, the tables, and the findings of the run."""
+    """Print the answer, the findings of the run, what was run, and the tables."""
     options = "".join(f"; {label} {value}" for label, value in summary.printed_options.items())
+    tables = {table.name: table for table in all_tables(summary) if table.narrow}
+    console.print(f"\n{summary.headline}." if summary.headline else "", style="bold")
+    findings = tables.pop("findings")
+    show_table(findings, findings.narrow, console)
     console.print(f"\n{summary.data_sentence}")
     console.print(f"Method: {summary.method_sentence}{options}. Its draws are {summary.kind_sentence}.")
     console.print(f"{summary.draws_sentence}; {summary.attrs['run_time']:.1f} s.")
-    for i, table in enumerate(t for t in all_tables(summary) if t.narrow):
-        if i:
-            console.print()
+    for table in tables.values():
+        console.print()
         show_table(table, table.narrow, console)
 
 

@@ -38,8 +38,8 @@ def structure(
         "mixture|process",
     ),
     slab: str | None = flag(
-        "Prior of the weights of edges that exist: Cauchy or normal with a fixed scale, or normal with a Gamma prior "
-        "of the precision.",
+        "Prior of the weights of edges that exist: Cauchy, moment (which is 0 at 0) or normal with a fixed scale, "
+        "Cauchy with a Gamma prior of the scale, or normal with one of the precision.",
         SLAB,
         shown="cauchy:1; ising: cauchy:0.25; agreement, potts: cauchy:0.5",
     ),

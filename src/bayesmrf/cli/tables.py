@@ -6,7 +6,7 @@ import csv
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,8 @@ def read_votes(
     weight: str | None = None,
     asked: Asked | None = None,
     by: str | None = None,
-) -> tuple[pd.DataFrame, pd.Series | None, pd.Series | None]:
+    also: Mapping[str, str] | None = None,
+) -> tuple[pd.DataFrame, pd.Series | None, Any]:
     """Read observations, one a row, from a file whose first line names the columns.
 
     Columns are separated by commas, semicolons, tabs or bars; with the latter three, numbers may have decimal commas.
@@ -55,6 +56,8 @@ def read_votes(
         not done here.
     by : str, optional
         Column with the group of each row.
+    also : mapping, optional
+        Other columns that are not nodes, by flag; they are returned by flag in the place of the groups.
 
     Returns
     -------
@@ -98,7 +101,7 @@ def read_votes(
     if len(table) > 1 and table.iloc[1].astype(str).str.startswith('{"ImportId"').all():
         raise DataError(f"{call(path)}: rows 1 and 2 below the first line are headers of Qualtrics, not answers; "
                         "delete these two rows")  # fmt: skip
-    kept = {"--weight": weight, "--by": by}
+    kept = {"--weight": weight, "--by": by, **(also or {})}
     asked = asked or Asked()
     drop = matching("drop", asked.drop, names, f" in {call(path)}")
     for option, column in kept.items():
@@ -114,6 +117,8 @@ def read_votes(
         _refuse_weighted(path, table, weighting)
     chosen = asked.chosen(names, f" in {call(path)}")
     table = without(table, [c for c in names if c not in chosen and c not in kept.values()])
+    others = {option: table[column] for option, column in (also or {}).items()}
+    table = without(table, [*(also or {}).values()])
     _refuse_thousands(
         path, lines_of(path, text, separator), names, [c for c in names if c in table and c != by], weight
     )
@@ -128,7 +133,7 @@ def read_votes(
     table.attrs = {key: {name: value for name, value in of.items() if name in table} for key, of in of_file.items()}
     codes = [c for c in asked.missing if c.strip().lower() != ALL_ANSWERS and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
-    groups = None if by is None else table.pop(by)
+    groups: Any = (others or None) if by is None else table.pop(by)
     if by is not None and groups is not None:
         place = names.index(by)
         _check_labels(groups, [line[place].strip() for line in lines_of(path, text, separator) if line][1:], by)

@@ -120,7 +120,8 @@ def _warn_of_stray_levels(X: Any, sample_weight: Any) -> None:
     (two,) = usual
     strays = [(i, ~np.isin(levels, two), counts) for i, (levels, counts) in enumerate(counted)]
     strays = [(i, stray, counts) for i, stray, counts in strays if stray.any()]
-    if any(counts[stray].sum() > max(1, _STRAY * counts.sum()) for _, stray, counts in strays):
+    # Ordered categories may have levels that never occur.
+    if not strays or any(counts[stray].sum() > max(1, _STRAY * counts.sum()) for _, stray, counts in strays):
         return
     i, stray, counts = strays[0]
     more = f", as have {len(strays) - 1} other column(s)" if len(strays) > 1 else ""

@@ -54,7 +54,8 @@ class DependentRows(NamedTuple):
         keep = f"keep one row of {self.apart}" if self.apart else "do not rely on it"
         return (
             "Dependent rows: rows that follow each other are alike, as in a time series, and the likelihood takes them "
-            f"as independent. {effect}: {keep}, or ignore this if the table was sorted, by groups for example."
+            f"as independent. {effect}: use PanelMRF (bayesmrf panel), where each row depends on the one before, "
+            f"{keep}, or ignore this if the table was sorted, by groups for example."
         )
 
     @property

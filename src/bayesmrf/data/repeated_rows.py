@@ -52,7 +52,8 @@ class RepeatedRows(NamedTuple):
         """Return what is wrong, with an effect of it, and what to do."""
         return (
             f"Dependent rows: rows {self.same} are alike, as those of one person are, and the likelihood takes them as "
-            f"independent. {effect}: keep one row of each person, or do not rely on it."
+            f"independent. {effect}: use PanelMRF (bayesmrf panel) if they are waves, in which each row depends on the "
+            "one before, keep one row of each person, or do not rely on it."
         )
 
     @property

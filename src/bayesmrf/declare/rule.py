@@ -188,7 +188,7 @@ def _is_covariance(value: Any) -> bool:
 
 def _is_slab(value: Any) -> bool:
     """Return whether this is the prior of the weights of edges that exist."""
-    return GAMMA.allows(value) or (NORMAL_OR_CAUCHY.allows(value) and SCALE.allows(value.scale))
+    return GAMMA.allows(value) or (WITH_SCALE.allows(value) and either(SCALE, GAMMA).allows(value.scale))
 
 
 def _is_pair_table(value: Any) -> bool:
@@ -257,8 +257,10 @@ BETA = instance("priors", "Beta")
 PAIRS = Rule("a symmetric matrix of probabilities, or a table of pairs with theirs", _is_pair_table)
 BLOCKS = instance("priors", "Blocks")
 GAMMA = instance("priors", "Gamma")
-NORMAL_OR_CAUCHY = instance("priors", "Normal", "Cauchy")
-SLAB = Rule("a priors.Gamma (of the precision), or a priors.Normal or priors.Cauchy with one scale", _is_slab)
+WITH_SCALE = instance("priors", "Normal", "Cauchy", "Moment")
+SLAB = Rule(
+    "a priors.Gamma (of the precision), or a priors.Normal, priors.Cauchy or priors.Moment with one scale", _is_slab
+)
 # `bayesmrf.inference.registry.engine_of` knows the names, and what an engine is.
 ENGINE = Rule(
     "the name of an engine, or an engine",

@@ -1,12 +1,14 @@
 """Estimators with the scikit-learn API."""
 
 from .bayesian import BayesianMRF
+from .calibration import calibrate
 from .compare import CompareMRF
 from .evidence import compare_evidence, log_evidence
 from .grouped import GroupedMRF
 from .label_field import LabelFieldMRF
 from .loaded import load
 from .maximum_likelihood import MaximumLikelihoodMRF
+from .panel import PanelMRF
 from .planning import plan
 from .rbm import RBM
 from .spike_slab import SpikeSlabMRF
@@ -19,7 +21,9 @@ __all__ = [
     "GroupedMRF",
     "LabelFieldMRF",
     "MaximumLikelihoodMRF",
+    "PanelMRF",
     "SpikeSlabMRF",
+    "calibrate",
     "compare_evidence",
     "load",
     "log_evidence",

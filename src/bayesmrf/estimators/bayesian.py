@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,10 +21,11 @@ from ..inference.registry import engine_of
 from ..likelihood import Hidden, Likelihood
 from ..methods import KERNELS, Custom, Langevin, PseudoPosterior
 from ..methods.parameters import refusal, row_of
+from ..models.bases import edge_starts
 from ..models.linear_map import LinearMap
 from ..names import shown
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
-from ..priors import CAUCHY_TAPER, OF_PARAMETERS, Cauchy, LogisticBeta, Normal, Prior, WeightsAndBiases
+from ..priors import CAUCHY_TAPER, OF_PARAMETERS, Cauchy, LogisticBeta, Normal, Prior, ProperPrior, WeightsAndBiases
 from ..results.log_prior import parameter_terms
 from ..runs import run
 from .engines import (
@@ -198,6 +200,24 @@ or callable
 
     def _log_prior(self) -> dict[str, np.ndarray]:
         return parameter_terms(self.posterior_, self._prior(self._model(), read_ties(self.ties, self._model())))
+
+    def _draw_prior(
+        self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
+    ) -> np.ndarray | None:
+        model, prior = self._model(), self._object("prior")
+        if self.ties is not None or not isinstance(prior, Normal | Cauchy | WeightsAndBiases | ProperPrior):
+            return None  # shared parameters, or no draws of the prior
+        prior, starts = self._prior(model, None), edge_starts(model)
+        places = np.concatenate([np.arange(*starts[e : e + 2]) for e in edges])
+        if isinstance(prior, Normal | Cauchy) and np.ndim(prior.scale):
+            prior = replace(prior, scale=np.asarray(prior.scale)[places])
+        if isinstance(prior, Cauchy):
+            return (prior.scale * rng.standard_cauchy((n_draws, len(places))))[:, None]
+        return prior.sample(n_draws, len(places), rng)[:, None] if isinstance(prior, ProperPrior) else None
+
+    def _prior_absent(self, edges: Sequence[int]) -> float | None:
+        is_even = isinstance(self._object("prior"), Normal | Cauchy | WeightsAndBiases)
+        return 0.0 if self.ties is None and is_even else None
 
     def _correct(self, setup: Setup, draws: run.Draws) -> run.Draws:
         truth, prior = setup.own

@@ -128,6 +128,7 @@ class CompareMRF(OfGroups, Posterior):
 
     _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
+    _of_edges = _PRIORS
 
     candidates: Any = "complete"
     prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from math import log, pi, sqrt
+from math import exp, log, pi
 from typing import Any
 
 import numpy as np
 from scipy import stats
-from scipy.special import erfcx
 
 from ..data.pair_probabilities import edge_probabilities
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, OptionError, PriorWarning, in_python
@@ -18,7 +17,8 @@ from ..graphs import Graph, path
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..posterior.conditionals.centred import edge_correlations, has_lines
-from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, SpikeSlab, has_pairs
+from ..posterior.conditionals.spike import log_top
+from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, SpikeSlab, has_pairs
 from ..results.blocks import Columns, stacked
 from ..results.communities import probability_of_edge
 
@@ -100,26 +100,29 @@ def like(model: Any) -> FamilyRow:
     return FAMILIES.row("potts" if is_categorical(model) else "boltzmann")
 
 
-def log_bayes_factors(weights: np.ndarray, slab_scale: np.ndarray, cauchy: bool) -> np.ndarray:
+def log_bayes_factors(weights: np.ndarray, slab_scale: np.ndarray, slab: Any) -> np.ndarray:
     """Return the log Bayes factor of each edge against its absence, with the other edges as in the posterior.
 
     By Savage and Dickey it is the slab's density at 0 over that of the weight given the data, with a normal
-    approximation of the posterior of the weight; NaN if fewer than two draws have the edge.
+    approximation of the posterior of the weight. The factor a^2 of a moment slab is taken away first, by weights
+    1 / a^2 of the draws, whose mean is the ratio of the two integrals. NaN if fewer than two draws have the edge.
 
     Parameters
     ----------
     weights : (n_draws, n_edges) array
         0 where an edge is absent.
     slab_scale : (n_draws,) array
-    cauchy : bool
-        Whether the slab is Cauchy; otherwise it is normal.
+    slab : Cauchy, Moment, Normal or Gamma
     """
-    top = -np.log(slab_scale).mean() - (log(pi) if cauchy else 0.5 * log(2 * pi))
     there = weights != 0
-    n = there.sum(axis=0)
+    n, moment = there.sum(axis=0), isinstance(slab, Moment)
     enough = np.maximum(n, 1)
-    mean = weights.sum(axis=0) / enough
-    variance = (there * (weights - mean) ** 2).sum(axis=0) / enough
+    share = there / np.where(there, weights, 1.0) ** (2 * moment)
+    total = np.maximum(share.sum(axis=0), np.finfo(float).tiny)
+    mean = (share * weights).sum(axis=0) / total
+    variance = (share * (weights - mean) ** 2).sum(axis=0) / total
+    constant = log(2 / pi) if moment else -log(pi) if isinstance(slab, Cauchy) else -0.5 * log(2 * pi)
+    top = constant - (3 if moment else 1) * np.log(slab_scale).mean() - moment * np.log(total / enough)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = top + 0.5 * np.log(2 * pi * variance) + 0.5 * mean**2 / variance
     return np.where(n > 1, found, np.nan)
@@ -154,13 +157,16 @@ def warn_of_wide_slab(slab_scale: np.ndarray, prior: SpikeSlab, model: Any, n: f
 
 
 def warn_of_taper(slab: Any) -> None:
-    """Warn if a Cauchy slab is so wide that its taper (`bayesmrf.priors.SpikeSlab`) changes its density at 0."""
-    factor = 1 / erfcx(slab.scale / CAUCHY_TAPER / sqrt(2)) if isinstance(slab, Cauchy) else 1.0
+    """Warn if a slab with Cauchy tails is so wide that its taper (`bayesmrf.priors.SpikeSlab`) changes its density."""
+    if not isinstance(slab, Cauchy | Moment) or isinstance(slab.scale, Gamma):
+        return
+    name, untapered = ("Cauchy", pi * slab.scale) if isinstance(slab, Cauchy) else ("moment", pi * slab.scale**3 / 2)
+    factor = exp(log_top(slab, 1)) * untapered
     if factor > _TAPERED:
         tell(
-            f"A Cauchy slab is multiplied by a normal density of standard deviation {CAUCHY_TAPER:g}. At scale "
+            f"A {name} slab is multiplied by a normal density of standard deviation {CAUCHY_TAPER:g}. At scale "
             f"{slab.scale:g} Bayes factors for what may be absent are therefore at least {factor:.3g} times as large "
-            "as those under a Cauchy slab. Use a smaller scale, or a normal slab.",
+            f"as those under a {name} slab. Use a smaller scale, or a normal slab.",
             PriorWarning,
         )
 
@@ -183,8 +189,7 @@ def warn_of_prior(
     found = int((weights.map(lambda draws: (draws != 0).mean(axis=(0, 1))) > 0.5).sum())
     r = weights.shape[2]
     if found >= _ALL * r:
-        cauchy = isinstance(prior.slab, Cauchy)
-        factors = weights.map(lambda draws: log_bayes_factors(stacked(draws), slab_scale, cauchy))
+        factors = weights.map(lambda draws: log_bayes_factors(stacked(draws), slab_scale, prior.slab))
         supported = int((factors > _SUPPORTED).sum())
         code, density = Coding.of(model).edge, prior.density
         mean = density.a / (density.a + density.b) if isinstance(density, Beta) else density

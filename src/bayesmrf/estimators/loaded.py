@@ -12,10 +12,13 @@ from ..runs.store import as_written
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
 from .grouped import GroupedMRF
+from .panel import PanelMRF
 from .pipeline import Posterior
 from .spike_slab import SpikeSlabMRF
 
-_KINDS: dict[str, type[Posterior]] = {k.__name__: k for k in (GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF)}
+_KINDS: dict[str, type[Posterior | PanelMRF]] = {
+    k.__name__: k for k in (GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF, PanelMRF)
+}
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -32,7 +35,7 @@ def load(path: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    GroupedMRF, BayesianMRF, SpikeSlabMRF or CompareMRF
+    GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF or PanelMRF
 
     Raises
     ------

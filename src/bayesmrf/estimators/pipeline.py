@@ -37,7 +37,7 @@ from .observations import Observations
 from .predictive_checks import check_fit, check_table
 from .rarely_observed import tell_of_rare
 from .sensitivity import Sensitive
-from .statistics import Statistics
+from .statements import Statements
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +59,7 @@ class Setup(NamedTuple):
     own: Any = None  # what the estimator needs after the draws
 
 
-class Posterior(Statistics, Sensitive, Observations, RunOptions, BaseEstimator):
+class Posterior(Statements, Sensitive, Observations, RunOptions, BaseEstimator):
     """Estimators of posteriors: `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` and `CompareMRF`.
 
     Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.
@@ -236,11 +236,6 @@ class Posterior(Statistics, Sensitive, Observations, RunOptions, BaseEstimator):
         """Names of the entries of ``theta_``: ``u-v`` for an edge, ``u`` for a node; (n_features,) array of str."""
         check_is_fitted(self)
         return np.array(self.posterior_["posterior"].dataset["feature"].values.tolist(), dtype=object)
-
-    @property
-    def _labels(self) -> Sequence[Any]:
-        """Labels of the groups of people, if there are several."""
-        return ()
 
     @property
     def _prior_of_edges(self) -> Any:

@@ -30,7 +30,7 @@ from .spike_slab import SpikeSlabMRF
 
 _DIFFERING = 0.2  # share of pairs that differ between two groups
 _FOUND = 10.0  # evidence above which an edge is found; it is ruled out below the inverse
-_LEVELS = integer(2, 12)
+LEVELS = integer(2, 12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,7 @@ class Truth:
             states[mine] = draw_missing(self.model, theta, nothing, int(mine.sum()), rng, Tempered())[0]
         columns = {}
         for name, levels, has_order, x in zip(self.names, self.levels, self.ordered, states.T, strict=True):
-            two = len(levels) == 2
-            kind = pd.CategoricalDtype(list(levels), ordered=has_order)
-            columns[name] = x if two else pd.Categorical.from_codes(x, dtype=kind)
+            columns[name] = pd.Categorical.from_codes(x, dtype=pd.CategoricalDtype(list(levels), ordered=has_order))
         return pd.DataFrame(columns), groups
 
 
@@ -189,11 +187,17 @@ class Fitted:
     def truth(self, rng: np.random.Generator, r: int) -> Truth:
         """Return the truth of a draw."""
         thetas = self.thetas[r % len(self.thetas)]
-        n = len(edge_of(self.model))
-        first = thetas[0, :n] if len(thetas) > 1 else 0.0
-        differs = (thetas[-1:, :n] != first).any(axis=0) if len(thetas) == 1 else (thetas[:, :n] != first).any(axis=0)
-        exists = np.bincount(edge_of(self.model), differs, self.model.n_edges) > 0
+        exists = exist_or_differ(self.model, thetas)
         return Truth(self.model, thetas, exists, self.names, self.levels, self.ordered)
+
+
+def exist_or_differ(model: Any, thetas: np.ndarray) -> np.ndarray:
+    """Return whether each edge exists, of one group of people; or differs between several."""
+    of_edge = edge_of(model)
+    weights = thetas[:, : len(of_edge)]
+    there = (weights != (0 if len(weights) == 1 else weights[:1])).any(axis=0)
+    found: np.ndarray = np.bincount(of_edge, there, model.n_edges) > 0
+    return found
 
 
 def _some(share: float, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -273,7 +277,7 @@ def plan(
     source: Stated | Fitted
     if run is None:
         integer(2, 1000).check("nodes", nodes)
-        _LEVELS.check("levels", levels)
+        LEVELS.check("levels", levels)
         PROBABILITY.check("density", density)
         SCALE.check("weight", weight)
         if difference is not None:
@@ -287,7 +291,7 @@ def plan(
         planned = "differences" if isinstance(default, CompareMRF) else "edges"
         expected = f"a {type(default).__name__}, as {planned} are to be found"
         raise OptionError(option="estimator", got=estimator, expected=expected)
-    settings = {"study": "plan", "truth": source.words, "estimator": _described(est), "seed": str(entropy)}
+    settings = {"study": "plan", "truth": source.words, "estimator": described(est), "seed": str(entropy)}
     if run is not None:
         settings["replicates"] = str(replicates)
     items = {f"n{size}-{r}": (size, r) for size in sizes for r in range(replicates)}
@@ -330,7 +334,7 @@ def _of_run(run: Any, replicates: int) -> tuple[Fitted, Any]:
     ), type(est)(**options)
 
 
-def _described(est: Any) -> str:
+def described(est: Any) -> str:
     """Return an estimator and its options in words, which do not depend on addresses of objects."""
     import re
 

@@ -197,6 +197,8 @@ def _scaled(slab: Any, factor: float) -> Any:
     """Return a slab whose weights are multiplied by a factor."""
     if isinstance(slab, Gamma):  # the prior of the precision
         return replace(slab, rate=slab.rate * float(factor) ** 2)
+    if isinstance(slab.scale, Gamma):  # that of the scale
+        return replace(slab, scale=replace(slab.scale, rate=slab.scale.rate / float(factor)))
     return replace(slab, scale=slab.scale * float(factor))
 
 

@@ -126,6 +126,7 @@ class SpikeSlabMRF(Posterior):
 
     _readers = {"method": EDGES.read, "model": families_of("SpikeSlabMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
+    _of_edges = ("prior",)
 
     candidates: Any = "complete"
     prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))

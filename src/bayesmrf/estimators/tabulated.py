@@ -30,9 +30,10 @@ class Tabulated(WithPosterior):
         Parameters
         ----------
         name : str
-            "edges", "nodes", "convergence" and "findings"; "statistics" where edges have weights; "columns", what they
-            were read as; "missing" if values were missing; of `GroupedMRF` also "groups", "node-groups", "partitions"
-            and "potentials"; of `CompareMRF` "differences" and "node-differences"; of `BayesianMRF` "parameters" and
+            "edges", "nodes", "convergence" and "findings"; "statistics" where edges have weights; "structures" and
+            "n-edges" if edges may be absent; "columns", what they were read as; "missing" if values were missing; of
+            `GroupedMRF` also "groups", "node-groups", "partitions" and "potentials"; of `CompareMRF` "differences" and
+            "node-differences"; of `BayesianMRF` "parameters" and
             "strength"; of the model "nominal" "log_odds". An unknown name is answered by those that this result has.
         probability : float
             Of the central intervals, ``lower`` and ``upper``.

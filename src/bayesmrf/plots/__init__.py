@@ -7,12 +7,14 @@ colour-blind safe, and no information is in colour alone.
 
 from __future__ import annotations
 
+from .calibration import plot_calibration
 from .checks import plot_checks
 from .differences import plot_networks
 from .evidence import plot_evidence
 from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
 from .inclusion import plot_inclusion
 from .network import plot_network
+from .panel import plot_panel
 from .parameters import plot_marginals, plot_parameters, plot_strength
 from .partition import plot_co_clustering, plot_credible_ball
 from .planning import plot_plan
@@ -22,6 +24,7 @@ from .trace import plot_trace
 
 __all__ = [
     "plot_agreement",
+    "plot_calibration",
     "plot_checks",
     "plot_co_clustering",
     "plot_credible_ball",
@@ -33,6 +36,7 @@ __all__ = [
     "plot_n_groups",
     "plot_network",
     "plot_networks",
+    "plot_panel",
     "plot_parameters",
     "plot_plan",
     "plot_sensitivity",

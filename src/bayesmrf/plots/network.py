@@ -10,9 +10,9 @@ import numpy as np
 from ..errors import OptionError
 from ..names import short_names
 from ..results.summary import (
-    AnySummary,
     DifferenceSummary,
     GroupedSummary,
+    PanelSummary,
     ParameterSummary,
     StructureSummary,
     Summary,
@@ -65,6 +65,8 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     from matplotlib.collections import LineCollection
 
     summary = summarise(tree)
+    if isinstance(summary, PanelSummary):
+        raise OptionError("tree must be a posterior with one network; this is one of PanelMRF, use plot_panel.")
     if isinstance(summary, ParameterSummary) and not summary.n_weights and summary.n_edges:
         raise OptionError(
             "tree must be the posterior of a model with a parameter for each edge; this model has none, use "
@@ -139,7 +141,7 @@ def draw_edges(ax: Axes, segments: np.ndarray, look: Look, chosen: np.ndarray) -
         )
 
 
-def _look(summary: AnySummary) -> Look:
+def _look(summary: DifferenceSummary | GroupedSummary | ParameterSummary | StructureSummary) -> Look:
     if isinstance(summary, GroupedSummary):
         return _by_group(summary)
     return _by_sign(summary) if isinstance(summary, ParameterSummary) else by_inclusion(summary)
@@ -165,7 +167,7 @@ def _by_group(summary: GroupedSummary) -> Look:
     own = colours[summary.groups[summary.shown]].copy()
     own[:, 3] = 0.85
     if summary.spike:
-        own[:, 3] = _paler(table["inclusion"].to_numpy())
+        own[:, 3] = paler(table["inclusion"].to_numpy())
         handles += _doubt(*_INCLUSION) if len(a) else []
     return Look(own, width, a < 0.5, np.argsort(strength), handles)
 
@@ -181,7 +183,7 @@ def _by_sign(summary: ParameterSummary) -> Look:
 def by_inclusion(summary: StructureSummary | DifferenceSummary) -> Look:
     """Style edges that are likely to exist, or to differ between groups, by their mean."""
     table, noun = summary.likely, "weight" if isinstance(summary, StructureSummary) else "difference"
-    alpha, chosen = _paler(table["inclusion"].to_numpy()), summary.inclusion > 0.5
+    alpha, chosen = paler(table["inclusion"].to_numpy()), summary.inclusion > 0.5
     return signed(table["weight"].to_numpy(), alpha, noun, *_INCLUSION, unsigned=unsigned(summary)[chosen])
 
 
@@ -190,7 +192,7 @@ def unsigned(summary: Summary) -> np.ndarray:
     return np.zeros(summary.n_edges, bool) if summary.nominal is None else ~summary.nominal.signed
 
 
-def _paler(inclusion: np.ndarray) -> np.ndarray:
+def paler(inclusion: np.ndarray) -> np.ndarray:
     """Return the alpha of likely edges."""
     return 0.2 + 0.7 * (2 * inclusion - 1)
 

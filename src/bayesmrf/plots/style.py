@@ -14,6 +14,7 @@ from ..results.summary import (
     AnySummary,
     DifferenceSummary,
     GroupedSummary,
+    PanelSummary,
     ParameterSummary,
     StructureSummary,
     summarise,
@@ -63,7 +64,8 @@ def parameters(tree: Any) -> ParameterSummary:
     """Return the summary of a posterior over parameters."""
     found = summarise(tree)
     if not isinstance(found, ParameterSummary):
-        over = {GroupedSummary: "groups", StructureSummary: "which edges exist"}.get(type(found), "differences")
+        names = {GroupedSummary: "groups", StructureSummary: "which edges exist", PanelSummary: "lagged edges"}
+        over = names.get(type(found), "differences")
         raise OptionError(
             f"tree must be a posterior of BayesianMRF; this one is over {over}, use {_picture_of(found)}."
         )
@@ -73,7 +75,9 @@ def parameters(tree: Any) -> ParameterSummary:
 def with_inclusion(tree: Any) -> DifferenceSummary | GroupedSummary | StructureSummary:
     """Return the summary of a posterior over which edges exist, or differ."""
     found = summarise(tree)
-    if isinstance(found, ParameterSummary) or not found.spike:
+    if isinstance(found, ParameterSummary | PanelSummary) or not found.spike:
+        if isinstance(found, PanelSummary):
+            raise OptionError("tree must be a posterior with one network; this is one of PanelMRF, use plot_panel.")
         raise OptionError("tree must be a posterior of SpikeSlabMRF or CompareMRF, or of GroupedMRF with candidates; "
                           f"in this one all edges exist, use {_picture_of(found)}.")  # fmt: skip
     return found
@@ -83,6 +87,8 @@ def _picture_of(summary: AnySummary) -> str:
     """Return the name of the function that plots a posterior of this kind."""
     if isinstance(summary, GroupedSummary):
         return "plot_agreement"
+    if isinstance(summary, PanelSummary):
+        return "plot_panel"
     return "plot_parameters" if isinstance(summary, ParameterSummary) else "plot_inclusion"
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from ..results.summary import DifferenceSummary, ParameterSummary, StructureSummary, summarise
+from ..results.summary import DifferenceSummary, PanelSummary, ParameterSummary, StructureSummary, summarise
 from .style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _LONGEST = 30  # letters of a label, which is as high as the axes
 _MOST_POINTS = 2000  # of a chain that are drawn
 
 
-@plot_of("GroupedMRF, BayesianMRF, SpikeSlabMRF or CompareMRF")
+@plot_of("GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF or PanelMRF")
 def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) -> Axes:
     """Plot one quantity along each chain: draws pale, their running mean over a twentieth of the run bold.
 
@@ -44,10 +44,10 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
         if feature not in drawn[drawn.dims[-1]].values:
             raise OptionError(f"feature must be a parameter of the posterior; it has no parameter {feature!r}.")
         series = drawn.sel({drawn.dims[-1]: feature})
-    elif isinstance(summary, StructureSummary | DifferenceSummary):
+    elif isinstance(summary, StructureSummary | DifferenceSummary | PanelSummary):
         first = posterior["included"].isel(edge=0, drop=True)
         series = first.copy(data=summary.numbers.reshape(first.shape))
-        label = "number of edges" if isinstance(summary, StructureSummary) else "edges that differ"
+        label = "edges that differ" if isinstance(summary, DifferenceSummary) else "number of edges"
     else:
         series, label = posterior["n_groups"], "number of groups"
     ax = axes(ax, (7.2, 2.6))

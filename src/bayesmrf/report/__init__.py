@@ -13,12 +13,13 @@ from ..results.summary import (
     AnySummary,
     DifferenceSummary,
     GroupedSummary,
+    PanelSummary,
     ParameterSummary,
     StructureSummary,
     summarise,
 )
 from ..runs.store import as_written
-from . import differences, grouped, parameters, structure
+from . import differences, grouped, panel, parameters, structure
 from .page import Section, check_out, paragraph, picture, table, write_page
 from .planning import write_plan
 
@@ -37,6 +38,7 @@ __all__ = [
 _REPORTS: dict[type, tuple[str, Callable[..., list[Section]]]] = {
     DifferenceSummary: ("Differences between groups", differences.sections),
     GroupedSummary: ("Groups of shared parameters", grouped.sections),
+    PanelSummary: ("What follows what in time", panel.sections),
     ParameterSummary: ("Posterior of the parameters", parameters.sections),
     StructureSummary: ("Which edges exist", structure.sections),
 }
@@ -71,7 +73,8 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     with as_written(Path(tree)) if from_disk else nullcontext():
         summary = summarise(found)
         title, sentence, parts = _REPORTS[type(summary)][0], summary.data_sentence, sections(summary)
-    return write_page(out, title, sentence, parts)
+        answer = f"{summary.headline}." if summary.headline else ""
+    return write_page(out, title, sentence, parts, answer)
 
 
 def sections(summary: AnySummary) -> list[Section]:

@@ -17,7 +17,7 @@ from ..data.files import check_path
 from ..declare.rule import choice
 from ..errors import StoreError, argument
 from ..names import file_stem
-from ..results.summary import AnySummary, DifferenceSummary, summarise
+from ..results.summary import AnySummary, DifferenceSummary, PanelSummary, summarise
 from ..results.tables import Table, every_table, names_of, table_of
 from ..runs.store import remove
 from .page import check_out, check_place
@@ -51,7 +51,8 @@ def export(result: Any, out: str | PathLike[str], to: str, overwrite: bool = Fal
         * graphml: a network, in one file that networkx, igraph, Gephi and Cytoscape open. Its edges are all candidates,
           with the columns of their tables as attributes: ``weight``, 0 for an edge that exists in no draw; where they
           may be absent, ``inclusion`` and evidence. What is not known is no attribute. Of groups of people, a folder
-          with the network of each, and with those of their differences, which are ``weight``.
+          with the network of each, and with those of their differences, which are ``weight``; of a panel with edges
+          within a wave, a folder with these, and the lagged ones.
     overwrite : bool
         Replace an existing file, or a folder that this function wrote and that has nothing else.
 
@@ -86,7 +87,9 @@ def export(result: Any, out: str | PathLike[str], to: str, overwrite: bool = Fal
 
 def is_folder(result: Any, to: str) -> bool:
     """Return whether `export` writes a folder, not a file."""
-    return to == "csv" or (to == "graphml" and isinstance(summarise(result), DifferenceSummary))
+    s = summarise(result)
+    several = isinstance(s, DifferenceSummary) or (isinstance(s, PanelSummary) and s.within)
+    return to == "csv" or (to == "graphml" and several)
 
 
 def _about(s: AnySummary) -> dict[str, Any]:
@@ -151,6 +154,14 @@ def _xml(g: nx.Graph) -> str:
 
 def _networks(s: AnySummary) -> dict[str, nx.Graph]:
     """Return the networks of a result by name: one, or those of groups of people and of their differences."""
+    if isinstance(s, PanelSummary):
+        ends = {"source": "first", "target": "second"}
+        return {
+            name: _network(
+                s, table_of(s, name).frame.rename(columns=ends), table_of(s, "nodes").frame, name == "lagged"
+            )
+            for name in ("lagged", *(["within"] if s.within else []))
+        }
     edges, nodes = (table_of(s, name).frame if name in names_of(s) else None for name in ("edges", "nodes"))
     if not isinstance(s, DifferenceSummary):
         return {"network": _network(s, _with_evidence(s, edges), nodes)}
@@ -183,11 +194,11 @@ def _with_evidence(s: AnySummary, edges: pd.DataFrame | None) -> pd.DataFrame:
     return edges.merge(more[[*keys, *(c for c in more if c not in edges)]], "left", keys)
 
 
-def _network(s: AnySummary, edges: pd.DataFrame, nodes: pd.DataFrame | None) -> nx.Graph:
+def _network(s: AnySummary, edges: pd.DataFrame, nodes: pd.DataFrame | None, directed: bool = False) -> nx.Graph:
     """Return the network of a table of edges and of one of parameters of nodes."""
     import networkx as nx
 
-    g, ids = nx.Graph(), {str(name): _in_xml(name) for name in s.nodes}
+    g, ids = nx.DiGraph() if directed else nx.Graph(), {str(name): _in_xml(name) for name in s.nodes}
     g.add_nodes_from((name, {"label": name}) for name in ids.values())
     for row in [] if nodes is None else _rows(nodes):
         own = max((n for n in ids if row["node"] == n or row["node"].startswith((f"{n}=", f"{n}:"))), key=len)

@@ -11,13 +11,10 @@ from .page import Section
 from .sensitivity import sensitivity
 from .shared import convergence, run_again, table_section, verdict, what_was_run
 from .statistics import statistics
+from .structures import structures
 
-_RESULTS = (
-    sensitivity,
-    statistics,
-    checks,
-    observations,
-)  # what a run of any kind may have, after the sections of its kind
+# What a run of any kind may have, after the sections of its kind.
+_RESULTS = (structures, statistics, checks, sensitivity, observations)
 
 
 def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: str) -> list[Section]:

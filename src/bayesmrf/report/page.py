@@ -51,8 +51,8 @@ def check_place(out: Path) -> None:
         raise StoreError(f"{_OUT}: the folder {folder} {reason}; give a path in a folder that can be written to")
 
 
-def write_page(out: Path, title: str, lead: str, body: Iterable[Section]) -> Path:
-    """Write a page of titled sections atomically."""
+def write_page(out: Path, title: str, lead: str, body: Iterable[Section], answer: str = "") -> Path:
+    """Write a page of titled sections atomically; ``answer`` is a sentence at its top."""
     body = list(body)
     links = "".join(f'<a href="#s{i}">{escape(name)}</a>' for i, (name, _) in enumerate(body))
     parts = "".join(
@@ -61,6 +61,7 @@ def write_page(out: Path, title: str, lead: str, body: Iterable[Section]) -> Pat
     page = _PAGE.format(
         generator=_GENERATOR,
         title=escape(title),
+        answer=paragraph(answer, "answer") if answer else "",
         lead=escape(lead),
         style=_STYLE,
         links=links,
@@ -221,7 +222,7 @@ _PAGE = """<!DOCTYPE html>
 <style>{style}</style>
 </head>
 <body>
-<header><h1>{title}</h1><p>{lead}</p><nav aria-label="Contents">{links}</nav></header>
+<header><h1>{title}</h1>{answer}<p>{lead}</p><nav aria-label="Contents">{links}</nav></header>
 <main>{body}</main>
 <script>{script}</script>
 </body>

@@ -47,7 +47,7 @@ def _parameters(s: ParameterSummary) -> str:
     drawn = picture(
         lambda: plots.plot_parameters(s), "Posterior mean and 90 % interval; hollow if the interval contains zero."
     )
-    text = paragraph(f"{s.terms.meaning} {s.clear_sentence}.")
+    text = paragraph(f"{s.terms.meaning}")
     return text + drawn + listed(table_of(s, "parameters"))
 
 

@@ -32,23 +32,16 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..inference.unseen_modes import ModelTails, Unseen
+    from ..models.panel import Panel
 
 __all__ = ["add_missing", "add_mode_check", "add_partition", "diagnostics", "finish", "load", "save", "to_datatree"]
 
+DENSITIES = ("density", "autoregression_density", "within_density")
 POSTERIOR = (
-    "phi",
-    "theta",
-    "agreement",
-    "groups",
-    "n_groups",
-    "field_groups",
-    "blocks",
-    "n_blocks",
-    "included",
-    "density",
-    "slab_scale",
-    "alpha",
-)
+    "phi", "theta", "agreement", "groups", "n_groups", "field_groups", "blocks", "n_blocks", "included", *DENSITIES,
+    "slab_scale", "alpha",
+    "intercept_sd", "intercept_slope", "intercept_root",
+)  # fmt: skip
 LABELS = ("groups", "field_groups", "blocks")
 _STATS = {"log_likelihood": "total_log_likelihood"}  # ArviZ takes the first for values of each observation
 _UNSEEN = ("ratio", "state", "most", "probability", "share")
@@ -56,7 +49,7 @@ _UNSEEN = ("ratio", "state", "most", "probability", "share")
 
 def to_datatree(
     draws: Draws,
-    model: Model | LabelField,
+    model: Model | LabelField | Panel,
     *,
     attrs: Mapping[str, Any],
     observed: Mapping[str, Any],
@@ -124,7 +117,7 @@ def to_datatree(
         values["included"] = (values["groups"][0], fields["groups"] >= 0)
         values["groups"] = (values["groups"][0], fields["groups"] + 1)
     given: dict[str, Any] = {}
-    for name in ("alpha", "density"):
+    for name in ("alpha", *DENSITIES):
         if name in fields and fields[name].size > 1 and np.ptp(fields[name]) == 0:
             given[name] = ((), values.pop(name)[1][0, 0])
     posterior = {n: values[n] for n in POSTERIOR if n in values}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 IN_DOUBT = (0.1, 0.9)  # inclusion of the edges whose indicators are judged
-SCALARS = ("n_groups", "n_blocks", "alpha", "density", "slab_scale")
+SCALARS = ("n_groups", "n_blocks", "alpha", "density", "autoregression_density", "within_density", "slab_scale")
 _BLOCK = 2**25  # bytes of draws of a series
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import betaln, digamma, gammaln
 
-from ..posterior.conditionals.group_problem import log_top
-from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Normal, Prior, SpikeSlab
+from ..posterior.conditionals.spike import log_top
+from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, Normal, Prior, SpikeSlab
 from .blocks import at_draws, nominal_of, variable
 from .differences import differ
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 2**21  # parameters that are read at a time
 _ROUNDED = 1e-20  # squared weight of a baseline that is absent, at most
+_LOG_SCALES = np.linspace(-8, 6, 141)  # of a Cauchy slab whose scale is learnt
 
 
 class EdgeTerms(NamedTuple):
@@ -118,11 +119,11 @@ def log_graph(density: Beta | float, n_present: np.ndarray, n_candidates: int) -
 
 
 def log_slab(slab: Any, present: Present, n_draws: int) -> np.ndarray:
-    """Return the log density of the weights of the edges that exist; a precision with a prior is integrated out.
+    """Return the log density of the weights of the edges that exist; a scale with a prior is integrated out.
 
     Parameters
     ----------
-    slab : Cauchy, Normal or Gamma
+    slab : Cauchy, Moment, Normal or Gamma
         As in `bayesmrf.priors.SpikeSlab`.
     present : Present
     n_draws : int
@@ -137,14 +138,40 @@ def log_slab(slab: Any, present: Present, n_draws: int) -> np.ndarray:
         rate = slab.rate + np.bincount(draw, square, n_draws) / 2
         constant = np.vectorize(lgamma)(slab.shape + n / 2) - lgamma(slab.shape) + slab.shape * log(slab.rate)
         return np.asarray(constant - n / 2 * log(2 * pi) - (slab.shape + n / 2) * np.log(rate))
+    if isinstance(slab.scale, Gamma):
+        return _log_learnt(slab, present, n_draws)
     scale = float(slab.scale)
-    if isinstance(slab, Cauchy):
-        tops = {k: log_top(slab, k) for k in np.unique(size).tolist()}
-        top = next(iter(tops.values())) if len(tops) == 1 else np.array([tops[k] for k in size.tolist()])
-        each = top - square / (2 * CAUCHY_TAPER**2) - (size + 1) / 2 * np.log1p(square / scale**2)
+    if isinstance(slab, Cauchy | Moment):
+        power = 2 * isinstance(slab, Moment)
+        each = _log_tops(slab, size) - square / (2 * CAUCHY_TAPER**2)
+        each -= (size + 1 + power) / 2 * np.log1p(square / scale**2)
+        each += power / 2 * np.log(square) if power else 0.0
     else:
         each = -square / (2 * scale**2) - size * (log(scale) + log(2 * pi) / 2)
     return np.bincount(draw, each, n_draws)
+
+
+def _log_tops(slab: Any, size: np.ndarray) -> Any:
+    """Return the log density at 0 for numbers of coordinates."""
+    tops = {k: log_top(slab, k) for k in np.unique(size).tolist()}
+    return next(iter(tops.values())) if len(tops) == 1 else np.array([tops[k] for k in size.tolist()])
+
+
+def _log_learnt(slab: Any, present: Present, n_draws: int) -> np.ndarray:
+    """Return the log density under a Cauchy slab whose scale is integrated out, by the trapezoidal rule in its log.
+
+    The taper is relative to the scale, as in `bayesmrf.posterior.conditionals.slab_scale`.
+    """
+    draw, square, size = present
+    prior, top, n = slab.scale, np.bincount(draw, _log_tops(slab, size) + np.zeros(len(draw)), n_draws), size
+    constant = prior.shape * log(prior.rate) - lgamma(prior.shape)
+    terms = []
+    for t in _LOG_SCALES:
+        x = square * np.exp(-2 * t)
+        each = -n * t - x / (2 * CAUCHY_TAPER**2) - (n + 1) / 2 * np.log1p(x)
+        terms.append(np.bincount(draw, each, n_draws) + constant + prior.shape * t - prior.rate * np.exp(t))
+    step = _LOG_SCALES[1] - _LOG_SCALES[0]
+    return np.asarray(top + np.logaddexp.reduce(terms, axis=0) + np.log(step))
 
 
 def mean_log(slab: Any, n_values: int, size: int = 1) -> float:
@@ -182,8 +209,9 @@ def spike_slab_terms(tree: xr.DataTree, prior: SpikeSlab, baseline: Any = None) 
     nominal, n = nominal_of(tree), theta.shape[0] * theta.shape[1]
     first = len(constant["edges"]) if nominal is None else int(nominal.edge_starts[-1])
     own = constant["edge_probability"].values if "edge_probability" in constant else None
-    terms = edge_terms(tree, np.arange(n), [prior.slab], own, normalised_slab)
-    found = {"slab": terms.slab[0]}
+    slabs = [] if _is_learnt(prior.slab) else [prior.slab]
+    terms = edge_terms(tree, np.arange(n), slabs, own, normalised_slab)
+    found = dict(zip(["slab"], terms.slab, strict=False))
     if not isinstance(prior.density, Blocks):  # whose probabilities are parameters of the draw
         graph = terms.pairs if own is not None else log_graph(prior.density, terms.n_present, terms.n_candidates)
         found = {"density": graph} | found
@@ -211,14 +239,20 @@ def _baselines(tree: xr.DataTree, first: int, baseline: Any) -> dict[str, np.nda
         square = np.add.reduceat(weights**2, starts[:-1], axis=1)
         there = square > _ROUNDED if is_spiked else np.ones_like(square, dtype=bool)
         draw, item = np.nonzero(there)
-        parts.append(normalised_slab(slab, Present(draw, square[draw, item], np.diff(starts)[item]), len(some)))
+        present = Present(draw, square[draw, item], np.diff(starts)[item])
+        parts += [] if _is_learnt(slab) else [normalised_slab(slab, present, len(some))]
         if own is not None:
             with np.errstate(divide="ignore"):
                 graphs.append(np.where(there, np.log(own), np.log1p(-own)).sum(axis=1))
         elif is_spiked:
             graphs.append(log_graph(baseline.density, there.sum(axis=1), there.shape[1]))
     more = {"baseline_density": np.concatenate(graphs)} if graphs else {}
-    return {"baseline": np.concatenate(parts)} | more
+    return ({"baseline": np.concatenate(parts)} if parts else {}) | more
+
+
+def _is_learnt(slab: Any) -> bool:
+    """Return whether a slab has a scale that is learnt, so that the mean of its log has no simple form."""
+    return isinstance(slab, Cauchy) and slab.is_learnt
 
 
 def parameter_terms(tree: xr.DataTree, prior: Prior) -> dict[str, np.ndarray]:

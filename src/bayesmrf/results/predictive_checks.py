@@ -110,7 +110,8 @@ class Quantities:
             products = [n_nodes + self._pair_at[u, v] for u, v in ((i, j), (i, k), (j, k))]
             return np.stack([i, j, k, *products], axis=1)
         if family == "sums":
-            return np.tile(n_nodes + n_pairs + np.arange(2), (len(self.bounds) + 1, 1))
+            n = len(self.bounds) + 1 if len(self.summed) > 1 else 0
+            return np.tile(n_nodes + n_pairs + np.arange(2), (n, 1))
         return np.empty((len(self.answers), 0), dtype=int)
 
 

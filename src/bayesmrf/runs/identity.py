@@ -71,7 +71,7 @@ def difference(now: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
         if key not in now:
             return f"{key} is not there, and was {stored[key]!r} in the stored run"
         if now[key] != stored[key]:
-            if key.rpartition(".")[2] in DATA and ".engine." not in key:
+            if DATA & {*key.split(".")} and ".engine." not in key:
                 return f"the data differ from those of the stored run ({key})"
             return f"{key} is {now[key]!r}, was {stored[key]!r} in the stored run"
     return ""

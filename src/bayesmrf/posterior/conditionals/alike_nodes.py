@@ -20,7 +20,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from .line import Line, LineSample, line_log_density, line_mode
 from .log_concave import draw_around
-from .spike import node_precision, normal_precision
+from .spike import log_power, node_precision, normal_precision
 from .state_table import scale_triple, triple_sums
 from .student_t import draw_t, log_t
 
@@ -73,7 +73,7 @@ def follow_swap(table, places, nodes, cells, g_e, change_e, g_f, change_f):
 
 
 @strict_leaf
-def visit_share(rng, line, t, whole, log_slabs):
+def visit_share(rng, line, t, whole, log_slabs, prior, kind):
     """Draw t, the part of ``whole`` that the second parameter has.
 
     Where there is a spike, each of t = 0, t = ``whole`` and any other t stands for a set of edges: one of the other two
@@ -85,16 +85,30 @@ def visit_share(rng, line, t, whole, log_slabs):
         now = 0 if t == 0 else 1 if t == whole else 2
         new = t if now == 2 else draw_t(rng, mode, scale)
         log_weights = (
-            line_log_density(0.0, line) - log_slabs[1],
-            line_log_density(whole, line) - log_slabs[0],
-            line_log_density(new, line) - log_t(new, mode, scale),
+            line_log_density(0.0, line) + ridge_power(prior, kind, 0.0, whole) - log_slabs[1],
+            line_log_density(whole, line) + ridge_power(prior, kind, whole, whole) - log_slabs[0],
+            line_log_density(new, line) + ridge_power(prior, kind, new, whole) - log_t(new, mode, scale),
         )
         other = (now + 1 + int(rng.random() < 0.5)) % 3
         if log1p(-rng.random()) < log_weights[other] - log_weights[now]:
             now = other
         if now < 2:
             return 0.0 if now == 0 else whole
-    return draw_around(rng, line, mode, scale)
+        t = new
+    new = draw_around(rng, line, mode, scale)
+    if prior.power > 0 and kind != 1:
+        ratio = ridge_power(prior, kind, new, whole) - ridge_power(prior, kind, t, whole)
+        return new if log1p(-rng.random()) < ratio else t
+    return new
+
+
+@strict_leaf
+def ridge_power(prior, kind, t, whole):
+    """Return the sum of `log_power` over the edges that are present at t along a direction of `ridge`."""
+    if kind == 0:
+        found = log_power(prior, t * t) if t != 0 else 0.0
+        return found + (log_power(prior, (whole - t) ** 2) if t != whole else 0.0)
+    return log_power(prior, t * t) if kind == 2 else 0.0
 
 
 @strict_leaf
@@ -141,7 +155,7 @@ def ridge_prior(rng, prior, lines, theta, scales, k, c, base):
     r, score, kappa, pull = len(lines.edges), -lines.n * base, 0.0, 0.0
     for i in range(3):
         if k[i] < r:
-            precision = normal_precision(rng, prior.cauchy, scales[k[i]], theta[k[i]])
+            precision = normal_precision(rng, prior, scales[k[i]], theta[k[i]])
         else:
             precision = node_precision(rng, prior, scales[k[i]], theta[k[i]])
         score += c[i] * lines.sums[k[i]]
@@ -189,7 +203,7 @@ def visit_alike(rng, prior, lines, table, e, f, between, theta, scales, log_slab
         log_slabs = (np.inf, np.inf)
         if kind == 0:
             log_slabs = (prior.log_odds[e] + log_slab, prior.log_odds[f] + log_slab)
-        new = visit_share(rng, line, t, whole, log_slabs)
+        new = visit_share(rng, line, t, whole, log_slabs, prior, kind)
         for s in range(m**3):
             log_factors[s] += (new - t) * (g[s] + base)
         if kind == 0:

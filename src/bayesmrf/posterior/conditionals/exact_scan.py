@@ -34,6 +34,7 @@ from .spike import (
     EdgePrior,
     birth_log_ratio,
     draw_hyper,
+    log_power,
     node_precision,
     normal_precision,
     require_finite,
@@ -190,7 +191,7 @@ class _EngineScan:
         low, high = self.model.node_values
         for e, (i, j) in enumerate(lines.edges):
             normal_prior(rng, prior, lines, e, i, j, theta, self.scales, now)
-            new = visit_edge(rng, self._line(e), theta[e], prior.log_odds[e] + log_slab)
+            new = visit_edge(rng, self._line(e), theta[e], prior.log_odds[e] + log_slab, prior)
             if new != theta[e]:
                 self._move(e, new)
         for k in range(len(lines.edges), len(theta)):
@@ -210,7 +211,7 @@ class _EngineScan:
             normal_prior(self.rng, self.prior, self.lines, edge, i, j, self.theta, self.scales, self.now)
         before, moments, a = self.theta.copy(), self.moments, self.theta[e]
         self._move(e, 0.0)
-        b, ratio = propose_swap(self.rng, self._line(e), self._line(f), a)
+        b, ratio = propose_swap(self.rng, self._line(e), self._line(f), a, self.prior)
         if log1p(-self.rng.random()) >= ratio + self.prior.log_odds[f] - self.prior.log_odds[e]:
             self.theta[:], self.moments, self.share = before, moments, node_shares(self.model, moments)
         else:
@@ -225,7 +226,7 @@ def draw_scales(rng, prior, scales, theta, r):
     squares = 0.0
     for e in range(r):
         squares += theta[e] * theta[e]
-    density, precision = draw_hyper(rng, prior, theta[:r] != 0, squares)
+    density, precision = draw_hyper(rng, prior, theta[:r] != 0, squares, theta[:r])
     if prior.precision == 0:
         scales[:r] = precision
     return density, precision, slab_top(prior, precision)
@@ -240,7 +241,7 @@ def swaps_in_scan(n_nodes, n_pairs):
 @strict_leaf
 def normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
     """Write into ``now`` the precisions of normal priors conditional on the parameters of edge e and its nodes."""
-    now[e] = normal_precision(rng, prior.cauchy, scales[e], theta[e])
+    now[e] = normal_precision(rng, prior, scales[e], theta[e])
     if prior.cauchy_nodes or prior.logistic > 0:
         for node in (i, j):
             for k in range(lines.starts[node], lines.starts[node + 1]):
@@ -291,7 +292,7 @@ def _scan_blocks(rng, prior, lines, theta, scales, now, log_slab, table, order, 
         pair_sums(table, m, u, v, cells)
         normal_prior(rng, prior, lines, e, i, j, theta, scales, now)
         before, line = theta[e], edge_line(lines, cells, cells.sum(), e, i, j, theta, now)
-        move_edge(lines, e, i, j, theta, visit_edge(rng, line, before, prior.log_odds[e] + log_slab))
+        move_edge(lines, e, i, j, theta, visit_edge(rng, line, before, prior.log_odds[e] + log_slab, prior))
         if theta[e] != before:
             move_pair(table, m, u, v, pair_values(lines, e, i, j), theta[e] - before)
     for k in range(order.node_starts[pair], order.node_starts[pair + 1]):
@@ -329,7 +330,7 @@ def swap_lines(lines, weights, places, e, f, nodes, theta, now, a):
 
 
 @strict_leaf
-def propose_swap(rng, line_e, line_f, a):
+def propose_swap(rng, line_e, line_f, a, prior):
     """Propose the swap of edge e, with weight a, for edge f; return the weight of f and the log acceptance ratio.
 
     The lines are those of the model without both edges, in which either is born as in `visit_edge`: the acceptance
@@ -338,7 +339,7 @@ def propose_swap(rng, line_e, line_f, a):
     (mode_e, scale_e), (mode_f, scale_f) = line_mode(line_e), line_mode(line_f)
     b = draw_t(rng, mode_f, scale_f)
     ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-    return b, ratio
+    return b, ratio + log_power(prior, b * b) - log_power(prior, a * a)
 
 
 @strict_leaf
@@ -360,7 +361,7 @@ def _swap(rng, prior, lines, table, e, f, theta, scales, now):
     before = theta.copy()
     move_edge(lines, e, hub, v, theta, 0.0)
     line_e, line_f = swap_lines(lines, cells.ravel(), places, e, f, (hub, v, w), theta, now, a)
-    b, ratio = propose_swap(rng, line_e, line_f, a)
+    b, ratio = propose_swap(rng, line_e, line_f, a, prior)
     if log1p(-rng.random()) >= ratio + prior.log_odds[f] - prior.log_odds[e]:
         copy_to(theta, before)
         return

@@ -25,10 +25,13 @@ from .line import Line, LineSample, line_mode
 from .spike import (
     EdgePrior,
     birth_log_ratio,
+    draw_cauchy_precision,
     draw_odds,
     draw_precision,
     group_precision,
     group_slab_top,
+    has_cauchy_scale,
+    log_power,
     node_precision,
     own_odds,
 )
@@ -143,7 +146,7 @@ def draw_group_scales(rng, problem, theta):
             differ[e] = size > 0
         squares += size
     drawn[0] = draw_odds(rng, problem.prior, differ)
-    drawn[1] = draw_precision(rng, problem.prior, n_values, squares)
+    drawn[1] = _draw_group_precision(rng, problem, theta, DIFFERENCE, problem.prior, n_values, squares)
     n_values, squares = 0, 0.0
     for e in range(problem.n_edges):
         size = size_of(problem, theta, e, BASELINE)
@@ -151,8 +154,21 @@ def draw_group_scales(rng, problem, theta):
         n_values += (problem.places[e + 1] - problem.places[e]) * (size > 0)
         squares += size
     drawn[2] = draw_odds(rng, problem.baseline, present)
-    drawn[3] = draw_precision(rng, problem.baseline, n_values, squares)
+    drawn[3] = _draw_group_precision(rng, problem, theta, BASELINE, problem.baseline, n_values, squares)
     return drawn
+
+
+@strict_leaf
+def _draw_group_precision(rng, problem, theta, part, prior, n_values, squares):
+    """Draw the precision of the slab of a part of all edges, unless fixed."""
+    if not has_cauchy_scale(prior):
+        return draw_precision(rng, prior, n_values, squares)
+    n, q = (problem.n_edges, 1) if part == BASELINE else (len(problem.places) - 1, len(theta.weights) - 1)
+    sizes, n_each = np.empty(n), np.empty(n)
+    for e in range(n):
+        sizes[e] = size_of(problem, theta, e, part)
+        n_each[e] = q * (problem.places[e + 1] - problem.places[e])
+    return draw_cauchy_precision(rng, prior, sizes, n_each)
 
 
 @strict_leaf
@@ -177,7 +193,7 @@ def draw_prior(rng, problem, pair, theta, drawn):
         kappa, birth = node_precision(rng, baseline, problem.scales[pair.first], theta.weights[0, pair.first]), np.inf
     else:
         size, birth = size_of(problem, theta, e, BASELINE), np.inf
-        kappa = group_precision(rng, baseline.cauchy, drawn[3], drawn[3] * size, n_parameters)
+        kappa = group_precision(rng, baseline, drawn[3], drawn[3] * size, n_parameters)
         if baseline.fixed < 1:
             birth = baseline.log_odds[e] + group_slab_top(baseline, drawn[3], n_parameters, problem.tops[0, e])
         for node in (i, j):
@@ -186,7 +202,7 @@ def draw_prior(rng, problem, pair, theta, drawn):
                     natural = theta.natural[t, place]
                     theta.now[t, place] = node_precision(rng, baseline, problem.scales[place], natural)
     square = size_of(problem, theta, e, DIFFERENCE)
-    own = group_precision(rng, prior.cauchy, drawn[1], drawn[1] * square, n_values)
+    own = group_precision(rng, prior, drawn[1], drawn[1] * square, n_values)
     log_odds = np.inf
     if e < problem.n_absent:
         log_odds = prior.log_odds[e] + group_slab_top(prior, drawn[1], n_values, problem.tops[1, e])
@@ -272,6 +288,7 @@ def propose(rng, problem, pairs, theta, prior, part, old):
     """
     ratio, was_in = prior.log_odds[part], old.any()
     take_away(problem, pairs, theta, part)
+    ratio -= log_powers(problem, theta, pairs[0].e)
     for k in coordinates(theta, part):
         for place in range(pairs[0].g.shape[1]):
             line = line_of(problem, pairs[0], theta, prior, k, place)
@@ -281,7 +298,20 @@ def propose(rng, problem, pairs, theta, prior, part, old):
                 line = line_of(problem, pairs[-1], theta, prior, k, place)
             ratio += birth_log_ratio(line, value, mode, scale)
             set_weight(problem, pairs, theta, k, place, value)
-    return ratio
+    return ratio + log_powers(problem, theta, pairs[0].e)
+
+
+@strict_leaf
+def log_powers(problem, theta, e):
+    """Return the sum of `log_power` over the parts of an edge that are present, or of the difference of a node."""
+    found = 0.0
+    if problem.baseline.power > 0 and e < problem.n_edges:
+        size = size_of(problem, theta, e, BASELINE)
+        found += log_power(problem.baseline, size) if size > 0 or problem.baseline.fixed == 1 else 0.0
+    if problem.prior.power > 0 and len(theta.weights) > 1:
+        size = size_of(problem, theta, e, DIFFERENCE)
+        found += log_power(problem.prior, size) if size > 0 or e >= problem.n_absent else 0.0
+    return found
 
 
 @strict_leaf

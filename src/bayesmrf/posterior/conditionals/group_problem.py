@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from math import gamma, log, pi
 from typing import Any
 
 import numpy as np
-from scipy.integrate import quad
 
 from ...models.bases import edge_starts
 from ...models.nominal import Nominal
-from ...priors import CAUCHY_TAPER, Cauchy, SpikeSlab
+from ...priors import SpikeSlab
 from .centred import CentredLines, centred_lines, has_lines
 from .group_lines import GroupProblem, stacked_lines
 from .pair_tables import independent_tables, regression_pull
-from .spike import EdgePrior, edge_prior, plain_prior, prior_scales
+from .spike import EdgePrior, edge_prior, log_top, plain_prior, prior_scales
 
 
 def lines_of(model: Any, s_bar: np.ndarray, n: float, tilt: float) -> CentredLines:
@@ -79,17 +76,3 @@ def group_problem(
         prior_scales(baseline, int(starts[-1]), n_features), model.n_edges, places, tops,
         n_spiked=int(places[-1]), n_absent=n_absent, rivals=rivals,
     )  # fmt: skip
-
-
-@lru_cache
-def log_top(slab: Any, q: int) -> float:
-    r"""Return the log density at 0 of a Cauchy slab of q coordinates, with the taper of `SpikeSlab`; 0 for others.
-
-    The density is proportional to :math:`e^{-|d|^2 / 2 \tau^2} (1 + |d|^2 / s^2)^{-(q + 1) / 2}`. With
-    :math:`|d| = s \tan \varphi` its integral is one of :math:`\sin^{q - 1} \varphi`.
-    """
-    if not isinstance(slab, Cauchy):
-        return 0.0
-    ratio = 0.5 * (float(slab.scale) / CAUCHY_TAPER) ** 2
-    integral = quad(lambda x: np.exp(-ratio * np.tan(x) ** 2) * np.sin(x) ** (q - 1), 0, pi / 2)[0]
-    return -log(2 * pi ** (q / 2) / gamma(q / 2) * float(slab.scale) ** q * integral)

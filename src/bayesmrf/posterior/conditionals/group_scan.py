@@ -22,6 +22,7 @@ from .group_lines import (
     draw_prior,
     line_of,
     log_factors,
+    log_powers,
     look,
     new_pair,
     one_group,
@@ -125,9 +126,13 @@ def _visit(rng, problem, pair, theta, drawn):
     """Redraw the baseline of an edge, then its difference: birth or death, and its values if present."""
     first, pairs, prior = pair.first, (pair,), draw_prior(rng, problem, pair, theta, drawn)
     if pair.g.shape[1] == 1:
-        line, a, birth = line_of(problem, pair, theta, prior, 0, 0), theta.weights[0, first], prior.log_odds[BASELINE]
-        new = visit_edge(rng, line, a, birth) if birth < np.inf else _redraw(rng, line, a)
-        set_weight(problem, pairs, theta, 0, 0, new)
+        birth = prior.log_odds[BASELINE]
+        if birth < np.inf:
+            line = line_of(problem, pair, theta, prior, 0, 0)
+            new = visit_edge(rng, line, theta.weights[0, first], birth, problem.baseline)
+            set_weight(problem, pairs, theta, 0, 0, new)
+        else:
+            _redraw(rng, problem, pairs, theta, prior, 0, 0)
     else:
         _visit_part(rng, problem, pairs, theta, prior, BASELINE)
     _visit_part(rng, problem, pairs, theta, prior, DIFFERENCE)
@@ -146,13 +151,24 @@ def _visit_part(rng, problem, pairs, theta, prior, part):
     # Also after a birth: otherwise the stationary distribution would be different.
     for k in coordinates(theta, part):
         for place in range(pair.g.shape[1]):
-            line = line_of(problem, pair, theta, prior, k, place)
-            set_weight(problem, pairs, theta, k, place, _redraw(rng, line, theta.weights[k, pair.first + place]))
+            _redraw(rng, problem, pairs, theta, prior, k, place)
 
 
 @strict_leaf
-def _redraw(rng, line, a):
-    """Redraw a coordinate that is present: from its full conditional, or with overrelaxation."""
+def _redraw(rng, problem, pairs, theta, prior, k, place):
+    """Redraw a coordinate that is present; factors of slabs that are away from 0 decide whether it is taken."""
+    a, before = theta.weights[k, pairs[0].first + place], log_powers(problem, theta, pairs[0].e)
+    new = _move(rng, line_of(problem, pairs[0], theta, prior, k, place), a)
+    set_weight(problem, pairs, theta, k, place, new)
+    if problem.baseline.power + problem.prior.power == 0:
+        return
+    if log1p(-rng.random()) >= log_powers(problem, theta, pairs[0].e) - before:
+        set_weight(problem, pairs, theta, k, place, a)
+
+
+@strict_leaf
+def _move(rng, line, a):
+    """Redraw a coordinate from its full conditional without these factors, or with overrelaxation."""
     mode, scale = line_mode(line)
     if rng.random() < 0.5:
         return draw_around(rng, line, mode, scale)

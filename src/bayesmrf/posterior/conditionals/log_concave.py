@@ -1,7 +1,7 @@
 """Integral and exact draws of a log-concave density, that of one coordinate of theta given the others.
 
 Three functions define the density: `log_density`, `tangent` and `peak`, which are compiled for the class of their
-argument, `OneCoordinate` or `Line`.
+argument, `OneCoordinate`, `Line` or `SlabScale`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .one_coordinate import (
     coordinate_peak,
     coordinate_tangent,
 )
+from .slab_scale import SlabScale, scale_log_density, scale_peak, scale_tangent
 
 _BEND = sqrt(2)
 _DROP = 42.0  # limits of the integral: where the integrand is exp(-42) of its peak, 6e-19
@@ -24,17 +25,17 @@ _TOLERANCE = 1e-11  # relative, of the quadrature
 _ROUNDING = 1e-15  # of the log density, for each observation: the rounding error of sums
 
 
-@by_class({Line: line_log_density, OneCoordinate: coordinate_log_density})
+@by_class({Line: line_log_density, OneCoordinate: coordinate_log_density, SlabScale: scale_log_density})
 def log_density(t, density):
     """Return the log density at t, up to a constant."""
 
 
-@by_class({Line: line_tangent, OneCoordinate: coordinate_tangent})
+@by_class({Line: line_tangent, OneCoordinate: coordinate_tangent, SlabScale: scale_tangent})
 def tangent(t, density):
     """Return the log density at t, and its slope, a decreasing function."""
 
 
-@by_class({Line: line_peak, OneCoordinate: coordinate_peak})
+@by_class({Line: line_peak, OneCoordinate: coordinate_peak, SlabScale: scale_peak})
 def peak(density):
     """Return the mode, minus the second derivative there (or a bound of it), and the number of observations."""
 

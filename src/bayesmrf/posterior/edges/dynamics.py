@@ -38,7 +38,7 @@ def kick(problem, rows, blocks, theta, momentum, precision):
             - n * (count_both(blocks.words, i, j) - k_i * blocks.ones[i] - k_j * blocks.ones[j]) / n_chains
         )  # fmt: skip
         prior = bias_precision * (pull[e, 0, 0] * theta[r + i] + pull[e, 1, 0] * theta[r + j])
-        prior -= slab_slope(problem.prior, precision, theta[e]) * theta[e]
+        prior -= slab_slope(problem.prior, precision, theta[e], problem.step[e]) * theta[e]
         momentum[e] += 0.5 * problem.step[e] * (excess + prior)
 
 

@@ -28,7 +28,7 @@ from ...states.persistent_chains import add_edge, remove_edge, resample
 from ..conditionals.centred import edge_line, move_edge
 from ..conditionals.line import line_mode
 from ..conditionals.penalty import penalty
-from ..conditionals.spike import birth_log_ratio, normal_precision
+from ..conditionals.spike import birth_log_ratio, log_power, normal_precision
 from ..conditionals.student_t import draw_t
 from .rival_moves import move_weights
 
@@ -46,7 +46,7 @@ def jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
         ends_without_edge(blocks, rows, weights, e, ends)
     a = theta[e]
     absent = rows.place[e] < 0  # compiled comparisons of theta may be wrong where it has diverged
-    now[e] = normal_precision(rng, problem.prior.cauchy, precision, a)
+    now[e] = normal_precision(rng, problem.prior, precision, a)
     first = _cells(blocks, i, j, counted, ends, weights[e], 0)
     line = edge_line(lines, first, 1.0, e, i, j, theta, now)
     mode, scale = line_mode(line)
@@ -56,7 +56,7 @@ def jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
     factors = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
     second = _cells(blocks, i, j, counted, ends, weights[e], half)
     line = edge_line(lines, second, 1.0, e, i, j, theta, now)
-    ratio = log_slab + birth_log_ratio(line, new, mode, scale)
+    ratio = log_slab + birth_log_ratio(line, new, mode, scale) + log_power(problem.prior, new * new)
     ratio = (ratio if absent else -ratio) - log1p(-rng.random())
     if not ratio > 0:  # before the penalty, which is never negative
         return False

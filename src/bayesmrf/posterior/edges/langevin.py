@@ -21,6 +21,7 @@ from ...errors import ApproximatePosteriorWarning, OptionError, argument
 from ...findings import tell
 from ...methods import LangevinJumps
 from ...models.boltzmann import has_these_features
+from ...priors import Moment
 from ...states.persistent_chains import EdgeBlocks, EdgeChains, add_edge, remove_edge, start_chains, start_rows, unpack
 from ...states.tables import TableParticles, start_particles
 from ..conditionals.centred import (
@@ -155,6 +156,13 @@ class SpikeSlabLangevin(EdgeKernel):
         if not (has_lines(self.model) and len(self.model.node_rows)):
             expected = f"with one parameter for each edge, and with fields, for {self.name!r}"
             raise OptionError(option="model", got=self.model.name, expected=expected)
+        if isinstance(self.prior.slab, Moment):
+            raise OptionError(
+                option="slab",
+                got=self.prior.slab,
+                expected="one under which weights near 0 are probable, as edges are born and die there",
+                remedy=f"use {argument('method', 'reversible-jump')}",
+            )
         noise = self.options.epsilon**2 * noise_share(self.n_samples, self.n_particles, self.options.momentum)
         if noise > _NOISE and self.options.epsilon < 2:  # longer steps diverge, which is an error
             longest = self.options.epsilon * sqrt(_NOISE / noise)
@@ -262,7 +270,7 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
         squares += theta[rows.present[k]] ** 2
     own = np.empty(len(theta) - r)
     for _ in range(n_iterations):
-        density, precision = draw_hyper(rng, jumps.prior, rows.place >= 0, squares)
+        density, precision = draw_hyper(rng, jumps.prior, rows.place >= 0, squares, theta[:r])
         for _ in range(jumps.n_sweeps):
             swept(chains, rows, theta)
         log_slab, n_old = slab_top(jumps.prior, precision), rows.n_present[0]
@@ -273,7 +281,7 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
         for k in range(rows.n_present[0] - 1, -1, -1):
             e = rows.present[k]
             f, variance = edge_moments(chains, rows, e)
-            slope = slab_slope(jumps.prior, precision, theta[e])
+            slope = slab_slope(jumps.prior, precision, theta[e], jumps.step[e])
             pull = jumps.sums[e] - n * f - slope * theta[e] + _push(jumps, rows, chains, e, own)
             kick = 0.5 * jumps.step[e] * pull
             p = momentum[e]

@@ -22,7 +22,7 @@ from ...compiled import leaf, strict_leaf
 from ...states.tables import set_edge
 from ..conditionals.centred import feature_of
 from ..conditionals.group_lines import BASELINE, DIFFERENCE, size_of
-from ..conditionals.spike import TAPER, group_slope, node_precision
+from ..conditionals.spike import group_slope, node_precision
 from .chain_swaps import of_group
 
 
@@ -132,11 +132,11 @@ def kick(problem, steps, theta, momentum, means, has, precision, drawn):
         if not (has[0, e] or has[1, e]):
             continue
         n_parameters = problem.places[e + 1] - problem.places[e]
-        size = drawn[3] * size_of(problem, theta, e, BASELINE)
-        stiff, apart = group_slope(problem.baseline, drawn[3], size, n_parameters), drawn[1]
-        if problem.prior.cauchy:
-            size = size_of(problem, theta, e, DIFFERENCE)
-            apart = TAPER + (q * n_parameters + 1) * apart / (1 + apart * size)
+        scale, size = steps.scale[int(has[0, e])], size_of(problem, theta, e, BASELINE)
+        step = steps.epsilon * scale[0, problem.places[e]]
+        stiff = group_slope(problem.baseline, drawn[3], size, drawn[3] * size, n_parameters, step)
+        size, step = size_of(problem, theta, e, DIFFERENCE), steps.epsilon * scale[q, problem.places[e]]
+        apart = group_slope(problem.prior, drawn[1], size, drawn[1] * size, q * n_parameters, step)
         for p in range(problem.places[e], problem.places[e + 1]):
             for t in range(n_groups):
                 excess[t] = steps.sums[t, p] - lines.n[t] * means[t, p]

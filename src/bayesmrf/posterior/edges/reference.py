@@ -154,9 +154,9 @@ def _scan(rng, problem, theta, n_scans):
         density, precision, log_slab = draw_scales(rng, prior, scales, theta, r)
         for e in range(r):
             old = theta[e]
-            now[e] = normal_precision(rng, prior.cauchy, scales[e], old)
+            now[e] = normal_precision(rng, prior, scales[e], old)
             line = _edge_line(problem, e, theta, now, away, shift)
-            new = visit_edge(rng, line, old, prior.log_odds[e] + log_slab)
+            new = visit_edge(rng, line, old, prior.log_odds[e] + log_slab, prior)
             if new != old:
                 theta[e] = new
                 for end in range(2):

@@ -23,7 +23,7 @@ from ...graphs import edge_between
 from ...states.chain_triples import triple_cells
 from ...states.importance import relative_moments
 from ...states.persistent_chains import add_edge, remove_edge, resample
-from ..conditionals.alike_nodes import pair_states, ridge, ridge_line, ridge_prior, triple_of
+from ..conditionals.alike_nodes import pair_states, ridge, ridge_line, ridge_power, ridge_prior, triple_of
 from ..conditionals.centred import end_of, move_edge, pair_values
 from ..conditionals.exact_scan import swap_lines
 from ..conditionals.line import line_log_density, line_mode
@@ -31,7 +31,7 @@ from ..conditionals.log_concave import draw_around
 from ..conditionals.one_potential import draw_t_around, log_t_around
 from ..conditionals.penalty import penalty
 from ..conditionals.plane import plane_log_density, plane_of, plane_peak, plane_values
-from ..conditionals.spike import birth_log_ratio, normal_precision
+from ..conditionals.spike import birth_log_ratio, log_power, normal_precision
 from ..conditionals.student_t import draw_t, log_t
 from .chain_swaps import swap_rate
 
@@ -89,8 +89,8 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
     nodes, _, _ = triple_of(lines.edges, e, f, 2)
     hub, v, w = nodes
     g_e, g_f = pair_values(lines, e, hub, v), pair_values(lines, f, hub, w)
-    now[e] = normal_precision(rng, prior.cauchy, precision, a)
-    now[f] = normal_precision(rng, prior.cauchy, precision, 0.0)
+    now[e] = normal_precision(rng, prior, precision, a)
+    now[f] = normal_precision(rng, prior, precision, 0.0)
     before = theta[r + hub], theta[r + v]
     move_edge(lines, e, hub, v, theta, 0.0)
     triple_cells(blocks, rows, weights, nodes, factors, 0, half, cells)
@@ -105,6 +105,7 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
         line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
         ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
+        ratio += log_power(prior, b * b) - log_power(prior, a * a)
         ratio += log(swap_rate(problem.share, f, e) / swap_rate(problem.share, e, f))
         ratio += prior.log_odds[f] - prior.log_odds[e]
     ratio -= log1p(-rng.random())
@@ -135,8 +136,8 @@ def _both(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision,
     g = plane_values(lines, _PLACES, e, f, nodes)
     if _are_far(g @ values):  # a death that would be refused, after exponentials of any size
         return False
-    now[e] = normal_precision(rng, prior.cauchy, precision, values[0])
-    now[f] = normal_precision(rng, prior.cauchy, precision, values[1])
+    now[e] = normal_precision(rng, prior, precision, values[0])
+    now[f] = normal_precision(rng, prior, precision, values[1])
     before = theta[r + hub], theta[r + v], theta[r + w]
     move_edge(lines, e, hub, v, theta, 0.0)
     move_edge(lines, f, hub, w, theta, 0.0)
@@ -151,6 +152,7 @@ def _both(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision,
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
         plane = plane_of(lines, cells, g, e, f, nodes, theta, now, values)
         ratio = log_slabs + plane_log_density(new, plane) - log_t_around(new, mode, lower)
+        ratio += log_power(prior, new[0] ** 2) + log_power(prior, new[1] ** 2)
         ratio = (ratio if absent else -ratio) - log1p(-rng.random())
     if ratio > 0:  # before the penalty, which is never negative
         others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
@@ -209,6 +211,7 @@ def _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision
     own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
     line = ridge_line(lines, cells, g, t, score, kappa, mu)
     ratio += line_log_density(to, line) - line_log_density(t, line) - log1p(-rng.random())
+    ratio += ridge_power(problem.prior, kind, to, whole) - ridge_power(problem.prior, kind, t, whole)
     if not ratio > 0:  # before the penalty, which is never negative
         return False
     others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)

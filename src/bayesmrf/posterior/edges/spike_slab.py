@@ -20,7 +20,7 @@ from ...methods import LangevinJumps, ReversibleJump
 from ...models.bases import edge_starts
 from ...priors import Blocks, Gamma, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
-from ..conditionals.spike import draw_density, draw_precision, edge_prior
+from ..conditionals.spike import draw_cauchy_precision, draw_density, draw_precision, edge_prior, has_cauchy_scale
 
 EDGE_DIMS = {
     "theta": MostlyZero("feature"),
@@ -145,7 +145,12 @@ def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, mo
     weights[certain < 0] = 0.0
     weights[(certain > 0) & (weights == 0)] = SMALL
     density = unwrap(draw_density)(rng, of, present_edges(model, theta).sum(), model.n_edges)  # not compiled for it
-    precision = unwrap(draw_precision)(rng, of, np.count_nonzero(weights), float(weights @ weights))
+    if has_cauchy_scale(of):
+        starts = edge_starts(model)
+        sizes = np.add.reduceat(weights**2, starts[:-1])
+        precision = unwrap(draw_cauchy_precision)(rng, of, sizes, np.diff(starts).astype(float))
+    else:
+        precision = unwrap(draw_precision)(rng, of, np.count_nonzero(weights), float(weights @ weights))
     return EdgeState(theta, density, precision, of.blocks.labels.copy())
 
 

@@ -235,7 +235,7 @@ def _iterate(rng, problem, n_iterations, rows, blocks, theta, weights, momentum)
     for k in range(rows.n_present[0]):
         squares += theta[rows.present[k]] ** 2
     for _ in range(n_iterations):
-        density, precision = draw_hyper(rng, problem.prior, rows.place >= 0, squares)
+        density, precision = draw_hyper(rng, problem.prior, rows.place >= 0, squares, theta[: len(rows.edges)])
         flip_clusters(rng, blocks, rows, weights)
         for _ in range(_FLIPS):
             flip_correlated(rng, blocks, rows, weights, problem.correlation)

@@ -13,6 +13,7 @@ from .base import INTERVAL, Summary, count, rows
 from .differences import DifferenceSummary
 from .grouped import GroupedSummary
 from .inclusion import InclusionSummary
+from .panel import PanelSummary
 from .parameters import ParameterSummary
 from .structure import StructureSummary
 
@@ -22,6 +23,7 @@ __all__ = [
     "DifferenceSummary",
     "GroupedSummary",
     "InclusionSummary",
+    "PanelSummary",
     "ParameterSummary",
     "StructureSummary",
     "Summary",
@@ -31,11 +33,12 @@ __all__ = [
 ]
 
 
-AnySummary = DifferenceSummary | GroupedSummary | ParameterSummary | StructureSummary
+AnySummary = DifferenceSummary | GroupedSummary | PanelSummary | ParameterSummary | StructureSummary
 
 
 def summarise(tree: Any, probability: float = 0.9) -> AnySummary:
-    """Summarise a posterior over groups of edges, which edges exist, differences between groups, or parameters.
+    """Summarise a posterior over groups of edges, which edges exist, lagged ones too, differences between groups, or
+    parameters.
 
     Parameters
     ----------
@@ -57,6 +60,8 @@ def summarise(tree: Any, probability: float = 0.9) -> AnySummary:
             raise OptionError(
                 f"tree must have finite draws, but {n:,} values of {name!r} are infinite or NaN; leave out these draws."
             )
+    if "transitions" in tree.attrs:
+        return PanelSummary(tree, probability)
     if "groups" in tree["posterior"].coords:
         return GroupedSummary(tree, probability)
     if "group" in tree["posterior"].dims:

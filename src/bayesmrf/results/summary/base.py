@@ -283,6 +283,11 @@ class Summary(ABC):
         return f"{name}: {self.row.sentence}" if self.row else name
 
     @property
+    def headline(self) -> str:
+        """The answer in one sentence, without a full stop; "" where there is none."""
+        return ""
+
+    @property
     def prior_options(self) -> dict[str, str]:
         """The priors."""
         return {}
@@ -299,12 +304,13 @@ class Summary(ABC):
 
     @property
     def outcome(self) -> list[str]:
-        """The data, model, method and prior, and the verdict, in a line each."""
+        """The data, model, method and prior, the answer, and the verdict, in a line each."""
         priors = "".join(f"; {label} {value}" for label, value in self.prior_options.items())
         (_, first), *others = self.verdict.sentences
         more = f" And {count(len(others), 'more finding')}: table('findings')." if others else ""
         method = dict.fromkeys([str(self.attrs.get("method", "unknown")), self.kind])  # of which either may be "exact"
-        return [self.data_sentence, f"Method {', '.join(method)}{priors}", f"{first}{more}"]
+        answer = [f"{self.headline}."] if self.headline else []
+        return [self.data_sentence, f"Method {', '.join(method)}{priors}", *answer, f"{first}{more}"]
 
 
 def count(number: int, noun: str, many: str = "") -> str:

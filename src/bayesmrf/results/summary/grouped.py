@@ -217,6 +217,11 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         return pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
 
     @property
+    def headline(self) -> str:
+        """The number of groups."""
+        return f"Number of groups: {self.n_groups_sentence}"
+
+    @property
     def n_groups_sentence(self) -> str:
         """Mean, mode and 90 % interval of the number of groups."""
         return _of_groups(self.stacked("n_groups"))

@@ -97,8 +97,11 @@ class InclusionSummary(Summary):
             found = {"prior of the density": words}
         if slab["family"] == "Gamma":
             found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
+        elif isinstance(scale := slab["scale"], dict):
+            found["slab"] = f"{slab['family']}(0, s), s ~ Gamma({scale['shape']:g}, {scale['rate']:g})"
         else:
-            found["slab"] = f"{slab['family']}(0, {slab['scale']:g})"
+            centre = "" if slab["family"] == "Moment" else "0, "
+            found["slab"] = f"{slab['family']}({centre}{scale:g})"
         biases = prior.get("biases")
         if biases:
             return found | {"prior of the biases": logit_of_beta(biases["a"], biases["b"])}

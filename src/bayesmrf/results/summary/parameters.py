@@ -137,7 +137,7 @@ class ParameterSummary(Summary):
         return str(r_hat.idxmax())[len(start) : -1] if len(r_hat) else str(self.table.index[0])
 
     @property
-    def clear_sentence(self) -> str:
+    def headline(self) -> str:
         """How many edges (or parameters, if edges share them) have an interval that excludes zero."""
         part, noun = (self.table[self.table["is_edge"]], "edges") if self.n_weights else (self.table, "parameters")
         return f"{part['clear'].sum()} of {len(part)} {noun} have a 90 % interval that excludes zero"

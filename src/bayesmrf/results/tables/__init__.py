@@ -4,10 +4,12 @@ from __future__ import annotations
 
 # Modules in the order in which their tables are shown.
 from . import structure, differences, parameters, grouped  # isort: skip
+from . import panel  # isort: skip
 from . import sensitivity  # isort: skip
 from . import observations  # isort: skip
 from . import communities  # isort: skip
 from . import statistics  # isort: skip
+from . import structures  # isort: skip
 from . import checks  # isort: skip
 from . import shared  # isort: skip
 from .base import Column, Listing, Table, all_tables, every_table, names_of, table_of
@@ -24,10 +26,12 @@ __all__ = [
     "grouped",
     "names_of",
     "observations",
+    "panel",
     "parameters",
     "sensitivity",
     "shared",
     "statistics",
     "structure",
+    "structures",
     "table_of",
 ]

@@ -62,8 +62,7 @@ def groups(s: GroupedSummary) -> Table:
         (text("group"), number("size", "edges", "{:,}"), number("agreement"), interval(s), _EXAMPLES),
         Listing(f"Groups (the partition closest to all draws{of})", frame),
         Listing("", frame.loc[largest], rest),
-        f"Number of groups: {s.n_groups_sentence}",
-        f"{s.ball_sentence}.\n{_AGREEMENT}" if len(frame) else "",
+        note=f"{s.ball_sentence}.\n{_AGREEMENT}" if len(frame) else "",
     )
 
 

@@ -43,8 +43,7 @@ def parameters(s: ParameterSummary) -> Table:
                 if left_out else "", "kind"),
         Listing(f"Values, with the {interval(s).head} (from, to)", shown.iloc[wide],
                 rest_of(len(frame), MOST_PARAMETERS, "strongest parameters")),
-        f"{s.clear_sentence}.",
-        s.terms.meaning + (_TABLES if s.nominal else ""),
+        note=s.terms.meaning + (_TABLES if s.nominal else ""),
     )  # fmt: skip
 
 

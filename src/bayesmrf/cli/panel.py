@@ -1,0 +1,66 @@
+"""The command ``bayesmrf panel``: which items follow which in time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ..errors import OptionError
+from . import common
+from .flags import SLAB, Run, command, observations
+from .method_flags import flag
+
+
+@command
+def panel(
+    table: Path = observations(
+        "LONG.csv",
+        "a row for each person and wave; 0/1, -1/+1 or True/False, or ordered levels; empty where a value is missing",
+    ),
+    person: str | None = flag("Column with the person of each row.", "COLUMN", shown="all rows are one series"),
+    wave: str | None = flag(
+        "Column with the number of the wave, or a time in numbers. Lags never cross waves that are not there.",
+        "COLUMN",
+        shown="rows of a person follow each other",
+    ),
+    within: bool = flag("Edges within a wave, too; for about twelve yes/no items.", None, False, "--within"),
+    intercepts: str = flag(
+        "own: each person has an intercept of each item, given the first wave.", "common|own", "common"
+    ),
+    model: str = flag(
+        "boltzmann: yes/no items; ordinal: ordered levels. auto chooses by the levels.",
+        "auto|boltzmann|ordinal",
+        "auto",
+    ),
+    density: str = flag(
+        "Beta prior of the share of edges that exist, of each kind, or its fixed value.", "A,B|P0", "1,1"
+    ),
+    slab: str = flag(
+        "Prior of the weights of edges that exist: Cauchy or normal with a fixed scale, or normal with a Gamma prior "
+        "of the precision.",
+        SLAB,
+        "cauchy:1",
+    ),
+    bias_scale: float = flag("Standard deviation of the normal prior of an item's parameter.", default=10.0),
+    *,
+    run: Run,
+) -> None:
+    """Find out which items follow which: lagged edges of waves of the same people, or of one series."""
+    from ..estimators import PanelMRF
+    from ..priors import SpikeSlab, read_slab
+    from ..results.summary import PanelSummary
+
+    for option, value in {"weight": run.weight, "neutral": run.neutral}.items():
+        if value:
+            raise OptionError(option=option, got=value, expected="omitted, as panels do not support it")
+    out = run.path(run.out, ".zarr")
+    options = common.checked(PanelMRF, within=within, intercepts=intercepts, model=model, **run.options)
+    prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
+    options = {name: options[name] for name in ("within", "intercepts", "model")}
+    common.check_out(out, run.overwrite)
+    also = {f"--{name}": column for name, column in {"person": person, "wave": wave}.items() if column is not None}
+    data, _, order = run.read(model, also=also)
+    run.n_levels = 0  # of other models
+    given = {name.removeprefix("--"): values.to_numpy() for name, values in (order or {}).items()}
+    estimator = run.estimator(PanelMRF, out, prior=prior, **options)
+    run.show(PanelSummary(run.sample(estimator, out, (data, None, given))), out)

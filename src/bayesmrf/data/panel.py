@@ -1,0 +1,174 @@
+"""Waves of the same people, or a series: which rows follow each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import DataError, OptionError, argument
+from ..names import quoted
+from .frames import in_pandas, is_frame
+
+_NAMED = 3  # of what is wrong
+
+
+class Order(NamedTuple):
+    """Person and time of each row, in the order of the table."""
+
+    person: np.ndarray  # (n,) int
+    time: np.ndarray  # (n,) float
+    n_people: int
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """Pairs of rows that follow each other at the usual distance.
+
+    Attributes
+    ----------
+    before, after : (n,) int array
+        Rows of the table.
+    person : (n,) int array
+        The person of each, from 0 in the order of the table.
+    first : (n_people,) int array
+        Row of the first wave of each person.
+    step : float
+        The usual distance of two waves: the least one.
+    n_pairs, n_gaps, n_missing : int
+        How many pairs of successive rows of a person there are, how many of these are left out as waves between them
+        are not in the table, and how many as answers are missing.
+    """
+
+    before: np.ndarray
+    after: np.ndarray
+    person: np.ndarray
+    first: np.ndarray
+    step: float
+    n_pairs: int
+    n_gaps: int
+    n_missing: int
+
+    @property
+    def n_people(self) -> int:
+        """Number of people with a transition."""
+        return len(np.unique(self.person))
+
+    @property
+    def said(self) -> str:
+        """How many transitions are used, and why others are not."""
+        n, gaps, missing = len(self.before), self.n_gaps, self.n_missing
+        found = f"{n:,} of {self.n_pairs:,} transitions between successive rows are used"
+        why = [f"{gaps:,} left out as their distance is not {self.step:g}"] if gaps else []
+        why += [f"{missing:,} left out as answers are missing"] if missing else []
+        return f"{found}: {'; '.join(why)}" if why else found
+
+
+def without_order(X: Any, person: Any, wave: Any) -> tuple[Any, Order]:
+    """Return the answers of a long table, and the person and the time of each row.
+
+    Parameters
+    ----------
+    X : array or DataFrame
+    person, wave : str, (n,) sequence or None
+        A column of the table, which is no item, or a value for each row. Without a person all rows are one series;
+        without a wave those of a person follow each other.
+
+    Raises
+    ------
+    DataError, OptionError
+        If there is no such column, a value is missing, a wave is no number, or a person has a wave twice.
+    """
+    n, frame = len(X), in_pandas(X) if is_frame(X) else None
+    given = {"person": person, "wave": wave}
+    named = {option: v for option, v in given.items() if isinstance(v, str)}
+    values: dict[str, np.ndarray | None] = {}
+    for option, v in given.items():
+        if option in named:
+            if frame is None or v not in frame:
+                has = "X has no names" if frame is None else f"X has {', '.join(map(quoted, frame.columns))}"
+                raise OptionError(option=option, got=v, expected=f"a column of X, or a value for each row; {has}")
+            v = frame[v]
+        values[option] = None if v is None else _column(option, v, n)
+    if frame is not None and named:
+        X = frame.drop(columns=[*named.values()])
+    who, when = values["person"], values["wave"]
+    code = np.zeros(n, int)
+    if who is not None:
+        import pandas as pd
+
+        code = pd.factorize(who)[0]
+    n_people = int(code.max(initial=-1)) + 1
+    if when is None:
+        at = np.zeros(n)
+        for q in range(n_people):
+            mine = np.flatnonzero(code == q)
+            at[mine] = np.arange(len(mine))
+        return X, Order(code, at, n_people)
+    try:
+        at = np.asarray(when, dtype=float)
+    except (TypeError, ValueError):
+        example = next(str(v) for v in when.tolist() if not _is_number(v))
+        raise OptionError(
+            option="wave", got=example, expected="a number for each row", remedy="number the waves 1, 2, 3, ..."
+        ) from None
+    order = np.lexsort((at, code))
+    same = (np.diff(code[order]) == 0) & (np.diff(at[order]) == 0)
+    if same.any():
+        k = order[np.flatnonzero(same)[0]]
+        of = f" of person {quoted(who[k])}" if who is not None else ""
+        remedy = "keep one row of each wave" if who is not None else f"give {argument('person')}, or keep one row"
+        raise DataError(f"{argument('X')} must have one row for each wave{of}, got wave {at[k]:g} in "
+                        f"{1 + int(((code == code[k]) & (at == at[k])).sum()) - 1} rows; {remedy}.")  # fmt: skip
+    return X, Order(code, at, n_people)
+
+
+def transitions(values: np.ndarray, order: Order) -> Transitions:
+    """Return the pairs of rows of a person at the least distance of two waves, none of whose answers is missing.
+
+    Raises
+    ------
+    DataError
+        If there are none.
+    """
+    at = np.lexsort((order.time, order.person))
+    code, time = order.person[at], order.time[at]
+    distinct = np.diff(np.unique(time))
+    step = float(distinct.min()) if len(distinct) else 1.0
+    same = np.diff(code) == 0
+    near: np.ndarray = np.abs(np.diff(time) - step) <= 1e-6 * step
+    whole = np.asarray((values >= 0).all(axis=1))[at]
+    used = same & near & whole[1:] & whole[:-1]
+    if not used.any():
+        raise DataError(
+            f"{argument('X')} must have two waves in a row of a person without missing answers, got none; check "
+            f"{argument('person')} and {argument('wave')}."
+        )
+    firsts = at[np.append(0, np.flatnonzero(~same) + 1)]
+    return Transitions(
+        at[:-1][used], at[1:][used], code[:-1][used], firsts[np.argsort(order.person[firsts])], step,
+        int(same.sum()), int((same & ~near).sum()), int((same & near & ~(whole[1:] & whole[:-1])).sum()),
+    )  # fmt: skip
+
+
+def _column(option: str, values: Any, n: int) -> np.ndarray:
+    import pandas as pd
+
+    found = pd.Series(np.asarray(values).ravel() if np.ndim(values) == 1 else [], dtype=None)
+    if np.ndim(values) != 1 or len(found) != n:
+        raise OptionError(
+            option=option, got=f"{np.size(values):,} values", expected=f"one value for each of {n:,} rows"
+        )
+    if found.isna().any():
+        row = int(np.flatnonzero(found.isna())[0])
+        raise DataError(f"{argument(option)} must have a value for each row, got none in row {row}; drop these rows.")
+    return found.to_numpy()
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

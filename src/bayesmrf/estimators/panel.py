@@ -1,0 +1,350 @@
+"""Which items follow which in time: posterior of lagged and contemporaneous edges of a panel or a series."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .. import results
+from ..data.codebook import Codebook
+from ..data.frames import record_columns
+from ..data.panel import Order, Transitions, transitions, without_order
+from ..data.read import choose, read
+from ..data.states import States, levels_of
+from ..declare.option import check_params, option
+from ..declare.rule import FLAG, choice, either, instance, is_number
+from ..errors import DataError, OptionError, StoreError, TransitionsWarning, argument
+from ..families import AUTO, Boltzmann, Ordinal
+from ..findings import recorded, tell
+from ..graphs import Graph
+from ..models.panel import Panel
+from ..posterior.conditionals.panel_tables import panel_tables
+from ..posterior.edges.panel import PanelKernel
+from ..priors import Beta
+from ..results import convergence
+from ..results.blocks import Columns, variable
+from ..results.panel import add_edge_evidence
+from ..results.stored import Kept, keep, read_kept
+from ..results.until_good import tell_if_short
+from ..runs.run import Draws
+from ..runs.run_options import RunOptions
+from ..runs.store import as_written
+from .base import run_seed, sample_posterior
+from .edge_prior import as_attribute, default_prior, warn_of_taper
+from .panel_predictive import PanelPredictive
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import xarray as xr
+
+_MOST = 2**23  # probabilities of states that a chain keeps, 64 MiB
+_OF_EVIDENCE = ("log_factor", "prior_log_odds")
+_OF_INTERCEPTS = ("intercept_sd", "intercept_slope", "intercept_root")
+
+
+class _Setup(NamedTuple):
+    """All that comes before the first draw."""
+
+    kernel: PanelKernel
+    model: Panel
+    found: Transitions
+    states: States
+
+
+@dataclass(eq=False, repr=False)
+class PanelMRF(PanelPredictive, RunOptions, BaseEstimator):
+    r"""Posterior over lagged edges, and edges within a wave, of waves of the same people or of one series.
+
+    Each row depends on the row of the wave before it:
+
+    .. math:: p(x_t \mid x_{t-1}) \propto \exp\Big(\sum_{ji} x_{t-1,j} B_{ji} x_{ti} + \sum_{u < v} W_{uv} x_{tu} x_{tv}
+              + \sum_i \mu_i(x_{ti}) + \sum_i a_i x_{ti}\Big),
+
+    with scores 0, 1 of yes/no items and 0, 1, 2, ... of ordered ones. Lagged weights B are directed, with
+    autoregression on the diagonal. Each edge is absent with probability 1 - p0, and has a weight from the slab
+    otherwise. Autoregressions, other lagged edges and edges within a wave have each a p0 of their own.
+
+    Draws are from the posterior itself: without ``within`` an item is a logistic term given the row before (with
+    adjacent categories, if it is ordered), and there is no Z. With it, Z is computed for each distinct row before, from
+    the probabilities of all states of a row.
+
+    Parameters
+    ----------
+    prior : "spike-slab" or `priors.SpikeSlab`
+        As in `SpikeSlabMRF`; by default each density is uniform, and weights are Cauchy of scale 1.
+    within : bool
+        Whether items of a wave have edges, too. For at most about twelve yes/no items and some hundred people.
+    intercepts : {"common", "own"}
+        "own": each person has an intercept a_i of each item, as far as it is not explained by the first wave:
+        :math:`a \mid x_1 \sim N(G (x_1 - \bar x_1), S)`. People who differ for good look like lagged weights where
+        intercepts are common; intercepts that were independent of the first wave would leave a part of this. They are
+        drawn with the parameters, so that a step takes longer; there should be four waves or more.
+    model : {"auto", "boltzmann", "ordinal"}
+        boltzmann: yes/no items; ordinal: ordered ones. "auto" chooses by the levels.
+    n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint, columns
+        As in `GroupedMRF`.
+
+    Attributes
+    ----------
+    lagged_inclusion_ : (n_items, n_items) array
+        Probability that an edge from the item of the row at one wave to that of the column at the next exists.
+    within_inclusion_ : (n_items, n_items) array
+        The same of edges within a wave; symmetric, 0 without ``within``.
+    lagged_weights_, within_weights_ : (n_items, n_items) array
+        Posterior means of weights given that the edge exists; 0 if it never does.
+    lagged_graph_ : networkx.DiGraph
+        Lagged edges with inclusion above 0.5, loops among them, with attributes ``inclusion`` and ``weight``.
+    within_graph_ : networkx.Graph
+        The same within a wave.
+    theta_ : (n_features,) array
+        Posterior means of all parameters, 0 where absent.
+    transitions_ : `bayesmrf.data.panel.Transitions`
+        Which rows were taken as following each other. Of a stored run there are only the numbers, in
+        ``table("transitions")``.
+    model_ : str
+        "boltzmann" or "ordinal".
+    posterior_ : xarray.DataTree
+        Draws in ArviZ's form.
+    """
+
+    prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
+    within: bool = option(False, FLAG)
+    intercepts: str = option("common", choice("common", "own"))
+    model: str = option(AUTO, choice(AUTO, "boltzmann", "ordinal"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, person: Any = None, wave: Any = None) -> PanelMRF:
+        """Sample the posterior.
+
+        Rows follow each other if they are of one person and their waves have the least distance that two waves of the
+        table have: lags never cross people, or waves that are not there. Rows with missing answers are left out, with
+        the transitions to and from them; a finding says how many.
+
+        Parameters
+        ----------
+        X : (n_samples, n_items) array or DataFrame
+            A long table with a row for each person and wave; yes/no or ordered items, as in `SpikeSlabMRF`.
+        person : str or (n_samples,) sequence, optional
+            The column of X with the person (or series) of each row, or its values; None if all rows are one series.
+        wave : str or (n_samples,) sequence of numbers, optional
+            The column of X with the number or time of the wave, or its values; None if the rows of a person follow each
+            other.
+
+        Raises
+        ------
+        DataError, OptionError, StoreError
+            If an option, the data or the checkpoint is not valid.
+
+        Warns
+        -----
+        BayesMRFWarning
+            Of every doubt about the result. ``table("findings")`` lists them.
+        """
+        found: PanelMRF = self._fit(X, person, wave)
+        return found
+
+    def check(self, X: Any, person: Any = None, wave: Any = None) -> None:
+        """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
+        self._prepare(X, person, wave)
+
+    @recorded
+    def _fit(self, X: Any, person: Any, wave: Any) -> Any:
+        s = self._prepare(X, person, wave)
+        seeds = run_seed(self)
+        attrs = self._attrs(s) | self._columns_kept()
+
+        def tree_of(draws: Draws) -> xr.DataTree:
+            left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self.intercepts == "common" else set())
+            left_out |= set() if self.within else {"within_density"}
+            fields = {name: v for name, v in draws.fields.items() if name not in left_out}
+            n = len(s.found.before)
+            tree = results.to_datatree(replace(draws, fields=fields), s.model, attrs=attrs, observed={"n_samples": n})
+            return add_edge_evidence(tree, *(draws.values[name] for name in _OF_EVIDENCE))
+
+        draws = sample_posterior(self, s.model, s.kernel, seeds, tree_of)
+        self.posterior_ = tree_of(draws)
+        keep(self.posterior_, self._kept())
+        self._summarise()
+        tell_if_short(draws)
+        warn_of_taper(self._object("prior").slab)
+        convergence.warn_unless_converged(self.posterior_)
+        return self
+
+    def _prepare(self, X: Any, person: Any, wave: Any) -> _Setup:
+        check_params(self)
+        self._forget()
+        density = self._object("prior").density
+        if not (isinstance(density, Beta) or is_number(density)):
+            expected = "a prior whose density is a number or a Beta, of all edges of a kind"
+            raise OptionError(option="prior", got=type(density).__name__, expected=expected)
+        X, order = without_order(X, person, wave)
+        X = self._typed(X, () if self.model == AUTO else self._family(self.model).takes)
+        name = choose(X, None, "boltzmann", ("boltzmann", "ordinal")) if self.model == AUTO else self.model
+        states = read(X, None, self._family(name), missing=True)
+        record_columns(self, X, len(states.names))
+        self.model_, self._names, self._coding = name, states.names, states.coding
+        if len(states.names) < 2:
+            raise DataError(f"{argument('X')} must have at least two items, got {len(states.names)}.")
+        rows = states.given_rows
+        found = transitions(states.values, Order(order.person[rows], order.time[rows], order.n_people))
+        if found.n_gaps or found.n_missing:
+            tell(f"{found.said[0].upper()}{found.said[1:]}.", TransitionsWarning)
+        self.transitions_ = found
+        model = self._panel()
+        people, person_of = np.unique(found.person, return_inverse=True)
+        is_own = self.intercepts == "own"
+        if is_own and len(people) < 2:
+            expected = f"'common' for one series; or give {argument('person')}"
+            raise OptionError(option="intercepts", got=self.intercepts, expected=expected)
+        scores = states.values.astype(float)
+        first = np.zeros((0, model.n_nodes))
+        if is_own:
+            first = scores[found.first[people]]
+            gone = first < 0
+            mean = np.where(gone, 0, first).sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
+            self._first_mean = mean
+            first = np.where(gone, 0.0, first - mean)
+        before, after = states.values[found.before].astype(int), states.values[found.after].astype(int)
+        n_rows = len(np.unique(np.column_stack([person_of, before]) if is_own else before, axis=0))
+        if self.within:
+            n_states = float(np.prod([float(m) for m in model.sizes]))
+            if n_states * n_rows > _MOST:
+                raise OptionError(
+                    option="within",
+                    got=True,
+                    expected=f"False where {n_rows:,} distinct rows before times {n_states:,.0f} states of a row are "
+                    f"more than {_MOST:,}",
+                    remedy="leave out items, or use within=False",
+                )
+        tables = panel_tables(model, before, after, person_of if is_own else None)
+        return _Setup(PanelKernel(tables, first, self._object("prior")), model, found, states)
+
+    @staticmethod
+    def _family(name: str) -> Any:
+        return Boltzmann() if name == "boltzmann" else Ordinal()
+
+    def _object(self, name: str) -> Any:
+        """Return the value of a parameter as an object."""
+        if name == "prior" and isinstance(self.prior, str):
+            return default_prior(Boltzmann())
+        return super()._object(name)
+
+    def _panel(self) -> Panel:
+        levels = [tuple(map(str, levels_of(self._coding, i))) for i in range(len(self._names))]
+        return Panel(self._names, tuple(map(len, levels)), bool(self.within), tuple(levels))
+
+    def _attrs(self, s: _Setup) -> dict[str, Any]:
+        t = s.kernel.tables
+        digest = hashlib.sha256(t.counts.tobytes() + t.before.tobytes() + s.kernel.first_wave.tobytes()).hexdigest()
+        found = s.found
+        numbers = {
+            "rows": len(s.states.values), "people": found.n_people, "pairs": found.n_pairs,
+            "used": len(found.before), "gaps": found.n_gaps, "missing": found.n_missing, "step": found.step,
+        }  # fmt: skip
+        return {
+            "model": Panel.name,
+            "items": self.model_,
+            "method": "exact",
+            "kind": "exact",
+            "prior": as_attribute(s.kernel.prior),
+            "intercepts": self.intercepts,
+            "within": int(self.within),
+            "sizes": list(s.model.sizes),
+            "transitions": numbers,
+            "first_mean": self._first_mean.tolist() if self.intercepts == "own" else [],
+            "data_hash": digest,
+        }
+
+    def _kept(self) -> Kept:
+        given = self.get_params(deep=False)
+        given["columns"] = None if self.columns is None else Codebook.read(self.columns)
+        graph = Graph(len(self._names), np.zeros((0, 2), int), self._names)
+        return Kept(type(self).__name__, given, graph, self._coding, [], "feature_names_in_" in self._of_fit)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> PanelMRF:
+        """Return the fitted estimator of a stored run, which tabulates, predicts and scores as the one that was saved.
+
+        Parameters
+        ----------
+        path : path
+            A zarr folder or a netCDF file.
+
+        Raises
+        ------
+        StoreError
+            If there is no finished run of this class.
+        """
+        tree, kept = read_kept(path)
+        if kept.kind != cls.__name__:
+            raise StoreError(f"{path} contains a run of {kept.kind}; use {kept.kind}.load, or bayesmrf.load")
+        with as_written(Path(path)):
+            return cls._restored(tree, kept)
+
+    @classmethod
+    def _restored(cls, tree: xr.DataTree, kept: Kept) -> PanelMRF:
+        est = cls(**kept.parameters)
+        est._restore_columns({str(name): value for name, value in tree.attrs.items()})
+        est._names, est._coding, est.model_ = kept.graph.names, kept.coding, tree.attrs["items"]
+        est.n_features_in_ = len(kept.graph.names)
+        if kept.is_named:
+            est.feature_names_in_ = np.array(kept.graph.names, dtype=object)
+        est._first_mean = np.array(json.loads(tree.attrs["first_mean"]))
+        est.posterior_ = tree
+        est._summarise()
+        return est
+
+    def _summarise(self) -> None:
+        """Set the attributes that sum up the tree, and depend on it alone."""
+        model, d = self._panel(), len(self._names)
+        self.theta_ = Columns(variable(self.posterior_, "theta")).means()
+        share = Columns(variable(self.posterior_, "included")).means()
+        weights = self.theta_[: model.n_edges] / np.where(share > 0, share, 1)
+        self.lagged_inclusion_, self.lagged_weights_ = (v[: d * d].reshape(d, d) for v in (share, weights))
+        self.within_inclusion_, self.within_weights_ = (self._symmetric(v[d * d :]) for v in (share, weights))
+
+    def _symmetric(self, values: np.ndarray) -> np.ndarray:
+        found = np.zeros((len(self._names), len(self._names)))
+        u, v = self._panel().pairs.T
+        found[u, v] = found[v, u] = values
+        return found
+
+    @property
+    def feature_names_(self) -> np.ndarray:
+        """Names of ``theta_``: ``u->v`` of a lagged edge, ``u-v`` within a wave, those of thresholds."""
+        check_is_fitted(self)
+        return np.array(self._panel().feature_names, dtype=object)
+
+    @property
+    def lagged_graph_(self) -> nx.DiGraph:
+        """Lagged edges with an inclusion above 0.5; see the class."""
+        import networkx as nx
+
+        return self._network(nx.DiGraph(), self.lagged_inclusion_, self.lagged_weights_)
+
+    @property
+    def within_graph_(self) -> nx.Graph:
+        """Edges within a wave with an inclusion above 0.5; see the class."""
+        import networkx as nx
+
+        return self._network(nx.Graph(), self.within_inclusion_, self.within_weights_)
+
+    def _network(self, graph: Any, inclusion: np.ndarray, weights: np.ndarray) -> Any:
+        check_is_fitted(self)
+        graph.add_nodes_from(self._names)
+        for u, v in np.argwhere(inclusion > 0.5):
+            about = {"inclusion": float(inclusion[u, v]), "weight": float(weights[u, v])}
+            graph.add_edge(self._names[u], self._names[v], **about)
+        return graph

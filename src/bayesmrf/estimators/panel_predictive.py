@@ -1,0 +1,154 @@
+"""Scores and predictions of the next wave, averaged over the draws of a posterior of a panel."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.panel import Order, transitions, without_order
+from ..data.read import read_new
+from ..models.panel import Panel
+from ..results.blocks import at_draws, variable
+from .answers import Answers
+from .tabulated import Tabulated
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_DRAWS = 100  # over which predictions are averaged
+_OWN = 10  # intercepts of a person for each of them
+
+
+class PanelPredictive(Tabulated, Answers):
+    r"""Predictions of a wave from the one before it, over 100 draws evenly spaced over all.
+
+    .. math:: p(x_t \mid x_{t-1}) = \frac1K \sum_{k=1}^K p(x_t \mid x_{t-1}, \theta_k)
+
+    Where people have their own intercepts, each draw comes with ten intercepts of a person given the first wave, from
+    N(G (x_1 - mean), S); the average is over these, too (Monte Carlo).
+    """
+
+    posterior_: xr.DataTree
+    intercepts: str
+    _coding: Any
+    _first_mean: np.ndarray
+
+    @abstractmethod
+    def _panel(self) -> Panel:
+        """Return the names and sizes of the fitted items."""
+
+    def score(self, X: Any, person: Any = None, wave: Any = None) -> float:
+        """Compute the mean log predictive density of a transition, in nats.
+
+        Where people have their own intercepts it is that of all transitions of a person together, given the first wave,
+        over their number.
+
+        Parameters
+        ----------
+        X, person, wave
+            As in `PanelMRF.fit`; rows with missing answers are left out.
+        """
+        check_is_fitted(self)
+        X, order = without_order(X, person, wave)
+        values, order = self._values(X, order)
+        found = transitions(values, order)
+        before, after = values[found.before].astype(float), values[found.after]
+        person_of = found.person if self.intercepts == "own" else np.arange(len(before))
+        total = []
+        for theta, own in self._draws(values[found.first].astype(float), found.person):
+            each = self._log_density(theta, before, after, own)
+            sums = np.zeros(person_of.max() + 1)
+            np.add.at(sums, person_of, each)
+            total.append(sums[np.unique(person_of)])
+        return float((logsumexp(total, axis=0) - np.log(len(total))).sum() / len(before))
+
+    def predict_next(self, X: Any) -> np.ndarray:
+        """Compute the probability of each category of each item one wave after each row.
+
+        Where people have their own intercepts, the rows are first waves.
+
+        Parameters
+        ----------
+        X : (n_samples, n_items) array or DataFrame
+            Rows without missing answers, and without columns of persons and waves.
+
+        Returns
+        -------
+        (n_samples, n_items) array of the probability of yes; or (n_samples, n_items, n_categories) for ordered items
+        """
+        check_is_fitted(self)
+        rows = read_new(X, None, self, missing=False).values.astype(float)
+        model = self._panel()
+        found, n = np.zeros((len(rows), model.n_nodes, max(model.sizes))), 0
+        for theta, own in self._draws(rows, np.arange(len(rows))):
+            found += self._probabilities(theta, rows, own)
+            n += 1
+        found /= n
+        return found[:, :, 1] if max(model.sizes) == 2 else found
+
+    def _values(self, X: Any, order: Order) -> tuple[np.ndarray, Order]:
+        states = read_new(X, None, self)
+        rows = states.given_rows
+        return states.values, Order(order.person[rows], order.time[rows], order.n_people)
+
+    def _draws(self, first: np.ndarray, person: np.ndarray) -> Any:
+        """Return parameters of draws, each with intercepts of the person of each row, or 0."""
+        theta = variable(self.posterior_, "theta")
+        some = np.unique(np.linspace(0, theta.shape[0] * theta.shape[1] - 1, _DRAWS).astype(int))
+        values = at_draws(theta, some)
+        if self.intercepts != "own":
+            yield from ((row, 0.0) for row in values)
+            return
+        slope, root = (at_draws(variable(self.posterior_, f"intercept_{name}"), some) for name in ("slope", "root"))
+        rng = np.random.default_rng(0)
+        x = np.where(first < 0, 0.0, first - self._first_mean)
+        for row, g, factor in zip(values, slope, root, strict=True):
+            for _ in range(_OWN):
+                own = x @ g + rng.standard_normal(x.shape) @ factor.T
+                yield row, own[person]
+
+    def _fields(self, theta: np.ndarray, before: np.ndarray, own: Any) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return the log weights of the categories of each item without edges within, and weights within."""
+        model = self._panel()
+        d, starts = model.n_nodes, model.starts
+        h = before @ theta[: d * d].reshape(d, d) + own
+        each = []
+        for i, m in enumerate(model.sizes):
+            biases = np.append(0.0, theta[starts[i] : starts[i + 1]])
+            each.append(biases + np.arange(m) * h[:, i : i + 1])
+        return each, theta[d * d : model.n_edges]
+
+    def _joint(self, each: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+        """Return the log probability of each state of each row, (n, m_1, ..., m_d)."""
+        model, d = self._panel(), len(each)
+        out = np.zeros((len(each[0]), *model.sizes))
+        for i, own in enumerate(each):
+            out += own.reshape(-1, *(m if j == i else 1 for j, m in enumerate(model.sizes)))
+        scores = np.meshgrid(*map(np.arange, model.sizes), indexing="ij")
+        for w, (u, v) in zip(weights, model.pairs, strict=True):
+            if w != 0:
+                out += w * scores[u] * scores[v]
+        total: np.ndarray = logsumexp(out, axis=tuple(range(1, d + 1)), keepdims=True)
+        return out - total
+
+    def _log_density(self, theta: np.ndarray, before: np.ndarray, after: np.ndarray, own: Any) -> np.ndarray:
+        each, weights = self._fields(theta, before, own)
+        rows = np.arange(len(before))
+        if self._panel().within:
+            return np.asarray(self._joint(each, weights)[(rows, *after.T.astype(int))])
+        return np.sum([w[rows, x] - logsumexp(w, axis=1) for w, x in zip(each, after.T, strict=True)], axis=0)
+
+    def _probabilities(self, theta: np.ndarray, before: np.ndarray, own: Any) -> np.ndarray:
+        each, weights = self._fields(theta, before, own)
+        model = self._panel()
+        found = np.zeros((len(before), model.n_nodes, max(model.sizes)))
+        joint = np.exp(self._joint(each, weights)) if model.within else None
+        for i, (w, m) in enumerate(zip(each, model.sizes, strict=True)):
+            others = tuple(k + 1 for k in range(model.n_nodes) if k != i)
+            p = np.exp(w - logsumexp(w, axis=1, keepdims=True)) if joint is None else joint.sum(axis=others)
+            found[:, i, :m] = p
+        return found

@@ -1,0 +1,162 @@
+"""Statements about the network, with their posterior and prior probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..declare.rule import NONE, SEED, either, integer
+from ..models.bases import edge_starts, edge_strength
+from ..models.nominal import Nominal
+from ..results.blocks import in_turn, variable
+from ..results.probability import Probability, probability_of
+from ..results.statements import Language, edges_of, holds, prior_by_symmetry
+from ..rng import as_seed_sequence
+from .prior_draws import EdgesPrior, all_absent, draw_edges, draw_groups, prior_of
+from .statistics import Statistics
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_N_PRIOR = either(NONE, integer(1, 10**9))
+_DRAWS, _GRAPHS = 100_000, 2_000  # from the prior, of statements in words, and of functions of a graph
+_BLOCK = 2**22  # numbers of draws from the prior that are an array at a time
+
+
+class Statements(Statistics):
+    """Estimators with draws of networks, in which statements hold or do not."""
+
+    _of_edges: ClassVar[tuple[str, ...]] = ()  # priors of edges: of all groups, or of differences and of baselines
+
+    def probability(
+        self, statement: str | Callable[..., Any], n_prior: int | None = None, random_state: Any = 0
+    ) -> Probability:
+        """Compute the posterior probability of a statement, its prior probability, and its Bayes factor.
+
+        Parameters
+        ----------
+        statement : str or callable
+            Comparisons of the weights of edges, joined by ``&``: ``"A--B > A--C"``, ``"A--B = 0 & B--C > 0.5"``. The
+            weight of an absent edge is 0. Names with signs such as ``--`` or ``&`` in them are in quotes; names with
+            spaces need none. With several groups of people each edge has its group: ``"A--B [g] > A--B [h]"``. An edge
+            with a table of log odds has its strength. Or a function that returns whether a networkx graph of the edges
+            that exist, with the attribute ``weight``, is as stated; of several groups of people, of the graph of each.
+        n_prior : int, optional
+            Number of draws from the prior; by default 100,000, and 2,000 for a function.
+        random_state : int, Generator, RandomState or None
+            For these.
+
+        Returns
+        -------
+        Probability
+            With its Monte Carlo error, the prior probability (exact for a comparison with 0 or of two edges), and the
+            Bayes factor against the complement with the error of its log10. The prior probability of groups of edges
+            (`GroupedMRF`), of parameters that are shared, and of priors that cannot be drawn from is not known: it is
+            NaN.
+
+        Raises
+        ------
+        OptionError
+            If the statement cannot be read.
+        """
+        check_is_fitted(self)
+        _N_PRIOR.check("n_prior", n_prior)
+        SEED.check("random_state", random_state)
+        rng = np.random.default_rng(as_seed_sequence(random_state))
+        self._tree_with_weights()
+        if callable(statement):
+            return self._of_function(statement, n_prior or _GRAPHS, rng)
+        clauses = self._language().read(statement)
+        edges = edges_of(clauses)
+        held = np.concatenate([holds(clauses, w[..., edges], edges) for w in self._edge_draws()])
+        signed = bool(self._language().signed[edges].all())
+        prior: Any = prior_by_symmetry(clauses, self._prior_absent, signed)
+        if prior is None:
+            found = [holds(clauses, w, edges) for w in self._prior_draws(edges, n_prior or _DRAWS, rng)]
+            prior = np.concatenate(found) if found else None
+        return probability_of(statement, held.reshape(self._shape), prior)
+
+    @property
+    def _labels(self) -> Sequence[Any]:
+        """Labels of the groups of people, if there are several."""
+        return ()
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        sizes = self.posterior_["posterior"].sizes
+        return sizes["chain"], sizes["draw"]
+
+    def _language(self) -> Language:
+        model, labels = self._model(), [str(label) for label in self._labels] or None
+        signed = model.signed if isinstance(model, Nominal) else np.ones(len(self.edges_), bool)
+        return Language(self._graph, labels, signed)
+
+    def _edge_draws(self) -> Iterator[np.ndarray]:
+        """Read the number of each edge in all draws, (n, n_groups, n_edges)."""
+        model = self._model()
+        for theta in in_turn(variable(self.posterior_, "theta")):
+            found = self._shown_weights(model, theta[..., : int(edge_starts(model)[-1])])
+            yield found if found.ndim == 3 else found[:, None]
+
+    def _shown_weights(self, model: Any, theta: np.ndarray, edges: np.ndarray | None = None) -> np.ndarray:
+        """Return one number of each edge, with a sign where it has one."""
+        if not isinstance(model, Nominal):
+            return edge_strength(model, theta) if edges is None else theta
+        return model.shown_edges(theta, np.arange(model.n_edges) if edges is None else edges)
+
+    def _prior_draws(self, edges: Any, n_draws: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Draw the numbers of some edges from the prior, (n, n_groups, n_edges); nothing where that cannot be."""
+        model = self._model()
+        sizes = np.diff(edge_starts(model))[edges]
+        width = max(1, _BLOCK // max(1, len(self._labels or "1") * int(sizes.sum())))
+        for start in range(0, n_draws, width):
+            theta = self._draw_prior(np.asarray(edges), sizes, min(width, n_draws - start), rng)
+            if theta is None:
+                return
+            yield self._shown_weights(model, theta, np.asarray(edges))
+
+    def _priors(self, edges: Any) -> list[EdgesPrior]:
+        """Return the priors of the edges that are named in ``_of_edges``; nothing where one is not known."""
+        found = [prior_of(self._object(name), self._graph, np.asarray(edges)) for name in self._of_edges]
+        known = [prior for prior in found if prior is not None]
+        return known if len(known) == len(found) else []
+
+    def _draw_prior(
+        self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
+    ) -> np.ndarray | None:
+        """Draw the parameters of edges that have ``sizes`` of them from the prior, (n_draws, n_groups, n)."""
+        priors = self._priors(edges)
+        if len(priors) > 1:
+            return draw_groups(priors[0], priors[1], len(self._labels), sizes, n_draws, rng)
+        return draw_edges(priors[0], sizes, n_draws, rng) if priors else None
+
+    def _prior_absent(self, edges: Sequence[int]) -> float | None:
+        """Return the prior probability that some edges are all absent; None where it is not known."""
+        priors = self._priors(edges)
+        return float(np.prod([all_absent(prior, len(edges)) for prior in priors])) if priors else None
+
+    def _of_function(self, function: Callable[..., Any], n_prior: int, rng: np.random.Generator) -> Probability:
+        every = np.arange(len(self.edges_))
+        held = np.array([bool(function(*self._graphs(w))) for block in self._edge_draws() for w in block])
+        drawn = self._prior_draws(every, n_prior, rng)
+        prior = np.array([bool(function(*self._graphs(w))) for block in drawn for w in block])
+        name = function.__name__ if isinstance(function, FunctionType) else type(function).__name__
+        return probability_of(name, held.reshape(self._shape), prior if len(prior) else None)
+
+    def _graphs(self, weights: np.ndarray) -> list[nx.Graph]:
+        """Return the network of each group of people in a draw, of weights (n_groups, n_edges)."""
+        import networkx as nx
+
+        names, found = self._graph.names, []
+        for own in weights:
+            graph = nx.Graph()
+            graph.add_nodes_from(names)
+            for e in np.flatnonzero(own):
+                u, v = self.edges_[e]
+                graph.add_edge(names[u], names[v], weight=float(own[e]))
+            found.append(graph)
+        return found

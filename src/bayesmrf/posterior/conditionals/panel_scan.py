@@ -1,0 +1,277 @@
+r"""One scan over the parameters of a panel: lagged weights, weights within a wave, thresholds, own intercepts.
+
+Given the previous row y, the row x of a wave has
+
+.. math:: p(x \mid y, a) \propto \exp\Big(\sum_{ij} x_i B_{ji} y_j + \sum_{u < v} W_{uv} x_u x_v
+          + \sum_i \sum_{k \ge 1} \mu_{ik} [x_i = k] + \sum_i a_i x_i\Big),
+
+with scores x and y, and a the person's intercepts, if there are any. All that Z has to do with one item are the
+probabilities of its categories in each distinct row: without W these are those of a logistic regression with adjacent
+categories, else marginals of a table of all states of a row. So each coordinate is a
+`bayesmrf.posterior.conditionals.row_line.RowLine`. A weight moves together with thresholds, as if the other end were
+centred at its mean; the determinant of this change is 1.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, log1p
+
+import numpy as np
+
+from ...compiled import strict_leaf
+from .row_line import RowLine, move_rows, row_fit, row_log_density, visit_row_line
+from .spike import node_precision, normal_precision, slab_factors, slab_top
+
+_FEWEST, _TOLERANCE, _MOST = 12, 1e-4, 2**14  # intervals of an integral, its relative error, and most intervals
+_DROP, _WIDER = 20.0, 1.3  # where the integrand is exp(-20) of its peak, and factor of the search for it
+
+
+@strict_leaf
+def fill_categories(p, tables, i, theta, own):
+    """Fill p (n_rows, m) with the probabilities of the categories of an item given the row before, without W."""
+    d, m = len(tables.sizes), tables.sizes[i]
+    for r in range(len(tables.n)):
+        h = own[r, i]
+        for j in range(d):
+            h += theta[j * d + i] * tables.before[j, r]
+        top = 0.0
+        p[r, 0] = 0.0
+        for k in range(1, m):
+            p[r, k] = theta[tables.starts[i] + k - 1] + tables.score[k] * h
+            top = max(top, p[r, k])
+        total = 0.0
+        for k in range(m):
+            p[r, k] = exp(p[r, k] - top)
+            total += p[r, k]
+        for k in range(m):
+            p[r, k] /= total
+
+
+@strict_leaf
+def fill_states(joint, tables, theta, own):
+    """Fill joint (n_rows, n_states) with the probabilities of all states of each row."""
+    d, n_states = len(tables.sizes), tables.digits.shape[1]
+    base = np.zeros(n_states)
+    for s in range(n_states):
+        for e in range(len(tables.pairs)):
+            u, v = tables.pairs[e]
+            base[s] += theta[d * d + e] * tables.score[tables.digits[u, s]] * tables.score[tables.digits[v, s]]
+        for i in range(d):
+            k = tables.digits[i, s]
+            if k > 0:
+                base[s] += theta[tables.starts[i] + k - 1]
+    for r in range(len(tables.n)):
+        joint[r] = base
+        for i in range(d):
+            h = own[r, i]
+            for j in range(d):
+                h += theta[j * d + i] * tables.before[j, r]
+            for s in range(n_states):
+                joint[r, s] += h * tables.score[tables.digits[i, s]]
+        joint[r] = np.exp(joint[r] - joint[r].max())
+        joint[r] /= joint[r].sum()
+
+
+@strict_leaf
+def add_up(p, joint, codes):
+    """Fill p (n_rows, K) with the sums of the probabilities of states by their codes."""
+    p[:] = 0.0
+    for r in range(len(p)):
+        for s in range(len(codes)):
+            p[r, codes[s]] += joint[r, s]
+
+
+@strict_leaf
+def spread_out(joint, codes, before, after):
+    """Multiply the probabilities of states so that their sums by code, ``before``, become ``after``."""
+    ratio = np.empty(before.shape[1])
+    for r in range(len(before)):
+        for k in range(len(ratio)):
+            ratio[k] = after[r, k] / before[r, k] if before[r, k] > 0 else 0.0
+        for s in range(len(codes)):
+            joint[r, s] *= ratio[codes[s]]
+
+
+@strict_leaf
+def shifted(line_kappa, at, shifts, precisions, values):
+    """Return precision and mean of the normal prior along a weight with which thresholds move.
+
+    A threshold of value b and precision kappa becomes b - (a - at) s, with its shift s.
+    """
+    kappa, pull = line_kappa, 0.0
+    for k in range(len(shifts)):
+        kappa += precisions[k] * shifts[k] ** 2
+        pull += precisions[k] * shifts[k] * (values[k] + at * shifts[k])
+    return kappa, pull / kappa
+
+
+@strict_leaf
+def log_factor_of(line, prior, precision):
+    """Return the log of the slab's mean of the likelihood along a line, over that without the edge.
+
+    The line's normal prior has no part of the slab. It is the conditional Bayes factor of docs/definitions.md; the
+    trapezoidal rule, whose intervals are halved until two sums agree, converges geometrically.
+    """
+    normal, _ = slab_factors(prior, precision, 0.0)
+    whole = line.kappa + normal
+    line = RowLine(line.p, line.n, line.v, line.g, line.at, line.score, whole, line.kappa * line.mu / whole)
+    zero, _, mode, scale = row_fit(line)
+    top = row_log_density(mode, line)
+    low = high = 6.5 * scale
+    while top - row_log_density(mode - low, line) < _DROP:
+        low *= _WIDER
+    while top - row_log_density(mode + high, line) < _DROP:
+        high *= _WIDER
+    low, high = mode - low, mode + high
+    n_intervals = _FEWEST
+    h, total = (high - low) / n_intervals, 0.0
+    for k in range(1, n_intervals):
+        total += exp(_log_slab_times(low + k * h, line, prior, precision) - top)
+    while True:
+        middle = 0.0
+        for k in range(n_intervals):
+            middle += exp(_log_slab_times(low + (k + 0.5) * h, line, prior, precision) - top)
+        agreed = abs(middle - total) <= _TOLERANCE * total
+        total += middle
+        n_intervals *= 2
+        h *= 0.5
+        if agreed or n_intervals > _MOST:
+            break
+    return top + log(total * h) - zero + slab_top(prior, precision)
+
+
+@strict_leaf
+def _log_slab_times(a, line, prior, precision):
+    """Return the log density along a line whose prior has the normal part of the slab, times the rest of the slab."""
+    _, rest = slab_factors(prior, precision, a)
+    return row_log_density(a, line) + rest
+
+
+@strict_leaf
+def visit_lagged(rng, tables, prior, theta, i, p, precisions, densities, precision, factors):
+    """Visit the lagged weights of an item, then its thresholds; p (n_rows, m_i) follows them."""
+    d, m, first = len(tables.sizes), tables.sizes[i], tables.starts[i]
+    score, values, shifts = tables.score[:m], theta[first : first + m - 1], np.empty(m - 1)
+    for j in range(d):
+        e = j * d + i
+        shifts[:] = score[1:] * tables.centre[j]
+        p0 = densities[0 if i == j else 1]
+        log_slab = log(p0) - log1p(-p0) + slab_top(prior, precision)
+        kappa, mu = shifted(normal_precision(rng, prior, precision, theta[e]), theta[e], shifts, precisions,
+                            values)  # fmt: skip
+        data = tables.sums[j, i] - prior.tilt * shifts.sum()
+        line = RowLine(p, tables.n, tables.covariates[j], score, theta[e], data, kappa, mu)
+        if len(factors):
+            kappa, mu = shifted(1e-12, theta[e], shifts, precisions, values)
+            factors[e] = log_factor_of(
+                RowLine(p, tables.n, tables.covariates[j], score, theta[e], data, kappa, mu), prior, precision
+            )
+        new = visit_row_line(rng, line, log_slab, prior.power)
+        if new != theta[e]:
+            move_rows(line, new)
+            values -= (new - theta[e]) * shifts
+            theta[e] = new
+    ones, g = np.ones(len(tables.n)), np.zeros(m)
+    for k in range(1, m):
+        g[:] = 0.0
+        g[k] = 1.0
+        data = tables.counts[i, :, k].sum() + prior.tilt
+        line = RowLine(p, tables.n, ones, g, theta[first + k - 1], data, precisions[k - 1], 0.0)
+        new = visit_row_line(rng, line, np.inf, 0.0)
+        move_rows(line, new)
+        theta[first + k - 1] = new
+
+
+@strict_leaf
+def visit_intercepts(rng, tables, i, p, own, means, inverse):
+    """Redraw each person's intercept of an item; p (n_rows, m_i) follows them. ``means`` are G x of the first wave."""
+    m, d = tables.sizes[i], len(tables.sizes)
+    score = tables.score[:m]
+    for q in range(len(tables.people) - 1):
+        a, b = tables.people[q], tables.people[q + 1]
+        data, mu = 0.0, means[q, i]
+        for r in range(a, b):
+            for k in range(1, m):
+                data += score[k] * tables.counts[i, r, k]
+        for j in range(d):
+            if j != i:
+                mu -= inverse[i, j] / inverse[i, i] * (own[a, j] - means[q, j])
+        line = RowLine(p[a:b], tables.n[a:b], np.ones(b - a), score, own[a, i], data, inverse[i, i], mu)
+        new = visit_row_line(rng, line, np.inf, 0.0)
+        move_rows(line, new)
+        own[a:b, i] = new
+
+
+@strict_leaf
+def visit_pair(rng, tables, prior, theta, e, joint, precisions, density, precision, factors):
+    """Visit a weight within a wave; the table of states follows it."""
+    d = len(tables.sizes)
+    u, v = tables.pairs[e]
+    m, w, at, n_pairs = tables.sizes[u], tables.sizes[v], theta[d * d + e], len(tables.pairs)
+    c, f = tables.centre_after[u], tables.centre_after[v]
+    g, shifts = np.empty(m * w), np.empty(m + w - 2)
+    for k in range(m):
+        for q in range(w):
+            g[k * w + q] = (tables.score[k] - c) * (tables.score[q] - f) - c * f
+    shifts[: m - 1] = tables.score[1:m] * f
+    shifts[m - 1 :] = tables.score[1:w] * c
+    first, second = theta[tables.starts[u] : tables.starts[u + 1]], theta[tables.starts[v] : tables.starts[v + 1]]
+    values, own = np.concatenate((first, second)), np.empty(m + w - 2)
+    own[: m - 1] = precisions[tables.starts[u] - d * d - n_pairs : tables.starts[u + 1] - d * d - n_pairs]
+    own[m - 1 :] = precisions[tables.starts[v] - d * d - n_pairs : tables.starts[v + 1] - d * d - n_pairs]
+    codes = tables.digits[u] * w + tables.digits[v]
+    p = np.empty((len(tables.n), m * w))
+    add_up(p, joint, codes)
+    log_slab = log(density) - log1p(-density) + slab_top(prior, precision)
+    kappa, mu = shifted(normal_precision(rng, prior, precision, at), at, shifts, own, values)
+    data, ones = tables.pair_sums[e] - prior.tilt * shifts.sum(), np.ones(len(tables.n))
+    line = RowLine(p, tables.n, ones, g, at, data, kappa, mu)
+    if len(factors):
+        kappa, mu = shifted(1e-12, at, shifts, own, values)
+        factors[d * d + e] = log_factor_of(RowLine(p, tables.n, ones, g, at, data, kappa, mu), prior, precision)
+    new = visit_row_line(rng, line, log_slab, prior.power)
+    if new != at:
+        before = p.copy()
+        move_rows(line, new)
+        spread_out(joint, codes, before, p)
+        first -= (new - at) * shifts[: m - 1]
+        second -= (new - at) * shifts[m - 1 :]
+        theta[d * d + e] = new
+
+
+@strict_leaf
+def scan_panel(rng, tables, prior, theta, densities, precision, own, means, inverse, factors):
+    """Visit all parameters once, in place, and return the log likelihood given the intercepts."""
+    d, n_pairs, n_rows = len(tables.sizes), len(tables.pairs), len(tables.n)
+    is_joint, total = tables.digits.shape[1] > 0, 0.0
+    joint = np.empty((n_rows if is_joint else 0, tables.digits.shape[1]))
+    first = d * d + n_pairs
+    precisions = np.empty(len(theta) - first)
+    for k in range(len(precisions)):
+        precisions[k] = node_precision(rng, prior, prior.bias_precision, theta[first + k])
+    if is_joint:
+        fill_states(joint, tables, theta, own)
+    for i in range(d):
+        p = np.empty((n_rows, tables.sizes[i]))
+        before = p
+        if is_joint:
+            add_up(p, joint, tables.digits[i])
+            before = p.copy()
+        else:
+            fill_categories(p, tables, i, theta, own)
+        some = precisions[tables.starts[i] - first : tables.starts[i + 1] - first]
+        visit_lagged(rng, tables, prior, theta, i, p, some, densities, precision, factors)
+        if len(tables.people):
+            visit_intercepts(rng, tables, i, p, own, means, inverse)
+        if is_joint:
+            spread_out(joint, tables.digits[i], before, p)
+        else:
+            for r in range(n_rows):
+                for k in range(tables.sizes[i]):
+                    if tables.counts[i, r, k] > 0:
+                        total += tables.counts[i, r, k] * log(p[r, k])
+    for e in range(n_pairs):
+        visit_pair(rng, tables, prior, theta, e, joint, precisions, densities[2], precision, factors)
+    for t in range(len(tables.times)):
+        total += tables.times[t] * log(joint[tables.row_of[t], tables.states[t]])
+    return total

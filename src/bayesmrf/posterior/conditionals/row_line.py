@@ -1,0 +1,156 @@
+r"""The full conditional of a coordinate that many samples share, each with a covariate: a line over rows.
+
+Row r has :math:`n_r` observations of a variable with K values, whose probabilities :math:`p_{rk}` at the point ``at``
+change by :math:`e^{(a - at) v_r g_k}`, with a covariate :math:`v_r` and :math:`g_0 = 0`. With the data's sum S of
+:math:`v_r g_k` and a normal prior of precision kappa around mu,
+
+.. math:: \log p(a \mid \mathrm{rest}) = a S - \sum_r n_r \log \sum_k p_{rk} e^{(a - at) v_r g_k}
+          - \tfrac12 \kappa (a - \mu)^2 + \mathrm{const}.
+
+It is that of `bayesmrf.posterior.conditionals.line.Line` with a sample for each row, as arrays: a logistic regression
+(K = 2), one with adjacent categories, or the edge of fields that differ between rows.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiled import strict_leaf
+from .student_t import draw_t, log_t
+
+_FAR, _NEAR, _MAX_NEWTON = 3.0, 0.1, 100  # Newton steps: the longest, and the last one, in standard deviations
+_LEAST = 0.01  # probability of a proposal without, and with the coordinate, at least
+_LOG_ROOT = 0.5 * log(2 * np.pi)
+
+
+class RowLine(NamedTuple):
+    """Probabilities (n_rows, K) at ``at``, numbers and covariates of rows, values g of the feature, and the rest."""
+
+    p: np.ndarray
+    n: np.ndarray
+    v: np.ndarray
+    g: np.ndarray
+    at: float
+    score: float
+    kappa: float
+    mu: float
+
+
+@strict_leaf
+def row_log_density(a, line):
+    """Return the log density along the line, up to a constant."""
+    d, out = a - line.at, a * line.score - 0.5 * line.kappa * (a - line.mu) ** 2
+    if d == 0:
+        return out
+    for r in range(len(line.n)):
+        x, total = d * line.v[r], line.p[r, 0]
+        for k in range(1, len(line.g)):
+            total += line.p[r, k] * exp(x * line.g[k])
+        out -= line.n[r] * log(total)
+    return out
+
+
+@strict_leaf
+def row_derivatives(a, line):
+    """Return the log density, its slope, and minus its second derivative."""
+    out = a * line.score - 0.5 * line.kappa * (a - line.mu) ** 2
+    slope, curvature, d = line.score - line.kappa * (a - line.mu), line.kappa, a - line.at
+    for r in range(len(line.n)):
+        v, n = line.v[r], line.n[r]
+        x, total, mean, square = d * v, line.p[r, 0], 0.0, 0.0
+        for k in range(1, len(line.g)):
+            g = line.g[k]
+            w = line.p[r, k] * exp(x * g)
+            total += w
+            mean += w * g
+            square += w * g * g
+        mean /= total
+        out -= n * log(total)
+        slope -= n * v * mean
+        curvature += n * v * v * max(square / total - mean * mean, 0.0)
+    return out, slope, curvature
+
+
+@strict_leaf
+def row_tangent(a, line):
+    """Return the log density, as `row_log_density`, and its slope."""
+    out, slope, _ = row_derivatives(a, line)
+    return out, slope
+
+
+@strict_leaf
+def row_fit(line):
+    """Return the log density at 0, about that at the mode, the mode, and the standard deviation from its curvature.
+
+    Bracketed Newton steps from 0 end near the mode. As they do not depend on the present value of the coordinate,
+    proposals around it are those of an independence sampler.
+    """
+    a, low, high = 0.0, -np.inf, np.inf
+    zero, slope, curvature = row_derivatives(0.0, line)
+    top = zero
+    for _ in range(_MAX_NEWTON):
+        step, scale = slope / curvature, 1 / sqrt(curvature)
+        if abs(step) < _NEAR * scale:
+            break
+        if slope > 0:
+            low = a
+        else:
+            high = a
+        new = a + min(max(step, -_FAR), _FAR)
+        a = new if low < new < high else 0.5 * (low + high)
+        top, slope, curvature = row_derivatives(a, line)
+    step = slope / curvature
+    return zero, top + 0.5 * step * slope, a + step, 1 / sqrt(curvature)
+
+
+@strict_leaf
+def row_peak(line):
+    """Return about the mode, minus the second derivative there, and the number of observations."""
+    _, _, mode, scale = row_fit(line)
+    return mode, scale**-2.0, line.n.sum()
+
+
+@strict_leaf
+def visit_row_line(rng, line, log_slab, power):
+    """Return a new value of the coordinate, 0 if it is absent; ``line.at`` is the present one.
+
+    Where it is present, the density has the factor abs(a)^power, of a slab away from 0.
+
+    The proposal is nearly the full conditional, by Laplace's method: absent or not, and if not, a t around the mode. A
+    Metropolis-Hastings step makes it exact. A coordinate that is always present has an infinite ``log_slab``.
+    """
+    zero, top, mode, scale = row_fit(line)
+    is_free = log_slab == np.inf
+    share = 1.0
+    if not is_free:
+        about = log_slab + power * log(max(abs(mode), scale))
+        share = 1 / (1 + exp(min(max(zero - top - about - _LOG_ROOT - log(scale), -700.0), 700.0)))
+        share = min(max(share, _LEAST), 1 - _LEAST)
+    new = draw_t(rng, mode, scale) if rng.random() < share else 0.0
+    old = line.at
+    if new == old:
+        return old
+    ratio = 0.0
+    for a, sign in ((new, 1.0), (old, -1.0)):
+        if a == 0 and not is_free:
+            ratio += sign * (zero - log(1 - share))
+        else:
+            slab = 0.0 if is_free else log_slab - log(share) + (power * log(abs(a)) if power > 0 else 0.0)
+            ratio += sign * (row_log_density(a, line) + slab - log_t(a, mode, scale))
+    return new if log(1 - rng.random()) < ratio else old
+
+
+@strict_leaf
+def move_rows(line, a):
+    """Change the probabilities of the line from ``line.at`` to a, in place."""
+    d = a - line.at
+    for r in range(len(line.n)):
+        x, total = d * line.v[r], line.p[r, 0]
+        for k in range(1, len(line.g)):
+            line.p[r, k] *= exp(x * line.g[k])
+            total += line.p[r, k]
+        for k in range(len(line.g)):
+            line.p[r, k] /= total

@@ -1,0 +1,199 @@
+"""Lagged and contemporaneous edges of a panel with spike-and-slab priors, by exact full conditionals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import unwrap
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...declare.option import Checked
+from ...memory import MostlyZero
+from ...priors import SpikeSlab
+from ..conditionals.panel_scan import scan_panel
+from ..conditionals.panel_tables import PanelTables
+from ..conditionals.spike import (
+    draw_cauchy_precision,
+    draw_density,
+    draw_precision,
+    edge_prior,
+    has_cauchy_scale,
+)
+
+_EVERY = 20  # steps of which one computes the factors of edges, by chance: steps may be thinned
+_SLOPE, _DF, _SD = 1.0, 2.0, 1.0  # priors of own intercepts
+
+
+class PanelState(NamedTuple):
+    """Parameters, densities of the kinds of edges, the slab's precision, and intercepts of people with their prior."""
+
+    theta: np.ndarray
+    densities: np.ndarray
+    precision: float
+    own: np.ndarray  # (n_people, d)
+    slope: np.ndarray  # G, (d, d)
+    covariance: np.ndarray  # S, (d, d)
+
+
+class PanelInfo(NamedTuple):
+    """Draw, and its log likelihood given the intercepts."""
+
+    theta: np.ndarray
+    included: np.ndarray
+    n_edges: int
+    autoregression_density: float
+    density: float
+    within_density: float
+    slab_scale: float
+    log_likelihood: float
+    log_factor: np.ndarray
+    prior_log_odds: np.ndarray
+    intercept_sd: np.ndarray
+    intercept_slope: np.ndarray
+    intercept_root: np.ndarray  # of Cholesky
+
+
+@dataclass(frozen=True, eq=False)
+class PanelKernel(Checked):
+    r"""Visit every coordinate in turn by an independence step that nearly is its full conditional.
+
+    Own intercepts are a person's :math:`a \mid x_1 \sim N(G (x_1 - \bar x_1), S)`, with
+    :math:`G \mid S \sim N(0, S \otimes I)` and the prior of S of Huang and Wand (2013): standard deviations are half-t
+    with 2 degrees of freedom and scale 1, correlations uniform. They are drawn with the parameters (data
+    augmentation), so that the chain's stationary distribution is the posterior.
+
+    Parameters
+    ----------
+    tables : PanelTables
+    first_wave : (n_people, d) array
+        Scores of the first wave less their means; without rows if intercepts are common.
+    prior : SpikeSlab
+    """
+
+    tables: PanelTables
+    first_wave: np.ndarray
+    prior: SpikeSlab = field(default_factory=SpikeSlab)
+
+    name = "panel"
+    dims = {  # noqa: RUF012
+        "theta": MostlyZero("feature"),
+        "included": MostlyZero("edge"),
+        "n_edges": (),
+        "autoregression_density": (),
+        "density": (),
+        "within_density": (),
+        "slab_scale": (),
+        "log_likelihood": (),
+        "log_factor": ("edge",),
+        "prior_log_odds": ("edge",),
+        "intercept_sd": ("node",),
+        "intercept_slope": ("first", "node"),
+        "intercept_root": ("node", "factor"),
+    }
+
+    @cached_property
+    def _kind(self) -> np.ndarray:
+        """The kind of each edge: 0 autoregression, 1 lagged, 2 within."""
+        d, n_pairs = len(self.tables.sizes), len(self.tables.pairs)
+        return np.append(1 - np.eye(d, dtype=int).ravel(), np.full(n_pairs, 2))
+
+    @cached_property
+    def _person(self) -> np.ndarray:
+        """The person of each row."""
+        people = self.tables.people
+        return np.repeat(np.arange(len(people) - 1), np.diff(people)) if len(people) else np.zeros(0, int)
+
+    def init(self, rng: np.random.Generator) -> PanelState:
+        """Start without edges, with thresholds fitted to each item alone."""
+        t, d, n = self.tables, len(self.tables.sizes), len(self.first_wave)
+        counts = t.counts.sum(axis=1) + 0.5
+        biases = [np.log(counts[i, 1:m] / counts[i, 0]) for i, m in enumerate(t.sizes)]
+        theta = np.concatenate([np.zeros(len(self._kind)), *biases])
+        slope = np.zeros((d, d)) if n else np.zeros((0, 0))
+        state = PanelState(theta, np.full(3, 0.5), 1.0, np.zeros((n, d)), slope, 0.25 * np.eye(len(slope)))
+        return self._with_hyper(rng, state)
+
+    def step(self, rng: np.random.Generator, state: PanelState) -> tuple[PanelState, PanelInfo]:
+        """Scan all coordinates once, then draw densities, the slab's scale, and the prior of the intercepts."""
+        t, d, theta = self.tables, len(self.tables.sizes), state.theta.copy()
+        is_evaluated, kind = rng.random() < 1 / _EVERY, self._kind
+        factors = np.zeros(len(kind) if is_evaluated else 0)
+        people = len(state.own) > 0
+        own = state.own[self._person] if people else np.zeros((len(t.n), d))
+        means = self.first_wave @ state.slope if people else np.zeros((0, d))
+        inverse = np.linalg.inv(state.covariance) if people else np.eye(d)
+        densities, precision = state.densities, state.precision
+        log_likelihood = scan_panel(
+            rng, t, edge_prior(self.prior), theta, densities, precision, own, means, inverse, factors
+        )
+        odds = np.zeros(len(kind))
+        if is_evaluated:
+            odds = np.log(densities / (1 - densities))[kind]
+        else:
+            factors = np.full(len(kind), np.nan)
+        state = state._replace(theta=theta)
+        if people:
+            state = self._with_intercepts(rng, state._replace(own=own[t.people[:-1]]))
+        state = self._with_hyper(rng, state)
+        included = theta[: len(kind)] != 0
+        sd = np.sqrt(np.diag(state.covariance)) if people else np.zeros(d)
+        slope = state.slope if people else np.zeros((d, d))
+        root = np.linalg.cholesky(state.covariance) if people else np.zeros((d, d))
+        info = PanelInfo(
+            state.theta, included, int(included.sum()),
+            float(state.densities[0]), float(state.densities[1]), float(state.densities[2]),
+            float(state.precision**-0.5), log_likelihood, factors.astype(np.float32), odds.astype(np.float32),
+            sd, slope, root,
+        )  # fmt: skip
+        return state, info
+
+    def _with_hyper(self, rng: np.random.Generator, state: PanelState) -> PanelState:
+        """Draw the densities and the slab's precision given the edges."""
+        prior, kind = edge_prior(self.prior), self._kind
+        weights = state.theta[: len(kind)]
+        n, most = (np.bincount(kind[there], minlength=3) for there in (weights != 0, weights == weights))
+        densities = [float(unwrap(draw_density)(rng, prior, a, b)) for a, b in zip(n, most, strict=True)]
+        if unwrap(has_cauchy_scale)(prior):
+            precision = draw_cauchy_precision(rng, prior, weights**2, np.ones(len(weights)))
+        else:
+            precision = unwrap(draw_precision)(rng, prior, int(n.sum()), float(weights @ weights))
+        return state._replace(densities=np.array(densities), precision=float(precision))
+
+    def _with_intercepts(self, rng: np.random.Generator, state: PanelState) -> PanelState:
+        """Draw G and S given the intercepts, and shift these against thresholds."""
+        t, x, own, d = self.tables, self.first_wave, state.own.copy(), len(state.slope)
+        # G and S, conjugate given the auxiliary scales of Huang and Wand.
+        inverse = np.linalg.inv(state.covariance)
+        scales = rng.gamma((_DF + d) / 2, 1 / (_DF * np.diag(inverse) + _SD**-2))  # 1 / their alpha
+        root = np.linalg.cholesky(x.T @ x + np.eye(d) / _SLOPE**2)
+        mean = np.linalg.solve(root.T, np.linalg.solve(root, x.T @ own))
+        rest = own - x @ mean
+        spread = 2 * _DF * np.diag(scales) + rest.T @ rest + mean.T @ mean / _SLOPE**2
+        freedom = _DF + d - 1 + len(own)
+        covariance = _draw_inverse_wishart(rng, freedom, spread)
+        factor = np.linalg.cholesky(covariance)
+        slope = mean + np.linalg.solve(root.T, rng.standard_normal((d, d))) @ factor.T
+        # Thresholds and the mean of the intercepts are known together only: a shift of both changes no probability.
+        theta, inverse = state.theta.copy(), np.linalg.inv(covariance)
+        prior = edge_prior(self.prior)
+        if prior.logistic == 0:
+            for i in range(d):
+                score, biases = t.score[1 : t.sizes[i]], theta[t.starts[i] : t.starts[i + 1]]
+                pull = ((own - x @ slope) @ inverse[i]).sum() - prior.bias_precision * score @ biases
+                kappa = len(own) * inverse[i, i] + prior.bias_precision * score @ score
+                move = pull / kappa + rng.standard_normal() / np.sqrt(kappa)
+                own[:, i] -= move
+                biases += move * score
+        return state._replace(theta=theta, own=own, slope=slope, covariance=covariance)
+
+
+def _draw_inverse_wishart(rng: np.random.Generator, freedom: float, spread: np.ndarray) -> np.ndarray:
+    """Draw a covariance matrix by Bartlett's decomposition of its inverse."""
+    d = len(spread)
+    a = np.tril(rng.standard_normal((d, d)), -1)
+    a[np.diag_indices(d)] = np.sqrt(rng.chisquare(freedom - np.arange(d)))
+    half = np.linalg.solve(a, np.linalg.cholesky(spread).T)
+    found: Any = half.T @ half
+    return found

@@ -1,0 +1,128 @@
+"""Summary of a posterior over lagged edges and edges within a wave."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..intervals import intervals_given
+from .base import Terms, count
+from .inclusion import InclusionSummary, mean_and_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TERMS = {
+    "boltzmann": Terms(
+        "weight",
+        "bias",
+        "A lagged weight is the log odds ratio of an item and another one (or itself) a wave before, given all others "
+        "then; one within a wave is that of two items, given all others and the wave before. A bias is the log odds of "
+        "yes where all others are 0.",
+    ),
+    "ordinal": Terms(
+        "weight",
+        "threshold",
+        "A lagged weight is the log odds ratio for each step of an item and each step of another one (or itself) a "
+        "wave before, given all others then; one within a wave is that of two items, given all others and the wave "
+        "before. A threshold is the log odds of its category against the lowest where all others are in theirs.",
+    ),
+}
+_DENSITIES = {
+    "autoregression_density": "autoregressions",
+    "density": "other lagged edges",
+    "within_density": "edges within a wave",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PanelSummary(InclusionSummary):
+    """Tables and sentences about a posterior over lagged edges and edges within a wave."""
+
+    edge_noun = "candidate edge"
+
+    @property
+    def terms(self) -> Terms:
+        """Names of the parameters."""
+        return _TERMS[str(self.attrs["items"])]
+
+    @property
+    def n_lagged(self) -> int:
+        """Number of lagged edges, d^2."""
+        return len(self.names) ** 2
+
+    @property
+    def within(self) -> bool:
+        """Whether items of a wave have edges."""
+        return self.n_edges > self.n_lagged
+
+    @cached_property
+    def edge_table(self) -> pd.DataFrame:
+        """All edges: ends, kind, inclusion, and mean and interval of the weight given that the edge exists."""
+        import pandas as pd
+
+        mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
+        kind = np.full(self.n_edges, "within", dtype=object)
+        u, v = self.ends[: self.n_lagged].T
+        kind[: self.n_lagged] = np.where(u == v, "autoregression", "lagged")
+        table = {"kind": kind, "inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
+        return pd.DataFrame(self.named_ends | table)
+
+    @cached_property
+    def node_table(self) -> pd.DataFrame:
+        """Parameters of items: name, mean, ends of the interval."""
+        return self.interval_table(*self.node_draws)
+
+    @cached_property
+    def intercept_table(self) -> pd.DataFrame:
+        """Standard deviations of people's own intercepts, given the first wave."""
+        return self.interval_table(self["posterior"]["intercept_sd"].values, list(self.nodes))
+
+    @cached_property
+    def numbers_of_transitions(self) -> dict[str, Any]:
+        """Numbers of rows, people, pairs of successive rows, those that are used, and those left out."""
+        found: dict[str, Any] = json.loads(self.attrs["transitions"])
+        return found
+
+    @property
+    def data_sentence(self) -> str:
+        """Size of the data, which rows follow each other, and the model."""
+        t = self.numbers_of_transitions
+        whose = f" of {count(t['people'], 'person', 'people')}" if t["people"] > 1 else " of one series"
+        left = [f"{t['gaps']:,} left out as their distance is not {t['step']:g}"] if t["gaps"] else []
+        left += [f"{t['missing']:,} left out as answers are missing"] if t["missing"] else []
+        out = f" ({'; '.join(left)})" if left else ""
+        own = "; intercepts of each person" if self.attrs["intercepts"] == "own" else ""
+        kind = "yes/no" if self.attrs["items"] == "boltzmann" else "ordered"
+        networks = "lagged edges and edges within a wave" if self.within else "lagged edges"
+        return (
+            f"{count(t['used'], 'transition')}{whose}{out}, {count(len(self.names), f'{kind} item')}, "
+            f"{self.n_edges:,} {networks}{own}"
+        )
+
+    @property
+    def density_sentence(self) -> str:
+        """Mean and 90 % interval of the probability that an edge of each kind exists, and of the slab's scale."""
+        found = []
+        for name, noun in _DENSITIES.items():
+            if name == "within_density" and not self.within:
+                continue
+            given = self["constant_data"].get(name)
+            value = mean_and_interval(self.stacked(name)) if given is None else f"{given.item():.3f} (fixed)"
+            found.append(f"of {noun} {value}")
+        return f"Density {', '.join(found)}; slab scale {mean_and_interval(self.stacked('slab_scale'))}"
+
+    @property
+    def method_sentence(self) -> str:
+        """How draws are made."""
+        name = "exact: every edge in turn by a step that is nearly its full conditional"
+        return f"{name}; intercepts of people are drawn, too" if self.attrs["intercepts"] == "own" else name
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The prior."""
+        return self.prior_options

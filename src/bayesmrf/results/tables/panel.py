@@ -1,0 +1,74 @@
+"""Tables of a posterior over lagged edges and edges within a wave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ..summary import PanelSummary
+from .base import ENDS, Column, Listing, Table, at_most, interval, number, rest_of, table, text
+from .structure import MOST_EDGES, MOST_LIKELY, nodes_of, weaker
+
+_FROM_TO = Column("edge", ("source", "target"), "{}", "{} → {}", ("from the wave before", "to"))
+
+
+def _edges(s: PanelSummary, name: str, frame: pd.DataFrame, ends: Column, title: str, lead: str) -> Table:
+    frame = frame.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
+    likely = frame[frame["inclusion"] > 0.5].sort_values("weight", key=np.abs, ascending=False, kind="stable")
+    most = at_most(MOST_LIKELY, len(likely))
+    return Table(
+        name,
+        frame,
+        (ends, number("inclusion"), number("weight"), interval(s)),
+        Listing(title, likely.iloc[:most], weaker(len(likely), most)),
+        Listing("Most probable first", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, "most probable edges")),
+        lead,
+        f"Inclusion: probability of the edge. Weight: mean where the edge exists, with its {interval(s).head}. "
+        f"{s.terms.meaning}",
+    )
+
+
+@table("lagged", PanelSummary)
+def lagged(s: PanelSummary) -> Table:
+    """Lagged edges, autoregressions among them, by decreasing inclusion."""
+    frame = s.edge_table.iloc[: s.n_lagged].rename(columns={"first": "source", "second": "target"})
+    lead = f"Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}."
+    return _edges(s, "lagged", frame, _FROM_TO, "Lagged edges with inclusion above 0.5, strongest first", lead)
+
+
+@table("within", PanelSummary, lambda s: s.within)
+def within(s: PanelSummary) -> Table:
+    """Edges within a wave, by decreasing inclusion."""
+    frame = s.edge_table.iloc[s.n_lagged :].drop(columns="kind")
+    return _edges(s, "within", frame, ENDS, "Edges within a wave with inclusion above 0.5, strongest first", "")
+
+
+@table("nodes", PanelSummary)
+def nodes(s: PanelSummary) -> Table:
+    """Parameters of items."""
+    return nodes_of(s, s.node_table, (text("node", s.terms.node), number("mean"), interval(s)))
+
+
+@table("intercepts", PanelSummary, lambda s: s.attrs["intercepts"] == "own")
+def intercepts(s: PanelSummary) -> Table:
+    """Standard deviations of the intercepts of people, given the first wave."""
+    frame, columns = s.intercept_table, (text("node", "item"), number("mean", "sd of people"), interval(s))
+    listing = Listing("How much people differ, apart from the first wave", frame)
+    note = "In units of the log odds of the item (of each step up, where it is ordered)."
+    return Table("intercepts", frame, columns, listing, listing, note=note)
+
+
+@table("transitions", PanelSummary)
+def transitions(s: PanelSummary) -> Table:
+    """How many pairs of rows follow each other, and how many are left out."""
+    t = s.numbers_of_transitions
+    rows = [
+        ("rows", t["rows"]),
+        ("people or series", t["people"]),
+        ("pairs of successive rows", t["pairs"]),
+        ("left out: waves in between are not in the table", t["gaps"]),
+        ("left out: answers are missing", t["missing"]),
+        ("used", t["used"]),
+    ]
+    frame = pd.DataFrame(rows, columns=["what", "number"])
+    return Table("transitions", frame, (text("what", longest=None), number("number", each="{:,}")))

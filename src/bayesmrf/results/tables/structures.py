@@ -1,0 +1,43 @@
+"""Tables of the structures that were visited, and of the number of edges."""
+
+from __future__ import annotations
+
+from ..structures import SHARE, number_that_carry, structure_table
+from ..summary import DifferenceSummary, InclusionSummary, count
+from .base import Listing, Table, number, rest_of, table, text
+
+_MOST = 20  # structures that the page lists
+
+
+def _verb(s: InclusionSummary) -> str:
+    return "differ" if isinstance(s, DifferenceSummary) else "exist"
+
+
+@table("structures", InclusionSummary, lambda s: s.spike, listed=False)
+def structures(s: InclusionSummary) -> Table:
+    """Sets of edges that exist (or differ between groups of people) in a draw, the most probable first."""
+    frame = structure_table(s.tree, [f"{a}--{b}" for a, b in zip(*s.named_ends.values(), strict=True)])
+    n, few = len(frame), number_that_carry(frame["cumulative"].to_numpy())
+    once = int((frame["probability"] * s.n_draws < 1.5).sum())
+    note = f"A structure is the set of the edges that {_verb(s)} in a draw. "
+    note += f"{count(n, 'structure was', 'structures were')} visited in {count(s.n_draws, 'draw')}; "
+    note += f"{few:,} of them carry {100 * SHARE:g} % of the draws."
+    if once > n / 2:
+        note += f" {once:,} were visited once: there are too many for the probability of a single one to be known."
+    columns = (number("n_edges", "edges", "{:,}"), number("probability"), number("cumulative"),
+               text("edges", f"edges that {_verb(s)}", longest=None))  # fmt: skip
+    return Table("structures", frame, columns, note=note,
+                 wide=Listing("Structures, most probable first", frame.iloc[:_MOST],
+                              rest_of(n, _MOST, "most probable structures")))  # fmt: skip
+
+
+@table("n-edges", InclusionSummary, lambda s: s.spike, listed=False)
+def n_edges(s: InclusionSummary) -> Table:
+    """Posterior probability of each number of edges that exist, or differ between groups of people."""
+    import pandas as pd
+
+    share = pd.Series(s.numbers).value_counts(normalize=True).sort_index()
+    frame = pd.DataFrame({"n_edges": share.index.astype(int), "probability": share.to_numpy()})
+    columns = (number("n_edges", "edges", "{:,}"), number("probability"))
+    return Table("n-edges", frame, columns, wide=Listing("Number of edges", frame),
+                 note=f"Probability of each number of edges that {_verb(s)}.")  # fmt: skip

@@ -1,0 +1,281 @@
+"""Waves in Python: which rows follow each other, what a fit says, and what it predicts."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logsumexp
+
+from bayesmrf import Normal, PanelMRF, SpikeSlab, SpikeSlabMRF, load, plots, save
+from bayesmrf.data.panel import transitions, without_order
+from bayesmrf.errors import BayesMRFError, DataError, OptionError, TransitionsWarning
+from tests.commands import one_sentence
+from tests.test_panel_kernel import log_weights
+
+QUICK = {"n_draws": 60, "n_warmup": 30, "n_chains": 2, "progress": False, "random_state": 1}
+pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
+
+
+def simulated(rng, lagged, bias, n_people, n_waves, own=0.0):
+    """A long table of yes/no items, whose order of rows is random."""
+    d = len(lagged)
+    a = own * rng.standard_normal((n_people, 1)) * np.ones(d)
+    x, rows = (rng.random((n_people, d)) < expit(bias + a)).astype(int), []
+    for t in range(n_waves):
+        rows.append(pd.DataFrame(x, columns=list("abcdefgh"[:d])).assign(id=np.arange(n_people), t=t))
+        x = (rng.random((n_people, d)) < expit(bias + x @ lagged + a)).astype(int)
+    return pd.concat(rows).sample(frac=1, random_state=rng.integers(2**31)).reset_index(drop=True)
+
+
+LAGGED = np.array([[1.5, 1.5, 0.0], [0.0, 1.2, 0.0], [0.0, -1.5, 1.0]])
+
+
+@pytest.fixture(scope="module")
+def table(module_rng):
+    return simulated(module_rng, LAGGED, -0.5, 100, 4)
+
+
+@pytest.fixture(scope="module")
+def fitted(table):
+    return PanelMRF(**QUICK | {"n_draws": 500}).fit(table, "id", "t")
+
+
+# Which rows follow each other.
+
+
+def naive(values, person, wave, step):
+    """Pairs of rows, by a loop over all."""
+    found = set()
+    for i, j in itertools.product(range(len(values)), repeat=2):
+        if person[i] == person[j] and abs(wave[j] - wave[i] - step) < 1e-9 and min(*values[i], *values[j]) >= 0:
+            found.add((i, j))
+    return found
+
+
+@pytest.mark.parametrize("step", [1, 2, 0.5])
+def test_transitions_are_those_of_a_loop(step, rng):
+    """With people in any order, gaps, and missing answers; each pair that is left out is counted once."""
+    for _ in range(30):
+        n = 40
+        person, wave = rng.integers(0, 6, n), step * rng.integers(0, 9, n)
+        _, first = np.unique(np.stack([person, wave]), axis=1, return_index=True)
+        person, wave = person[first], wave[first]
+        order = rng.permutation(len(person))
+        person, wave = person[order], wave[order]
+        values = rng.integers(-1, 5, (len(person), 2)).clip(-1, 1)
+        values[rng.random(len(values)) < 0.6] = 0
+        _, given = without_order(values, [f"p{q}" for q in person], wave)
+        found = transitions(values, given)
+        assert set(zip(found.before.tolist(), found.after.tolist(), strict=True)) == naive(values, person, wave, step)
+        assert len(found.before) + found.n_gaps + found.n_missing == found.n_pairs
+        assert found.n_pairs == len(person) - len(np.unique(person))
+        assert found.step == step
+        earliest = [wave[person == person[i]].min() for i in found.first]
+        np.testing.assert_array_equal(wave[found.first], earliest)
+
+
+def test_a_series_needs_neither_person_nor_wave(table):
+    rows = table[["a", "b", "c"]]
+    est = PanelMRF(**QUICK).fit(rows)
+    assert est.transitions_.n_people == 1
+    np.testing.assert_array_equal(est.transitions_.after - est.transitions_.before, 1)
+    same = PanelMRF(**QUICK).fit(rows, wave=np.arange(len(rows)))
+    np.testing.assert_array_equal(same.theta_, est.theta_)
+
+
+def test_draws_do_not_depend_on_the_order_of_rows_or_how_columns_are_given(fitted, table):
+    rows = table.sort_values("t")
+    again = PanelMRF(**QUICK | {"n_draws": 500}).fit(rows[["a", "b", "c"]], rows["id"].to_numpy(), rows["t"])
+    np.testing.assert_allclose(again.theta_, fitted.theta_, rtol=1e-9)
+    other = rows.assign(t=-rows["t"])  # control: backwards
+    assert np.abs(PanelMRF(**QUICK).fit(other, "id", "t").theta_ - again.theta_).max() > 0.1
+
+
+def test_gaps_and_missing_answers_are_left_out_and_said(table):
+    few = table[~((table["id"] == 3) & (table["t"] == 1))].astype({"a": float})
+    few.loc[(few["id"] == 7) & (few["t"] == 2), "a"] = np.nan
+    with pytest.warns(TransitionsWarning, match="296 of 299 .*: 1 left out as their distance is not 1; 2 left out as"):
+        est = PanelMRF(**QUICK).fit(few, "id", "t")
+    found = est.table("transitions").set_index("what")["number"]
+    assert found.tolist() == [399, 100, 299, 1, 2, 296]
+    assert est.table("findings")["text"].str.contains("296 of 299").any()
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "error", "message"),
+    [
+        ({}, {"person": "who"}, OptionError, "person must be a column of X"),
+        ({}, {"person": [1, 2]}, OptionError, "person must be one value for each of 400 rows"),
+        ({}, {"wave": "t"}, DataError, "one row for each wave, got wave"),
+        ({}, {"person": "id", "wave": ["May"] * 400}, OptionError, "wave must be a number for each row, got 'May'"),
+        ({}, {"person": "id", "wave": [np.nan] * 400}, DataError, "wave must have a value for each row"),
+        (
+            {"intercepts": "own"},
+            {"wave": np.arange(400), "person": [1] * 400},
+            OptionError,
+            "intercepts must be 'common' for one series",
+        ),
+        ({"intercepts": "mine"}, {}, OptionError, "intercepts must be"),
+        ({"model": "potts"}, {}, OptionError, "model must be"),
+    ],
+)
+def test_refusals(table, options, given, error, message):
+    named = [v for v in given.values() if isinstance(v, str)]
+    with pytest.raises(error, match=message):
+        PanelMRF(**QUICK | options).fit(table[["a", "b", "c", *{"id", "t"}.intersection(named)]], **given)
+
+
+def test_too_many_states_within_a_wave_are_refused(rng):
+    rows = rng.integers(0, 2, (400, 16))
+    with pytest.raises(OptionError, match=r"within must be False where .* distinct rows before times 65,536 states"):
+        PanelMRF(within=True, **QUICK).check(rows)
+    PanelMRF(**QUICK).check(rows)
+
+
+# What is found.
+
+
+def test_lagged_edges_are_found_with_their_direction(fitted):
+    there = LAGGED != 0
+    assert fitted.lagged_inclusion_[there].min() > 0.9
+    assert fitted.lagged_inclusion_[~there].max() < 0.5
+    assert set(fitted.lagged_graph_.edges) == {("a", "a"), ("b", "b"), ("c", "c"), ("a", "b"), ("c", "b")}
+    assert fitted.lagged_graph_.edges["c", "b"]["weight"] < 0
+    assert not fitted.within_inclusion_.any()
+    assert fitted.table("lagged").iloc[0]["inclusion"] == fitted.lagged_inclusion_.max()
+
+
+def test_without_a_spike_weights_are_those_of_logistic_regressions(rng):
+    """With wide priors and p0 near 1; the two differ by less than a fifth of a standard error at 4,000 transitions."""
+    from sklearn.linear_model import LogisticRegression
+
+    table = simulated(rng, 0.5 * LAGGED, -0.3, 1000, 5)
+    prior = SpikeSlab(1 - 1e-9, Normal(100.0), 100.0)
+    est = PanelMRF(prior, **QUICK | {"n_draws": 1500}).fit(table, "id", "t")
+    rows = table.sort_values(["id", "t"])
+    before = rows[rows["t"] < 4][["a", "b", "c"]].to_numpy()
+    after = rows[rows["t"] > 0][["a", "b", "c"]].to_numpy()
+    sd = est.posterior_["posterior"]["theta"].values.reshape(-1, 12).std(axis=0)
+    for i in range(3):
+        glm = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(before, after[:, i])
+        at = [i, 3 + i, 6 + i, 9 + i]
+        z = (est.theta_[at] - np.append(glm.coef_[0], glm.intercept_)) / sd[at]
+        assert np.abs(z).max() < 0.2
+        control = LogisticRegression(C=np.inf).fit(after, before[:, i])  # backwards in time
+        assert np.abs((est.theta_[at[:3]] - control.coef_[0]) / sd[at[:3]]).max() > 1
+
+
+def test_own_intercepts_keep_differences_between_people_out_of_the_lags(rng):
+    """People differ, and nothing follows from anything; control: with common intercepts it seems to."""
+    table = simulated(rng, np.zeros((3, 3)), -0.3, 150, 8, own=1.5)
+    own, common = (PanelMRF(intercepts=i, **QUICK | {"n_draws": 300}).fit(table, "id", "t") for i in ("own", "common"))
+    assert own.lagged_inclusion_.mean() < 0.5
+    assert common.lagged_inclusion_.mean() > 0.8
+    assert set(own.table("intercepts").columns) == {"node", "mean", "lower", "upper"}
+    assert own.table("intercepts")["mean"].min() > 0.5
+    assert own.score(table, "id", "t") > common.score(table, "id", "t")
+
+
+# Predictions.
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_scores_and_predictions_are_those_of_enumeration(within, rng):
+    table = simulated(rng, LAGGED, -0.5, 60, 3)
+    table["c"] = (table["c"] + rng.integers(0, 2, len(table))).clip(0, 2)  # an ordered item
+    est = PanelMRF(within=within, **QUICK | {"n_draws": 40}).fit(table, "id", "t")
+    assert est.model_ == "ordinal"
+    items, found, draws = ["a", "b", "c"], est.transitions_, est.posterior_["posterior"]["theta"].values
+    before, after = (table[items].to_numpy()[rows] for rows in (found.before, found.after))
+    w, states = log_weights(est._panel(), draws.reshape(80, -1), before, 0.0)
+    log_p = w - logsumexp(w, axis=-1, keepdims=True)
+    at = (states == after[:, None]).all(axis=2).argmax(axis=1)
+    each = logsumexp(log_p[:, np.arange(len(at)), at], axis=0) - np.log(80)
+    assert est.score(table, "id", "t") == pytest.approx(each.mean(), rel=1e-10)
+    p = np.exp(log_p).mean(axis=0)
+    wanted = [[p[:, states[:, i] == k].sum(axis=1) for k in range(3)] for i in range(3)]
+    found = est.predict_next(table[items].iloc[found.before])
+    np.testing.assert_allclose(found, np.transpose(wanted, (2, 0, 1)), atol=1e-12)
+
+
+# One face.
+
+
+def test_a_stored_run_is_the_same(tmp_path, table):
+    for options in ({}, {"intercepts": "own", "within": True}):
+        est = PanelMRF(**QUICK | options).fit(table, "id", "t")
+        save(est, path := tmp_path / f"{len(options)}.zarr")
+        same = load(path)
+        assert isinstance(same, PanelMRF)
+        for name in ("lagged", "nodes", "transitions", "convergence", "findings", *(["within"] if options else [])):
+            pd.testing.assert_frame_equal(same.table(name), est.table(name))
+        assert same.score(table, "id", "t") == est.score(table, "id", "t")
+        assert same.lagged_graph_.edges == est.lagged_graph_.edges
+        np.testing.assert_array_equal(same.theta_, est.theta_)
+        with pytest.raises(BayesMRFError, match=r"use PanelMRF.load"):
+            SpikeSlabMRF.load(path)
+
+
+def test_a_resumed_run_is_the_same(tmp_path, table):
+    """Control: another lag is another run."""
+    whole = PanelMRF(**QUICK).fit(table, "id", "t")
+    path = tmp_path / "run"
+    PanelMRF(**QUICK, checkpoint=path).fit(table, "id", "t")
+    again = PanelMRF(**QUICK, checkpoint=path).fit(table, "id", "t")
+    np.testing.assert_array_equal(again.theta_, whole.theta_)
+    with pytest.raises(BayesMRFError, match="data differ"):
+        PanelMRF(**QUICK, checkpoint=path).fit(table.assign(t=-table["t"]), "id", "t")
+
+
+def test_factors_are_stored_as_of_other_estimators(fitted):
+    found, p = fitted.posterior_["edge_evidence"].dataset, fitted.posterior_["posterior"].dataset
+    assert {"log_factor", "prior_log_odds", "chain_number", "draw_number"} <= set(found.variables)
+    share = expit(found["log_factor"].values + found["prior_log_odds"].values).mean(axis=0)
+    np.testing.assert_allclose(share, p["included"].values.mean(axis=(0, 1)), atol=0.15)
+
+
+def test_pictures_and_the_report_show_both_networks(tmp_path, table):
+    est = PanelMRF(within=True, intercepts="own", **QUICK).fit(table, "id", "t")
+    ax = plots.plot_panel(est)
+    assert len(ax.child_axes) == 2
+    arrows = [p for p in ax.child_axes[0].patches if type(p).__name__ == "FancyArrowPatch"]
+    loops = [p for p in ax.child_axes[0].patches if type(p).__name__ == "Circle"]
+    edges = list(est.lagged_graph_.edges)
+    assert (len(arrows), len(loops)) == (sum(u != v for u, v in edges), sum(u == v for u, v in edges))
+    assert plots.plot_trace(est).get_ylabel() == "number of edges"
+    for plot in (plots.plot_network, plots.plot_inclusion):
+        with pytest.raises(OptionError, match="use plot_panel"):
+            plot(est)
+    text = est.report(tmp_path / "r.html").read_text()
+    assert all(
+        part in text
+        for part in ("Lagged edges", "Edges within a wave", "How much people differ", "from the wave before")
+    )
+
+
+def test_networks_are_exported_with_their_direction(tmp_path, table):
+    import networkx as nx
+
+    est = PanelMRF(within=True, **QUICK).fit(table, "id", "t")
+    assert repr(est).startswith("PanelMRF, fitted: 300 transitions of 100 people")
+    lagged, within = (nx.read_graphml(est.export(tmp_path / "g", "graphml", True) / f"{name}.graphml") for name in
+                      ("lagged", "within"))  # fmt: skip
+    assert lagged.is_directed()
+    assert not within.is_directed()
+    for u, v, about in lagged.edges(data=True):
+        assert about["inclusion"] == est.lagged_inclusion_["abc".index(u), "abc".index(v)]
+    assert (len(lagged.edges), len(within.edges)) == (9, 3)
+
+
+def test_the_command_makes_the_same_draws(bayesmrf, table):
+    table.to_csv("long.csv", index=False)
+    options = ["--n-draws", 60, "--n-warmup", 30, "--n-chains", 2, "--seed", 1, "--out", "run.zarr"]
+    code, out, _ = bayesmrf("panel", "long.csv", "--person", "id", "--wave", "t", *options)
+    assert code == 0
+    assert "300 transitions of 100 people, 3 yes/no items, 9 lagged edges" in " ".join(out.split())
+    np.testing.assert_array_equal(load("run.zarr").theta_, PanelMRF(**QUICK).fit(table, "id", "t").theta_)
+    one_sentence(bayesmrf("panel", "long.csv", "--person", "who"), "--person: there is no column 'who'")
+    one_sentence(bayesmrf("panel", "long.csv", "--weight", "id"), "--weight must be omitted")

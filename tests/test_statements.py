@@ -1,0 +1,309 @@
+"""Statements about networks, and structures, against sums over all structures and quadrature."""
+
+import itertools
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, load, save
+from bayesmrf.errors import OptionError
+from bayesmrf.estimators.prior_draws import EdgesPrior, draw_edges, draw_groups
+from bayesmrf.priors import Beta, Cauchy, Gamma, Normal, SpikeSlab
+from bayesmrf.results.probability import probability_of
+from bayesmrf.results.statements import Language, edges_of, holds
+from bayesmrf.results.tables import table_of
+from tests import spike_slab_oracle as oracle
+
+from .posterior_tree import structure_tree
+
+Z = 5.2  # of a normal variable: two-sided, 2e-7 for each of the 30 comparisons here, 1e-5 together
+PRIOR = SpikeSlab(Beta(1.5, 2.0), Normal(0.8), bias_scale=2.0)
+ROWS = np.array([[0, 0, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 0], [0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
+TABLE = pd.DataFrame(np.tile(ROWS, (3, 1)), columns=["A", "B", "a long name"])
+STATEMENTS = {
+    "A--B > A--a long name": lambda w: w[:, 0] > w[:, 1],
+    "A--B = 0": lambda w: w[:, 0] == 0,
+    "B--A > 0": lambda w: w[:, 0] > 0,
+    "A--B >= 0.5 & B--'a long name' != 0": lambda w: (w[:, 0] >= 0.5) & (w[:, 2] != 0),
+    "A--B>0 & A--a long name=0 & B--a long name<0.3": lambda w: (w[:, 0] > 0) & (w[:, 1] == 0) & (w[:, 2] < 0.3),
+}
+
+
+def two_edges(graph):
+    return graph.number_of_edges() == 2
+
+
+@pytest.fixture(scope="module")
+def est():
+    run = {"n_draws": 4000, "n_warmup": 200, "n_chains": 2, "random_state": 0, "progress": False}
+    return SpikeSlabMRF(prior=PRIOR, **run).fit(TABLE)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
+
+
+def prior_by_enumeration(statement):
+    """The prior probability on a grid of quantiles of the slab for each edge that a statement compares by size."""
+    total = 0.0
+    u = (np.arange(400) + 0.5) / 400
+    a = stats.norm.ppf(u, scale=PRIOR.slab.scale)
+    for there in itertools.product((0, 1), repeat=3):
+        log_p = oracle.log_structure(there, PRIOR)
+        grid = np.meshgrid(*[a[k::4] if y else np.zeros(1) for k, y in enumerate(there)], indexing="ij")
+        w = np.stack([g.ravel() for g in grid], axis=1)
+        total += np.exp(log_p) * STATEMENTS[statement](w).mean()
+    return total
+
+
+def test_probabilities_and_bayes_factors_are_those_of_enumeration(est, rng):
+    model = est._model()
+
+    def also(theta):
+        w = theta[:, :3]
+        return np.stack([*(f(w) for f in STATEMENTS.values()), (w != 0).sum(axis=1) == 2], axis=1)
+
+    s_bar = model.statistics(TABLE.to_numpy(np.int8))
+    truth, error = oracle.posterior(model.graph, s_bar, len(TABLE), PRIOR, rng, also=also)
+    truth, error = truth[-len(STATEMENTS) - 1 :], error[-len(STATEMENTS) - 1 :]
+    for name, p, e in zip([*STATEMENTS, two_edges], truth, error, strict=True):
+        found = est.probability(name)
+        assert abs(found.probability - p) < Z * np.hypot(found.error, e), name
+        if name is two_edges:
+            p0 = 3 * np.exp(oracle.log_structure((1, 1, 0), PRIOR))
+            assert abs(found.prior - p0) < Z * found.prior_error
+        else:
+            p0 = prior_by_enumeration(name)
+            assert abs(found.prior - p0) < Z * found.prior_error + 0.005  # of the grid
+        factor = p / (1 - p) / (p0 / (1 - p0))
+        assert abs(np.log10(found.bayes_factor / factor)) < Z * found.log10_bf_error + 0.02
+        assert found.log10_bf_error < 0.1
+    # The control: a statement and its complement are not taken for each other.
+    other = est.probability("A--B != 0")
+    assert abs(other.probability - truth[1]) > Z * other.error
+    assert est.probability("A--B = 0").prior_error == 0  # exact
+    assert other.bayes_factor == pytest.approx(1 / est.probability("A--B = 0").bayes_factor)
+
+
+@pytest.mark.parametrize("slab", [Normal(0.7), Cauchy(1.5), Gamma(3.0, 2.0)], ids=["normal", "cauchy", "gamma"])
+@pytest.mark.parametrize("density", [0.3, Beta(2.0, 3.0)], ids=["fixed", "beta"])
+def test_draws_of_the_prior(slab, density, rng):
+    """Shares of structures, and quantiles of weights, of 40,000 draws."""
+    prior, n = SpikeSlab(density, slab), 40_000
+    w = draw_edges(EdgesPrior(density, slab), np.ones(3, int), n, rng)[:, 0]
+    for k in range(4):
+        p = np.exp(oracle.log_structure([1] * k + [0] * (3 - k), prior)) * [1, 3, 3, 1][k]
+        assert abs(((w != 0).sum(axis=1) == k).mean() - p) < Z * np.sqrt(p * (1 - p) / n)
+    there = w[:, 0][w[:, 0] != 0]
+    law = {Normal: stats.norm(scale=0.7), Cauchy: stats.cauchy(scale=1.5)}.get(type(slab))
+    law = stats.t(6.0, scale=np.sqrt(2 / 3)) if law is None else law  # of a Gamma(3, 2) precision
+    limit = 0.01 + Z / np.sqrt(len(there))  # the taper moves 2 % of the weights beyond 50
+    for q in (0.1, 0.5, 0.8):
+        assert abs((there < law.ppf(q)).mean() - q) < limit
+    assert abs((there < law.ppf(0.8) * 2).mean() - 0.8) > limit  # the control
+
+
+def test_draws_of_the_prior_of_groups(rng):
+    """Differences of any two groups have the scale of the slab, and are 0 together."""
+    n, prior, baseline = 40_000, EdgesPrior(0.4, Normal(0.5)), EdgesPrior(0.7, Normal(2.0))
+    w = draw_groups(prior, baseline, 3, np.ones(2, int), n, rng)
+    for a, b in itertools.combinations(range(3), 2):
+        difference = w[:, b, 0] - w[:, a, 0]
+        differs = np.abs(difference) > 1e-12
+        assert abs(differs.mean() - 0.4) < Z * np.sqrt(0.24 / n)
+        variance = (difference[differs] ** 2).mean()
+        assert abs(variance / 0.25 - 1) < Z * np.sqrt(2 / differs.sum())
+    assert abs((w[:, 1, 1] == 0).mean() - 0.6 * 0.3) < Z * np.sqrt(0.18 * 0.82 / n)
+    mean = w.mean(axis=1)[:, 0]
+    assert abs((mean[mean != 0] ** 2).mean()) > 1
+
+
+def test_probabilities_of_single_edges(rng):
+    density = [("a", "b", 0.9), ("a", "c", 0.2), ("b", "c", 1.0)]
+    run = {"n_draws": 100, "n_warmup": 20, "n_chains": 2, "progress": False, "random_state": 3}
+    X = pd.DataFrame(rng.integers(0, 2, (50, 3)), columns=list("abc"))
+    est = SpikeSlabMRF(prior=SpikeSlab(density, Normal(1.0)), **run).fit(X)
+    assert est.probability("a--b = 0").prior == pytest.approx(0.1)
+    assert est.probability("a--b > a--c").prior == pytest.approx((1 - 0.1 * 0.8) / 2)
+    both = est.probability("a--b > 0 & a--c = 0 & b--c != 0")
+    assert abs(both.prior - 0.45 * 0.8) < Z * both.prior_error
+    assert np.isnan(est.probability("b--c = 0").bayes_factor)  # it is forced
+
+
+def test_groups_of_people(rng):
+    X = rng.integers(0, 2, (120, 3))
+    est = CompareMRF(prior=SpikeSlab(0.5, Cauchy(1.0)), n_draws=300, n_warmup=50, n_chains=2, random_state=1,
+                     progress=False).fit(pd.DataFrame(X, columns=list("abc")), np.repeat(["g", "h h"], 60))  # fmt: skip
+    theta = est.posterior_["posterior"]["theta"].values.reshape(600, 2, -1)
+    found = est.probability("a--b [g] > a--b [h h]")
+    assert found.probability == pytest.approx((theta[:, 0, 0] > theta[:, 1, 0]).mean())
+    assert abs(found.prior - 0.25) < Z * found.prior_error
+    same = est.probability("a--b [g] = a--b [h h]")
+    included = est.posterior_["posterior"]["included"].values.reshape(600, -1)
+    assert same.probability == pytest.approx(1 - included[:, 0].mean())
+    graph = est.probability(lambda g, h: g["a"]["b"]["weight"] > h["a"]["b"]["weight"], n_prior=100)
+    assert graph.probability == found.probability
+    with pytest.raises(OptionError, match=r"with their group of people, got 'a--b > 0'; .* groups are 'g', 'h h'"):
+        est.probability("a--b > 0")
+    structures = est.table("structures")
+    assert structures["probability"].iloc[0] == max(Counter(map(tuple, included)).values()) / 600
+
+
+def test_priors_that_are_not_known(rng):
+    X = rng.integers(0, 2, (60, 4))
+    quick = {"n_draws": 50, "n_warmup": 20, "n_chains": 2, "progress": False, "random_state": 3}
+    found = GroupedMRF(method="exact", **quick).fit(X).probability("0--1 > 0--2")
+    assert np.isnan([found.prior, found.bayes_factor]).all()
+    assert str(found).endswith("the prior probability is not known")
+    est = BayesianMRF(**quick).fit(X)
+    assert est.probability("0--1 > 0").prior == 0.5
+    size = est.probability("0--1 > 1")
+    assert abs(size.prior - stats.norm.sf(1)) < Z * size.prior_error
+    assert np.isnan(est.probability("0--1 = 0").bayes_factor)  # all edges exist
+
+
+def test_bounds():
+    """A statement that holds in no draw, or in all, has a bound, as if one draw were another."""
+    held = np.zeros((2, 500), bool)
+    none, every = probability_of("s", held, 0.5), probability_of("s", ~held, 0.2)
+    assert (none.bayes_factor, none.bound) == (pytest.approx(1 / 1000), "<")
+    assert (every.bayes_factor, every.bound) == (pytest.approx(4000), ">")
+    assert str(every).endswith("Bayes factor > 4e+03")
+    never = np.zeros(50, bool)
+    assert probability_of("s", ~held, never).bound == ">"
+    assert np.isnan(probability_of("s", held, never).bayes_factor)
+    held[:, ::2] = True
+    assert (probability_of("s", held, never).bound, probability_of("s", held, ~never).bound) == (">", "<")
+    far = probability_of("s", held, 1e-6)
+    assert (far.bayes_factor, far.bound) == (1e4, ">")
+
+
+def test_categories_without_order_and_stored_runs(rng, tmp_path):
+    a = rng.integers(0, 3, 150)
+    b = np.where(rng.random(150) < 0.6, a, rng.integers(0, 3, 150))
+    X = pd.DataFrame({"a": pd.Categorical(a), "b": pd.Categorical(b), "c": rng.integers(0, 2, 150)})
+    prior = SpikeSlab(0.4, Cauchy(1.0))
+    run = {"n_draws": 200, "n_warmup": 50, "n_chains": 2, "progress": False, "random_state": 3}
+    est = SpikeSlabMRF(prior=prior, model="nominal", **run).fit(X)
+    found = est.probability("a--b > a--c")
+    strength = est._model().strength(est.posterior_["posterior"]["theta"].values.reshape(400, -1))
+    assert found.probability == pytest.approx((strength[:, 0] > strength[:, 1]).mean())
+    assert 0.4 * 0.6 + 0.16 / 2 - 0.06 < found.prior < 0.4 * 0.6 + 0.16 / 2 + 0.06  # four parameters, and two
+    assert est.probability("a--b = 0").prior == 0.6
+    with pytest.raises(OptionError, match="no sign"):
+        est.probability("a--b < 0")
+    save(est, tmp_path / "run.zarr")
+    assert load(tmp_path / "run.zarr").probability("a--b > a--c") == found
+
+
+# ---- the language
+
+NAMES = ("A", "b c", "x-1", 'say "hi"', "1")
+LANGUAGE = Language(graphs.from_edges([(0, 1), (1, 2), (0, 3), (3, 4), (2, 4)], NAMES), None, np.ones(5, bool))
+REFUSED = {
+    "A--b c": "comparisons of edges by",
+    "A--b c >": "finite numbers on both sides",
+    "": "finite numbers on both sides",
+    "A--Z > 0": "about nodes of the data, .* 'Z' is none of 'A', 'b c'",
+    "A--1 > 0": "about pairs that are candidates, .* 'A' and '1' are no candidate",
+    "A--A > 0": "about pairs that are candidates",
+    "A-b c > 0": "finite numbers on both sides",
+    "A--b c > 0 &": "finite numbers on both sides",
+    "A--b c > 0 and A--b c < 1": "'0 and A' is none of",
+    "0 < A--b c < 1": "joined by &",
+    "A--b c = 0.5": "with 0 or with another edge",
+    "1 < 2": "with an edge on one side",
+    "A--b c > nan": "finite numbers",
+    "A--b c [g] > 0": "about edges without a group, .* one network",
+    "'A--b c > 0": "finite numbers on both sides",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_cannot_be_read_is_refused_in_one_sentence(text):
+    with pytest.raises(OptionError, match=REFUSED[text]) as said:
+        LANGUAGE.read(text)
+    assert str(said.value).startswith("statement must be ")
+    assert str(said.value).count("\n") == 0
+
+
+def test_names_and_signs(rng):
+    w = rng.normal(size=(50, 1, 5)) * (rng.random((50, 1, 5)) < 0.7)
+    a = w[:, 0]
+    for text, expected in {
+        "A--b c>=-0.5": a[:, 0] >= -0.5,
+        " 'b c' -- \"x-1\" == 0": a[:, 1] == 0,
+        "x-1--b c <= A -- 'say \"hi\"'": a[:, 1] <= a[:, 2],
+        "1--'say \"hi\"' != 1--x-1": a[:, 3] != a[:, 4],
+        "0 < A--b c & 1e-1 > A--b c": (a[:, 0] > 0) & (a[:, 0] < 0.1),
+    }.items():
+        clauses = LANGUAGE.read(text)
+        edges = edges_of(clauses)
+        np.testing.assert_array_equal(holds(clauses, w[..., edges], edges), expected)
+
+
+def test_tables_of_log_odds_have_no_sign():
+    language = LANGUAGE._replace(signed=np.array([False, True, True, True, True]))
+    for text in ("A--b c = 0", "A--b c != 0", "A--b c > b c--x-1", "A--b c > 0.5"):
+        assert language.read(text)
+    with pytest.raises(OptionError, match=r"by = 0 or != 0, .* no sign"):
+        language.read("A--b c > 0")
+
+
+def test_any_text_is_read_or_refused(rng):
+    """Texts of the pieces of statements, and of any letters: never another error."""
+    whole = ["A--b c", "b c--x-1", ">", "=", "&", "0", "-1e3"]
+    pieces = ["A", "b c", "--", "-", "!", "[", "]", "'", '"', " ", "x-1", "<=", "é", "\n", "nan", *whole]
+    said = []
+    for some in (whole, pieces):
+        for _ in range(2000):
+            try:
+                said.append(LANGUAGE.read("".join(rng.choice(some, rng.integers(0, 8)))))
+            except OptionError as refused:
+                said.append(str(refused))
+    assert all(s.startswith("statement must be") for s in said if isinstance(s, str))
+    assert sum(isinstance(s, list) for s in said) > 5  # of 2,000 texts of whole pieces, more than 20 are expected
+    for clause in itertools.product(["A--b c", "3", "x-1 -- 'b c'"], [">", "=", "!="], ["0", "1--x-1"]):
+        if clause[0] != "3":
+            assert LANGUAGE.read(" ".join(clause))
+
+
+# ---- structures
+
+
+def test_structures_are_counted(rng):
+    tree = structure_tree(rng, inclusion=np.full(10, 0.15), n_draws=200)
+    there = tree["posterior"]["included"].values.reshape(400, 10).astype(bool)
+    ends = tree["constant_data"]["edges"].values
+    expected = Counter("; ".join(f"{'abcde'[u]}--{'abcde'[v]}" for u, v in ends[row]) for row in there)
+    found = table_of(tree, "structures")
+    assert (
+        dict(zip(found.frame["edges"], (400 * found.frame["probability"]).round().astype(int), strict=True)) == expected
+    )
+    assert (found.frame["probability"].diff().dropna() <= 1e-12).all()
+    assert found.frame["cumulative"].iloc[-1] == pytest.approx(1)
+    few = next(k for k in range(1, 400) if sum(n for _, n in expected.most_common(k)) >= 360)
+    assert f"{len(expected)} structures were visited in 400 draws; {few} of them carry 90 %" in found.note
+    numbers = table_of(tree, "n-edges").frame
+    counts = Counter(there.sum(axis=1).tolist())
+    assert dict(zip(numbers["n_edges"], (400 * numbers["probability"]).round().astype(int), strict=True)) == counts
+
+
+def test_many_structures_say_that_none_is_known(rng):
+    tree = structure_tree(rng, inclusion=np.full(10, 0.5))
+    assert "were visited once" in table_of(tree, "structures").note
+    assert "were visited once" not in table_of(structure_tree(rng, inclusion=[0.5, *[0] * 9]), "structures").note
+
+
+def test_a_function_of_the_graph(est):
+    found = est.probability(nx.is_connected)
+    weights = est.posterior_["posterior"]["theta"].values[..., :3]
+    assert found.statement == "is_connected"
+    assert found.probability == pytest.approx(((weights != 0).sum(axis=-1) >= 2).mean())
+    assert (
+        est.probability("A--B > 0", n_prior=10, random_state=np.random.default_rng(1)).prior
+        == est.probability("A--B > 0").prior
+    )
