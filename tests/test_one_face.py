@@ -33,6 +33,7 @@ FACE = {
     "predictive_checks": ["X", "sample_weight", "random_state"],
     "add_log_likelihood": ["X", "sample_weight", "n_draws"],
     "add_log_prior": [],
+    "probability": ["statement", "n_prior", "random_state"],
     "sensitivity": ["X", "sample_weight", "checkpoint"],
 }
 
