@@ -19,8 +19,10 @@ FACE = {
     "load": ["path"],
     "table": ["name", "probability", "edge"],
     "report": ["path", "overwrite"],
+    "export": ["out", "to", "overwrite"],
     "interval": ["probability"],
     "statistic": ["function", "of", "name"],
+    "statistics": ["names", "communities", "probability", "between", "n_draws"],
     "strength": [],
     "correlation": [],
     "sample": ["n_samples", "random_state", "average", "clamped"],
@@ -28,6 +30,10 @@ FACE = {
     "score_samples": ["X", "average", "clamped"],
     "predict_conditional": ["X", "nodes", "average"],
     "conditional_log_likelihood": ["X", "nodes", "average"],
+    "predictive_checks": ["X", "sample_weight", "random_state"],
+    "add_log_likelihood": ["X", "sample_weight", "n_draws"],
+    "add_log_prior": [],
+    "probability": ["statement", "n_prior", "random_state"],
     "sensitivity": ["X", "sample_weight", "checkpoint"],
 }
 

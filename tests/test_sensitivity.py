@@ -14,7 +14,7 @@ from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.differences import contrasts
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
 from bayesmrf.results.log_prior import Present, edge_terms, log_graph, log_slab
-from bayesmrf.results.reweighting import effective, log_constants, log_weights
+from bayesmrf.results.reweighting import effective, log_constants, log_mixture, log_weights
 from bayesmrf.results.sensitivity import ENOUGH, Joined, PriorRun, Setting
 
 from . import spike_slab_oracle
@@ -56,7 +56,7 @@ def test_weights_make_draws_of_another_normal(rng):
         found = []
         for _ in range(20):
             x, log_q, n = normals(rng)
-            weights = np.exp(log_weights(log_q, n, -0.5 * ((x - means[:, None]) / 0.9) ** 2))
+            weights = np.exp(log_weights(-0.5 * ((x - means[:, None]) / 0.9) ** 2, log_mixture(log_q, n)))
             found.append(weights @ x)
         return np.array(found)[:, None]
 
@@ -64,7 +64,7 @@ def test_weights_make_draws_of_another_normal(rng):
     assert Comparison().means(mean(between), between).holds
     assert not Comparison().means(mean(between), between + 0.1).holds
     x, log_q, n = normals(rng)
-    weights = np.exp(log_weights(log_q, n, -0.5 * (x - np.array([[1.0], [30.0]])) ** 2))
+    weights = np.exp(log_weights(-0.5 * (x - np.array([[1.0], [30.0]])) ** 2, log_mixture(log_q, n)))
     near, far = effective(weights, np.ones(len(x)))
     assert near > 3000 > 30 > far
 

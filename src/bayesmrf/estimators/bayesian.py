@@ -26,6 +26,7 @@ from ..models.linear_map import LinearMap
 from ..names import shown
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import CAUCHY_TAPER, OF_PARAMETERS, Cauchy, LogisticBeta, Normal, Prior, ProperPrior, WeightsAndBiases
+from ..results.log_prior import parameter_terms
 from ..runs import run
 from .engines import (
     changed_options,
@@ -196,6 +197,9 @@ or callable
             return prior.of(n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
         require_invariant(prior, model, curve)
         return prior
+
+    def _log_prior(self) -> dict[str, np.ndarray]:
+        return parameter_terms(self.posterior_, self._prior(self._model(), read_ties(self.ties, self._model())))
 
     def _draw_prior(
         self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator

@@ -37,6 +37,7 @@ from .edge_evidence import WithEvidence, terms_of_differences
 from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, warn_of_taper
 from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
+from .of_groups import OfGroups
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
 
@@ -51,7 +52,7 @@ _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
 @dataclass(eq=False, repr=False)
-class CompareMRF(WithEvidence, Posterior):
+class CompareMRF(WithEvidence, OfGroups, Posterior):
     r"""Posterior of the differences between the networks of two or more groups of people.
 
     The weight of edge uv in group g is
@@ -314,15 +315,6 @@ class CompareMRF(WithEvidence, Posterior):
     ) -> np.ndarray:
         """Compute the log of `predict_conditional` at the states that X has, (n_samples,)."""
         return self._conditional(X, nodes, average, is_read=True, groups=groups)
-
-    def sensitivity(  # type: ignore[override]
-        self, X: Any, groups: Any, sample_weight: Any = None, checkpoint: Any = None
-    ) -> pd.DataFrame:
-        """Compute how the evidence for differences depends on their prior; see `Sensitive.sensitivity`."""
-        return self._sensitivity(X, {"groups": groups, "sample_weight": sample_weight}, checkpoint)
-
-    def _under(self, prior: Any) -> dict[str, Any]:
-        return {"prior": prior, "baseline": self._object("baseline")}  # which may be made of the prior
 
     def predictive_checks(  # type: ignore[override]
         self, X: Any, groups: Any, sample_weight: Any = None, random_state: Any = None

@@ -34,7 +34,7 @@ from ..runs.store import as_written
 from .base import hash_of_samples, missing_in, missing_table, require_edges, run_seed, sample_posterior
 from .edge_evidence import EdgeTerms, add_edge_evidence
 from .mode_check import check_modes
-from .predictive import Predictive
+from .observations import Observations
 from .predictive_checks import check_fit, check_table
 from .rarely_observed import tell_of_rare
 from .sensitivity import Sensitive
@@ -61,7 +61,7 @@ class Setup(NamedTuple):
     edges: EdgeTerms | None = None  # what the evidence for edges, or differences, needs of it
 
 
-class Posterior(Statements, Sensitive, Predictive, RunOptions, BaseEstimator):
+class Posterior(Statements, Sensitive, Observations, RunOptions, BaseEstimator):
     """Estimators of posteriors: `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` and `CompareMRF`.
 
     Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _DRAWS = 100  # over which predictions are averaged, as in Chen and Welling (2012)
-_ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where elimination does not reach
+ANNEALING = 128, 200  # chains and temperatures behind log Z of each of them, where elimination does not reach
 _ROWS = 2**24  # entries of the features of a block of rows
 LARGEST_ERROR_OF_A_ROW = 0.25  # nats
 AVERAGE, _N_SAMPLES = choice("bayes", "mean"), integer(1, 10**9)
@@ -239,7 +239,7 @@ class Predictive(Network, DensityMixin):
         known, found = self._log_z.get((average, group), (np.empty(0), []))
         if not np.array_equal(known, thetas):
             fields = [self._present(theta) for theta in thetas]
-            annealing = _ANNEALING if len(fields) > 1 else ()
+            annealing = ANNEALING if len(fields) > 1 else ()
             if self._engine is not None:
                 found = own_normalisers(self._engine, fields)
             else:

@@ -100,8 +100,10 @@ class Sensitive:
             )
         prior = in_order(self._prior_of_edges, self._graph)
         if isinstance(prior.density, Blocks):
-            expected = "other than blocks of nodes for the sensitivity"
-            raise OptionError(option="density", got=prior.density, expected=expected, remedy="give a density")
+            raise OptionError(
+                "The sensitivity is that to one prior probability for all edges, or fixed ones of single edges, and in "
+                "this run those between blocks are learnt; fit with another density."
+            )
         is_grouped = isinstance(prior, DirichletProcess)
         slabs = [] if is_grouped else [_scaled(prior.slab, factor) for factor in _FACTORS]
         probability = constants(prior, self._graph).get("edge_probability")

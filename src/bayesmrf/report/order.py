@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..results.summary import Summary
 from .checks import checks
+from .observations import observations
 from .page import Section
 from .sensitivity import sensitivity
 from .shared import convergence, run_again, table_section, verdict, what_was_run
@@ -13,7 +14,7 @@ from .statistics import statistics
 from .structures import structures
 
 # What a run of any kind may have, after the sections of its kind.
-_RESULTS = (structures, statistics, checks, sensitivity)
+_RESULTS = (structures, statistics, checks, sensitivity, observations)
 
 
 def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: str) -> list[Section]:

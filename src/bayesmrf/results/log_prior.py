@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import lgamma, log, pi
+from collections.abc import Callable, Sequence
+from math import cos, exp, lgamma, log, pi, tan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import betaln
+from scipy.integrate import quad
+from scipy.special import betaln, digamma, gammaln
 
 from ..posterior.conditionals.spike import log_top
-from ..priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Moment
+from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, Normal, Prior, SpikeSlab
 from .blocks import at_draws, nominal_of, variable
 from .differences import differ
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _BLOCK = 2**21  # parameters that are read at a time
+_ROUNDED = 1e-20  # squared weight of a baseline that is absent, at most
 _LOG_SCALES = np.linspace(-8, 6, 141)  # of a Cauchy slab whose scale is learnt
 
 
@@ -39,13 +41,17 @@ class Present(NamedTuple):
 
 
 def edge_terms(
-    tree: xr.DataTree, numbers: np.ndarray, slabs: Sequence[Any], probability: np.ndarray | None = None
+    tree: xr.DataTree,
+    numbers: np.ndarray,
+    slabs: Sequence[Any],
+    probability: np.ndarray | None = None,
+    of_slab: Callable[..., np.ndarray] | None = None,
 ) -> EdgeTerms:
     """Return the prior terms of draws by their numbers among those of all chains.
 
     Differences between groups of people have those of `bayesmrf.posterior.edges.differences.contrasts`. ``slabs`` is
     empty where weights have no slab, as in groups of edges that share them; ``probability`` (n_edges,) has those of
-    edges that have their own, of which 0 forbids one, and 1 forces it.
+    edges that have their own, of which 0 forbids one, and 1 forces it. ``of_slab`` is `log_slab` or `normalised_slab`.
     """
     where, biases = variable(tree, "included"), str(tree.attrs.get("biases", "free"))
     p = np.full(where.shape[-1], 0.5) if probability is None else probability
@@ -60,15 +66,17 @@ def edge_terms(
         counts.append(included[:, free].sum(axis=1))
         pairs.append(included @ log_odds + rest)
         if slabs or biases == "spike-slab":
-            present, nodes = _present(tree, at_draws(variable(tree, "theta"), some), included, biases)
+            present, nodes = present_in(tree, at_draws(variable(tree, "theta"), some), included, biases)
             counts[-1] += nodes.sum(axis=1)
             n_nodes = nodes.shape[1]
-            slab.append(np.array([log_slab(s, present, len(some)) for s in slabs]).reshape(len(slabs), len(some)))
+            slab.append(
+                np.array([(of_slab or log_slab)(s, present, len(some)) for s in slabs]).reshape(len(slabs), len(some))
+            )
     under = np.concatenate(slab, axis=1) if slab else np.empty((0, len(numbers)))
     return EdgeTerms(np.concatenate(counts), int(free.sum()) + n_nodes, np.concatenate(pairs), under)
 
 
-def _present(tree: xr.DataTree, theta: np.ndarray, included: np.ndarray, biases: str) -> tuple[Present, np.ndarray]:
+def present_in(tree: xr.DataTree, theta: np.ndarray, included: np.ndarray, biases: str) -> tuple[Present, np.ndarray]:
     """Return the weights that exist, and which parameters of nodes, that may be absent, do."""
     nominal, n_edges = nominal_of(tree), included.shape[1]
     starts = np.arange(n_edges + 1) if nominal is None else np.asarray(nominal.edge_starts)
@@ -164,3 +172,126 @@ def _log_learnt(slab: Any, present: Present, n_draws: int) -> np.ndarray:
         terms.append(np.bincount(draw, each, n_draws) + constant + prior.shape * t - prior.rate * np.exp(t))
     step = _LOG_SCALES[1] - _LOG_SCALES[0]
     return np.asarray(top + np.logaddexp.reduce(terms, axis=0) + np.log(step))
+
+
+def mean_log(slab: Any, n_values: int, size: int = 1) -> float:
+    """Return the mean of the log density of a slab under itself: of ``n_values`` weights, in edges of ``size`` each.
+
+    It is computed by quadrature over the length of the weights of an edge, or in closed form if the precision has a
+    prior, under which weights depend on each other.
+    """
+    if isinstance(slab, Gamma):
+        c, half = slab.shape, n_values / 2
+        spread = (c + half) * (digamma(c + half) - digamma(c) + log(slab.rate))
+        return float(gammaln(c + half) - gammaln(c) + c * log(slab.rate) - half * log(2 * pi) - spread)
+    scale, area = float(slab.scale), log(2) + size / 2 * log(pi) - lgamma(size / 2)
+
+    def of_angle(angle: float) -> float:
+        r = scale * tan(angle)
+        at = float(log_slab(slab, Present(np.zeros(1, dtype=int), np.array([r * r]), np.array([size])), 1)[0])
+        return at * exp(at + area + (size - 1) * log(max(r, 1e-300)) + log(scale) - 2 * log(cos(angle)))
+
+    return n_values // size * float(quad(of_angle, 0, pi / 2 - 1e-9, limit=200)[0])
+
+
+def spike_slab_terms(tree: xr.DataTree, prior: SpikeSlab, baseline: Any = None) -> dict[str, np.ndarray]:
+    """Return the log prior of each draw: of which edges exist, of their weights, and of the parameters of nodes.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    prior : SpikeSlab
+        Of edges, or of differences between groups.
+    baseline : slab or SpikeSlab, optional
+        Of the baselines of groups of people.
+    """
+    constant, theta = tree["constant_data"].dataset, variable(tree, "theta")
+    nominal, n = nominal_of(tree), theta.shape[0] * theta.shape[1]
+    first = len(constant["edges"]) if nominal is None else int(nominal.edge_starts[-1])
+    own = constant["edge_probability"].values if "edge_probability" in constant else None
+    slabs = [] if _is_learnt(prior.slab) else [prior.slab]
+    terms = edge_terms(tree, np.arange(n), slabs, own, normalised_slab)
+    found = dict(zip(["slab"], terms.slab, strict=False))
+    if not isinstance(prior.density, Blocks):  # whose probabilities are parameters of the draw
+        graph = terms.pairs if own is not None else log_graph(prior.density, terms.n_present, terms.n_candidates)
+        found = {"density": graph} | found
+    nodes = np.concatenate([at_draws(theta[..., first:], some) for some in _blocks(theta)])
+    if baseline is not None:
+        found |= _baselines(tree, first, baseline)
+        is_free = tree.attrs["biases"] == "free"
+        nodes = nodes if is_free else nodes.mean(axis=1)
+    own_prior = prior.biases or Normal(prior.bias_scale)
+    return found | {"biases": own_prior.log_density(nodes).reshape(n, -1).sum(axis=1)}
+
+
+def _baselines(tree: xr.DataTree, first: int, baseline: Any) -> dict[str, np.ndarray]:
+    """Return the terms of the baselines, the means over groups, which may be absent."""
+    theta, nominal = variable(tree, "theta"), nominal_of(tree)
+    starts = np.arange(first + 1) if nominal is None else np.asarray(nominal.edge_starts)
+    constant = tree["constant_data"].dataset
+    is_spiked = isinstance(baseline, SpikeSlab)
+    slab = baseline.slab if is_spiked else baseline
+    own = constant["baseline_probability"].values if "baseline_probability" in constant else None
+    parts: list[np.ndarray] = []
+    graphs: list[np.ndarray] = []
+    for some in _blocks(theta):
+        weights = at_draws(theta[..., :first], some).mean(axis=1)
+        square = np.add.reduceat(weights**2, starts[:-1], axis=1)
+        there = square > _ROUNDED if is_spiked else np.ones_like(square, dtype=bool)
+        draw, item = np.nonzero(there)
+        present = Present(draw, square[draw, item], np.diff(starts)[item])
+        parts += [] if _is_learnt(slab) else [normalised_slab(slab, present, len(some))]
+        if own is not None:
+            with np.errstate(divide="ignore"):
+                graphs.append(np.where(there, np.log(own), np.log1p(-own)).sum(axis=1))
+        elif is_spiked:
+            graphs.append(log_graph(baseline.density, there.sum(axis=1), there.shape[1]))
+    more = {"baseline_density": np.concatenate(graphs)} if graphs else {}
+    return ({"baseline": np.concatenate(parts)} if parts else {}) | more
+
+
+def _is_learnt(slab: Any) -> bool:
+    """Return whether a slab has a scale that is learnt, so that the mean of its log has no simple form."""
+    return isinstance(slab, Cauchy) and slab.is_learnt
+
+
+def parameter_terms(tree: xr.DataTree, prior: Prior) -> dict[str, np.ndarray]:
+    """Return the log prior of each draw of parameters without a spike: of weights, and of parameters of nodes."""
+    posterior = tree["posterior"].dataset
+    draws = posterior["phi" if "phi" in posterior else "theta"].values
+    each = prior.log_density(draws.reshape(-1, draws.shape[-1]))
+    if "phi" in posterior:  # parameters that edges or nodes share
+        return {"parameters": each.sum(axis=1)}
+    nominal, n_edges = nominal_of(tree), len(tree["constant_data"].dataset["edges"])
+    first = n_edges if nominal is None else int(nominal.edge_starts[-1])
+    found = {"weights": each[:, :first].sum(axis=1)}
+    return found | ({"biases": each[:, first:].sum(axis=1)} if each.shape[1] > first else {})
+
+
+def _blocks(theta: xr.Variable) -> list[np.ndarray]:
+    """Return the numbers of all draws, in blocks."""
+    n, step = theta.shape[0] * theta.shape[1], max(1, _BLOCK // max(1, int(np.prod(theta.shape[2:]))))
+    return np.split(np.arange(n), range(step, n, step))
+
+
+def add_log_prior(tree: xr.DataTree, terms: dict[str, np.ndarray]) -> None:
+    """Add group ``log_prior`` with terms (n_chains * n_draws,) to a tree, in place."""
+    import xarray as xr
+
+    posterior = tree["posterior"].dataset
+    shape = posterior.sizes["chain"], posterior.sizes["draw"]
+    coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values}
+    values = {name: (("chain", "draw"), term.reshape(shape)) for name, term in terms.items()}
+    tree["log_prior"] = xr.DataTree(xr.Dataset(values, coords=coords))
+
+
+def normalised_slab(slab: Any, present: Present, n_draws: int) -> np.ndarray:
+    """Return `log_slab`, less its mean under the slab for the weights that exist, so that powers keep prior odds."""
+    found = log_slab(slab, present, n_draws)
+    if isinstance(slab, Gamma):
+        n = np.bincount(present.draw, present.size, n_draws).astype(int)
+        means = {k: mean_log(slab, k) for k in np.unique(n).tolist()}
+        return found - np.array([means[k] for k in n.tolist()])
+    means = {k: mean_log(slab, k, k) for k in np.unique(present.size).tolist()}
+    each = np.array([means[k] for k in present.size.tolist()])
+    return found - np.bincount(present.draw, each, n_draws)

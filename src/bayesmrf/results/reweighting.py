@@ -54,21 +54,24 @@ def log_constants(log_q: np.ndarray, n: np.ndarray) -> np.ndarray:
     return np.append(0.0, -found.x)
 
 
-def log_weights(log_q: np.ndarray, n: np.ndarray, log_target: np.ndarray) -> np.ndarray:
-    """Return log weights of all draws for each target; the weights of a target have the sum 1.
+def log_mixture(log_q: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Return the log density of each draw under the mixture of all of them, up to a constant, (n_draws,)."""
+    return np.asarray(logsumexp(log_q + (np.log(n) - log_constants(log_q, n))[:, None], axis=0))
+
+
+def log_weights(log_target: np.ndarray, log_mixture: np.ndarray) -> np.ndarray:
+    """Return log weights of draws of a mixture for each target; the weights of a target have the sum 1.
 
     Parameters
     ----------
-    log_q, n
-        As in `log_constants`.
     log_target : (n_targets, n_draws) array
+    log_mixture : (n_draws,) array
 
     Returns
     -------
     (n_targets, n_draws) array
     """
-    mixture = logsumexp(log_q + (np.log(n) - log_constants(log_q, n))[:, None], axis=0)
-    found = log_target - mixture
+    found = log_target - log_mixture
     return np.asarray(found - logsumexp(found, axis=1, keepdims=True))
 
 

@@ -18,7 +18,7 @@ from ..priors import Beta
 from .blocks import at_draws, variable
 from .log_prior import EdgeTerms, edge_terms, log_graph
 from .rank_diagnostics import effective_size
-from .reweighting import effective, log_weights
+from .reweighting import effective, log_mixture, log_weights
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -119,15 +119,14 @@ class Joined:
 
         return np.array([of_graph(p.density) + (self.slab[p.slab] if len(self.slab) else 0.0) for p in priors])
 
-    def weights(self, log_target: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """Return the weights of the draws that are ``kept`` for each target, (n_targets, n_kept)."""
-        n = np.bincount(self.run[kept], minlength=len(self.runs))
-        return np.exp(log_weights(self.log_q[:, kept], n, log_target[:, kept]))
+    def mixture(self, kept: np.ndarray) -> np.ndarray:
+        """Return the log density under the mixture of the draws that are ``kept``, (n_kept,)."""
+        return log_mixture(self.log_q[:, kept], np.bincount(self.run[kept], minlength=len(self.runs)))
 
     def n_effective(self, priors: Sequence[Setting]) -> np.ndarray:
         """Return the effective sample size under each prior, (n_priors,)."""
-        kept = np.arange(len(self.run))
-        return effective(self.weights(self.log_priors(priors), kept), self.worth)
+        mixture = self.mixture(np.arange(len(self.run)))
+        return effective(np.exp(log_weights(self.log_priors(priors), mixture)), self.worth)
 
     def curve(self, priors: Sequence[Setting]) -> Curve:
         """Return inclusions and Bayes factors under each prior.
@@ -141,13 +140,14 @@ class Joined:
         n_effective = self.n_effective(priors)
         least = 1 / n_effective[:, None]
         kept = [every, *(np.flatnonzero(self.batch != b) for b in range(_BATCHES))]
+        mixtures = [self.mixture(which) for which in kept]
         n_edges, own = variable(self.runs[0].tree, "included").shape[-1], self.runs[0].probability
         width, parts = max(1, _BLOCK // len(every)), []
         for first in range(0, n_edges, width):
             there = np.concatenate([run.included(slice(first, first + width)) for run in self.runs])
             found = []
-            for which in kept:
-                weights = self.weights(log_target, which)
+            for which, mixture in zip(kept, mixtures, strict=True):
+                weights = np.exp(log_weights(log_target[:, which], mixture))
                 over = weights * inverse[:, which]
                 inclusion = (weights @ there[which]).clip(0, 1)
                 present = np.maximum(over @ there[which], over.sum(axis=1, keepdims=True) * least)

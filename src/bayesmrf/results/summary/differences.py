@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class DifferenceSummary(InclusionSummary):
     """Tables and sentences about the differences between groups."""
 
-    thing = "difference"
+    thing, counted = "difference", "differences"
 
     @cached_property
     def groups(self) -> list[str]:

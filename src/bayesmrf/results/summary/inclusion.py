@@ -25,6 +25,7 @@ class InclusionSummary(Summary):
     """Inclusion of edges; 1 if no edge may be absent."""
 
     thing: ClassVar[str] = "edge"  # what may be absent
+    counted: ClassVar[str] = "pairs"  # what the headline counts
 
     @property
     def spike(self) -> bool:
@@ -74,11 +75,7 @@ class InclusionSummary(Summary):
     @property
     def headline(self) -> str:
         """The number of edges that are included, excluded and inconclusive, by their Bayes factors."""
-        return (
-            headline(self.evidence["evidence"], "pairs" if self.thing == "edge" else f"{self.thing}s")
-            if self.evidence
-            else ""
-        )
+        return headline(self.evidence["evidence"], self.counted) if self.evidence else ""
 
     @property
     def doubt_sentence(self) -> str:

@@ -43,7 +43,7 @@ _DENSITIES = {
 class PanelSummary(InclusionSummary):
     """Tables and sentences about a posterior over lagged edges and edges within a wave."""
 
-    edge_noun = "candidate edge"
+    edge_noun, counted = "candidate edge", "edges"
 
     @property
     def terms(self) -> Terms:
@@ -76,7 +76,7 @@ class PanelSummary(InclusionSummary):
         u, v = self.ends[: self.n_lagged].T
         kind[: self.n_lagged] = np.where(u == v, "autoregression", "lagged")
         table = {"kind": kind, "inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
-        return pd.DataFrame(self.named_ends | table)
+        return pd.DataFrame(self.named_ends | table | self.evidence)
 
     @cached_property
     def node_table(self) -> pd.DataFrame:

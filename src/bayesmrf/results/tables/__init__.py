@@ -6,6 +6,7 @@ from __future__ import annotations
 from . import structure, differences, parameters, grouped  # isort: skip
 from . import panel  # isort: skip
 from . import sensitivity  # isort: skip
+from . import observations  # isort: skip
 from . import communities  # isort: skip
 from . import statistics  # isort: skip
 from . import structures  # isort: skip
@@ -24,6 +25,7 @@ __all__ = [
     "every_table",
     "grouped",
     "names_of",
+    "observations",
     "panel",
     "parameters",
     "sensitivity",

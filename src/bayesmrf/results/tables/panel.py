@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..summary import PanelSummary
 from .base import ENDS, Column, Listing, Table, at_most, interval, number, rest_of, table, text
-from .structure import MOST_EDGES, MOST_LIKELY, nodes_of, weaker
+from .structure import BAYES_FACTOR, EVIDENCE, MOST_EDGES, MOST_LIKELY, nodes_of, opening, weaker
 
 _FROM_TO = Column("edge", ("source", "target"), "{}", "{} → {}", ("from the wave before", "to"))
 
@@ -15,16 +15,16 @@ _FROM_TO = Column("edge", ("source", "target"), "{}", "{} → {}", ("from the wa
 def _edges(s: PanelSummary, name: str, frame: pd.DataFrame, ends: Column, title: str, lead: str) -> Table:
     frame = frame.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
     likely = frame[frame["inclusion"] > 0.5].sort_values("weight", key=np.abs, ascending=False, kind="stable")
-    most = at_most(MOST_LIKELY, len(likely))
+    most, shown = at_most(MOST_LIKELY, len(likely)), EVIDENCE if s.evidence else ()
     return Table(
         name,
         frame,
-        (ends, number("inclusion"), number("weight"), interval(s)),
+        (ends, number("inclusion"), number("weight"), interval(s), *shown),
         Listing(title, likely.iloc[:most], weaker(len(likely), most)),
         Listing("Most probable first", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, "most probable edges")),
         lead,
         f"Inclusion: probability of the edge. Weight: mean where the edge exists, with its {interval(s).head}. "
-        f"{s.terms.meaning}",
+        f"{BAYES_FACTOR if shown else ''}{s.terms.meaning}",
     )
 
 
@@ -32,7 +32,7 @@ def _edges(s: PanelSummary, name: str, frame: pd.DataFrame, ends: Column, title:
 def lagged(s: PanelSummary) -> Table:
     """Lagged edges, autoregressions among them, by decreasing inclusion."""
     frame = s.edge_table.iloc[: s.n_lagged].rename(columns={"first": "source", "second": "target"})
-    lead = f"Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}."
+    lead = f"{opening(s)}Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}."
     return _edges(s, "lagged", frame, _FROM_TO, "Lagged edges with inclusion above 0.5, strongest first", lead)
 
 

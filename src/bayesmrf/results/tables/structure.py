@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..edge_evidence import evidence_table, has_evidence
-from ..summary import StructureSummary, Summary
+from ..summary import PanelSummary, StructureSummary, Summary
 from ..summary.inclusion import InclusionSummary
 from .base import ENDS, FACTOR, Column, Listing, Table, at_most, interval, number, rest_of, table, text
 
@@ -49,7 +49,7 @@ def opening(s: InclusionSummary) -> str:
     return f"{s.doubt_sentence}\n" if s.doubt_sentence else ""
 
 
-@table("evidence", InclusionSummary, lambda s: has_evidence(s.tree), listed=False)
+@table("evidence", InclusionSummary, lambda s: has_evidence(s.tree) and not isinstance(s, PanelSummary), listed=False)
 def evidence(s: InclusionSummary) -> Table:
     """Bayes factor of each edge, or difference, against its absence, the largest first."""
     frame = evidence_table(s.tree)
