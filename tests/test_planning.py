@@ -62,12 +62,14 @@ def test_stated_networks_are_balanced(levels, rng):
     assert np.bincount(groups).tolist() == [6, 5]
 
 
-def test_factors_of_draws_are_those_of_enumeration(rng):
+def test_factors_are_the_odds_of_draws_over_those_of_the_prior(rng):
     X = rng.integers(0, 2, (150, 3))
     X[:, 1] = np.where(rng.random(150) < 0.3, X[:, 0], X[:, 1])
     est = SpikeSlabMRF(**RUN | {"n_draws": 4000}, prior=SpikeSlab(density=0.3), method="exact", random_state=1).fit(X)
     share = est.inclusion_[tuple(est.edges_.T)]
-    np.testing.assert_allclose(planning.factors(est), share / (1 - share) / (0.3 / 0.7), rtol=0.02)
+    np.testing.assert_allclose(
+        planning.factors(est), share / (1 - share) / (0.3 / 0.7), rtol=0.15
+    )  # 3 errors of a share
 
 
 def test_more_people_find_more(rng):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _KEY = 55  # of the random numbers
-_WORK = 2**25  # exponentials of all evaluations
+_WORK = 2**23  # exponentials of all evaluations
 _LEAST, _SPARSE = 200, 10  # draws that are evaluated whatever they take, or one of ten
 _BATCH = 2**20  # exponentials of draws that are evaluated together
 _STATE = 2  # exponentials that take as long as a state of a table

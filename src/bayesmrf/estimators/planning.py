@@ -19,6 +19,7 @@ from ..models.bases import edge_of
 from ..results import posterior_of
 from ..results.blocks import at_draws, variable
 from ..results.convergence import verdict
+from ..results.edge_evidence import evidence, has_evidence
 from ..results.planning import Plan
 from ..rng import as_seed_sequence
 from ..runs.replicates import replicates as run_replicates
@@ -76,22 +77,19 @@ class Truth:
 
 
 def factors(est: Any) -> np.ndarray:
-    """Return the local Bayes factor of each edge or difference, (n_edges,), from draws with and without it.
+    """Return the local Bayes factor of each edge or difference, (n_edges,), NaN of one that is forced or forbidden.
 
-    It is E[Y / o] / E[1 - Y] with the prior odds o of the draw, in the place of the averages of docs/definitions.md.
-    Half a draw is added to both, so that it is finite.
+    Raises
+    ------
+    OptionError
+        If the method of the estimator is one without them.
     """
-    tree = est.posterior_
-    included = np.asarray(variable(tree, "included").values, dtype=float)
-    included = included.reshape(-1, included.shape[-1])
-    if "density" in tree["posterior"].data_vars:
-        p0 = np.asarray(tree["posterior"]["density"], dtype=float).reshape(-1, 1)
-    else:  # of each edge, or of all
-        constant = tree["constant_data"].dataset
-        p0 = np.asarray(constant["edge_probability" if "edge_probability" in constant else "density"], dtype=float)
-    half = 0.5 / len(included)
-    found: np.ndarray = ((included * (1 - p0) / p0).mean(axis=0) + half) / ((1 - included).mean(axis=0) + half)
-    return found
+    if not has_evidence(est.posterior_):
+        raise OptionError(
+            option="estimator", got=est.method_, expected="one whose method has Bayes factors of edges",
+            remedy="take method='auto'",
+        )  # fmt: skip
+    return np.asarray(10.0 ** evidence(est.posterior_).log10)
 
 
 @dataclass(frozen=True, eq=False)
