@@ -183,7 +183,7 @@ def doubt_sentence(columns: dict[str, np.ndarray]) -> str:
     unknown = int((columns["near_limit"] & np.isnan(columns["log10_bf_error"])).sum())
     if not near:
         return ""
-    text = f"Of these words {near:,} may change with more draws: a limit lies within two errors of the Bayes factor"
+    text = f"{near:,} of these words may change with more draws: a limit lies within two errors of the Bayes factor"
     return f"{text}{f', or the error is unknown ({unknown:,})' if unknown else ''}."
 
 

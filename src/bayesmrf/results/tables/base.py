@@ -89,11 +89,21 @@ class Bounded(Column):
 
     def _text(self, value: Any) -> str:
         if abs(np.log10(value)) < BOUND:
-            return super()._text(value)
+            digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 4
+            return f"{value:,.{digits}f}"
         return f"{'>' if value > 1 else '<'} 10^{BOUND if value > 1 else -BOUND:g}"
 
 
-FACTOR = Bounded("Bayes factor", ("bayes_factor",), "{:.3g}")
+class Worded(Column):
+    """The column of the words of evidence, of which those near a limit are marked."""
+
+    def cell(self, row: Any) -> str:
+        """Return the word."""
+        return f"{row.evidence}{'*' if row.near_limit else ''}"
+
+
+FACTOR = Bounded("Bayes factor", ("bayes_factor",))
+WORD = Worded("evidence", ("evidence",))
 ENDS = Column("edge", ("first", "second"), "{}", "{} – {}", ("one end", "other end"))
 
 

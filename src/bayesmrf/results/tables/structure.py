@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from ..edge_evidence import evidence_table, has_evidence
 from ..summary import PanelSummary, StructureSummary, Summary
 from ..summary.inclusion import InclusionSummary
-from .base import ENDS, FACTOR, Column, Listing, Table, at_most, interval, number, rest_of, table, text
+from .base import ENDS, FACTOR, WORD, Column, Listing, Table, at_most, interval, number, rest_of, table, text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_EDGES, MOST_LIKELY = 500, 20  # rows of the page, and of the terminal
 NONE_LIKELY = "No edge has an inclusion above 0.5."
-EVIDENCE = FACTOR, text("evidence", longest=None)
+EVIDENCE = FACTOR, WORD
 BAYES_FACTOR = (
     "Bayes factor: local, of the edge against its absence, with the probability of others held; included: above 10, "
-    "weakly: above 3, excluded: below 1/10. "
+    "weakly: above 3, excluded: below 1/10; *: a limit lies within two errors, or the error is not known. "
 )
 STRONGEST = "Inclusion above 0.5, strongest first"
 
