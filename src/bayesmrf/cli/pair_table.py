@@ -9,7 +9,6 @@ from typing import Any
 from ..data.files import call, read_text
 from ..errors import OptionError
 from ..names import quoted
-from .tables import lines_of, separator_of
 
 _FORMS = "a row and a column for each column of the data, or two of these and a probability a line"
 
@@ -26,6 +25,8 @@ def read_pairs(given: Any, columns: Sequence[Any]) -> Any:
         If the file cannot be read, or is neither; what it says of pairs is checked with the data.
     """
     import pandas as pd
+
+    from .tables import lines_of, separator_of
 
     if not isinstance(given, Path):
         return given

@@ -132,7 +132,8 @@ def add_edge_evidence(
     cells = PairProbabilities(model, [sample.n_samples for sample in likelihood.samples], terms.is_exact, rng)
     each = int(n_groups * (model.n_edges * N_POINTS * model.n_states**2 + _STATE * cells.work))
     least = _LEAST if cells.n_chains < np.inf else max(_LEAST, n_chains * n_draws // _SPARSE)
-    which = spread_draws(n_chains, n_draws, max(_WORK // each, least))
+    most = _LEAST if is_hidden else max(_WORK // each, least)  # answers are drawn anew for each
+    which = spread_draws(n_chains, n_draws, most)
     scale, density = (_of_draws(tree, name) for name in ("slab_scale", "density"))
     found, noise = np.empty((2, len(which), model.n_edges), np.float32)
     width = 1 if is_hidden else max(1, _BATCH // each)

@@ -97,18 +97,16 @@ def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
     above = log_1 - log_o if kind == "local" else log_1 - prior
     top, bottom = _log_mean(above), _log_mean(log_0)
     log_factor, influence = top - bottom, np.exp(above - top) - np.exp(log_0 - bottom)
-    series = influence.reshape(n_chains, -1, influence.shape[1])
-    error = influence.std(axis=0, ddof=1) / np.sqrt(effective_sizes(series))
-    error[(influence == influence[:1]).all(axis=0)] = 0.0
-    smaller = np.where(_log_mean(log_1) < _log_mean(log_0), log_1, log_0)
-    k = np.full(len(error), np.nan)
+    error, k = np.full((2, len(log_factor)), np.nan)
     if len(log_l) >= _LEAST:
+        series = influence.reshape(n_chains, -1, influence.shape[1])
+        error = influence.std(axis=0, ddof=1) / np.sqrt(effective_sizes(series))
+        error[(influence == influence[:1]).all(axis=0)] = 0.0
+        smaller = np.where(_log_mean(log_1) < _log_mean(log_0), log_1, log_0)
         terms = np.exp(smaller - smaller.max(axis=0))
         vary = np.flatnonzero(terms.std(axis=0) > _ALIKE * terms.mean(axis=0))
         k[vary] = _pareto_k(smaller[:, vary])
         error[k > _RELIABLE] = np.nan
-    else:
-        error[:] = np.nan
     size, error, k = (np.where(is_open, x, np.nan) for x in (log_factor / np.log(10), error / np.log(10), k))
     return Evidence(size, error, k, log_odds)
 
