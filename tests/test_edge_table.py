@@ -196,11 +196,9 @@ def test_groups_of_people(rng, tmp_path):
     assert len(est.edges_) == 3
     assert (est.difference_inclusion_[0, 1], est.difference_inclusion_[0, 2]) == (0, 1)
     assert 0 < est.edge_inclusion_[0, 1] < 1
-    table = est.table("differences").set_index(["first", "second"])["bayes_factor"]
-    share = est.difference_inclusion_[1, 2]
-    np.testing.assert_allclose(
-        table.loc[[("a", "b"), ("a", "c"), ("b", "c")]], [np.nan, np.nan, share / (1 - share) * 7 / 3]
-    )
+    table = est.table("differences").set_index(["first", "second"]).loc[[("a", "b"), ("a", "c"), ("b", "c")]]
+    assert table["evidence"].tolist()[:2] == ["forbidden", "forced"]
+    assert np.isfinite(table["bayes_factor"]).tolist() == [False, False, True]
     package.results.save(est, tmp_path / "run.zarr")
     back = package.load(tmp_path / "run.zarr")
     np.testing.assert_array_equal(back.baseline.density, 0.5 * (1 - np.eye(3)))

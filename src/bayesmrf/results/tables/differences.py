@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from ..summary import DifferenceSummary
-from .base import ENDS, Column, Listing, Table, at_most, interval, number, rest_of, table, text
-from .structure import BAYES_FACTOR, EVIDENCE, MOST_EDGES, nodes_of, opening
+from .base import ENDS, FACTOR, WORD, Column, Listing, Table, at_most, interval, number, rest_of, table, text
+from .structure import BAYES_FACTOR, MOST_EDGES, nodes_of, opening
 
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
 _PAIR = Column("groups", ("group", "other"), "{}", "{1} − {0}", ("group", "other group"))
@@ -47,7 +49,7 @@ def _differences(
     uncertain = "inclusion" in frame
     columns = [item, *([_PAIR] if len(s.groups) > 2 else []), *([number("inclusion")] if uncertain else [])]
     columns += [number("difference"), interval(s)]
-    columns += EVIDENCE if "evidence" in frame else ()
+    columns += [FACTOR, replace(WORD, is_narrow=False)] if "evidence" in frame else []  # names of edges need the room
     columns += [number("edge_inclusion", "exists", wide="edge exists")] if "edge_inclusion" in frame else []
     first, most = "most probable" if uncertain else "largest", at_most(most, len(frame))
     more = f"Not listed: {len(frame) - most:,} {'less probable' if uncertain else 'smaller'}."
