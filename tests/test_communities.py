@@ -108,7 +108,7 @@ def test_probability_of_an_edge_before_data(rng):
 
 def test_blocks_are_refused_elsewhere(fitted, rng):
     x = two_sides(rng, 40)
-    with pytest.raises(OptionError, match="density must be other than blocks of nodes for the sensitivity"):
+    with pytest.raises(OptionError, match="those between blocks are learnt; fit with another density"):
         fitted.sensitivity(x)
     for options in ({"prior": SpikeSlab(Blocks())}, {"baseline": SpikeSlab(Blocks())}):
         with pytest.raises(OptionError, match=r"density must be other than blocks of nodes for groups of people, got"):

@@ -200,7 +200,7 @@ def test_thinning_has_the_law_of_asking_every_edge(rng):
     expected, births = np.minimum(expected, 1.0), np.zeros(10)
     for _ in range(n_calls):
         rows, theta = edge_chains.start_rows(model.graph, np.zeros(10, bool)), np.zeros(15)
-        spike_slab._births(rng, jumps, rows, blocks, theta, slab, precision)
+        spike_slab._births(rng, jumps, rows, blocks, theta, np.log(slab) - jumps.prior.log_odds[0], precision)
         births += theta[:10] != 0
     assert_share(births, n_calls, expected)
     assert_other_share(births, n_calls, 0.8 * expected)
@@ -240,7 +240,7 @@ def test_births_along_lines(rng):
     births = np.zeros(3)
     for _ in range(n_calls):
         rows, theta = edge_chains.start_rows(model.graph, np.zeros(3, bool)), start.copy()
-        spike_slab._births(rng, jumps, rows, chains, theta, slab, precision)
+        spike_slab._births(rng, jumps, rows, chains, theta, np.log(slab) - jumps.prior.log_odds[0], precision)
         births += theta[:3] != 0
         moved = np.zeros((3, 2))
         np.add.at(moved, model.graph.edges, -theta[:3, None, None] * k)

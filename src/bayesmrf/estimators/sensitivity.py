@@ -21,6 +21,7 @@ from ..graphs import Graph
 from ..priors import Beta, Blocks, DirichletProcess, Gamma
 from ..results import convergence
 from ..results.sensitivity import ENOUGH, Joined, PriorRun, Setting, add_sensitivity
+from ..rng import OTHER
 from .edge_prior import constants, in_order
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Sensitive:
 
     def _run_under(self, path: _Path, k: int, X: Any, more: Mapping[str, Any], checkpoint: Any) -> xr.DataTree:
         """Return the draws of a run under a prior of a path; warnings about it are not those of the fit."""
-        seed = np.random.SeedSequence([*_entropy(self.posterior_), len(path.values), k])
+        seed = np.random.SeedSequence(_entropy(self.posterior_), spawn_key=(OTHER, len(path.values), k))
         name = f"{path.name}-{path.values[k]:.3g}.zarr"
         other: Any = clone(self)
         other.set_params(

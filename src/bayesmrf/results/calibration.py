@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..rng import descendant
 from .predictive_checks import holm
 from .tables.base import Column, Listing, Table, number, text
 
@@ -41,7 +42,7 @@ def smallest_tail(pit: np.ndarray) -> np.ndarray:
 
 def uniform_tails(n: int) -> np.ndarray:
     """Return the smallest tails of many samples of n uniform numbers, sorted; they are the same for the same n."""
-    rng = np.random.default_rng([_SEED, n])
+    rng = descendant(np.random.SeedSequence(_SEED), n)
     return np.sort(np.concatenate([smallest_tail(rng.random((_SIMULATED // 20, n))) for _ in range(20)]))
 
 

@@ -258,8 +258,7 @@ def judged(families: Sequence[Family], names: Mapping[str, Sequence[Name]]) -> p
         frame.insert(2, "what", what)
         frame["p_value"], frame["p_adjusted"] = alone, np.maximum(least, np.minimum(1, largest * (least / p)))
         if family.name == "rows":
-            once = frame.drop_duplicates(["group", "what"])  # a row that was counted several times is one
-            frame = once.nlargest(_ROWS, "observed", keep="first")
+            frame = frame.nlargest(_ROWS, "observed", keep="first")
         parts.append(frame)
     found = pd.concat(parts, ignore_index=True)
     found["outside"] = found["p_adjusted"] < LEVEL
