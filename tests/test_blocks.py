@@ -13,6 +13,7 @@ from bayesmrf.runs import run
 from tests import blocks_oracle
 from tests import spike_slab_oracle as oracle
 from tests.bounds import Comparison
+from tests.long import LONG
 from tests.test_edge_table import N, exact, langevin, many_states, reference, rows_of, tables, two_states
 
 BLOCKS = Blocks(within=Beta(3.0, 1.0), between=Beta(1.0, 4.0))
@@ -80,9 +81,9 @@ def test_without_data_blocks_have_their_prior(name, rng):
         (exact, Boltzmann(graphs.complete(4)), "process", N),
         (two_states, Boltzmann(graphs.complete(4)), "mixture", N),
         (many_states, Ordinal(graphs.complete(3), 3), "mixture", N),
-        (tables, Nominal(graphs.complete(3), 2, True), "mixture", N),
-        (langevin, Boltzmann(graphs.complete(3)), "mixture", N),
-        (reference, Boltzmann(graphs.complete(3)), "mixture", 6000),
+        pytest.param(tables, Nominal(graphs.complete(3), 2, True), "mixture", N, marks=LONG),
+        pytest.param(langevin, Boltzmann(graphs.complete(3)), "mixture", N, marks=LONG),
+        pytest.param(reference, Boltzmann(graphs.complete(3)), "mixture", 6000, marks=LONG),
     ],
     ids=lambda v: getattr(v, "__name__", v if isinstance(v, str) else ""),
 )

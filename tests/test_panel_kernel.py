@@ -13,6 +13,7 @@ from bayesmrf.models.panel import Panel
 from bayesmrf.posterior.conditionals.panel_tables import panel_tables
 from bayesmrf.posterior.edges.panel import PanelKernel, PanelState
 from bayesmrf.priors import Beta, Cauchy, Gamma, LogisticBeta, Moment, Normal, SpikeSlab
+from tests.long import few
 
 ALPHA = 1e-6  # false-alarm rate of each test
 N_PEOPLE, N_WAVES = 60, 3
@@ -140,7 +141,7 @@ def p_values(found):
     return np.array(out)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", few(CASES, "away from 0", "learnt scale", "own within"))
 def test_steps_leave_prior_times_likelihood_invariant(case, module_rng):
     """Truths of the prior, and states after steps on data drawn given these, have one distribution (Geweke)."""
     p = p_values(stationary(module_rng, case, 700))
