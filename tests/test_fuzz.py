@@ -218,7 +218,7 @@ def records():
         yield from (each.options() for each in registry)
     for kind in (each.engine_class for each in ROWS):
         yield kind(X) if "states" in signature(kind).parameters else kind()
-    yield from (priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy())
+    yield from (priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), priors.Moment())
     yield from (priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), priors.WeightsAndBiases())
     yield from (priors.DirichletProcess(), priors.Blocks(), Checkpoint("run.zarr"))
     yield from (ModeSearch(), PosteriorSampler(), Phases())

@@ -188,10 +188,10 @@ def _log_density(lines: _Lines, priors: _Priors, a: np.ndarray) -> np.ndarray:
     )
     for t, n in enumerate(lines.n):
         change = np.einsum("bpd,bds->sbp", a, lines.gain[:, t])  # sums along the first axis are the fastest
+        change += _log_share(lines)[:, t].T[..., None]  # before the exponential: all may be in states far away
         top = change.max(axis=0)
         change -= top
         np.exp(change, out=change)
-        change *= lines.share[:, t].T[..., None]
         found -= n * (np.log(change.sum(axis=0)) + top)
     if lines.node_rate.any():
         moved = lines.node[:, None] + np.einsum("bgnd,bpd->bpgn", lines.node_rate, a)
@@ -202,6 +202,12 @@ def _log_density(lines: _Lines, priors: _Priors, a: np.ndarray) -> np.ndarray:
         found += log_slab(*own, (moved**2).sum(axis=2), k)
         found -= log_slab(*own, (lines.base**2).sum(axis=1, keepdims=True), k)
     return found
+
+
+def _log_share(lines: _Lines) -> np.ndarray:
+    """Return the logs of the probabilities of the states of the ends, of which some may be 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(lines.share)
 
 
 def _log_node(priors: _Priors, lines: _Lines, x: np.ndarray) -> np.ndarray:
@@ -217,8 +223,8 @@ def _newton(lines: _Lines, priors: _Priors, a: np.ndarray) -> tuple[np.ndarray, 
     d = a.shape[1]
     own = _slope(priors.slab, lines.precision, (a**2).sum(axis=1, keepdims=True), d)
     slope, curvature = lines.score - own * a, own[..., None] * np.eye(d)
-    change = np.einsum("bd,bgds->bgs", a, lines.gain)
-    p = lines.share * np.exp(change - change.max(axis=2, keepdims=True))
+    change = np.einsum("bd,bgds->bgs", a, lines.gain) + _log_share(lines)
+    p = np.exp(change - change.max(axis=2, keepdims=True))
     p /= p.sum(axis=2, keepdims=True)
     mean = np.einsum("bgs,bgds->bgd", p, lines.gain)
     away = lines.gain - mean[..., None]
@@ -268,8 +274,8 @@ def _mode(lines: _Lines, priors: _Priors) -> tuple[np.ndarray, np.ndarray]:
 
 def _variance(lines: _Lines, a: np.ndarray) -> np.ndarray:
     """Return the variance, times the number of chains, of the log ratio of likelihoods at a and without the edge."""
-    change = np.einsum("bd,bgds->bgs", a, lines.gain)
-    p = lines.share * np.exp(change - change.max(axis=2, keepdims=True))
+    change = np.einsum("bd,bgds->bgs", a, lines.gain) + _log_share(lines)
+    p = np.exp(change - change.max(axis=2, keepdims=True))
     away = p / p.sum(axis=2, keepdims=True) - lines.share
     seen = np.where(lines.cells > 0, lines.cells, np.inf)
     found: np.ndarray = np.einsum("g,bgs->b", lines.n**2, away**2 / seen)
