@@ -19,9 +19,10 @@ from ..posterior.edges.differences import DifferencePrior, DifferencesKernel
 from ..priors import SpikeSlab
 from ..results import WithPosterior
 from ..results import edge_evidence as results
+from ..results.bayes_factors import LIMITS
 from ..results.blocks import variable
 from ..results.communities import blocks_of, draw_log_odds
-from ..results.edge_evidence import LIMITS, evidence_table, has_evidence
+from ..results.edge_evidence import evidence_table, has_evidence
 from ..rng import OTHER, descendant
 from .mode_check import spread_draws
 from .pair_probabilities import PairProbabilities
@@ -132,7 +133,7 @@ def add_edge_evidence(
     cells = PairProbabilities(model, [sample.n_samples for sample in likelihood.samples], terms.is_exact, rng)
     each = int(n_groups * (model.n_edges * N_POINTS * model.n_states**2 + _STATE * cells.work))
     least = _LEAST if cells.n_chains < np.inf else max(_LEAST, n_chains * n_draws // _SPARSE)
-    most = _LEAST if is_hidden else max(_WORK // each, least)  # answers are drawn anew for each
+    most = _LEAST if is_hidden else max(_WORK // each, least)  # missing answers are drawn again for each of them
     which = spread_draws(n_chains, n_draws, most)
     scale, density = (_of_draws(tree, name) for name in ("slab_scale", "density"))
     found, noise = np.empty((2, len(which), model.n_edges), np.float32)

@@ -17,6 +17,7 @@ from ..declare.rule import COUNT, PROBABILITY, SCALE, SEED, integer
 from ..errors import BayesMRFWarning, OptionError
 from ..models.bases import edge_of
 from ..results import posterior_of
+from ..results.bayes_factors import LIMITS
 from ..results.blocks import at_draws, variable
 from ..results.convergence import verdict
 from ..results.edge_evidence import evidence, has_evidence
@@ -30,7 +31,6 @@ from .partly_seen import draw_missing
 from .spike_slab import SpikeSlabMRF
 
 _DIFFERING = 0.2  # share of pairs that differ between two groups
-_FOUND = 10.0  # evidence above which an edge is found; it is ruled out below the inverse
 LEVELS = integer(2, 12)
 
 
@@ -112,7 +112,7 @@ class Replicate:
             est.fit(X, groups) if isinstance(est, CompareMRF) else est.fit(X)
         of, known = factors(est), dict(zip(map(tuple, truth.model.graph.edges), truth.exists, strict=True))
         exists = np.array([known.get(tuple(edge), False) for edge in est.edges_])
-        found, out = of > _FOUND, of < 1 / _FOUND
+        found, out = of > LIMITS[1], of < 1 / LIMITS[1]
         return {
             "n": n,
             "edges": len(of),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from ..results.sensitivity import LARGEST, table_of_priors
+from ..results.bayes_factors import BOUND
+from ..results.sensitivity import table_of_priors
 from ..results.summary import summarise
 from .style import GREY, INK, PALE, axes, plot_of
 
@@ -52,7 +53,7 @@ def plot_sensitivity(tree: Any, ax: Axes | None = None) -> Axes:
                 logs = found["log10_bayes_factor"].values[mine]
                 panel.plot(x, logs, color=INK, linewidth=0.6, alpha=0.5, rasterized=logs.size > 20_000)
                 panel.hlines([-1, 1], x[0], x[-1], color=GREY, linestyles="dotted", linewidth=1)
-                panel.set(ylim=(-LARGEST - 0.1, LARGEST + 0.1), xlabel=_ALONG[path])
+                panel.set(ylim=(-BOUND - 0.1, BOUND + 0.1), xlabel=_ALONG[path])
                 panel.set_ylabel("log10 Bayes factor" if k == 0 else "")
             if own is not None:
                 panel.axvline(own, color=INK, linestyle="dashed", linewidth=0.9)

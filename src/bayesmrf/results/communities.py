@@ -12,6 +12,7 @@ import numpy as np
 from .. import partitions
 from ..partitions.blocks import log_prior_of_numbers, log_weights
 from ..priors import Beta, Blocks
+from .bayes_factors import bounded, is_bound
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _BATCHES = 10  # of each chain, from which Monte Carlo errors are estimated
 _LEAST = 1e-300  # Gamma variables of small shape round to 0
-BOUND = 1e4  # of Bayes factors
 
 
 def blocks_of(tree: xr.DataTree) -> Blocks | None:
@@ -122,17 +122,16 @@ class Communities:
         least = 1 / number.size
         p, one = np.maximum(share, least), max(share[1], least)
         with np.errstate(divide="ignore", invalid="ignore"):
-            factor = p / one / (before / before[1])
-        factor = np.where(before > 0, factor.clip(1 / BOUND, BOUND), np.nan)
-        is_bound = (share == 0) | (share[1] == 0) | (factor >= BOUND) | (factor <= 1 / BOUND)
-        factor[1], is_bound[1] = 1.0, False
+            factor = np.where(before > 0, bounded(np.log10(p / one / (before / before[1]))), np.nan)
+        at_bound = (share == 0) | (share[1] == 0) | is_bound(factor)
+        factor[1], at_bound[1] = 1.0, False
         return pd.DataFrame({
             "blocks": np.array(["2 or more", *map(str, seen)], dtype=object),
             "probability": share,
             "error": _errors(there),
             "prior": before,
             "bayes_factor": factor,
-            "bound": is_bound,
+            "bound": at_bound,
         })  # fmt: skip
 
     def factor(self, k: int, against: int = 1) -> float:

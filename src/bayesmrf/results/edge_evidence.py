@@ -17,6 +17,7 @@ from scipy.special import expit, logit
 
 from ..declare.rule import choice
 from ..errors import OptionError
+from .bayes_factors import BOUND, LIMITS, bounded
 from .communities import blocks_of, probability_of_edge
 from .rank_diagnostics import effective_sizes
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KIND = choice("local", "marginal")
-LIMITS = (3.0, 10.0)  # of the words
-BOUND = 4.0  # log10 of the Bayes factors beyond which they are not told apart
 WORDS = ("included", "weakly included", "inconclusive", "weakly excluded", "excluded")
 FORCED, FORBIDDEN = "forced", "forbidden"
 _RELIABLE = 0.7  # Pareto k up to which a mean has an error
@@ -159,7 +158,7 @@ def evidence_columns(found: Evidence, limits: tuple[float, float] = LIMITS) -> d
     away = np.abs(np.abs(size)[:, None] - ends).min(axis=1)
     near = np.where(np.isnan(found.error), np.abs(size) < BOUND, away <= _ERRORS * found.error)
     return {
-        "bayes_factor": 10 ** np.clip(size, -BOUND, BOUND),
+        "bayes_factor": bounded(size),
         "log10_bf_error": found.error,
         "pareto_k": found.pareto_k,
         "evidence": words,

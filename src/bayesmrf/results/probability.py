@@ -7,9 +7,8 @@ from math import log, nan
 
 import numpy as np
 
+from .bayes_factors import bounded, is_bound, text_of
 from .rank_diagnostics import effective_size
-
-_MOST = 1e4  # Bayes factors beyond are bounds
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,8 @@ class Probability:
         text += f", prior {self.prior:.3f}"
         if self.bayes_factor != self.bayes_factor:
             return text
-        how = f"{self.bound} {self.bayes_factor:.3g}" if self.bound else f"{self.bayes_factor:.3g}"
         times = "" if self.bound else f" (up to a factor of {10**self.log10_bf_error:.2f})"
-        return f"{text}, Bayes factor {how}{times}"
+        return f"{text}, Bayes factor {text_of(self.bayes_factor, self.bound)}{times}"
 
 
 def probability_of(statement: str, held: np.ndarray, prior: np.ndarray | float | None) -> Probability:
@@ -79,8 +77,9 @@ def probability_of(statement: str, held: np.ndarray, prior: np.ndarray | float |
     factor, bound = odds[0] / odds[1], ""
     if is_sure or p0 in (0, 1):
         bound = ">" if p == 1 or p0 == 0 else "<"
-    if not 1 / _MOST <= factor <= _MOST:
-        factor, bound = (_MOST, ">") if factor > 1 else (1 / _MOST, "<")
+    factor = float(bounded(np.log10(factor)))
+    if is_bound(factor):
+        bound = ">" if factor > 1 else "<"
     if bound:
         return Probability(statement, p, error, p0, p0_error, factor, nan, bound)
     away = np.hypot(error / (p * (1 - p)), p0_error / (p0 * (1 - p0)))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..priors import Beta
+from .bayes_factors import BOUND, LIMITS
 from .blocks import at_draws, variable
 from .log_prior import EdgeTerms, edge_terms, log_graph
 from .rank_diagnostics import effective_size
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ENOUGH = 1000  # effective draws: two standard errors of an inclusion are at most 0.03
-LARGEST = 4.0  # log10 of a Bayes factor, beyond which it is bounded
 _MOST = 10_000  # draws of a run that are read
 _BATCHES = 20  # of draws, each of which is left out once
 _BLOCK = 2**23  # entries of the inclusion of edges that are an array at a time
@@ -162,7 +162,7 @@ class Joined:
             known = (own > 0) & (own < 1)
             logs[np.ix_(has_own, known)] += np.log10(1 / own[known] - 1)
             logs[:, ~known] = error[:, ~known] = np.nan  # no factor of what is certain
-        return Curve(inclusion, logs.clip(-LARGEST, LARGEST), error, n_effective)
+        return Curve(inclusion, logs.clip(-BOUND, BOUND), error, n_effective)
 
 
 def _inverse_odds(density: Beta | float | None, n_present: np.ndarray, n_candidates: int) -> np.ndarray:
@@ -212,21 +212,18 @@ def add_sensitivity(
     tree["sensitivity"] = xr.DataTree(xr.Dataset(found, coords=coords, attrs=own))
 
 
-def table_of_priors(tree: xr.DataTree, limits: tuple[float, float] = (0.1, 10.0)) -> dict[str, np.ndarray]:
+def table_of_priors(tree: xr.DataTree) -> dict[str, np.ndarray]:
     """Return the columns of the table "sensitivity": shares of edges by evidence under each prior.
 
     Parameters
     ----------
     tree : xarray.DataTree
         With the group ``sensitivity``.
-    limits : (float, float)
-        Bayes factors below the first exclude an edge, those above the second include it.
     """
-    found = tree["sensitivity"].dataset
+    found, limit = tree["sensitivity"].dataset, np.log10(LIMITS[1])
     logs = found["log10_bayes_factor"].values
-    out, into = (np.log10(limit) for limit in limits)
     n = (~np.isnan(logs)).sum(axis=1)
-    included, excluded = (logs > into).sum(axis=1) / n, (logs < out).sum(axis=1) / n
+    included, excluded = (logs > limit).sum(axis=1) / n, (logs < -limit).sum(axis=1) / n
     n_effective = found["n_effective"].values
     return {
         "prior": np.array([str(name) for name in found["prior"].values], dtype=object),

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...errors import OptionError
 from ...names import LONGEST, quoted, shown
-from ..edge_evidence import BOUND
+from ..bayes_factors import text_of
 from ..summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -83,15 +81,11 @@ def text(field: str, head: str = "", longest: int | None = LONGEST) -> Column:
     return Column(head or field, (field,), longest=longest)
 
 
-@dataclass(frozen=True)
 class Bounded(Column):
     """A column of Bayes factors, of which those at a bound are written as beyond it."""
 
     def _text(self, value: Any) -> str:
-        if abs(np.log10(value)) < BOUND:
-            digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 4
-            return f"{value:,.{digits}f}"
-        return f"{'>' if value > 1 else '<'} 10^{BOUND if value > 1 else -BOUND:g}"
+        return text_of(value)
 
 
 class Worded(Column):

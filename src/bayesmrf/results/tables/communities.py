@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..summary import StructureSummary
-from .base import Listing, Table, number, rest_of, table, text
+from .base import FACTOR, Listing, Table, number, rest_of, table, text
 
 _MOST = 300  # nodes of the page
 
@@ -15,7 +15,7 @@ def blocks(s: StructureSummary) -> Table:
     frame = s.communities.numbers
     columns = (
         text("blocks"), number("probability"), number("error"), number("prior"),
-        number("bayes_factor", "Bayes factor", "{:.3g}"), text("bound"),
+        FACTOR, text("bound"),
     )  # fmt: skip
     return Table(
         "blocks",

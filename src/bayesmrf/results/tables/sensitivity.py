@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ..bayes_factors import bounded
 from ..sensitivity import ENOUGH, table_of_priors
 from ..summary import Summary
-from .base import ENDS, Listing, Table, number, table, text
+from .base import ENDS, FACTOR, Listing, Table, number, table, text
 
 _SHOWN = 4  # of how many priors of a path one is listed
 
@@ -58,8 +59,8 @@ def sensitivity_of_edges(s: Summary) -> Table:
         {name: np.tile(ends, n_priors) for name, ends in s.named_ends.items()}
         | {name: each[name] for name in ("prior", "value")}
         | {"inclusion": found["inclusion"].values.ravel()}
-        | {"bayes_factor": 10 ** found["log10_bayes_factor"].values.ravel()}
+        | {"bayes_factor": bounded(found["log10_bayes_factor"].values.ravel())}
         | {"log10_bf_error": found["log10_bf_error"].values.ravel(), "trusted": each["trusted"]}
     )
-    columns = (ENDS, text("prior"), number("value"), number("inclusion"), number("bayes_factor", "Bayes factor"))
+    columns = (ENDS, text("prior"), number("value"), number("inclusion"), FACTOR)
     return Table("sensitivity-edges", frame, columns)
