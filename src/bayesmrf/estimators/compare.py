@@ -178,11 +178,9 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, sample_weight, groups)
 
-    @classmethod
-    def _restored(cls, tree: xr.DataTree, kept: Kept) -> CompareMRF:
-        est: CompareMRF = super()._restored(tree, kept)
-        est.groups_ = np.array(kept.labels, dtype=object)
-        return est
+    def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
+        super()._follow(tree, kept)
+        self.groups_ = np.array(kept.labels, dtype=object)
 
     def _parts(self, states: States, X: Any, groups: Any) -> list[States]:
         self.groups_, code = read_groups(groups, X, len(X))

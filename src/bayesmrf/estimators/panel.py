@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +19,7 @@ from ..data.read import choose, read
 from ..data.states import States, levels_of
 from ..declare.option import check_params, option
 from ..declare.rule import FLAG, choice, either, instance, is_number
-from ..errors import DataError, OptionError, StoreError, TransitionsWarning, argument
+from ..errors import DataError, OptionError, TransitionsWarning, argument
 from ..families import AUTO, Boltzmann, Ordinal
 from ..findings import recorded, tell
 from ..graphs import Graph
@@ -31,15 +29,15 @@ from ..posterior.edges.panel import PanelKernel
 from ..priors import Beta
 from ..results import convergence
 from ..results.blocks import Columns, variable
-from ..results.panel import add_edge_evidence
-from ..results.stored import Kept, keep, read_kept
+from ..results.edge_evidence import add_recorded_evidence
+from ..results.stored import Kept, keep
 from ..results.until_good import tell_if_short
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
-from ..runs.store import as_written
 from .base import run_seed, sample_posterior
 from .edge_prior import as_attribute, default_prior, warn_of_taper
 from .panel_predictive import PanelPredictive
+from .restored import Restored
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -60,7 +58,7 @@ class _Setup(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class PanelMRF(PanelPredictive, RunOptions, BaseEstimator):
+class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
     r"""Posterior over lagged edges, and edges within a wave, of waves of the same people or of one series.
 
     Each row depends on the row of the wave before it:
@@ -171,7 +169,8 @@ class PanelMRF(PanelPredictive, RunOptions, BaseEstimator):
             fields = {name: v for name, v in draws.fields.items() if name not in left_out}
             n = len(s.found.before)
             tree = results.to_datatree(replace(draws, fields=fields), s.model, attrs=attrs, observed={"n_samples": n})
-            return add_edge_evidence(tree, *(draws.values[name] for name in _OF_EVIDENCE))
+            add_recorded_evidence(tree, *(draws.values[name] for name in _OF_EVIDENCE))
+            return tree
 
         draws = sample_posterior(self, s.model, s.kernel, seeds, tree_of)
         self.posterior_ = tree_of(draws)
@@ -273,38 +272,8 @@ class PanelMRF(PanelPredictive, RunOptions, BaseEstimator):
         graph = Graph(len(self._names), np.zeros((0, 2), int), self._names)
         return Kept(type(self).__name__, given, graph, self._coding, [], "feature_names_in_" in self._of_fit)
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> PanelMRF:
-        """Return the fitted estimator of a stored run, which tabulates, predicts and scores as the one that was saved.
-
-        Parameters
-        ----------
-        path : path
-            A zarr folder or a netCDF file.
-
-        Raises
-        ------
-        StoreError
-            If there is no finished run of this class.
-        """
-        tree, kept = read_kept(path)
-        if kept.kind != cls.__name__:
-            raise StoreError(f"{path} contains a run of {kept.kind}; use {kept.kind}.load, or bayesmrf.load")
-        with as_written(Path(path)):
-            return cls._restored(tree, kept)
-
-    @classmethod
-    def _restored(cls, tree: xr.DataTree, kept: Kept) -> PanelMRF:
-        est = cls(**kept.parameters)
-        est._restore_columns({str(name): value for name, value in tree.attrs.items()})
-        est._names, est._coding, est.model_ = kept.graph.names, kept.coding, tree.attrs["items"]
-        est.n_features_in_ = len(kept.graph.names)
-        if kept.is_named:
-            est.feature_names_in_ = np.array(kept.graph.names, dtype=object)
-        est._first_mean = np.array(json.loads(tree.attrs["first_mean"]))
-        est.posterior_ = tree
-        est._summarise()
-        return est
+    def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
+        self.model_, self._first_mean = tree.attrs["items"], np.array(json.loads(tree.attrs["first_mean"]))
 
     def _summarise(self) -> None:
         """Set the attributes that sum up the tree, and depend on it alone."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,24 +17,23 @@ from ..data.dependent_rows import tell_of_rows
 from ..data.states import States
 from ..declare.option import check_params
 from ..declare.rule import SEED
-from ..errors import StoreError
 from ..findings import recorded
 from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..results import convergence
 from ..results.blocks import Columns, variable
-from ..results.stored import Kept, keep, read_kept
+from ..results.stored import Kept, keep
 from ..results.until_good import tell_if_short
 from ..rng import as_seed_sequence
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
-from ..runs.store import as_written
 from .base import hash_of_samples, missing_in, missing_table, require_edges, run_seed, sample_posterior
 from .edge_evidence import EdgeTerms, add_edge_evidence
 from .mode_check import check_modes
 from .observations import Observations
 from .predictive_checks import check_fit, check_table
 from .rarely_observed import tell_of_rare
+from .restored import Restored
 from .sensitivity import Sensitive
 from .statements import Statements
 
@@ -61,7 +58,7 @@ class Setup(NamedTuple):
     edges: EdgeTerms | None = None  # what the evidence for edges, or differences, needs of it
 
 
-class Posterior(Statements, Sensitive, Observations, RunOptions, BaseEstimator):
+class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseEstimator):
     """Estimators of posteriors: `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` and `CompareMRF`.
 
     Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.
@@ -192,40 +189,11 @@ class Posterior(Statements, Sensitive, Observations, RunOptions, BaseEstimator):
         self.model_ = model
         setattr(self, f"{self._method_option}_", method)
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Any:
-        """Return the fitted estimator of a stored run, which tabulates, predicts and scores as the one that was saved.
-
-        Parameters
-        ----------
-        path : path
-            A zarr folder or a netCDF file.
-
-        Raises
-        ------
-        StoreError
-            If there is no finished run of this class.
-        """
-        tree, kept = read_kept(path)
-        if kept.kind != cls.__name__:
-            raise StoreError(f"{path} contains a run of {kept.kind}; use {kept.kind}.load, or bayesmrf.load")
-        with as_written(Path(path)):
-            return cls._restored(tree, kept)
-
-    @classmethod
-    def _restored(cls, tree: xr.DataTree, kept: Kept) -> Any:
-        est = cls(**kept.parameters)
-        est._restore_columns({str(name): value for name, value in tree.attrs.items()})
-        est._names, est._coding, est._log_z = kept.graph.names, kept.coding, {}
-        est._graph, est.edges_ = kept.graph, kept.graph.edges
-        est.n_features_in_ = len(kept.graph.names)
-        if kept.is_named:
-            est.feature_names_in_ = np.array(kept.graph.names, dtype=object)
-        est.posterior_, est.model_ = tree, tree.attrs["model"]
-        est._family, est._has_fields = est._object("model"), bool(est.fields)
-        est.missing_ = missing_in(tree)
-        est._summarise()
-        return est
+    def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
+        self._graph, self.edges_, self._log_z = kept.graph, kept.graph.edges, {}
+        self.model_ = tree.attrs["model"]
+        self._family, self._has_fields = self._object("model"), bool(self.fields)
+        self.missing_ = missing_in(tree)
 
     def _kept(self) -> Kept:
         """Return what is stored of this estimator; the graph of the data stands for given edges."""

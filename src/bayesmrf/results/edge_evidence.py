@@ -69,6 +69,22 @@ def add_edge_evidence(
     tree["edge_evidence"] = xr.DataTree(xr.Dataset(found, coords=coords | edge))
 
 
+def add_recorded_evidence(tree: xr.DataTree, log_factor: np.ndarray, prior_log_odds: np.ndarray) -> None:
+    """Add what a kernel computed at some of its draws (`add_edge_evidence`), in place; nothing if there are none.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    log_factor, prior_log_odds : (n_chains, n_draws, n_edges) array
+        NaN in draws without them.
+    """
+    known = np.isfinite(log_factor).all(axis=2)
+    known &= known.cumsum(axis=1) <= known.sum(axis=1).min()  # as many of each chain
+    if known.any():
+        logs, odds = (values[known].astype(np.float32) for values in (log_factor, prior_log_odds))
+        add_edge_evidence(tree, list(zip(*np.nonzero(known), strict=True)), logs, odds)
+
+
 def has_evidence(tree: xr.DataTree) -> bool:
     """Return whether a run has Bayes factors of its edges."""
     return "edge_evidence" in tree.children
