@@ -8,7 +8,9 @@ from scipy.integrate import quad
 from scipy.stats import kstest
 
 from bayesmrf.estimators.prior_draws import EdgesPrior, draw_edges
-from bayesmrf.priors import Cauchy, Gamma, Moment, Normal
+from bayesmrf.posterior.conditionals.slab_densities import log_slab_densities
+from bayesmrf.posterior.conditionals.spike import edge_prior, log_slab_density, log_top
+from bayesmrf.priors import Cauchy, Gamma, Moment, Normal, SpikeSlab
 from bayesmrf.results.log_prior import Present, log_slab
 
 SLABS = [Cauchy(0.5), Moment(1.5), Cauchy(Gamma(2, 2)), Normal(2.0), Gamma(2, 2)]
@@ -33,6 +35,15 @@ def test_weights_are_independent_given_the_scale_and_share_it_where_it_is_learnt
     joint = log_slab(learnt, Present(np.array([0, 0]), squares[:2], np.ones(2, dtype=int)), 1)[0]
     apart = sum(log_slab(learnt, Present(np.array([0]), squares[i : i + 1], one), 1)[0] for i in range(2))
     assert abs(joint - apart) > 0.01
+
+
+@pytest.mark.parametrize("slab", SLABS, ids=str)
+@pytest.mark.parametrize("n", [1, 3])
+def test_densities_of_arrays_are_those_of_compiled_code(slab, n):
+    prior, top, squares = edge_prior(SpikeSlab(slab=slab)), log_top(slab, n), np.array([1e-3, 0.5, 9.0, 1e4])
+    for precision in [0.3, 2.0] if prior.precision == 0 else [prior.precision]:
+        each = [log_slab_density(prior, precision, square, n, top) for square in squares]
+        np.testing.assert_allclose(log_slab_densities(prior, top, np.array(precision), squares, n), each, rtol=1e-12)
 
 
 @pytest.mark.parametrize("slab", SLABS, ids=str)

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import betaln, digamma, gammaln
 
-from ..posterior.conditionals.spike import log_top
-from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, Normal, Prior, SpikeSlab
+from ..posterior.conditionals.slab_densities import log_slab_densities
+from ..posterior.conditionals.spike import edge_prior, log_top
+from ..priors import Beta, Blocks, Cauchy, Gamma, Normal, Prior, SpikeSlab
 from .blocks import at_draws, nominal_of, variable
 from .differences import differ
 
@@ -138,40 +139,19 @@ def log_slab(slab: Any, present: Present, n_draws: int) -> np.ndarray:
         rate = slab.rate + np.bincount(draw, square, n_draws) / 2
         constant = np.vectorize(lgamma)(slab.shape + n / 2) - lgamma(slab.shape) + slab.shape * log(slab.rate)
         return np.asarray(constant - n / 2 * log(2 * pi) - (slab.shape + n / 2) * np.log(rate))
-    if isinstance(slab.scale, Gamma):
-        return _log_learnt(slab, present, n_draws)
-    scale = float(slab.scale)
-    if isinstance(slab, Cauchy | Moment):
-        power = 2 * isinstance(slab, Moment)
-        each = _log_tops(slab, size) - square / (2 * CAUCHY_TAPER**2)
-        each -= (size + 1 + power) / 2 * np.log1p(square / scale**2)
-        each += power / 2 * np.log(square) if power else 0.0
-    else:
-        each = -square / (2 * scale**2) - size * (log(scale) + log(2 * pi) / 2)
-    return np.bincount(draw, each, n_draws)
+    prior = edge_prior(SpikeSlab(slab=slab))
+    sizes, place = np.unique(size, return_inverse=True)
+    tops = np.array([log_top(slab, int(k)) for k in sizes])[place]
 
+    def at(precision: float) -> np.ndarray:
+        return np.bincount(draw, log_slab_densities(prior, tops, np.array(precision), square, size), n_draws)
 
-def _log_tops(slab: Any, size: np.ndarray) -> Any:
-    """Return the log density at 0 for numbers of coordinates."""
-    tops = {k: log_top(slab, k) for k in np.unique(size).tolist()}
-    return next(iter(tops.values())) if len(tops) == 1 else np.array([tops[k] for k in size.tolist()])
-
-
-def _log_learnt(slab: Any, present: Present, n_draws: int) -> np.ndarray:
-    """Return the log density under a Cauchy slab whose scale is integrated out, by the trapezoidal rule in its log.
-
-    The taper is relative to the scale, as in `bayesmrf.posterior.conditionals.slab_scale`.
-    """
-    draw, square, size = present
-    prior, top, n = slab.scale, np.bincount(draw, _log_tops(slab, size) + np.zeros(len(draw)), n_draws), size
-    constant = prior.shape * log(prior.rate) - lgamma(prior.shape)
-    terms = []
-    for t in _LOG_SCALES:
-        x = square * np.exp(-2 * t)
-        each = -n * t - x / (2 * CAUCHY_TAPER**2) - (n + 1) / 2 * np.log1p(x)
-        terms.append(np.bincount(draw, each, n_draws) + constant + prior.shape * t - prior.rate * np.exp(t))
-    step = _LOG_SCALES[1] - _LOG_SCALES[0]
-    return np.asarray(top + np.logaddexp.reduce(terms, axis=0) + np.log(step))
+    if not isinstance(slab.scale, Gamma):
+        return at(prior.precision)
+    c, r = slab.scale.shape, slab.scale.rate
+    constant = c * log(r) - lgamma(c) + log(_LOG_SCALES[1] - _LOG_SCALES[0])  # of the trapezoidal rule, too
+    terms = [at(np.exp(-2 * t)) + c * t - r * np.exp(t) for t in _LOG_SCALES]
+    return np.asarray(np.logaddexp.reduce(terms, axis=0) + constant)
 
 
 def mean_log(slab: Any, n_values: int, size: int = 1) -> float:

@@ -18,14 +18,14 @@ import numpy as np
 from ...compiled import strict_leaf
 from .centred import by_node, line_values
 from .group_lines import BASELINE, GroupProblem
-from .spike import TAPER, EdgePrior
+from .slab_densities import log_slab_densities, tapers
+from .spike import EdgePrior
 from .state_table import fill_table, pair_sums, sum_out
 
 N_POINTS = 65  # of a quadrature at first, which are compared with every second one
 _REACH = 7.0  # points reach sinh(7) = 548 standard deviations to either side
 _CLOSE, _MOST = 1e-4, 2**12  # difference of the logs of two quadratures, and most intervals
 _PAIRS, _DF = 32, 5.0  # opposite points of an importance estimate, and degrees of freedom of its t
-_TINY = 1e-100  # squared length of an edge that is present, at least
 _NEAR, _STEPS, _HALVINGS = 1e-3, 60, 8  # of Newton's method: last step in standard deviations
 _BLOCK = 2**18  # numbers that are an array at a time
 
@@ -74,25 +74,10 @@ def table_cells(lines, order, theta, cells):
             pair_sums(small, lines.base.shape[1], order.edges[row, 0], order.edges[row, 1], cells[e])
 
 
-def log_slab(prior: EdgePrior, top: float, precision: np.ndarray, squares: np.ndarray, n_values: int) -> np.ndarray:
-    """Return `bayesmrf.posterior.conditionals.spike.log_slab_density` at many sums of squares, or precisions."""
-    if prior.cauchy:
-        found = top - 0.5 * _taper(prior, precision) * squares
-        found = found - 0.5 * (n_values + 1 + prior.power) * np.log1p(precision * squares)
-        found = found + 0.5 * prior.power * np.log(np.maximum(squares, _TINY)) if prior.power > 0 else found
-        return found + 0.5 * n_values * np.log(precision) if prior.precision == 0 else found
-    return 0.5 * n_values * np.log(precision / (2 * pi)) - 0.5 * precision * squares
-
-
-def _taper(prior: EdgePrior, precision: np.ndarray) -> np.ndarray:
-    """Return `bayesmrf.posterior.conditionals.spike.taper` of several precisions."""
-    return TAPER * (precision if prior.precision == 0 else np.ones(precision.shape))
-
-
 def _slope(prior: EdgePrior, precision: np.ndarray, squares: np.ndarray, n_values: int) -> np.ndarray:
     """Return minus the slope of the log slab over its coordinate, the curvature of a parabola below it."""
     if prior.cauchy:
-        return _taper(prior, precision) + (n_values + 1) * precision / (1 + precision * squares)
+        return tapers(prior, precision) + (n_values + 1) * precision / (1 + precision * squares)
     return precision
 
 
@@ -183,7 +168,7 @@ def _lines(
 
 def _log_density(lines: _Lines, priors: _Priors, a: np.ndarray) -> np.ndarray:
     """Return the log of the integrand at the points a (B, P, D)."""
-    found = np.einsum("bpd,bd->bp", a, lines.score) + log_slab(
+    found = np.einsum("bpd,bd->bp", a, lines.score) + log_slab_densities(
         priors.slab, priors.top, lines.precision, (a**2).sum(axis=2), a.shape[2]
     )
     for t, n in enumerate(lines.n):
@@ -199,8 +184,8 @@ def _log_density(lines: _Lines, priors: _Priors, a: np.ndarray) -> np.ndarray:
     if lines.base_rate.any():
         moved = lines.base[:, None] + np.einsum("bkd,bpd->bpk", lines.base_rate, a)
         own, k = (priors.baseline, 0.0, lines.base_precision), moved.shape[2]
-        found += log_slab(*own, (moved**2).sum(axis=2), k)
-        found -= log_slab(*own, (lines.base**2).sum(axis=1, keepdims=True), k)
+        found += log_slab_densities(*own, (moved**2).sum(axis=2), k)
+        found -= log_slab_densities(*own, (lines.base**2).sum(axis=1, keepdims=True), k)
     return found
 
 
