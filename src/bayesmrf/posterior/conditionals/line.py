@@ -107,6 +107,17 @@ def line_tangent(a, line):
 
 
 @strict_leaf
+def bracketed(a, slope, step, low, high):
+    """Return a Newton step from a, of moderate length, that stays in the bracket of a mode, which the slope narrows."""
+    if slope > 0:
+        low = a
+    else:
+        high = a
+    new = a + min(max(step, -_FAR), _FAR)
+    return new if low < new < high else 0.5 * (low + high), low, high
+
+
+@strict_leaf
 def line_mode(line):
     """Find the mode of the line and the standard deviation from its curvature, by bracketed Newton steps.
 
@@ -119,12 +130,7 @@ def line_mode(line):
         step, scale = slope / curvature, 1 / sqrt(curvature)
         if abs(step) < _NEAR * scale:
             return a + step, scale
-        if slope > 0:
-            low = a
-        else:
-            high = a
-        new = a + min(max(step, -_FAR), _FAR)
-        a = new if low < new < high else 0.5 * (low + high)
+        a, low, high = bracketed(a, slope, step, low, high)
     return a, scale
 
 

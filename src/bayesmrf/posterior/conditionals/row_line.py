@@ -19,9 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
+from .line import bracketed
 from .student_t import draw_t, log_t
 
-_FAR, _NEAR, _MAX_NEWTON = 3.0, 0.1, 100  # Newton steps: the longest, and the last one, in standard deviations
+_NEAR, _MAX_NEWTON = 0.1, 100  # the last Newton step, in standard deviations
 _LEAST = 0.01  # probability of a proposal without, and with the coordinate, at least
 _LOG_ROOT = 0.5 * log(2 * np.pi)
 
@@ -95,12 +96,7 @@ def row_fit(line):
         step, scale = slope / curvature, 1 / sqrt(curvature)
         if abs(step) < _NEAR * scale:
             break
-        if slope > 0:
-            low = a
-        else:
-            high = a
-        new = a + min(max(step, -_FAR), _FAR)
-        a = new if low < new < high else 0.5 * (low + high)
+        a, low, high = bracketed(a, slope, step, low, high)
         top, slope, curvature = row_derivatives(a, line)
     step = slope / curvature
     return zero, top + 0.5 * step * slope, a + step, 1 / sqrt(curvature)

@@ -19,9 +19,10 @@ import numpy as np
 
 from ...compiled import strict_leaf
 from ...priors import CAUCHY_TAPER
+from .line import bracketed
 
 _TAPER = CAUCHY_TAPER**-2
-_FAR, _NEAR, _MAX_NEWTON = 2.0, 1e-3, 100  # Newton steps: the longest, and the last one, in standard deviations
+_NEAR, _MAX_NEWTON = 1e-3, 100  # the last Newton step, in standard deviations
 
 
 class SlabScale(NamedTuple):
@@ -70,13 +71,7 @@ def scale_peak(scale):
     t, low, high, curvature = log(scale.shape / scale.rate), -np.inf, np.inf, 1.0
     for _ in range(_MAX_NEWTON):
         slope, curvature = scale_derivatives(t, scale)
-        step = slope / curvature
         if abs(slope) < _NEAR * curvature**0.5:
             break
-        if slope > 0:
-            low = t
-        else:
-            high = t
-        new = t + min(max(step, -_FAR), _FAR)
-        t = new if low < new < high else 0.5 * (low + high)
+        t, low, high = bracketed(t, slope, slope / curvature, low, high)
     return t, curvature, 1.0
