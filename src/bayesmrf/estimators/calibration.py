@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .. import families, graphs
+from .. import graphs
 from ..declare.rule import COUNT, SEED, integer
-from ..errors import BayesMRFWarning, OptionError
+from ..errors import OptionError
 from ..families import AUTO
 from ..models.bases import edge_starts
 from ..priors import ProperPrior, SpikeSlab
@@ -23,7 +22,7 @@ from ..rng import as_seed_sequence
 from ..runs.replicates import replicates as run_replicates
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
-from .planning import LEVELS, Truth, described, exist_or_differ
+from .planning import LEVELS, Truth, described, exist_or_differ, family_of
 from .prior_draws import draw_edges, draw_groups, prior_of
 from .spike_slab import SpikeSlabMRF
 
@@ -43,7 +42,7 @@ class FromPrior:
         est, graph = self.estimator, graphs.complete(self.nodes)
         sizes = (self.levels,) * self.nodes
         # As fit names it: "auto" is chosen by the levels.
-        family = est._object("model") if est.model != AUTO else self._family()
+        family = est._object("model") if est.model != AUTO else family_of(self.levels)
         model = family.on(graph, sizes, True)
         if isinstance(est, BayesianMRF):
             thetas = self._prior(model).sample(1, model.n_features, rng)
@@ -62,9 +61,6 @@ class FromPrior:
         exists = exist_or_differ(model, thetas)
         names = [f"x{i + 1}" for i in range(self.nodes)]
         return Truth(model, thetas, exists, names, [tuple(range(self.levels))] * self.nodes, [True] * self.nodes)
-
-    def _family(self) -> Any:
-        return families.Boltzmann() if self.levels == 2 else families.Ordinal()
 
     def _prior(self, model: Any) -> ProperPrior:
         prior = self.estimator._prior(model, None)
@@ -92,11 +88,7 @@ class Replicate:
         """Return positions of the truth, and inclusions."""
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(r,)))
         truth = self.source.truth(rng)
-        X, groups = truth.table(self.n, rng)
-        est = clone(self.estimator).set_params(random_state=int(rng.integers(2**31)), n_jobs=1, progress=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BayesMRFWarning)
-            est.fit(X, groups) if isinstance(est, CompareMRF) else est.fit(X)
+        est = truth.fitted(self.estimator, self.n, rng)
         draws = stacked(variable(est.posterior_, "theta").values).reshape(-1, *truth.thetas.shape)
         names, several = est.feature_names_, len(truth.thetas) > 1
         pit = {}

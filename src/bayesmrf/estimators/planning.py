@@ -75,6 +75,19 @@ class Truth:
             columns[name] = pd.Categorical.from_codes(x, dtype=pd.CategoricalDtype(list(levels), ordered=has_order))
         return pd.DataFrame(columns), groups
 
+    def fitted(self, estimator: Any, n: int, rng: np.random.Generator) -> Any:
+        """Return a copy of an estimator, fitted to a table of ``n`` rows; its warnings are counted by verdicts."""
+        X, groups = self.table(n, rng)
+        est = clone(estimator).set_params(random_state=int(rng.integers(2**31)), n_jobs=1, progress=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BayesMRFWarning)
+            return est.fit(X, groups) if isinstance(est, CompareMRF) else est.fit(X)
+
+
+def family_of(levels: int) -> Any:
+    """Return the model of simulated answers with a number of levels."""
+    return families.Boltzmann() if levels == 2 else families.Ordinal()
+
 
 def factors(est: Any) -> np.ndarray:
     """Return the local Bayes factor of each edge or difference, (n_edges,), NaN of one that is forced or forbidden.
@@ -105,13 +118,10 @@ class Replicate:
         n, r = item
         truth = self.source.truth(np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(r,))), r)
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(r, n)))
-        X, groups = truth.table(n, rng)
-        est = clone(self.estimator).set_params(random_state=int(rng.integers(2**31)), n_jobs=1, progress=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BayesMRFWarning)
-            est.fit(X, groups) if isinstance(est, CompareMRF) else est.fit(X)
+        est = truth.fitted(self.estimator, n, rng)
         of, known = factors(est), dict(zip(map(tuple, truth.model.graph.edges), truth.exists, strict=True))
         exists = np.array([known.get(tuple(edge), False) for edge in est.edges_])
+        of, exists = of[~np.isnan(of)], exists[~np.isnan(of)]  # certain edges are neither found nor ruled out
         found, out = of > LIMITS[1], of < 1 / LIMITS[1]
         return {
             "n": n,
@@ -149,7 +159,7 @@ class Stated:
         """Draw a network."""
         graph = graphs.complete(self.nodes)
         sizes = (self.levels,) * self.nodes
-        model: Any = (families.Boltzmann() if self.levels == 2 else families.Ordinal()).on(graph, sizes, True)
+        model: Any = family_of(self.levels).on(graph, sizes, True)
         weights = np.zeros(graph.n_edges)
         weights[_some(self.density, graph.n_edges, rng)] = self.weight
         differs = np.zeros(graph.n_edges, dtype=bool)
