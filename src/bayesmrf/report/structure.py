@@ -44,7 +44,7 @@ def sections(summary: StructureSummary) -> list[Section]:
 
 
 def _network(s: StructureSummary) -> Section:
-    """Return the network of weights and, where it is known, the evidence for each edge beside it."""
+    """Return the network of weights and, where it is known, the evidence for each edge next to it."""
     if s.evidence:
         return "Weights and evidence", picture(lambda: plots.plot_networks(s), f"{_WEIGHTS} {EVIDENCE}")
     return "Network", picture(lambda: plots.plot_network(s), _NETWORK)

@@ -13,4 +13,4 @@ def structures(s: Summary) -> list[Section]:
     if not (isinstance(s, InclusionSummary) and s.spike):
         return []
     found = table_of(s, "structures")
-    return [("Structures", paragraph(found.note) + listed(found))]
+    return [("Structures", paragraph(found.note) + (listed(found) if found.wide else ""))]

@@ -26,9 +26,8 @@ def structures(s: InclusionSummary) -> Table:
         note += f" {once:,} were visited once: there are too many for the probability of a single one to be known."
     columns = (number("n_edges", "edges", "{:,}"), number("probability"), number("cumulative"),
                text("edges", f"edges that {_verb(s)}", longest=None))  # fmt: skip
-    return Table("structures", frame, columns, note=note,
-                 wide=Listing("Structures, most probable first", frame.iloc[:_MOST],
-                              rest_of(n, _MOST, "most probable structures")))  # fmt: skip
+    most = Listing("Structures, most probable first", frame.iloc[:_MOST], rest_of(n, _MOST, "most probable structures"))
+    return Table("structures", frame, columns, note=note, wide=most if once < n else None)
 
 
 @table("n-edges", InclusionSummary, lambda s: s.spike, listed=False)
