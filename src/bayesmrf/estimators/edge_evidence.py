@@ -22,7 +22,7 @@ from ..results import edge_evidence as results
 from ..results.bayes_factors import LIMITS
 from ..results.blocks import variable
 from ..results.communities import blocks_of, draw_log_odds
-from ..results.edge_evidence import evidence_table, has_evidence
+from ..results.edge_evidence import FEWEST, evidence_table, has_evidence
 from ..rng import OTHER, descendant
 from .mode_check import spread_draws
 from .pair_probabilities import PairProbabilities
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 _KEY = 55  # of the random numbers
 _WORK = 2**23  # exponentials of all evaluations
-_LEAST, _SPARSE = 200, 10  # draws that are evaluated whatever they take, or one of ten
+_LARGE = 2**27  # the same of those that are evaluated in any case
+_LEAST, _SPARSE = 200, 10  # draws that are evaluated in any case, or one of ten
 _BATCH = 2**20  # exponentials of draws that are evaluated together
 _STATE = 2  # exponentials that take as long as a state of a table
 _ROUNDING = 1e-12  # of a baseline that is absent, relative to the weights
@@ -133,7 +134,8 @@ def add_edge_evidence(
     cells = PairProbabilities(model, [sample.n_samples for sample in likelihood.samples], terms.is_exact, rng)
     each = int(n_groups * (model.n_edges * N_POINTS * model.n_states**2 + _STATE * cells.work))
     least = _LEAST if cells.n_chains < np.inf else max(_LEAST, n_chains * n_draws // _SPARSE)
-    most = _LEAST if is_hidden else max(_WORK // each, least)  # missing answers are drawn again for each of them
+    least = min(least, max(_LARGE // each, FEWEST))
+    most = least if is_hidden else max(_WORK // each, least)  # missing answers are drawn again for each of them
     which = spread_draws(n_chains, n_draws, most)
     scale, density = (_of_draws(tree, name) for name in ("slab_scale", "density"))
     found, noise = np.empty((2, len(which), model.n_edges), np.float32)

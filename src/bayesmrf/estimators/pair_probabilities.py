@@ -17,7 +17,7 @@ from ..posterior.conditionals.state_table import block_order
 
 TABLE = 2**20  # joint states that are summed over at a draw
 _EACH = 16  # chains for each observation, within these numbers
-_FEWEST, _MOST = 2**14, 2**17
+_FEWEST, _MOST = 2**13, 2**17
 _SWEEPS, _START = 16, 10  # sweeps between two draws, and times that before the first
 _SLOW = 8  # times that a sweep of nodes with many states takes
 _BLOCK = 2**14  # chains that are counted together

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FIRST, _MOST, _DOUBTFUL = 200, 1000, 0.02  # replicates; the rest are made where a family has a p-value below
+_ENOUGH = 400  # with which a deviation that no replicate has is outside
+_WORK = 2**31  # updates of nodes by edges, by which there are fewer
+_BLOCK = 2**20  # numbers that are an array at a time
 _ENTRIES = 2**16  # values of a table, at most: of the rows, evenly spaced ones are checked
 _STATES = 2**9  # that are listed
 _NODES = 200
@@ -72,6 +75,11 @@ class Group:
             self.some = np.flatnonzero(self.gone.any(axis=1))
             self.hidden = clamp(model, x[self.some])
 
+    @property
+    def work(self) -> float:
+        """What a table takes: updates of nodes by edges."""
+        return 0.0 if self.listed is not None else 2.0 * len(self.x) * self.model.n_edges * _SWEEPS[1]
+
     def tables(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the data, completed, and a table from the model at theta; and how improbable their rows are (nats)."""
         model, rng, n = self.model, self.rng, len(self.x)
@@ -89,10 +97,16 @@ class Group:
         else:
             self.chains = _follow(model, theta, self.chains, n, rng, self.x)
             other = gibbs.to_states(self.chains, n, states_of(model))
-            drawn_log_p = log_potential(model, theta, other, form)
-        seen = log_potential(model, theta, self.x, form)
+            drawn_log_p = _by_parts(model, theta, other, form)
+        seen = _by_parts(model, theta, self.x, form)
         mean = drawn_log_p.mean()
         return self.x, other, mean - seen, mean - drawn_log_p
+
+
+def _by_parts(model: Any, theta: np.ndarray, x: np.ndarray, form: Any) -> np.ndarray:
+    """Return the log potential of rows, a part of them after the other, as each has a number for each edge."""
+    parts = np.array_split(x, -(-len(x) * max(model.n_edges, 1) // _BLOCK))
+    return np.concatenate([log_potential(model, theta, part, form) for part in parts])
 
 
 def _follow(model: Any, theta: np.ndarray, chains: Any, n: int, rng: Any, start: np.ndarray | None = None) -> Any:
@@ -117,18 +131,21 @@ def checks_of(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: n
     np.add.at(central, estimator.edges_.ravel(), np.repeat(strength, 2))
     order = np.argsort(-central, kind="stable")
     groups = [Group(model, states, order, ordered, rng) for _, states in parts]
-    numbers = np.linspace(0, draws.shape[0] * draws.shape[1] - 1, _MOST).astype(int)
-    sparse = np.arange(_MOST) % (_MOST // _FIRST) == 0
+    most = sum(group.work for group in groups)
+    most = _FIRST * int(np.clip(_WORK / max(most, 1), _ENOUGH, _MOST) // _FIRST)
+    numbers = np.linspace(0, draws.shape[0] * draws.shape[1] - 1, most).astype(int)
+    sparse = np.arange(most) % (most // _FIRST) == 0
     seen: list[list[Any]] = [[] for _ in parts]
     for some in (numbers[sparse], numbers[~sparse]):
-        unique, place = np.unique(some, return_inverse=True)
-        thetas = at_draws(draws, unique)
-        for k in place:
-            for (g, _), group, found in zip(parts, groups, seen, strict=True):
-                x, other, seen_nats, other_nats = group.tables(thetas[k] if g is None else thetas[k][g])
-                of = group.quantities.of
-                ahead = np.searchsorted(np.sort(other_nats), seen_nats, side="left")
-                found.append((of(x), of(other), seen_nats, other_nats.max(), 1 - ahead / len(other_nats)))
+        for few in np.array_split(some, -(-len(some) * prod(draws.shape[2:]) // _BLOCK)):
+            unique, place = np.unique(few, return_inverse=True)
+            thetas = at_draws(draws, unique)
+            for k in place:
+                for (g, _), group, found in zip(parts, groups, seen, strict=True):
+                    x, other, seen_nats, other_nats = group.tables(thetas[k] if g is None else thetas[k][g])
+                    of = group.quantities.of
+                    ahead = np.searchsorted(np.sort(other_nats), seen_nats, side="left")
+                    found.append((of(x), of(other), seen_nats, other_nats.max(), 1 - ahead / len(other_nats)))
         families = [_family(name, groups, seen) for name in FAMILIES]
         families = [family for family in families if family.observed.shape[1]]
         if min(family.largest_p for family in families) > _DOUBTFUL:

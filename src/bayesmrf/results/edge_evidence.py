@@ -30,7 +30,7 @@ WORDS = ("included", "weakly included", "inconclusive", "weakly excluded", "excl
 FORCED, FORBIDDEN = "forced", "forbidden"
 _RELIABLE = 0.7  # Pareto k up to which a mean has an error
 _ERRORS = 2.0  # from a limit, within which a word is near it
-_LEAST = 40  # evaluations from which there is an error
+FEWEST = 40  # evaluations from which there is an error
 _ALIKE = 0.2  # standard deviation of terms, over their mean, below which their largest ones are like the others
 
 
@@ -113,7 +113,7 @@ def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
     top, bottom = _log_mean(above), _log_mean(log_0)
     log_factor, influence = top - bottom, np.exp(above - top) - np.exp(log_0 - bottom)
     error, k = np.full((2, len(log_factor)), np.nan)
-    if len(log_l) >= _LEAST:
+    if len(log_l) >= FEWEST:
         series = influence.reshape(n_chains, -1, influence.shape[1])
         error = influence.std(axis=0, ddof=1) / np.sqrt(effective_sizes(series))
         error[(influence == influence[:1]).all(axis=0)] = 0.0

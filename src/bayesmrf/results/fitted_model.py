@@ -43,6 +43,8 @@ def fitted_model(tree: xr.DataTree) -> tuple[Graph, Callable[[Graph], Any]] | No
     family, fields = kept.parameters["model"], bool(kept.parameters.get("fields", True))
     if family == AUTO:
         name = tree.attrs["model"]
+        if FAMILIES.find(name) is None:  # of a store that somebody else wrote
+            raise ValueError(name)
         family = Nominal(numbers="ordered") if name == NOMINAL else name
     family = FAMILIES.read(family)
     return kept.graph, lambda graph: model_on(graph, family, kept.coding, fields)

@@ -202,12 +202,11 @@ def less_given(
     given, others = given - given_mean, others - given_mean
     shift = np.zeros(observed.shape)
     if at.shape[1]:
-        inner = np.cov(others.T, bias=True).reshape(others.shape[1], -1)
-        cross = (others.T @ replicated) / len(others)
-        k = at.shape[1]
+        inner, k = others.T @ others / len(others), at.shape[1]
+        cross = np.stack([(others[:, column] * replicated).mean(axis=0) for column in at.T], axis=1)
         matrix = inner[at[:, :, None], at[:, None, :]]
         matrix += 1e-9 * np.trace(matrix, axis1=1, axis2=2)[:, None, None] * np.eye(k) + 1e-12 * np.eye(k)
-        slope = np.linalg.solve(matrix, cross[at, np.arange(len(at))[:, None]][..., None])[..., 0]
+        slope = np.linalg.solve(matrix, cross[..., None])[..., 0]
         for j in range(k):
             shift += given[:, at[:, j]] * slope[:, j]
             replicated -= others[:, at[:, j]] * slope[:, j]

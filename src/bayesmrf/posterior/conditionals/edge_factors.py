@@ -132,7 +132,8 @@ def _lines(
     of, (draw, edges) = problem.lines, some
     own = problem.places[edges][:, None] + np.arange(size)  # (B, K)
     coordinates = slice(0, 1) if part == BASELINE else slice(1, None)
-    weights = np.take_along_axis(at.weights[draw], own[:, None], axis=2)  # (B, 1 + q, K)
+    each = np.arange(at.weights.shape[1])[None, :, None]
+    weights = at.weights[draw[:, None, None], each, own[:, None]]  # (B, 1 + q, K)
     base, a = weights[:, 0], weights[:, coordinates].reshape(len(edges), -1)
     moves = (base != 0).any(axis=1) & (part != BASELINE)
     drift = moves[:, None] * problem.drift[coordinates]  # (B, q)
