@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.panel import Order, transitions, without_order
 from ..data.read import read_new
 from ..models.panel import Panel
+from ..posterior.conditionals.panel_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
+from ..posterior.conditionals.panel_tables import panel_tables
 from ..results.blocks import at_draws, variable
 from .answers import Answers
 from .tabulated import Tabulated
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _DRAWS = 100  # over which predictions are averaged
 _OWN = 10  # intercepts of a person for each of them
+_MOST = 2**23  # states of rows that are summed over; beyond it, chains are annealed
+_CHAINS, _STEPS = 16, 32  # of each row, and steps from independent items to joined ones
 
 
 class PanelPredictive(Tabulated, Answers):
@@ -29,7 +33,9 @@ class PanelPredictive(Tabulated, Answers):
     .. math:: p(x_t \mid x_{t-1}) = \frac1K \sum_{k=1}^K p(x_t \mid x_{t-1}, \theta_k)
 
     Where people have their own intercepts, each draw comes with ten intercepts of a person given the first wave, from
-    N(G (x_1 - mean), S); the average is over these, too (Monte Carlo).
+    N(G (x_1 - mean), S); the average is over these, too (Monte Carlo). Where items of a wave have edges and the states
+    of rows are too many for a sum, Z of each row is by annealed importance sampling from independent items (Neal 2001),
+    with 16 chains and 32 steps.
     """
 
     posterior_: xr.DataTree
@@ -135,16 +141,56 @@ class PanelPredictive(Tabulated, Answers):
         total: np.ndarray = logsumexp(out, axis=tuple(range(1, d + 1)), keepdims=True)
         return out - total
 
+    def _is_summed(self, rows: np.ndarray) -> bool:
+        """Whether the states of rows are few enough for a sum."""
+        return len(rows) * float(np.prod([float(m) for m in self._panel().sizes])) <= _MOST
+
+    def _annealed(
+        self, each: list[np.ndarray], theta: np.ndarray, before: np.ndarray, own: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return estimates of log Z and of probabilities of categories of each row, (n,) and (n, d, m)."""
+        model, rng, n = self._panel(), np.random.default_rng(0), len(before)
+        d, u, v = model.n_nodes, *model.pairs.T
+        rows = before.astype(int)
+        tables = panel_tables(model, rows, rows, np.arange(n), with_states=False)
+        own, at = np.zeros((n, d)) + own, theta.copy()
+        at[d * d : model.n_edges] = 0.0
+        chains = RowChains(start_chains(rng, tables, _CHAINS, at, own), first_chains(tables.n, _CHAINS))
+        weights, log_w = theta[d * d : model.n_edges], np.zeros(n * _CHAINS)
+        for step in range(1, _STEPS + 1):
+            x = chains.x.astype(float)
+            for w, a, b in zip(weights, u, v, strict=True):
+                if w != 0:
+                    log_w += w / _STEPS * x[a] * x[b]
+            at[d * d : model.n_edges] = step / _STEPS * weights
+            sweep(rng, chains, tables, at, own)
+        of_row = log_w.reshape(n, _CHAINS)
+        log_z = np.sum([logsumexp(w, axis=1) for w in each], axis=0) + logsumexp(of_row, axis=1) - np.log(_CHAINS)
+        share = np.exp(of_row - logsumexp(of_row, axis=1, keepdims=True))
+        p = np.zeros((n, d, max(model.sizes)))
+        for i, m in enumerate(model.sizes):
+            q = conditionals_of(chains, tables, theta, own, i)
+            p[:, i, :m] = (share[:, :, None] * q.reshape(n, _CHAINS, m)).sum(axis=1)
+        return log_z, p
+
     def _log_density(self, theta: np.ndarray, before: np.ndarray, after: np.ndarray, own: Any) -> np.ndarray:
         each, weights = self._fields(theta, before, own)
-        rows = np.arange(len(before))
-        if self._panel().within:
+        rows, model = np.arange(len(before)), self._panel()
+        if model.within and self._is_summed(before):
             return np.asarray(self._joint(each, weights)[(rows, *after.T.astype(int))])
+        if model.within:
+            found = np.sum([w[rows, x] for w, x in zip(each, after.T, strict=True)], axis=0)
+            u, v = model.pairs.T
+            return np.asarray(
+                found + (after[:, u] * after[:, v]) @ weights - self._annealed(each, theta, before, own)[0]
+            )
         return np.sum([w[rows, x] - logsumexp(w, axis=1) for w, x in zip(each, after.T, strict=True)], axis=0)
 
     def _probabilities(self, theta: np.ndarray, before: np.ndarray, own: Any) -> np.ndarray:
         each, weights = self._fields(theta, before, own)
         model = self._panel()
+        if model.within and not self._is_summed(before):
+            return self._annealed(each, theta, before, own)[1]
         found = np.zeros((len(before), model.n_nodes, max(model.sizes)))
         joint = np.exp(self._joint(each, weights)) if model.within else None
         for i, (w, m) in enumerate(zip(each, model.sizes, strict=True)):
