@@ -32,10 +32,12 @@ from ..results.blocks import Columns, variable
 from ..results.edge_evidence import add_recorded_evidence
 from ..results.stored import Kept, keep
 from ..results.until_good import tell_if_short
+from ..rng import OTHER, descendant
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
 from .base import run_seed, sample_posterior
 from .edge_prior import as_attribute, default_prior, warn_of_taper
+from .panel_checks import check_fit
 from .panel_predictive import PanelPredictive
 from .restored import Restored
 
@@ -52,6 +54,7 @@ _EACH, _IN_ALL, _MOST_CHAINS = (
     2**13,
     2**27,
 )  # chains of a transition, of all, and chains times items, at least and most
+_KEY = OTHER + 3  # of checks, as of other estimators
 _OF_EVIDENCE = ("log_factor", "prior_log_odds")
 _OF_INTERCEPTS = ("intercept_sd", "intercept_slope", "intercept_root")
 
@@ -193,7 +196,8 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         self._summarise()
         tell_if_short(draws)
         warn_of_taper(self._object("prior").slab)
-        convergence.warn_unless_converged(self.posterior_)
+        has_converged = convergence.warn_unless_converged(self.posterior_)
+        check_fit(self, s.states.values, s.found, descendant(seeds, _KEY), has_converged)
         return self
 
     def _prepare(self, X: Any, person: Any, wave: Any) -> _Setup:

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from ..blas import one_thread
 from ..data.panel import Order, transitions, without_order
 from ..data.read import read_new
+from ..declare.rule import NONE, choice, either
 from ..models.panel import Panel
 from ..posterior.conditionals.panel_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
 from ..posterior.conditionals.panel_tables import panel_tables
 from ..results.blocks import at_draws, variable
+from ..results.panel_statistics import PanelStatistics
+from ..results.statistics import INTERVAL
 from .answers import Answers
+from .panel_checks import checks_of
 from .tabulated import Tabulated
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
+_BETWEEN = either(NONE, choice("nodes"))
 _DRAWS = 100  # over which predictions are averaged
 _OWN = 10  # intercepts of a person for each of them
 _MOST = 2**23  # states of rows that are summed over; beyond it, chains are annealed
@@ -96,6 +104,63 @@ class PanelPredictive(Tabulated, Answers):
         found /= n
         return found[:, :, 1] if max(model.sizes) == 2 else found
 
+    def statistics(
+        self,
+        names: Sequence[str] | None = None,
+        communities: Any = None,
+        probability: float = INTERVAL,
+        between: str | None = None,
+        n_draws: int | None = None,
+    ) -> pd.DataFrame:
+        """Tabulate statistics of items and of the network within a wave, each computed in every draw.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of lagged edges, without autoregressions: "in-strength", "out-strength", "in-expected influence",
+            "out-expected influence"; "autoregression"; of the network within a wave those of `SpikeSlabMRF.statistics`,
+            without predictability. All by default.
+        communities, probability, n_draws
+            As in `SpikeSlabMRF.statistics`.
+        between : {None, "nodes"}
+            Tabulate the differences of a statistic between two items.
+
+        Returns
+        -------
+        DataFrame
+            As of `SpikeSlabMRF.statistics`.
+        """
+        check_is_fitted(self)
+        _BETWEEN.check("between", between)
+        found = PanelStatistics(self.posterior_, communities, n_draws)
+        return (found.between_nodes if between else found.table)(names, probability)
+
+    def predictive_checks(
+        self, X: Any, person: Any = None, wave: Any = None, random_state: int | None = None
+    ) -> pd.DataFrame:
+        """Compare the waves of a table with waves from the posterior, each given the wave before it in the table.
+
+        `fit` does this with its own data; ``table("checks")`` has the result. Families are the answers, two items a
+        wave apart (lags), two of one wave (waves), the sum of the answers, and an item with its mean over up to five
+        waves before the last one (earlier). Where people have their own intercepts, these are as in `predict_next`.
+
+        Parameters
+        ----------
+        X, person, wave
+            As in `PanelMRF.fit`.
+        random_state : int, optional
+
+        Returns
+        -------
+        DataFrame
+            As of `SpikeSlabMRF.predictive_checks`.
+        """
+        check_is_fitted(self)
+        X, order = without_order(X, person, wave)
+        values, order = self._values(X, order)
+        with one_thread():
+            return checks_of(self, values, transitions(values, order), np.random.default_rng(random_state)).frame
+
     def _values(self, X: Any, order: Order) -> tuple[np.ndarray, Order]:
         states = read_new(X, None, self)
         rows = states.given_rows
@@ -105,17 +170,19 @@ class PanelPredictive(Tabulated, Answers):
         """Return parameters of draws, each with intercepts of the person of each row, or 0."""
         theta = variable(self.posterior_, "theta")
         some = np.unique(np.linspace(0, theta.shape[0] * theta.shape[1] - 1, _DRAWS).astype(int))
-        values = at_draws(theta, some)
+        some = np.repeat(some, _OWN if self.intercepts == "own" else 1)
+        for row, own in zip(at_draws(theta, some), self._own_of(some, first, np.random.default_rng(0)), strict=True):
+            yield row, own if np.ndim(own) == 0 else own[person]
+
+    def _own_of(self, some: np.ndarray, first: np.ndarray, rng: np.random.Generator) -> Any:
+        """Return intercepts of each person from each of some draws, given the first wave (n_people, d); or 0."""
         if self.intercepts != "own":
-            yield from ((row, 0.0) for row in values)
+            yield from (0.0 for _ in some)
             return
         slope, root = (at_draws(variable(self.posterior_, f"intercept_{name}"), some) for name in ("slope", "root"))
-        rng = np.random.default_rng(0)
         x = np.where(first < 0, 0.0, first - self._first_mean)
-        for row, g, factor in zip(values, slope, root, strict=True):
-            for _ in range(_OWN):
-                own = x @ g + rng.standard_normal(x.shape) @ factor.T
-                yield row, own[person]
+        for g, factor in zip(slope, root, strict=True):
+            yield x @ g + rng.standard_normal(x.shape) @ factor.T
 
     def _fields(self, theta: np.ndarray, before: np.ndarray, own: Any) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the log weights of the categories of each item without edges within, and weights within."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..intervals import intervals_given
+from ..panel_statistics import PanelStatistics
 from .base import Terms, count
 from .inclusion import InclusionSummary, mean_and_interval
 
@@ -47,6 +48,11 @@ class PanelSummary(InclusionSummary):
     """Tables and sentences about a posterior over lagged edges and edges within a wave."""
 
     edge_noun, counted = "candidate edge", "edges"
+
+    @cached_property
+    def statistics(self) -> PanelStatistics:
+        """Draws of the statistics of items and of the network within a wave."""
+        return PanelStatistics(self.tree)
 
     @property
     def terms(self) -> Terms:
