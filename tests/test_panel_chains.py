@@ -195,4 +195,4 @@ def test_tables_or_chains_are_chosen_by_the_number_of_states(rng):
         PanelMRF(within=True, **QUICK).check(rng.integers(0, 2, (300_000, 16)))
     for size, n_chains in ((16, 32), (5, 0)):
         kernel = PanelMRF(within=True, **QUICK)._prepare(rng.integers(0, 2, (400, size)), None, None).kernel
-        assert kernel.n_chains == n_chains
+        assert kernel.n_row_chains == n_chains

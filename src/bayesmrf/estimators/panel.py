@@ -183,7 +183,7 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         def tree_of(draws: Draws) -> xr.DataTree:
             left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self.intercepts == "common" else set())
             left_out |= set() if self.within else {"within_density"}
-            left_out |= {"log_likelihood"} if s.kernel.n_chains else set()
+            left_out |= {"log_likelihood"} if s.kernel.n_row_chains else set()
             fields = {name: v for name, v in draws.fields.items() if name not in left_out}
             n = len(s.found.before)
             tree = results.to_datatree(replace(draws, fields=fields), s.model, attrs=attrs, observed={"n_samples": n})
@@ -291,9 +291,9 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         return {
             "model": Panel.name,
             "items": self.model_,
-            "method": "chains" if s.kernel.n_chains else "exact",
-            "kind": "approximate (moments from persistent chains)" if s.kernel.n_chains else "exact",
-            "n_chains_of_transition": s.kernel.n_chains,
+            "method": "chains" if s.kernel.n_row_chains else "exact",
+            "kind": "approximate (moments from persistent chains)" if s.kernel.n_row_chains else "exact",
+            "n_chains_of_transition": s.kernel.n_row_chains,
             "prior": as_attribute(s.kernel.prior),
             "intercepts": self.intercepts,
             "within": int(self.within),

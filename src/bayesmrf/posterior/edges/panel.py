@@ -76,7 +76,7 @@ class PanelKernel(Checked):
     first_wave : (n_people, d) array
         Scores of the first wave less their means; without rows if intercepts are common.
     prior : SpikeSlab
-    n_chains : int
+    n_row_chains : int
         For each transition, an even number: Z of a row is followed by chains, where its states are too many for a
         table; 0 if tables are used, so that draws are exact.
     """
@@ -84,7 +84,7 @@ class PanelKernel(Checked):
     tables: PanelTables
     first_wave: np.ndarray
     prior: SpikeSlab = field(default_factory=SpikeSlab)
-    n_chains: int = 0
+    n_row_chains: int = 0
 
     name = "panel"
     dims = {  # noqa: RUF012
@@ -123,8 +123,8 @@ class PanelKernel(Checked):
         theta = np.concatenate([np.zeros(len(self._kind)), *biases])
         slope = np.zeros((d, d)) if n else np.zeros((0, 0))
         state = PanelState(theta, np.full(3, 0.5), 1.0, np.zeros((n, d)), slope, 0.25 * np.eye(len(slope)))
-        if self.n_chains:
-            chains = start_chains(rng, t, self.n_chains, theta, np.zeros((len(t.n), d)))
+        if self.n_row_chains:
+            chains = start_chains(rng, t, self.n_row_chains, theta, np.zeros((len(t.n), d)))
             state = state._replace(chains=chains)
         return self._with_hyper(rng, state)
 
@@ -140,7 +140,7 @@ class PanelKernel(Checked):
         densities, precision = state.densities, state.precision
         given = edge_prior(self.prior), theta, densities, precision, own, means, inverse, factors
         chains = self._chains(state)
-        log_likelihood = scan_chains(rng, t, chains, *given) if self.n_chains else scan_panel(rng, t, *given)
+        log_likelihood = scan_chains(rng, t, chains, *given) if self.n_row_chains else scan_panel(rng, t, *given)
         odds = np.zeros(len(kind))
         if is_evaluated:
             odds = np.log(densities / (1 - densities))[kind]
@@ -165,8 +165,8 @@ class PanelKernel(Checked):
 
     def _chains(self, state: PanelState) -> RowChains:
         """Return a working copy of the chains."""
-        n = self.tables.n if self.n_chains else np.zeros(0)
-        return RowChains(state.chains.copy(), first_chains(n, self.n_chains))
+        n = self.tables.n if self.n_row_chains else np.zeros(0)
+        return RowChains(state.chains.copy(), first_chains(n, self.n_row_chains))
 
     def _with_hyper(self, rng: np.random.Generator, state: PanelState) -> PanelState:
         """Draw the densities and the slab's precision given the edges."""
@@ -220,7 +220,7 @@ class PanelKernel(Checked):
             ratio = (d + 1 - _DF - 2 * d) * log_factor - 0.5 * (_DF + d) * np.log(
                 (_DF * precision / factor**2 + _SD**-2) / (_DF * precision + _SD**-2)
             )
-            if self.n_chains:
+            if self.n_row_chains:
                 is_moved = scale_by_chains(rng, t, chains, i, state.theta, own, factor, ratio)
             else:
                 ratio += log_ratio_of_scale(t, i, state.theta, own, factor)
