@@ -16,7 +16,7 @@ from bayesmrf.data import Codebook, prepare, read_columns
 from bayesmrf.data.columns import frame_of
 from bayesmrf.data.known_words import SCALES, known_order, leading_numbers, yes_and_no
 from bayesmrf.data.understand import require_readable, understand
-from bayesmrf.errors import DataError, LevelsWarning, OptionError
+from bayesmrf.errors import ConstantColumnWarning, DataError, LevelsWarning, OptionError
 from bayesmrf.priors import Cauchy, SpikeSlab
 
 from .commands import one_sentence
@@ -169,6 +169,49 @@ def mixed(n=60):
             "done": np.resize(["ja", "nein", None], n),
         }
     )
+
+
+CONSTANT = {
+    "booleans": lambda: pd.Series([True] * 40),
+    "nullable": lambda: pd.Series([True] * 40, dtype="boolean"),
+    "some missing": lambda: pd.Series([True] * 38 + [None] * 2, dtype="boolean"),
+    "objects": lambda: pd.Series([True] * 40, dtype=object),
+    "Arrow": lambda: pd.Series([True] * 40, dtype="bool[pyarrow]"),
+    "categories": lambda: pd.Series(pd.Categorical([True] * 40)),
+    "one category of two": lambda: pd.Series(pd.Categorical(["yes"] * 40, ["no", "yes"])),
+    "one text of two": lambda: pd.Series(pd.Categorical(["True"] * 40, ["False", "True"])),
+    "texts": lambda: pd.Series(["True"] * 40),
+}
+
+
+@pytest.mark.parametrize("kind", CONSTANT)
+def test_a_constant_boolean_column_is_read_as_the_same_integers(kind):
+    column = CONSTANT[kind]()
+    table = pd.DataFrame({"a": np.resize([0, 1, 1], 40), "b": np.resize([0, 1], 40)})
+    given = []
+    for c in (column, column.isna().map({True: np.nan, False: 1})):
+        with pytest.warns(ConstantColumnWarning, match="'c'"):
+            given.append(SpikeSlabMRF(**QUICK).fit(table.assign(c=c)))
+    np.testing.assert_array_equal(given[0].theta_, given[1].theta_)
+    new = table.assign(c=~column.head(40).astype(bool)) if column.dtype == bool else table.assign(c=column)
+    assert np.isfinite(given[0].score_samples(new, average="mean")).all()
+
+
+def test_texts_of_booleans_are_read_as_the_booleans(rng):
+    x = pd.DataFrame(rng.integers(0, 2, (40, 3)).astype(bool), columns=list("abc"))
+    same = [SpikeSlabMRF(**QUICK).fit(table).theta_ for table in (x, x.astype(str), x.assign(c=x["c"].astype(str)))]
+    np.testing.assert_array_equal(same, same[:1] * 3)
+
+
+def test_constant_booleans_of_polars_and_of_all_columns(rng):
+    polars = pytest.importorskip("polars")
+    x = rng.integers(0, 2, (40, 2)).astype(bool)
+    numbers = pd.DataFrame(x, columns=["a", "b"]).assign(c=True)
+    found = []
+    for table in (numbers, polars.DataFrame(numbers.to_dict("list")), numbers.astype(int)):
+        with pytest.warns(ConstantColumnWarning, match="'c'"):
+            found.append(SpikeSlabMRF(**QUICK).fit(table).theta_)
+    np.testing.assert_array_equal(found, found[:1] * 3)
 
 
 def test_options_say_what_columns_are():
