@@ -381,6 +381,20 @@ def test_levels_with_marks_of_the_codebook():
     assert [level.value for level in back.columns[0].levels] == sorted(words[:4])
 
 
+def test_no_column_is_left_out_of_the_lines():
+    """More kinds than lines, of two columns each: all are named or counted, next to a code of missing values."""
+    frame = {f"{name}{i}": np.resize(range(i + 2), 60) for i in range(7) for name in ("first", "second")}
+    lines = understand(pd.DataFrame(frame)).lines()
+    assert all(name in "\n".join(lines) for name in frame)
+    frame |= {f"{name}{i}": np.resize(range(i + 2), 60) for i in range(7, 11) for name in ("first", "second")}
+    lines = understand(pd.DataFrame(frame | {"word": np.resize(["yes", "no", "refused"], 60)})).lines()
+    assert len(lines) == 5
+    named = [name for name in frame if name in "\n".join(lines)]
+    more = int(re.search(r"; and (\d+) more columns?$", lines[3])[1])
+    assert lines[4].startswith("read as missing: word")
+    assert len(named) + more == len(frame) + 1  # "word" is in the last line, and among those that are counted
+
+
 def test_at_most_five_lines_say_what_was_understood(made_up):
     table = pd.concat([mixed(60), pd.DataFrame({f"x{i}": np.resize(range(i + 2), 60) for i in range(8)})], axis=1)
     lines = understand(table).lines()
@@ -481,6 +495,24 @@ def test_the_command_shows_writes_and_takes_columns(bayesmrf, folder, rng):
     code, out, _ = bayesmrf("structure", "t.csv", *SMALL, "--columns", "columns.csv", "--overwrite")
     assert code == 0
     assert load("t.zarr").feature_names_in_.tolist() == ["sad", "tired", "ill", "sex"]
+
+
+def test_the_command_says_what_an_edited_codebook_lacks(bayesmrf, folder):
+    table = pd.DataFrame({"ill": np.resize(["no", "yes", "maybe"], 30), "sad": np.resize([0, 1, 1], 30)})
+    table["glad"] = 1 - table["sad"].shift(fill_value=0)
+    table.to_csv("t.csv", index=False)
+    book = pd.DataFrame({"name": ["ill", "sad", "glad"], "kind": "yes/no", "levels": ["no < yes", *["0 < 1"] * 2]})
+    book.to_csv("columns.csv", index=False)
+    code, out, err = bayesmrf("columns", "t.csv", "--columns", "columns.csv")
+    assert (code, err) == (0, "")
+    assert re.search(r"To answer before a run: .* has other values \('ill': 'maybe'\); add them to the levels", out)
+    one_sentence(bayesmrf("structure", "t.csv", *SMALL, "--columns", "columns.csv"), r"\('ill': 'maybe'\)")
+    book.assign(levels=["no < yes + maybe = yes", *["0 < 1"] * 2]).to_csv("columns.csv", index=False)
+    code, out, _ = bayesmrf("columns", "t.csv", "--columns", "columns.csv")
+    assert code == 0
+    assert "To answer" not in out
+    book.assign(name=["angry", "sad", "glad"]).to_csv("columns.csv", index=False)
+    assert "lacks 'angry'" in " ".join(bayesmrf("columns", "t.csv", "--columns", "columns.csv")[1].split())
 
 
 def test_ticks_on_the_command_line(bayesmrf, folder, made_up):
