@@ -151,13 +151,14 @@ def of(kernel, likelihood, prior=None, *given, **more):
     return kernel(likelihood, prior or Normal(), start(BINARY), *given, **more)
 
 
-def panel(within, own):
+def panel(within, own, n_chains=0):
     """A kernel for four people with three waves of two items."""
     rows = np.random.default_rng(2).integers(0, 2, (4, 3, 2))
     before, after = rows[:, :-1].reshape(8, 2), rows[:, 1:].reshape(8, 2)
     person = np.repeat(np.arange(4), 2) if own else None
     first = rows[:, 0] - rows[:, 0].mean(axis=0) if own else np.zeros((0, 2))
-    return PanelKernel(panel_tables(Panel(("a", "b"), (2, 2), within), before, after, person), first, EDGES)
+    tables = panel_tables(Panel(("a", "b"), (2, 2), within), before, after, person, with_states=not n_chains)
+    return PanelKernel(tables, first, EDGES, n_chains)
 
 
 KERNELS = {
@@ -244,6 +245,7 @@ KERNELS = {
     "spike-slab-many-states": lambda: SpikeSlabManyStates(POTTS, s_bar(POTTS), N, EDGES, start(POTTS)),
     "panel": lambda: panel(within=False, own=False),
     "panel-own-within": lambda: panel(within=True, own=True),
+    "panel-chains": lambda: panel(within=True, own=True, n_chains=32),
     "hidden-entries": lambda: DrawHiddenEntries(
         SpikeSlabTwoStates(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())
     ),

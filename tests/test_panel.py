@@ -128,13 +128,6 @@ def test_refusals(table, options, given, error, message):
         PanelMRF(**QUICK | options).fit(table[["a", "b", "c", *{"id", "t"}.intersection(named)]], **given)
 
 
-def test_too_many_states_within_a_wave_are_refused(rng):
-    rows = rng.integers(0, 2, (400, 16))
-    with pytest.raises(OptionError, match=r"within must be False where .* distinct rows before times 65,536 states"):
-        PanelMRF(within=True, **QUICK).check(rows)
-    PanelMRF(**QUICK).check(rows)
-
-
 # What is found.
 
 

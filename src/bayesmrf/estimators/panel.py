@@ -32,10 +32,12 @@ from ..results.blocks import Columns, variable
 from ..results.edge_evidence import add_recorded_evidence
 from ..results.stored import Kept, keep
 from ..results.until_good import tell_if_short
+from ..rng import OTHER, descendant
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
 from .base import run_seed, sample_posterior
 from .edge_prior import as_attribute, default_prior, warn_of_taper
+from .panel_checks import check_fit
 from .panel_predictive import PanelPredictive
 from .restored import Restored
 
@@ -43,7 +45,16 @@ if TYPE_CHECKING:
     import networkx as nx
     import xarray as xr
 
-_MOST = 2**23  # probabilities of states that a chain keeps, 64 MiB
+_MOST, _FAST = (
+    2**23,
+    2**19,
+)  # probabilities of states that a chain keeps, 64 MiB, and those beyond which chains are faster
+_EACH, _IN_ALL, _MOST_CHAINS = (
+    32,
+    2**13,
+    2**27,
+)  # chains of a transition, of all, and chains times items, at least and most
+_KEY = OTHER + 3  # of checks, as of other estimators
 _OF_EVIDENCE = ("log_factor", "prior_log_odds")
 _OF_INTERCEPTS = ("intercept_sd", "intercept_slope", "intercept_root")
 
@@ -70,16 +81,16 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
     autoregression on the diagonal. Each edge is absent with probability 1 - p0, and has a weight from the slab
     otherwise. Autoregressions, other lagged edges and edges within a wave have each a p0 of their own.
 
-    Draws are from the posterior itself: without ``within`` an item is a logistic term given the row before (with
-    adjacent categories, if it is ordered), and there is no Z. With it, Z is computed for each distinct row before, from
-    the probabilities of all states of a row.
+    Without ``within`` draws are from the posterior itself: an item is a logistic term given the row before (with
+    adjacent categories, if it is ordered), and there is no Z. With it there is a Z for each distinct row before, which
+    ``method`` computes.
 
     Parameters
     ----------
     prior : "spike-slab" or `priors.SpikeSlab`
         As in `SpikeSlabMRF`; by default each density is uniform, and weights are Cauchy of scale 1.
     within : bool
-        Whether items of a wave have edges, too. For at most about twelve yes/no items and some hundred people.
+        Whether items of a wave have edges, too.
     intercepts : {"common", "own"}
         "own": each person has an intercept a_i of each item, as far as it is not explained by the first wave:
         :math:`a \mid x_1 \sim N(G (x_1 - \bar x_1), S)`. People who differ for good look like lagged weights where
@@ -87,6 +98,11 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         drawn with the parameters, so that a step takes longer; there should be four waves or more.
     model : {"auto", "boltzmann", "ordinal"}
         boltzmann: yes/no items; ordinal: ordered ones. "auto" chooses by the levels.
+    method : {"auto", "exact", "chains"}
+        How each Z is followed if items of a wave have edges. exact: by the probabilities of all states of a row, for
+        about twelve yes/no items and some hundred distinct rows. chains: by averages over persistent chains of each
+        distinct row before, 32 or more for each of its transitions, whose noise each step allows for; for any number of
+        items. "auto": exact where its tables are small.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint, columns
         As in `GroupedMRF`.
 
@@ -117,6 +133,7 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
     within: bool = option(False, FLAG)
     intercepts: str = option("common", choice("common", "own"))
     model: str = option(AUTO, choice(AUTO, "boltzmann", "ordinal"))
+    method: str = option(AUTO, choice(AUTO, "exact", "chains"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -166,6 +183,7 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         def tree_of(draws: Draws) -> xr.DataTree:
             left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self.intercepts == "common" else set())
             left_out |= set() if self.within else {"within_density"}
+            left_out |= {"log_likelihood"} if s.kernel.n_row_chains else set()
             fields = {name: v for name, v in draws.fields.items() if name not in left_out}
             n = len(s.found.before)
             tree = results.to_datatree(replace(draws, fields=fields), s.model, attrs=attrs, observed={"n_samples": n})
@@ -178,7 +196,8 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         self._summarise()
         tell_if_short(draws)
         warn_of_taper(self._object("prior").slab)
-        convergence.warn_unless_converged(self.posterior_)
+        has_converged = convergence.warn_unless_converged(self.posterior_)
+        check_fit(self, s.states.values, s.found, descendant(seeds, _KEY), has_converged)
         return self
 
     def _prepare(self, X: Any, person: Any, wave: Any) -> _Setup:
@@ -217,18 +236,35 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
             first = np.where(gone, 0.0, first - mean)
         before, after = states.values[found.before].astype(int), states.values[found.after].astype(int)
         n_rows = len(np.unique(np.column_stack([person_of, before]) if is_own else before, axis=0))
-        if self.within:
-            n_states = float(np.prod([float(m) for m in model.sizes]))
-            if n_states * n_rows > _MOST:
-                raise OptionError(
-                    option="within",
-                    got=True,
-                    expected=f"False where {n_rows:,} distinct rows before times {n_states:,.0f} states of a row are "
-                    f"more than {_MOST:,}",
-                    remedy="leave out items, or use within=False",
-                )
-        tables = panel_tables(model, before, after, person_of if is_own else None)
-        return _Setup(PanelKernel(tables, first, self._object("prior")), model, found, states)
+        n_chains = self._chains_of(model, n_rows, len(before))
+        tables = panel_tables(model, before, after, person_of if is_own else None, with_states=not n_chains)
+        return _Setup(PanelKernel(tables, first, self._object("prior"), n_chains), model, found, states)
+
+    def _chains_of(self, model: Panel, n_rows: int, n: int) -> int:
+        """Return the number of chains for each of n transitions from ``n_rows`` distinct rows; 0 if Z is exact."""
+        if not self.within:
+            if self.method == "chains":
+                raise OptionError(option="method", got="chains", expected="'auto' or 'exact' without within=True")
+            return 0
+        size = n_rows * float(np.prod([float(m) for m in model.sizes]))
+        if self.method == "exact" and size > _MOST:
+            expected = (
+                f"'auto' or 'chains' where {n_rows:,} distinct rows before times {size / n_rows:,.0f} states of a row "
+                f"are more than {_MOST:,}"
+            )
+            raise OptionError(option="method", got="exact", expected=expected)
+        if self.method == "exact" or (self.method == AUTO and size <= _FAST):
+            return 0
+        each = max(_EACH, 2 * -(-_IN_ALL // (2 * n)))
+        if each * n * model.n_nodes > _MOST_CHAINS:
+            raise OptionError(
+                option="within",
+                got=True,
+                expected=f"False where {each} chains for each of {n:,} transitions of {model.n_nodes} items are more "
+                f"than {_MOST_CHAINS:,} answers",
+                remedy="leave out items or people, or use within=False",
+            )
+        return each
 
     @staticmethod
     def _family(name: str) -> Any:
@@ -255,8 +291,9 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         return {
             "model": Panel.name,
             "items": self.model_,
-            "method": "exact",
-            "kind": "exact",
+            "method": "chains" if s.kernel.n_row_chains else "exact",
+            "kind": "approximate (moments from persistent chains)" if s.kernel.n_row_chains else "exact",
+            "n_chains_of_transition": s.kernel.n_row_chains,
             "prior": as_attribute(s.kernel.prior),
             "intercepts": self.intercepts,
             "within": int(self.within),

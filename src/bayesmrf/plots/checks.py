@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from ..results.predictive_checks import FAMILIES, checks_in
+from ..results.predictive_checks import FAMILIES, OF_PANELS, checks_in
 from ..results.summary import summarise
 from .style import COLOURS, GREY, PALE, axes, plot_of
 
@@ -28,7 +28,7 @@ def plot_checks(tree: Any, ax: Axes | None = None) -> Axes:
     if frame is None:
         raise OptionError("tree must have predictive checks; this run was too short, or has too many nodes: use "
                           "est.predictive_checks, or run more draws.")  # fmt: skip
-    families = [name for name in FAMILIES if (frame["family"] == name).any()]
+    families = [name for name in dict.fromkeys((*FAMILIES, *OF_PANELS)) if (frame["family"] == name).any()]
     ax = axes(ax, (6.4, 0.8 + 0.55 * len(families)))
     ax.axvspan(-1, 1, color=PALE, alpha=0.6, linewidth=0)
     for y, name in enumerate(families):

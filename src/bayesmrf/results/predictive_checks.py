@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.02  # of all checks together
 FAMILIES = ("answers", "pairs", "triples", "sums", "rows")
+OF_PANELS = ("answers", "lags", "waves", "sums", "earlier")
 GROUP = "predictive_checks"  # of the tree
 _PAIRED, _TRIPLED = 50, 25  # nodes whose pairs, and whose triples, are compared
 _BINS = 12  # of the sum, at most
@@ -308,6 +309,18 @@ _SAYS = {
         "The rows may be of several groups of people, which CompareMRF tells apart if they are known, or some answers "
         "may be careless.",
     ),
+    "lags": (
+        "{product}",
+        "The weight of this lagged edge cannot follow: the prior may be too narrow.",
+    ),
+    "waves": (
+        "{product} in one wave",
+        "Items of a wave are joined: take within=True (--within).",
+    ),
+    "earlier": (
+        "the mean product of {what} and its mean over earlier waves than the last is {observed}",
+        "People may differ for good, which intercepts='own' (--intercepts own) is for, or earlier waves may matter.",
+    ),
     "rows": (
         "{what}{group} is {observed} nats less probable than the mean row of a table",
         "Look for errors of entry and careless answers in it.",
@@ -321,7 +334,7 @@ def sentences(frame: pd.DataFrame, is_counted: bool) -> list[str]:
     ``is_counted`` says whether products of answers are counts of rows, as of yes/no answers.
     """
     found = []
-    for family in FAMILIES:
+    for family in dict.fromkeys((*FAMILIES, *OF_PANELS)):
         some = frame[(frame["family"] == family) & frame["outside"]]
         if some.empty:
             continue

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..intervals import intervals_given
+from ..panel_statistics import PanelStatistics
 from .base import Terms, count
 from .inclusion import InclusionSummary, mean_and_interval
 
@@ -37,6 +38,9 @@ _DENSITIES = {
     "density": "other lagged edges",
     "within_density": "edges within a wave",
 }
+_REASON = (
+    "each step allows for the noise of averages over finitely many chains, but the chains remember the steps before"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,11 @@ class PanelSummary(InclusionSummary):
     """Tables and sentences about a posterior over lagged edges and edges within a wave."""
 
     edge_noun, counted = "candidate edge", "edges"
+
+    @cached_property
+    def statistics(self) -> PanelStatistics:
+        """Draws of the statistics of items and of the network within a wave."""
+        return PanelStatistics(self.tree)
 
     @property
     def terms(self) -> Terms:
@@ -123,9 +132,16 @@ class PanelSummary(InclusionSummary):
         return f"Density {', '.join(found)}; slab scale {mean_and_interval(self.stacked('slab_scale'))}"
 
     @property
+    def reason(self) -> str:
+        """Why draws are approximate."""
+        return _REASON
+
+    @property
     def method_sentence(self) -> str:
         """How draws are made."""
-        name = "exact: every edge in turn by a step that is nearly its full conditional"
+        name = "every edge in turn by a step that is nearly its full conditional"
+        is_exact, each = self.kind == "exact", self.attrs.get("n_chains_of_transition")
+        name = f"exact: {name}" if is_exact else f"chains: {name}, by averages over {each} chains for each transition"
         return f"{name}; intercepts of people are drawn, too" if self.attrs["intercepts"] == "own" else name
 
     @property
