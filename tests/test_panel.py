@@ -93,6 +93,13 @@ def test_draws_do_not_depend_on_the_order_of_rows_or_how_columns_are_given(fitte
     rows = table.sort_values("t")
     again = PanelMRF(**QUICK | {"n_draws": 500}).fit(rows[["a", "b", "c"]], rows["id"].to_numpy(), rows["t"])
     np.testing.assert_allclose(again.theta_, fitted.theta_, rtol=1e-9)
+    own = [PanelMRF(intercepts="own", **QUICK).fit(one, "id", "t").theta_ for one in (rows, table)]
+    np.testing.assert_array_equal(*own)
+    for one in (fitted, again):  # transitions are in the order of persons and waves
+        given = (table, "id", "t") if one is fitted else (rows[["a", "b", "c"]], rows["id"].to_numpy(), rows["t"])
+        one.add_log_likelihood(*given)
+    same = [one.posterior_["log_likelihood"]["answers"].values for one in (fitted, again)]
+    np.testing.assert_allclose(*same, rtol=1e-6)
     other = rows.assign(t=-rows["t"])  # control: backwards
     assert np.abs(PanelMRF(**QUICK).fit(other, "id", "t").theta_ - again.theta_).max() > 0.1
 
