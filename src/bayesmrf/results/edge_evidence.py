@@ -190,14 +190,14 @@ def headline(words: np.ndarray, noun: str) -> str:
     return f"{included:,} of {int(has.sum()):,} {noun} included, {excluded:,} excluded, {rest:,} inconclusive"
 
 
-def doubt_sentence(columns: dict[str, np.ndarray]) -> str:
+def doubt_sentence(columns: dict[str, np.ndarray], noun: str = "pairs") -> str:
     """Return how many words are near a limit, and of how many Bayes factors the error is not known."""
     near = int(columns["near_limit"].sum())
     unknown = int((columns["near_limit"] & np.isnan(columns["log10_bf_error"])).sum())
     if not near:
         return ""
-    text = f"{near:,} of these words may change with more draws: a limit lies within two errors of the Bayes factor"
-    return f"{text}{f', or the error is unknown ({unknown:,})' if unknown else ''}."
+    text = f"More draws may change the word of {near:,} {noun if near > 1 else noun[:-1]}, as a limit lies within two "
+    return f"{text}errors of the Bayes factor{f', or its error is unknown ({unknown:,})' if unknown else ''}."
 
 
 def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, float] = LIMITS) -> pd.DataFrame:
