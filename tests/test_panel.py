@@ -93,6 +93,13 @@ def test_draws_do_not_depend_on_the_order_of_rows_or_how_columns_are_given(fitte
     rows = table.sort_values("t")
     again = PanelMRF(**QUICK | {"n_draws": 500}).fit(rows[["a", "b", "c"]], rows["id"].to_numpy(), rows["t"])
     np.testing.assert_allclose(again.theta_, fitted.theta_, rtol=1e-9)
+    own = [PanelMRF(intercepts="own", **QUICK).fit(one, "id", "t").theta_ for one in (rows, table)]
+    np.testing.assert_array_equal(*own)
+    for one in (fitted, again):  # transitions are in the order of persons and waves
+        given = (table, "id", "t") if one is fitted else (rows[["a", "b", "c"]], rows["id"].to_numpy(), rows["t"])
+        one.add_log_likelihood(*given)
+    same = [one.posterior_["log_likelihood"]["answers"].values for one in (fitted, again)]
+    np.testing.assert_allclose(*same, rtol=1e-6)
     other = rows.assign(t=-rows["t"])  # control: backwards
     assert np.abs(PanelMRF(**QUICK).fit(other, "id", "t").theta_ - again.theta_).max() > 0.1
 
@@ -305,3 +312,14 @@ def test_missing_answers_are_drawn(rng, tmp_path):
         PanelMRF(**options, checkpoint=tmp_path / "run").fit(other, "id", "t")
     assert np.abs(PanelMRF(**options).fit(other, "id", "t").theta_ - est.theta_).max() > 0.1
     assert "with missing answers, which are drawn" in est.report(tmp_path / "r.html").read_text()
+
+
+def test_evidence_is_tabulated_by_kind(table):
+    est = PanelMRF(within=True, **QUICK | {"n_draws": 500}).fit(table, "id", "t")
+    found = est.evidence_table()
+    assert found["kind"].value_counts().to_dict() == {"lagged": 6, "autoregression": 3, "within": 3}
+    own = found[(found["kind"] == "lagged") & (found["evidence"] == "included")]
+    assert {("a", "b"), ("c", "b")} <= set(zip(own["first"], own["second"], strict=True))
+    assert (found.loc[found["kind"] == "autoregression", "first"] == found["second"][found["kind"] ==
+            "autoregression"]).all()  # fmt: skip
+    assert set(est.evidence_table("marginal")["evidence"]) >= {"included"}

@@ -113,7 +113,7 @@ def without_order(X: Any, person: Any, wave: Any) -> tuple[Any, Order]:
     if who is not None:
         import pandas as pd
 
-        code = pd.factorize(who)[0]
+        code = pd.factorize(who, sort=True)[0]  # whatever the order of the rows
     n_people = int(code.max(initial=-1)) + 1
     if when is None:
         at = np.zeros(n)

@@ -101,5 +101,5 @@ def _panel(table: Any, name: str, groups: Sequence[str] | None, ax: Axes) -> Non
         ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
     else:
         ax.set_xlim(left=min(0.0, ax.get_xlim()[0]) if name != "base rate" else None)
-    few = f" ({len(some)} of {len(order):,} nodes)" if len(some) < len(order) else ""
+    few = f"\n({len(some)} of {len(order):,} nodes)" if len(some) < len(order) else ""
     ax.set_title(f"{name}{few}", fontsize=9, color=INK)

@@ -152,7 +152,7 @@ th.n, td.n { text-align: right; white-space: nowrap; }
 th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
 th[aria-sort=ascending] button::after { content: " \\25B2"; }
 th[aria-sort=descending] button::after { content: " \\25BC"; }
-td:last-child:not(.n) { min-width: 13rem; }
+td:last-child:not(.n) { min-width: 7rem; }
 details .wide { max-height: 42rem; overflow: auto; }
 details thead th { position: sticky; top: 0; background: var(--card); }
 summary { cursor: pointer; margin-bottom: .5rem; }

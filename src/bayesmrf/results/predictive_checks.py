@@ -326,6 +326,18 @@ _SAYS = {
         "Look for errors of entry and careless answers in it.",
     ),
 }
+_IN_GROUP = "The group may consist of several ones, or some answers may be careless."  # of sums, where groups are known
+
+
+def first_row(attrs: Mapping[str, Any]) -> int:
+    """Return the number of the first row as users see it: 1 of the file of a command, else 0 as in Python."""
+    return int("command" in attrs)
+
+
+def things(frame: pd.DataFrame, first: int) -> list[str]:
+    """Return what each check is of, where rows are counted from ``first``."""
+    pairs = zip(frame["family"], frame["what"], strict=True)
+    return [f"row {int(what.split()[1]) + first}" if family == "rows" else str(what) for family, what in pairs]
 
 
 def sentences(frame: pd.DataFrame, is_counted: bool) -> list[str]:
@@ -340,10 +352,11 @@ def sentences(frame: pd.DataFrame, is_counted: bool) -> list[str]:
             continue
         one: Any = next(some.itertuples(index=False))
         says, remedy = _SAYS[family]
+        remedy = _IN_GROUP if family == "sums" and one.group else remedy
         whole = family in ("answers", "sums") or (is_counted and family != "rows")
         each = ("{:,.0f}" if whole else "{:.2f}").format
         seen = each(one.observed)
-        counted = f"{one.what} are all yes in {seen} rows"
+        counted = f"{one.what} are {'both' if family == 'pairs' else 'all'} yes in {seen} rows"
         product = counted if is_counted else f"the mean product of the standardised {one.what} is {seen}"
         text = says.format(
             what=data_row(int(one.what.split()[1])) if family == "rows" else one.what,
