@@ -16,7 +16,7 @@ from bayesmrf.data import Codebook, prepare, read_columns
 from bayesmrf.data.columns import frame_of
 from bayesmrf.data.known_words import SCALES, known_order, leading_numbers, yes_and_no
 from bayesmrf.data.understand import require_readable, understand
-from bayesmrf.errors import DataError, LevelsWarning, OptionError
+from bayesmrf.errors import ConstantColumnWarning, DataError, LevelsWarning, OptionError
 from bayesmrf.priors import Cauchy, SpikeSlab
 
 from .commands import one_sentence
@@ -169,6 +169,49 @@ def mixed(n=60):
             "done": np.resize(["ja", "nein", None], n),
         }
     )
+
+
+CONSTANT = {
+    "booleans": lambda: pd.Series([True] * 40),
+    "nullable": lambda: pd.Series([True] * 40, dtype="boolean"),
+    "some missing": lambda: pd.Series([True] * 38 + [None] * 2, dtype="boolean"),
+    "objects": lambda: pd.Series([True] * 40, dtype=object),
+    "Arrow": lambda: pd.Series([True] * 40, dtype="bool[pyarrow]"),
+    "categories": lambda: pd.Series(pd.Categorical([True] * 40)),
+    "one category of two": lambda: pd.Series(pd.Categorical(["yes"] * 40, ["no", "yes"])),
+    "one text of two": lambda: pd.Series(pd.Categorical(["True"] * 40, ["False", "True"])),
+    "texts": lambda: pd.Series(["True"] * 40),
+}
+
+
+@pytest.mark.parametrize("kind", CONSTANT)
+def test_a_constant_boolean_column_is_read_as_the_same_integers(kind):
+    column = CONSTANT[kind]()
+    table = pd.DataFrame({"a": np.resize([0, 1, 1], 40), "b": np.resize([0, 1], 40)})
+    given = []
+    for c in (column, column.isna().map({True: np.nan, False: 1})):
+        with pytest.warns(ConstantColumnWarning, match="'c'"):
+            given.append(SpikeSlabMRF(**QUICK).fit(table.assign(c=c)))
+    np.testing.assert_array_equal(given[0].theta_, given[1].theta_)
+    new = table.assign(c=~column.head(40).astype(bool)) if column.dtype == bool else table.assign(c=column)
+    assert np.isfinite(given[0].score_samples(new, average="mean")).all()
+
+
+def test_texts_of_booleans_are_read_as_the_booleans(rng):
+    x = pd.DataFrame(rng.integers(0, 2, (40, 3)).astype(bool), columns=list("abc"))
+    same = [SpikeSlabMRF(**QUICK).fit(table).theta_ for table in (x, x.astype(str), x.assign(c=x["c"].astype(str)))]
+    np.testing.assert_array_equal(same, same[:1] * 3)
+
+
+def test_constant_booleans_of_polars_and_of_all_columns(rng):
+    polars = pytest.importorskip("polars")
+    x = rng.integers(0, 2, (40, 2)).astype(bool)
+    numbers = pd.DataFrame(x, columns=["a", "b"]).assign(c=True)
+    found = []
+    for table in (numbers, polars.DataFrame(numbers.to_dict("list")), numbers.astype(int)):
+        with pytest.warns(ConstantColumnWarning, match="'c'"):
+            found.append(SpikeSlabMRF(**QUICK).fit(table).theta_)
+    np.testing.assert_array_equal(found, found[:1] * 3)
 
 
 def test_options_say_what_columns_are():
@@ -338,6 +381,20 @@ def test_levels_with_marks_of_the_codebook():
     assert [level.value for level in back.columns[0].levels] == sorted(words[:4])
 
 
+def test_no_column_is_left_out_of_the_lines():
+    """More kinds than lines, of two columns each: all are named or counted, next to a code of missing values."""
+    frame = {f"{name}{i}": np.resize(range(i + 2), 60) for i in range(7) for name in ("first", "second")}
+    lines = understand(pd.DataFrame(frame)).lines()
+    assert all(name in "\n".join(lines) for name in frame)
+    frame |= {f"{name}{i}": np.resize(range(i + 2), 60) for i in range(7, 11) for name in ("first", "second")}
+    lines = understand(pd.DataFrame(frame | {"word": np.resize(["yes", "no", "refused"], 60)})).lines()
+    assert len(lines) == 5
+    named = [name for name in frame if name in "\n".join(lines)]
+    more = int(re.search(r"; and (\d+) more columns?$", lines[3])[1])
+    assert lines[4].startswith("read as missing: word")
+    assert len(named) + more == len(frame) + 1  # "word" is in the last line, and among those that are counted
+
+
 def test_at_most_five_lines_say_what_was_understood(made_up):
     table = pd.concat([mixed(60), pd.DataFrame({f"x{i}": np.resize(range(i + 2), 60) for i in range(8)})], axis=1)
     lines = understand(table).lines()
@@ -438,6 +495,24 @@ def test_the_command_shows_writes_and_takes_columns(bayesmrf, folder, rng):
     code, out, _ = bayesmrf("structure", "t.csv", *SMALL, "--columns", "columns.csv", "--overwrite")
     assert code == 0
     assert load("t.zarr").feature_names_in_.tolist() == ["sad", "tired", "ill", "sex"]
+
+
+def test_the_command_says_what_an_edited_codebook_lacks(bayesmrf, folder):
+    table = pd.DataFrame({"ill": np.resize(["no", "yes", "maybe"], 30), "sad": np.resize([0, 1, 1], 30)})
+    table["glad"] = 1 - table["sad"].shift(fill_value=0)
+    table.to_csv("t.csv", index=False)
+    book = pd.DataFrame({"name": ["ill", "sad", "glad"], "kind": "yes/no", "levels": ["no < yes", *["0 < 1"] * 2]})
+    book.to_csv("columns.csv", index=False)
+    code, out, err = bayesmrf("columns", "t.csv", "--columns", "columns.csv")
+    assert (code, err) == (0, "")
+    assert re.search(r"To answer before a run: .* has other values \('ill': 'maybe'\); add them to the levels", out)
+    one_sentence(bayesmrf("structure", "t.csv", *SMALL, "--columns", "columns.csv"), r"\('ill': 'maybe'\)")
+    book.assign(levels=["no < yes + maybe = yes", *["0 < 1"] * 2]).to_csv("columns.csv", index=False)
+    code, out, _ = bayesmrf("columns", "t.csv", "--columns", "columns.csv")
+    assert code == 0
+    assert "To answer" not in out
+    book.assign(name=["angry", "sad", "glad"]).to_csv("columns.csv", index=False)
+    assert "lacks 'angry'" in " ".join(bayesmrf("columns", "t.csv", "--columns", "columns.csv")[1].split())
 
 
 def test_ticks_on_the_command_line(bayesmrf, folder, made_up):

@@ -180,6 +180,7 @@ def test_graphs(name, option):
 # Other options without which a value is refused.
 NEEDS = {
     ("GroupedMRF", "tree"): {"fields": False, "graph": [(0, 1), (1, 2)]},
+    ("PanelMRF", "chains"): {"within": True},
 }
 
 

@@ -57,7 +57,7 @@ def test_stated_networks_are_balanced(levels, rng):
         p = np.exp(log_p - log_p.max())
         means = every.T @ p / p.sum()
         np.testing.assert_allclose(means, (levels - 1) / 2)
-    X, groups = truth.table(11, rng)
+    X, (groups,) = truth.table(11, rng)
     assert X.shape == (11, 4)
     assert np.bincount(groups).tolist() == [6, 5]
 
@@ -130,7 +130,7 @@ def test_differences_of_two_groups_are_found(rng):
     found = plan(n=[600], replicates=2, estimator=est, n_jobs=1, progress=False, **stated)
     assert found.noun == "difference"
     assert found.frame["found"].iloc[0] == 1
-    X, groups = planning.Stated(3, 2, 0.4, 0.5, 4.0).truth(rng, 0).table(600, rng)
+    X, (groups,) = planning.Stated(3, 2, 0.4, 0.5, 4.0).truth(rng, 0).table(600, rng)
     run = CompareMRF(**RUN, random_state=1).fit(X, groups)
     again = plan(run, n=[600], replicates=2, estimator=est, n_jobs=1, progress=False)
     differs = run.posterior_["posterior"]["included"].values.reshape(-1, 3)

@@ -12,7 +12,10 @@ import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF
 from bayesmrf.errors import ModelFitWarning, OptionError
 from bayesmrf.findings import loaded
+from bayesmrf.plots.checks import _name
+from bayesmrf.plots.style import axes
 from bayesmrf.results.predictive_checks import LEVEL, Family, Name, holm, judged, less_given, quantities
+from bayesmrf.results.tables import table_of as table_of_result
 
 RUN = {"n_draws": 150, "n_warmup": 100, "n_chains": 2, "progress": False, "random_state": 3}
 
@@ -144,6 +147,17 @@ def test_a_true_model_is_not_flagged(estimator, rng):
     assert len(frame[frame["family"] == "triples"]) == 10
 
 
+def test_names_of_checks_do_not_overlap(rng):
+    ax = axes(None, (6.0, 3.0))
+    ax.set(xlim=(-3, 3), ylim=(4, -1))
+    marks = [(x, y, f"family {y:.0f}", "a name of twenty let") for y in (0.0, 0.05, 3.0) for x in (-1.0, -0.9, 2.0)]
+    _name(ax, marks)
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) >= 3
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
 def test_an_improbable_row_is_found(rng):
     X = (rng.random((400, 8)) < 0.04).astype(int)
     X[17] = 1
@@ -151,6 +165,13 @@ def test_an_improbable_row_is_found(rng):
     assert any("row 17 is" in text for text in texts)
     frame = est.table("checks")
     assert list(frame["what"][frame["outside"] & (frame["family"] == "rows")]) == ["row 17"]
+    for name in ("row 17", "row 18"):
+        made = table_of_result(est, "checks")
+        assert f"{name} is " in made.lead
+        assert made.wide.rows["what"].tolist().count(name) == 1
+        assert name in [text.get_text() for text in bayesmrf.plots.plot_checks(est).texts]
+        assert "row 17" in made.frame["what"].tolist()
+        est.posterior_.attrs["command"] = "bayesmrf posterior t.csv"  # which counts rows of files from 1
 
 
 def test_the_group_is_named(rng):

@@ -1,7 +1,7 @@
 """What is said and drawn of a posterior over which edges exist: summary, pictures, page."""
 
 import warnings
-from io import BytesIO
+from io import BytesIO, StringIO
 
 import numpy as np
 import pandas as pd
@@ -9,12 +9,16 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from rich.console import Console
 
 from bayesmrf import graphs, plots, results, write_report
+from bayesmrf.cli.show import show_table
 from bayesmrf.errors import OptionError
 from bayesmrf.methods import EDGES
+from bayesmrf.report import page
 from bayesmrf.results import tables
 from bayesmrf.results.summary import StructureSummary, summarise
+from bayesmrf.results.tables.base import ENDS, FACTOR, WORD, Column, number
 
 from .posterior_tree import parameter_tree, posterior_tree, structure_tree
 from .test_report import CHROMIUM, Page, browse, pictures
@@ -333,3 +337,34 @@ def test_browser_sorts_the_edges(rng, tmp_path):
     weights = [float(row[3]) for row in Page(document).tables[0][1:] if row[3] != "–"]
     assert weights == sorted(weights)
     assert min(weights) < 0 < max(weights)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
+def test_browser_sorts_bounds_by_their_size(tmp_path):
+    rows = [[text] for text in ("12.0", "> 10^4", "0.13", "< 10^-4", "1,853", "< 0.02")]
+    table = page.table(["Bayes factor"], rows, sortable=True)
+    path = page.write_page(tmp_path / "t.html", "t", "t", [("t", table)])
+    click = "<script>document.querySelector('table.sortable th button').click()</script></body>"
+    path.write_text(path.read_text().replace("</body>", click))
+    document, said = browse(path, tmp_path / "profile")
+    assert said == []
+    found = [row[0] for row in Page(document).tables[0][1:]]
+    assert found == ["< 10^-4", "< 0.02", "0.13", "12.0", "1,853", "> 10^4"]
+
+
+def test_words_of_evidence_stay_whole_on_a_narrow_terminal():
+    words = np.array(["inconclusive", "weakly included"])
+    frame = pd.DataFrame({"first": "a node with a name", "second": "another one", "inclusion": 0.5, "weight": -1.25,
+                          "lower": -2.0, "upper": -1.0, "bayes_factor": [1.5, 4.0], "evidence": words,
+                          "near_limit": [True, False]})  # fmt: skip
+    ends = Column("90 % interval", ("lower", "upper"), "{:.3f}", "{} to {}")
+    columns = (ENDS, number("inclusion"), number("weight"), ends, FACTOR, WORD)
+    made = tables.Table("edges", frame, columns, tables.Listing("Edges", frame))
+    for width in (80, 140):
+        console = Console(width=width, file=StringIO())
+        show_table(made, made.narrow, console)
+        text = console.file.getvalue()
+        assert max(map(len, text.splitlines())) <= width
+        assert "inconclusive*" in text
+        assert ("Bayes factor" in text) == (width == 140)
+        assert ("weakly included" in text) == (width == 140)

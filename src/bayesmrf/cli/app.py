@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from .. import __version__
 from ..errors import BayesMRFError, StoppedWarning
 from ..names import shown
+from .calibrate import calibrate
 from .collect import collect
 from .columns import columns
 from .common import Stopped, new_console, say, spoken_warnings
@@ -88,6 +89,7 @@ for function in COMMANDS.values():
     app.command()(function)
 app.command("collect")(collect)
 app.command("plan")(plan)
+app.command("calibrate")(calibrate)
 
 
 @app.command()

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..errors import StoreError, said
+from ..errors import DataError, StoreError, said
 from . import common
 from .column_flags import ColumnFlags
 from .flags import command, observations
 from .method_flags import flag
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..data.codebook import Codebook
 
 _TEXTS = ("name", "kind", "levels", "counts", "codes", "question", "does")
 
@@ -41,5 +47,17 @@ def columns(
     if out is not None:
         frame.to_csv(out, index=False)
         console.print(f"The table is in {out}; other commands take it, edited, with --columns {out}", soft_wrap=True)
-    for problem in problems_of(book):
+    for problem in [*problems_of(book), *_of_values(raw, book, given.asked.columns is not None)]:
         console.print(f"To answer before a run: {said(problem, common.spoken)}.", soft_wrap=True)
+
+
+def _of_values(table: pd.DataFrame, book: Codebook, is_given: bool) -> list[str]:
+    """Return why a codebook that is given does not read a table: one lacks levels or columns of the other."""
+    from ..data.typed_table import typed
+
+    try:
+        if is_given:
+            typed(table, book)
+    except DataError as e:
+        return [e.text.rstrip(".")]
+    return []

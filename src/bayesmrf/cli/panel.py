@@ -23,7 +23,13 @@ def panel(
         "COLUMN",
         shown="rows of a person follow each other",
     ),
-    within: bool = flag("Edges within a wave, too; for about twelve yes/no items.", None, False, "--within"),
+    within: bool = flag("Edges within a wave, too.", None, False, "--within"),
+    method: str = flag(
+        "How Z is followed with --within. exact: by all states of a row, for about twelve yes/no items; chains: by "
+        "persistent chains of each row before. auto: exact where that is fast.",
+        "auto|exact|chains",
+        "auto",
+    ),
     intercepts: str = flag(
         "own: each person has an intercept of each item, given the first wave.", "common|own", "common"
     ),
@@ -54,9 +60,9 @@ def panel(
         if value:
             raise OptionError(option=option, got=value, expected="omitted, as panels do not support it")
     out = run.path(run.out, ".zarr")
-    options = common.checked(PanelMRF, within=within, intercepts=intercepts, model=model, **run.options)
+    options = common.checked(PanelMRF, within=within, method=method, intercepts=intercepts, model=model, **run.options)
     prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
-    options = {name: options[name] for name in ("within", "intercepts", "model")}
+    options = {name: options[name] for name in ("within", "method", "intercepts", "model")}
     common.check_out(out, run.overwrite)
     also = {f"--{name}": column for name, column in {"person": person, "wave": wave}.items() if column is not None}
     data, _, order = run.read(model, also=also)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ..results.summary import Summary
 from ..results.tables import Listing, Table, all_tables
+from ..results.tables.base import Worded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,16 +37,24 @@ def show_table(table: Table, listing: Listing | None, console: Console) -> None:
         console.print(f"{table.lead}\n" if len(listing.rows) else table.lead)
     if len(listing.rows):
         columns = [column for column in table.columns if column.is_narrow]
-        is_text = [column.is_text(listing.rows) for column in columns]
+        cells = table.cells(listing, columns)
         printed = new_table(listing.title, (), ())
-        for column, left in zip(columns, is_text, strict=True):
-            printed.add_column(column.head, justify="left" if left else "right", no_wrap=not left)
+        sizes = [max(map(len, texts)) for texts in zip(*cells, strict=True)]
+        heads = [column.head for column in columns]
+        is_narrow = sum(max(size, len(head)) + 3 for size, head in zip(sizes, heads, strict=True)) >= console.width
+        for i, (column, size) in enumerate(zip(columns, sizes, strict=True)):
+            left = column.is_text(listing.rows)
+            head = "\n".join(wrap(column.head, size, break_long_words=False)) if is_narrow else column.head
+            # Words of evidence stay whole; names of edges are cut, as they can be long.
+            whole = max(len(word) for row in cells for word in row[i].split()) if isinstance(column, Worded) else None
+            printed.add_column(head, justify="left" if left else "right", no_wrap=not left,
+                               width=whole if is_narrow else None)  # fmt: skip
         marks = listing.rows[listing.sections] if listing.sections else [""] * len(listing.rows)
         last = None
-        for mark, cells in zip(marks, table.cells(listing, columns), strict=True):
+        for mark, row in zip(marks, cells, strict=True):
             if last not in (None, mark):
                 printed.add_section()
-            printed.add_row(*cells)
+            printed.add_row(*row)
             last = mark
         console.print(printed)
     if listing.rest:

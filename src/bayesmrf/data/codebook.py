@@ -154,8 +154,10 @@ class Codebook:
         last = [f"read as missing: {listed(coded, total=True)}"] if coded else []
         most = _MOST_LINES - len(last)
         if len(lines) > most:
-            rest = [f"{names[0]}: {what}" for what, names in ranked[most - 1 :]]
-            lines = [*lines[: most - 1], "; ".join(rest[:3]) + (f"; and {len(rest) - 3} more" if rest[3:] else "")]
+            stop = most + 2  # three kinds share a line
+            more = sum(len(names) for _, names in ranked[stop:])
+            rest = f"; and {more} more column{'s' * (more != 1)}" if more else ""
+            lines = [*lines[: most - 1], "; ".join(lines[most - 1 : stop]) + rest]
         return lines + last
 
 

@@ -25,6 +25,7 @@ LABELS, QUESTIONS = "variable_value_labels", "column_names_to_labels"  # as pand
 WRITTEN = "texts_for_missing"  # of a file: how its missing values are written, by column
 MOST_WORDS = 20  # of a nominal column
 _BLANKS = ("-", "--", "---", ".", "..", "?", "*")  # marks that are no words
+_BOOLEANS = ("False", "True")
 _DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b.*|\d{1,2}:\d{2}(:\d{2})?")
 
 
@@ -38,7 +39,6 @@ class Seen:
     codes: tuple[str, ...] = ()  # values that stand for missing ones
     declared: tuple[str, ...] = ()  # categories of the column
     ordered: bool = False  # whether these are in order
-    is_bool: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)  # of its file, by value
     measure: str = ""
     question: str = ""
@@ -88,7 +88,6 @@ def look_at(frame: pd.DataFrame) -> list[Seen]:
         )
         seen.declared = tuple(map(as_text, present(values.cat.categories))) if is_category else ()
         seen.ordered = is_category and bool(values.cat.ordered)
-        seen.is_bool = bool(counts) and {type(value) for value in uniques[~gone]} <= {bool, np.bool_}
         seen.labels = {as_text(value): str(label) for value, label in of_file[LABELS].get(name, {}).items()}
         seen.question = str(of_file[QUESTIONS].get(name) or "")
         seen.measure = str(of_file[MEASURE].get(name) or "")
@@ -122,15 +121,13 @@ def _of_numbers(seen: Seen) -> Column:
     """Return a column of numbers, with the labels that its file gives some of them."""
     numbers = np.unique(np.array([float(value) for value in seen.counts]))
     values = list(map(digits, numbers))
-    if seen.is_bool:
-        values = [value for value in ("False", "True") if value in seen.counts]
     if seen.labels:
         labelled = _of_labels(seen, values)
         if labelled is not None:
             return labelled
     if len(values) < 2:
         return seen.column(CONSTANT, [(value, value) for value in values])
-    if seen.is_bool or set(values) in ({"0", "1"}, {"-1", "1"}):
+    if set(values) in ({"0", "1"}, {"-1", "1"}):
         return seen.column(YES_NO, [(value, value) for value in values])
     is_whole = bool((numbers == np.round(numbers)).all())
     if is_whole and len(values) <= MOST_LEVELS and numbers[-1] - numbers[0] < 2 * MOST_LEVELS:
@@ -170,6 +167,10 @@ def _of_words(seen: Seen) -> tuple[Column, Scale | None]:
         if found is not None:
             return found
     if len(words) == 1:
+        both = _BOOLEANS if words[0] in _BOOLEANS else seen.declared  # what it might have been is known
+        pair = yes_and_no(both)
+        if pair is not None and len(both) == 2:
+            return seen.column(YES_NO, [(word, word) for side in pair for word in side]), None
         return seen.column(CONSTANT, [(words[0], words[0])]), None
     texts = [word for word in words if not is_number(word)]
     if len(words) > len(texts):

@@ -76,7 +76,8 @@ def _typed_column(values: pd.Series, column: Column, is_new: bool) -> tuple[pd.S
     codes, uniques = pd.factorize(values if plain else values.astype(object), use_na_sentinel=True)
     found = np.array([*uniques, None], dtype=object)[:-1]
     texts = ["" if gone else as_text(value) for value, gone in zip(found, is_missing(found), strict=True)]
-    if not column.levels or (not set(column.codes) & set(texts) and _is_plain(values, texts, column)):
+    is_bool = all(isinstance(value, bool | np.bool_) for value, text in zip(found, texts, strict=True) if text)
+    if not column.levels or (not set(column.codes) & set(texts) and _is_plain(texts, is_bool, column)):
         return values, []
     place = _places(column, is_new)
     at = np.array([place(text) for text in [*texts, ""]])
@@ -115,13 +116,13 @@ def _categories(column: Column) -> list[Any]:
     return [int(v) for v in numbers] if all(v == int(v) for v in numbers) else list(numbers)
 
 
-def _is_plain(values: pd.Series, texts: list[str], column: Column) -> bool:
+def _is_plain(texts: list[str], is_bool: bool, column: Column) -> bool:
     """Return whether numbers, or booleans, say by themselves what the codebook says of them."""
     levels = [level.value for level in column.levels]
     if column.kind == NOMINAL or levels != column.labels:
         return False
     seen = [text for text in texts if text]
-    if {*levels} in ({"0", "1"}, {"-1", "1"}, {"False", "True"}):
+    if {*levels} in ({"0", "1"}, {"-1", "1"}) or ({*levels} == {"False", "True"} and is_bool):
         return levels[-1] in ("1", "True") and set(seen) <= set(levels)
     if column.kind == YES_NO or not seen or not all(map(is_number, [*levels, *seen])):
         return False

@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .. import graphs
 from ..declare.rule import COUNT, SEED, integer
 from ..errors import OptionError
-from ..families import AUTO
-from ..models.bases import edge_starts
-from ..priors import ProperPrior, SpikeSlab
 from ..results.blocks import stacked, variable
 from ..results.calibration import Calibration
 from ..results.convergence import verdict
@@ -22,57 +18,20 @@ from ..rng import as_seed_sequence
 from ..runs.replicates import replicates as run_replicates
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
-from .planning import LEVELS, Truth, described, exist_or_differ, family_of
-from .prior_draws import draw_edges, draw_groups, prior_of
+from .grouped import GroupedMRF
+from .loaded import load
+from .panel import PanelMRF
+from .planning import LEVELS, described
+from .prior_truths import FromPrior
 from .spike_slab import SpikeSlabMRF
 
-_GROUPS = 2  # of people, of CompareMRF
-
-
-@dataclass(frozen=True, eq=False)
-class FromPrior:
-    """Truths from the prior of an estimator."""
-
-    estimator: Any
-    nodes: int
-    levels: int
-
-    def truth(self, rng: np.random.Generator) -> Truth:
-        """Draw the parameters of each group of people."""
-        est, graph = self.estimator, graphs.complete(self.nodes)
-        sizes = (self.levels,) * self.nodes
-        # As fit names it: "auto" is chosen by the levels.
-        family = est._object("model") if est.model != AUTO else family_of(self.levels)
-        model = family.on(graph, sizes, True)
-        if isinstance(est, BayesianMRF):
-            thetas = self._prior(model).sample(1, model.n_features, rng)
-        else:
-            named = clone(est).set_params(model=family)
-            prior, counts = named._object("prior"), np.diff(edge_starts(model))
-            n_groups = _GROUPS if isinstance(est, CompareMRF) else 1
-            edges = prior_of(prior, graph, np.arange(graph.n_edges))
-            if n_groups > 1:
-                baseline = prior_of(named._object("baseline"), graph, np.arange(graph.n_edges))
-                weights = draw_groups(edges, baseline, n_groups, counts, 1, rng)[0]
-            else:
-                weights = draw_edges(edges, counts, 1, rng)[0]
-            biases = self._biases(prior, (n_groups, model.n_features - weights.shape[1]), rng)
-            thetas = np.hstack([weights, biases])
-        exists = exist_or_differ(model, thetas)
-        names = [f"x{i + 1}" for i in range(self.nodes)]
-        return Truth(model, thetas, exists, names, [tuple(range(self.levels))] * self.nodes, [True] * self.nodes)
-
-    def _prior(self, model: Any) -> ProperPrior:
-        prior = self.estimator._prior(model, None)
-        if not isinstance(prior, ProperPrior):
-            raise OptionError(option="prior", got=prior, expected="a prior that can be sampled, such as priors.Normal")
-        return prior
-
-    @staticmethod
-    def _biases(prior: SpikeSlab, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-        if prior.biases is not None:
-            return prior.biases.sample(*shape, rng)
-        return prior.bias_scale * rng.standard_normal(shape)
+_TAKEN = (SpikeSlabMRF, CompareMRF, BayesianMRF, GroupedMRF, PanelMRF)
+_NEEDED: dict[str, tuple[Any, ...]] = {  # options that say which edges there are, or what is equal
+    "candidates": ("complete", None),
+    "graph": ("complete",),
+    "ties": (None,),
+    "biases": ("free",),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +55,13 @@ class Replicate:
             for j, name in enumerate(names):
                 label = f"theta[{name}]" + (f" of group {g}" if several else "")
                 pit[label] = position(draws[:, g, j], theta[j], rng)
+        for name, values in truth.others.items():
+            drawn = stacked(variable(est.posterior_, name).values)
+            for at, value in np.ndenumerate(values):
+                label = f"{name}[{', '.join(truth.names[i] for i in at)}]" if at else name
+                pit[label] = position(drawn[:, *at], value, rng)
         found: dict[str, Any] = {"inclusion": [], "exists": []}
-        if not isinstance(est, BayesianMRF):
+        if "included" in est.posterior_["posterior"].dataset:
             included = stacked(variable(est.posterior_, "included").values)
             n_there = included.sum(axis=1)
             pit["number of differences" if several else "number of edges"] = position(n_there, truth.exists.sum(), rng)
@@ -117,6 +81,8 @@ def calibrate(
     *,
     nodes: int = 5,
     levels: int = 2,
+    groups: int = 2,
+    waves: int = 4,
     replicates: int = 200,
     prior: Any = None,
     folder: str | PathLike[str] | None = None,
@@ -129,13 +95,17 @@ def calibrate(
 
     Parameters
     ----------
-    estimator : SpikeSlabMRF, CompareMRF or BayesianMRF
-        Its options are those of the fits; candidates and graph must be complete, and biases free. `CompareMRF` has two
-        groups of people.
+    estimator : SpikeSlabMRF, CompareMRF, BayesianMRF, GroupedMRF or PanelMRF; or the path of a stored run of one
+        Its options are those of the fits; candidates and graph must be complete, and biases free. Edges of groups must
+        share a number: a table is refused.
     n : int
-        Rows of a table, of all groups together.
+        Rows of a table, of all groups together; people of a panel.
     nodes, levels : int
         Number of columns, and of levels of each: 2 is yes/no, more are ordered.
+    groups : int
+        Groups of people of `CompareMRF`.
+    waves : int
+        Waves of each person of `PanelMRF`. The first one is drawn uniformly, the others from the truth.
     replicates : int
         Number of tables.
     prior : object of `bayesmrf.priors`, optional
@@ -161,22 +131,27 @@ def calibrate(
     OptionError, StoreError
         If an option is not valid, or the folder contains another study.
     """
-    if type(estimator) not in (SpikeSlabMRF, CompareMRF, BayesianMRF):
-        expected = "a SpikeSlabMRF, CompareMRF or BayesianMRF"
+    if isinstance(estimator, str | PathLike):
+        estimator = clone(load(estimator))
+    if type(estimator) not in _TAKEN:
+        expected = f"a {', '.join(kind.__name__ for kind in _TAKEN[:-1])} or {_TAKEN[-1].__name__}"
         raise OptionError(option="estimator", got=estimator, expected=expected)
-    asked = {"candidates": "complete", "graph": "complete", "ties": None, "biases": "free"}
     for name, value in estimator.get_params(deep=False).items():
-        if name in asked and not (isinstance(value, type(asked[name])) and value == asked[name]):
-            raise OptionError(option=name, got=value, expected=f"{asked[name]!r} in a calibration")
+        legal = _NEEDED.get(name, (value,))
+        if not any(value is one or (isinstance(value, str) and value == one) for one in legal):
+            raise OptionError(option=name, got=value, expected=f"{legal[0]!r} in a calibration")
     integer(2, 10**7).check("n", n)
     integer(2, 100).check("nodes", nodes)
     LEVELS.check("levels", levels)
+    integer(2, 100).check("groups", groups)
+    integer(2, 1000).check("waves", waves)
     COUNT.check("replicates", replicates)
     SEED.check("random_state", random_state)
     truths = estimator if prior is None else clone(estimator).set_params(prior=prior)
-    entropy, source = as_seed_sequence(random_state).entropy, FromPrior(truths, int(nodes), int(levels))
+    entropy = as_seed_sequence(random_state).entropy
+    source = FromPrior(truths, int(nodes), int(levels), int(groups), int(waves))
     source.truth(np.random.default_rng(0))  # refuses what has no draws of its prior
-    setting = f"{n:,} rows of {nodes} nodes with {levels} levels, truths from the prior of {described(truths)}"
+    setting = f"{n:,} {source.words}, truths from the prior of {described(truths)}"
     settings = {"study": "calibrate", "setting": setting, "estimator": described(estimator), "seed": str(entropy)}
     found = run_replicates(
         Replicate(source, estimator, int(n), entropy),

@@ -24,18 +24,23 @@ from ..families import AUTO, Boltzmann, Ordinal
 from ..findings import recorded, tell
 from ..graphs import Graph
 from ..models.panel import Panel
+from ..posterior.conditionals.panel_hidden import PanelHidden
 from ..posterior.conditionals.panel_tables import panel_tables
 from ..posterior.edges.panel import PanelKernel
+from ..posterior.edges.panel_missing import PanelMissingKernel
 from ..priors import Beta
 from ..results import convergence
 from ..results.blocks import Columns, variable
 from ..results.edge_evidence import add_recorded_evidence
 from ..results.stored import Kept, keep
 from ..results.until_good import tell_if_short
+from ..rng import OTHER, descendant
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
 from .base import run_seed, sample_posterior
+from .edge_evidence import WithEvidence
 from .edge_prior import as_attribute, default_prior, warn_of_taper
+from .panel_checks import check_fit
 from .panel_predictive import PanelPredictive
 from .restored import Restored
 
@@ -43,7 +48,16 @@ if TYPE_CHECKING:
     import networkx as nx
     import xarray as xr
 
-_MOST = 2**23  # probabilities of states that a chain keeps, 64 MiB
+_MOST, _FAST = (
+    2**23,
+    2**19,
+)  # probabilities of states that a chain keeps, 64 MiB, and those beyond which chains are faster
+_EACH, _IN_ALL, _MOST_CHAINS = (
+    32,
+    2**13,
+    2**27,
+)  # chains of a transition, of all, and chains times items, at least and most
+_KEY = OTHER + 3  # of checks, as of other estimators
 _OF_EVIDENCE = ("log_factor", "prior_log_odds")
 _OF_INTERCEPTS = ("intercept_sd", "intercept_slope", "intercept_root")
 
@@ -51,14 +65,14 @@ _OF_INTERCEPTS = ("intercept_sd", "intercept_slope", "intercept_root")
 class _Setup(NamedTuple):
     """All that comes before the first draw."""
 
-    kernel: PanelKernel
+    kernel: PanelKernel | PanelMissingKernel
     model: Panel
     found: Transitions
     states: States
 
 
 @dataclass(eq=False, repr=False)
-class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
+class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimator):
     r"""Posterior over lagged edges, and edges within a wave, of waves of the same people or of one series.
 
     Each row depends on the row of the wave before it:
@@ -70,16 +84,16 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
     autoregression on the diagonal. Each edge is absent with probability 1 - p0, and has a weight from the slab
     otherwise. Autoregressions, other lagged edges and edges within a wave have each a p0 of their own.
 
-    Draws are from the posterior itself: without ``within`` an item is a logistic term given the row before (with
-    adjacent categories, if it is ordered), and there is no Z. With it, Z is computed for each distinct row before, from
-    the probabilities of all states of a row.
+    Without ``within`` draws are from the posterior itself: an item is a logistic term given the row before (with
+    adjacent categories, if it is ordered), and there is no Z. With it there is a Z for each distinct row before, which
+    ``method`` computes.
 
     Parameters
     ----------
     prior : "spike-slab" or `priors.SpikeSlab`
         As in `SpikeSlabMRF`; by default each density is uniform, and weights are Cauchy of scale 1.
     within : bool
-        Whether items of a wave have edges, too. For at most about twelve yes/no items and some hundred people.
+        Whether items of a wave have edges, too.
     intercepts : {"common", "own"}
         "own": each person has an intercept a_i of each item, as far as it is not explained by the first wave:
         :math:`a \mid x_1 \sim N(G (x_1 - \bar x_1), S)`. People who differ for good look like lagged weights where
@@ -87,6 +101,11 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         drawn with the parameters, so that a step takes longer; there should be four waves or more.
     model : {"auto", "boltzmann", "ordinal"}
         boltzmann: yes/no items; ordinal: ordered ones. "auto" chooses by the levels.
+    method : {"auto", "exact", "chains"}
+        How each Z is followed if items of a wave have edges. exact: by the probabilities of all states of a row, for
+        about twelve yes/no items and some hundred distinct rows. chains: by averages over persistent chains of each
+        distinct row before, 32 or more for each of its transitions, whose noise each step allows for; for any number of
+        items. "auto": exact where its tables are small.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint, columns
         As in `GroupedMRF`.
 
@@ -117,6 +136,7 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
     within: bool = option(False, FLAG)
     intercepts: str = option("common", choice("common", "own"))
     model: str = option(AUTO, choice(AUTO, "boltzmann", "ordinal"))
+    method: str = option(AUTO, choice(AUTO, "exact", "chains"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -127,8 +147,10 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         """Sample the posterior.
 
         Rows follow each other if they are of one person and their waves have the least distance that two waves of the
-        table have: lags never cross people, or waves that are not there. Rows with missing answers are left out, with
-        the transitions to and from them; a finding says how many.
+        table have: lags never cross people, or waves that are not there; a finding says how many transitions are left
+        out. Missing answers are drawn with the parameters, given the rows before and after; those of first waves have
+        the shares of the answers of the item as their prior. Where Z is followed by chains, transitions with missing
+        answers are left out instead.
 
         Parameters
         ----------
@@ -166,6 +188,7 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         def tree_of(draws: Draws) -> xr.DataTree:
             left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self.intercepts == "common" else set())
             left_out |= set() if self.within else {"within_density"}
+            left_out |= {"log_likelihood"} if attrs["n_chains_of_transition"] else set()
             fields = {name: v for name, v in draws.fields.items() if name not in left_out}
             n = len(s.found.before)
             tree = results.to_datatree(replace(draws, fields=fields), s.model, attrs=attrs, observed={"n_samples": n})
@@ -178,7 +201,8 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         self._summarise()
         tell_if_short(draws)
         warn_of_taper(self._object("prior").slab)
-        convergence.warn_unless_converged(self.posterior_)
+        has_converged = convergence.warn_unless_converged(self.posterior_)
+        check_fit(self, s.states.values, s.found, descendant(seeds, _KEY), has_converged)
         return self
 
     def _prepare(self, X: Any, person: Any, wave: Any) -> _Setup:
@@ -197,11 +221,15 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         if len(states.names) < 2:
             raise DataError(f"{argument('X')} must have at least two items, got {len(states.names)}.")
         rows = states.given_rows
-        found = transitions(states.values, Order(order.person[rows], order.time[rows], order.n_people))
-        if found.n_gaps or found.n_missing:
+        model, order = self._panel(), Order(order.person[rows], order.time[rows], order.n_people)
+        found = transitions(states.values, order, complete=True)
+        n_chains = self._chains_of(model, states.values, found)
+        if n_chains and found.n_missing:
+            found = transitions(states.values, order)
+            n_chains = self._chains_of(model, states.values, found) or _EACH
+        if found.n_left_out:
             tell(f"{found.said[0].upper()}{found.said[1:]}.", TransitionsWarning)
         self.transitions_ = found
-        model = self._panel()
         people, person_of = np.unique(found.person, return_inverse=True)
         is_own = self.intercepts == "own"
         if is_own and len(people) < 2:
@@ -215,20 +243,58 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
             mean = np.where(gone, 0, first).sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
             self._first_mean = mean
             first = np.where(gone, 0.0, first - mean)
-        before, after = states.values[found.before].astype(int), states.values[found.after].astype(int)
-        n_rows = len(np.unique(np.column_stack([person_of, before]) if is_own else before, axis=0))
-        if self.within:
-            n_states = float(np.prod([float(m) for m in model.sizes]))
-            if n_states * n_rows > _MOST:
-                raise OptionError(
-                    option="within",
-                    got=True,
-                    expected=f"False where {n_rows:,} distinct rows before times {n_states:,.0f} states of a row are "
-                    f"more than {_MOST:,}",
-                    remedy="leave out items, or use within=False",
-                )
-        tables = panel_tables(model, before, after, person_of if is_own else None)
-        return _Setup(PanelKernel(tables, first, self._object("prior")), model, found, states)
+        values = np.maximum(states.values, 0).astype(int)
+        person = person_of if is_own else None
+        tables = panel_tables(model, values[found.before], values[found.after], person, with_states=not n_chains)
+        kernel = PanelKernel(tables, first, self._object("prior"), n_chains)
+        hidden = self._hidden(states.values, found, person_of)
+        whole = kernel if hidden is None else PanelMissingKernel(kernel, model, hidden)
+        return _Setup(whole, model, found, states)
+
+    def _hidden(self, values: np.ndarray, found: Transitions, person_of: np.ndarray) -> PanelHidden | None:
+        """Return the missing answers of the rows of transitions, if any."""
+        used = np.zeros(len(values), bool)
+        used[found.before] = used[found.after] = True
+        cells = np.argwhere((values < 0) & used[:, None])
+        if not len(cells):
+            return None
+        sizes = self._panel().sizes
+        log_share = np.full((len(sizes), max(sizes)), -np.inf)
+        for i, m in enumerate(sizes):
+            counts = np.bincount(values[values[:, i] >= 0, i].astype(int), minlength=m) + 0.5
+            log_share[i, :m] = np.log(counts / counts.sum())
+        person = np.zeros(len(values), int)
+        person[found.before] = person[found.after] = person_of
+        return PanelHidden(np.maximum(values, 0).astype(int), cells, found.before, found.after, person, log_share)
+
+    def _chains_of(self, model: Panel, values: np.ndarray, found: Transitions) -> int:
+        """Return the number of chains for each transition; 0 if Z is exact."""
+        if not self.within:
+            if self.method == "chains":
+                raise OptionError(option="method", got="chains", expected="'auto' or 'exact' without within=True")
+            return 0
+        n, before = len(found.before), values[found.before]
+        is_each = self.intercepts == "own" or found.n_missing  # a row of its own
+        n_rows = n if is_each else len(np.unique(before, axis=0))
+        size = n_rows * float(np.prod([float(m) for m in model.sizes]))
+        if self.method == "exact" and size > _MOST:
+            expected = (
+                f"'auto' or 'chains' where {n_rows:,} distinct rows before times {size / n_rows:,.0f} states of a row "
+                f"are more than {_MOST:,}"
+            )
+            raise OptionError(option="method", got="exact", expected=expected)
+        if self.method == "exact" or (self.method == AUTO and size <= _FAST):
+            return 0
+        each = max(_EACH, 2 * -(-_IN_ALL // (2 * n)))
+        if each * n * model.n_nodes > _MOST_CHAINS:
+            raise OptionError(
+                option="within",
+                got=True,
+                expected=f"False where {each} chains for each of {n:,} transitions of {model.n_nodes} items are more "
+                f"than {_MOST_CHAINS:,} answers",
+                remedy="leave out items or people, or use within=False",
+            )
+        return each
 
     @staticmethod
     def _family(name: str) -> Any:
@@ -245,19 +311,26 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         return Panel(self._names, tuple(map(len, levels)), bool(self.within), tuple(levels))
 
     def _attrs(self, s: _Setup) -> dict[str, Any]:
-        t = s.kernel.tables
-        digest = hashlib.sha256(t.counts.tobytes() + t.before.tobytes() + s.kernel.first_wave.tobytes()).hexdigest()
+        kernel, cells = (s.kernel, b"") if isinstance(s.kernel, PanelKernel) else (
+            s.kernel.kernel, s.kernel.hidden.cells.tobytes()
+        )  # fmt: skip
+        t = kernel.tables
+        digest = hashlib.sha256(
+            t.counts.tobytes() + t.before.tobytes() + kernel.first_wave.tobytes() + cells
+        ).hexdigest()
         found = s.found
         numbers = {
             "rows": len(s.states.values), "people": found.n_people, "pairs": found.n_pairs,
             "used": len(found.before), "gaps": found.n_gaps, "missing": found.n_missing, "step": found.step,
+            "completed": int(found.is_completed),
         }  # fmt: skip
         return {
             "model": Panel.name,
             "items": self.model_,
-            "method": "exact",
-            "kind": "exact",
-            "prior": as_attribute(s.kernel.prior),
+            "method": "chains" if kernel.n_row_chains else "exact",
+            "kind": "approximate (moments from persistent chains)" if kernel.n_row_chains else "exact",
+            "n_chains_of_transition": kernel.n_row_chains,
+            "prior": as_attribute(kernel.prior),
             "intercepts": self.intercepts,
             "within": int(self.within),
             "sizes": list(s.model.sizes),

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from ..blas import one_thread
 from ..data.panel import Order, transitions, without_order
 from ..data.read import read_new
+from ..declare.rule import NONE, choice, either, integer
 from ..models.panel import Panel
+from ..posterior.conditionals.panel_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
+from ..posterior.conditionals.panel_tables import panel_tables
 from ..results.blocks import at_draws, variable
+from ..results.panel_statistics import PanelStatistics
+from ..results.statistics import INTERVAL
 from .answers import Answers
+from .panel_checks import checks_of
+from .panel_observations import add_transitions
 from .tabulated import Tabulated
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
+_BETWEEN, _N_DRAWS = either(NONE, choice("nodes")), either(NONE, integer(1, 10**9))
 _DRAWS = 100  # over which predictions are averaged
 _OWN = 10  # intercepts of a person for each of them
+_MOST = 2**23  # states of rows that are summed over; beyond it, chains are annealed
+_CHAINS, _STEPS = 16, 32  # of each row, and steps from independent items to joined ones
 
 
 class PanelPredictive(Tabulated, Answers):
@@ -29,7 +42,9 @@ class PanelPredictive(Tabulated, Answers):
     .. math:: p(x_t \mid x_{t-1}) = \frac1K \sum_{k=1}^K p(x_t \mid x_{t-1}, \theta_k)
 
     Where people have their own intercepts, each draw comes with ten intercepts of a person given the first wave, from
-    N(G (x_1 - mean), S); the average is over these, too (Monte Carlo).
+    N(G (x_1 - mean), S); the average is over these, too (Monte Carlo). Where items of a wave have edges and the states
+    of rows are too many for a sum, Z of each row is by annealed importance sampling from independent items (Neal 2001),
+    with 16 chains and 32 steps.
     """
 
     posterior_: xr.DataTree
@@ -90,6 +105,97 @@ class PanelPredictive(Tabulated, Answers):
         found /= n
         return found[:, :, 1] if max(model.sizes) == 2 else found
 
+    def statistics(
+        self,
+        names: Sequence[str] | None = None,
+        communities: Any = None,
+        probability: float = INTERVAL,
+        between: str | None = None,
+        n_draws: int | None = None,
+    ) -> pd.DataFrame:
+        """Tabulate statistics of items and of the network within a wave, each computed in every draw.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of lagged edges, without autoregressions: "in-strength", "out-strength", "in-expected influence",
+            "out-expected influence"; "autoregression"; of the network within a wave those of `SpikeSlabMRF.statistics`,
+            without predictability. All by default.
+        communities, probability, n_draws
+            As in `SpikeSlabMRF.statistics`.
+        between : {None, "nodes"}
+            Tabulate the differences of a statistic between two items.
+
+        Returns
+        -------
+        DataFrame
+            As of `SpikeSlabMRF.statistics`.
+        """
+        check_is_fitted(self)
+        _BETWEEN.check("between", between)
+        found = PanelStatistics(self.posterior_, communities, n_draws)
+        return (found.between_nodes if between else found.table)(names, probability)
+
+    def predictive_checks(
+        self, X: Any, person: Any = None, wave: Any = None, random_state: int | None = None
+    ) -> pd.DataFrame:
+        """Compare the waves of a table with waves from the posterior, each given the wave before it in the table.
+
+        `fit` does this with its own data; ``table("checks")`` has the result. Families are the answers, two items a
+        wave apart (lags), two of one wave (waves), the sum of the answers, and an item with its mean over up to five
+        waves before the last one (earlier). Where people have their own intercepts, these are as in `predict_next`.
+
+        Parameters
+        ----------
+        X, person, wave
+            As in `PanelMRF.fit`.
+        random_state : int, optional
+
+        Returns
+        -------
+        DataFrame
+            As of `SpikeSlabMRF.predictive_checks`.
+        """
+        check_is_fitted(self)
+        X, order = without_order(X, person, wave)
+        values, order = self._values(X, order)
+        with one_thread():
+            return checks_of(self, values, transitions(values, order), np.random.default_rng(random_state)).frame
+
+    def add_log_likelihood(
+        self, X: Any, person: Any = None, wave: Any = None, n_draws: int | None = None
+    ) -> pd.DataFrame:
+        """Add the log density of each transition under each draw to ``posterior_``, as ArviZ's `loo` reads it.
+
+        Transitions are independent given the parameters, and are left out one at a time, where people have common
+        intercepts. Group ``prediction`` has, for each item, the share of transitions after which the most probable
+        answer given the wave before is given, next to that of the most frequent answer.
+
+        Parameters
+        ----------
+        X, person, wave
+            As in `PanelMRF.fit`; transitions with missing answers are left out.
+        n_draws : int, optional
+            Evenly spaced draws of each chain that are used; None for all.
+
+        Returns
+        -------
+        DataFrame
+            The table "loo".
+
+        Raises
+        ------
+        OptionError
+            If people have their own intercepts, or there are more than 2^28 log likelihoods, or 2^31 states of rows.
+        """
+        check_is_fitted(self)
+        _N_DRAWS.check("n_draws", n_draws)
+        X, order = without_order(X, person, wave)
+        values, order = self._values(X, order)
+        add_transitions(self, values, transitions(values, order), n_draws)
+        found: pd.DataFrame = self.table("loo")
+        return found
+
     def _values(self, X: Any, order: Order) -> tuple[np.ndarray, Order]:
         states = read_new(X, None, self)
         rows = states.given_rows
@@ -99,17 +205,19 @@ class PanelPredictive(Tabulated, Answers):
         """Return parameters of draws, each with intercepts of the person of each row, or 0."""
         theta = variable(self.posterior_, "theta")
         some = np.unique(np.linspace(0, theta.shape[0] * theta.shape[1] - 1, _DRAWS).astype(int))
-        values = at_draws(theta, some)
+        some = np.repeat(some, _OWN if self.intercepts == "own" else 1)
+        for row, own in zip(at_draws(theta, some), self._own_of(some, first, np.random.default_rng(0)), strict=True):
+            yield row, own if np.ndim(own) == 0 else own[person]
+
+    def _own_of(self, some: np.ndarray, first: np.ndarray, rng: np.random.Generator) -> Any:
+        """Return intercepts of each person from each of some draws, given the first wave (n_people, d); or 0."""
         if self.intercepts != "own":
-            yield from ((row, 0.0) for row in values)
+            yield from (0.0 for _ in some)
             return
         slope, root = (at_draws(variable(self.posterior_, f"intercept_{name}"), some) for name in ("slope", "root"))
-        rng = np.random.default_rng(0)
         x = np.where(first < 0, 0.0, first - self._first_mean)
-        for row, g, factor in zip(values, slope, root, strict=True):
-            for _ in range(_OWN):
-                own = x @ g + rng.standard_normal(x.shape) @ factor.T
-                yield row, own[person]
+        for g, factor in zip(slope, root, strict=True):
+            yield x @ g + rng.standard_normal(x.shape) @ factor.T
 
     def _fields(self, theta: np.ndarray, before: np.ndarray, own: Any) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the log weights of the categories of each item without edges within, and weights within."""
@@ -135,16 +243,56 @@ class PanelPredictive(Tabulated, Answers):
         total: np.ndarray = logsumexp(out, axis=tuple(range(1, d + 1)), keepdims=True)
         return out - total
 
+    def _is_summed(self, rows: np.ndarray) -> bool:
+        """Whether the states of rows are few enough for a sum."""
+        return len(rows) * float(np.prod([float(m) for m in self._panel().sizes])) <= _MOST
+
+    def _annealed(
+        self, each: list[np.ndarray], theta: np.ndarray, before: np.ndarray, own: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return estimates of log Z and of probabilities of categories of each row, (n,) and (n, d, m)."""
+        model, rng, n = self._panel(), np.random.default_rng(0), len(before)
+        d, u, v = model.n_nodes, *model.pairs.T
+        rows = before.astype(int)
+        tables = panel_tables(model, rows, rows, np.arange(n), with_states=False)
+        own, at = np.zeros((n, d)) + own, theta.copy()
+        at[d * d : model.n_edges] = 0.0
+        chains = RowChains(start_chains(rng, tables, _CHAINS, at, own), first_chains(tables.n, _CHAINS))
+        weights, log_w = theta[d * d : model.n_edges], np.zeros(n * _CHAINS)
+        for step in range(1, _STEPS + 1):
+            x = chains.x.astype(float)
+            for w, a, b in zip(weights, u, v, strict=True):
+                if w != 0:
+                    log_w += w / _STEPS * x[a] * x[b]
+            at[d * d : model.n_edges] = step / _STEPS * weights
+            sweep(rng, chains, tables, at, own)
+        of_row = log_w.reshape(n, _CHAINS)
+        log_z = np.sum([logsumexp(w, axis=1) for w in each], axis=0) + logsumexp(of_row, axis=1) - np.log(_CHAINS)
+        share = np.exp(of_row - logsumexp(of_row, axis=1, keepdims=True))
+        p = np.zeros((n, d, max(model.sizes)))
+        for i, m in enumerate(model.sizes):
+            q = conditionals_of(chains, tables, theta, own, i)
+            p[:, i, :m] = (share[:, :, None] * q.reshape(n, _CHAINS, m)).sum(axis=1)
+        return log_z, p
+
     def _log_density(self, theta: np.ndarray, before: np.ndarray, after: np.ndarray, own: Any) -> np.ndarray:
         each, weights = self._fields(theta, before, own)
-        rows = np.arange(len(before))
-        if self._panel().within:
+        rows, model = np.arange(len(before)), self._panel()
+        if model.within and self._is_summed(before):
             return np.asarray(self._joint(each, weights)[(rows, *after.T.astype(int))])
+        if model.within:
+            found = np.sum([w[rows, x] for w, x in zip(each, after.T, strict=True)], axis=0)
+            u, v = model.pairs.T
+            return np.asarray(
+                found + (after[:, u] * after[:, v]) @ weights - self._annealed(each, theta, before, own)[0]
+            )
         return np.sum([w[rows, x] - logsumexp(w, axis=1) for w, x in zip(each, after.T, strict=True)], axis=0)
 
     def _probabilities(self, theta: np.ndarray, before: np.ndarray, own: Any) -> np.ndarray:
         each, weights = self._fields(theta, before, own)
         model = self._panel()
+        if model.within and not self._is_summed(before):
+            return self._annealed(each, theta, before, own)[1]
         found = np.zeros((len(before), model.n_nodes, max(model.sizes)))
         joint = np.exp(self._joint(each, weights)) if model.within else None
         for i, (w, m) in enumerate(zip(each, model.sizes, strict=True)):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
@@ -27,6 +27,7 @@ from ..runs.replicates import replicates as run_replicates
 from ..samplers.tempered import Tempered
 from .compare import CompareMRF
 from .loaded import load
+from .panel import PanelMRF
 from .partly_seen import draw_missing
 from .spike_slab import SpikeSlabMRF
 
@@ -48,6 +49,8 @@ class Truth:
         Of each column.
     ordered : sequence of bool
         Whether they have an order.
+    others : mapping
+        Values of other variables of a posterior, by name.
     """
 
     model: Any
@@ -56,32 +59,34 @@ class Truth:
     names: Sequence[str]
     levels: Sequence[Sequence[Any]]
     ordered: Sequence[bool]
+    others: Mapping[str, Any] = field(default_factory=dict)
 
-    def table(self, n: int, rng: np.random.Generator) -> tuple[Any, np.ndarray]:
-        """Draw ``n`` rows, as equally many of each group as possible, and their groups.
-
-        All levels are known to the table, also those that do not occur.
-        """
-        import pandas as pd
-
+    def table(self, n: int, rng: np.random.Generator) -> tuple[Any, tuple[np.ndarray, ...]]:
+        """Draw ``n`` rows, as equally many of each group as possible, and their groups."""
         groups = np.arange(n) % len(self.thetas)
         nothing = np.full(len(self.names), -1, dtype=np.int8)
         states = np.empty((n, len(self.names)), dtype=np.int8)
         for g, theta in enumerate(self.thetas):
             mine = groups == g
             states[mine] = draw_missing(self.model, theta, nothing, int(mine.sum()), rng, Tempered())[0]
+        return self.frame(states), (groups,)
+
+    def frame(self, states: np.ndarray) -> Any:
+        """Return states as a table, to which all levels are known, also those that do not occur."""
+        import pandas as pd
+
         columns = {}
         for name, levels, has_order, x in zip(self.names, self.levels, self.ordered, states.T, strict=True):
             columns[name] = pd.Categorical.from_codes(x, dtype=pd.CategoricalDtype(list(levels), ordered=has_order))
-        return pd.DataFrame(columns), groups
+        return pd.DataFrame(columns)
 
     def fitted(self, estimator: Any, n: int, rng: np.random.Generator) -> Any:
         """Return a copy of an estimator, fitted to a table of ``n`` rows; its warnings are counted by verdicts."""
-        X, groups = self.table(n, rng)
+        X, of_rows = self.table(n, rng)
         est = clone(estimator).set_params(random_state=int(rng.integers(2**31)), n_jobs=1, progress=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BayesMRFWarning)
-            return est.fit(X, groups) if isinstance(est, CompareMRF) else est.fit(X)
+            return est.fit(X, *of_rows) if isinstance(est, CompareMRF | PanelMRF) else est.fit(X)
 
 
 def family_of(levels: int) -> Any:

@@ -12,7 +12,19 @@ from scipy.special import betaln
 from ..data.pair_probabilities import edge_probabilities
 from ..graphs import Graph
 from ..posterior.edges.differences import contrasts
-from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, Normal, SpikeSlab, has_pairs
+from ..priors import (
+    CAUCHY_TAPER,
+    Beta,
+    Blocks,
+    Cauchy,
+    DirichletProcess,
+    Gamma,
+    LogisticBeta,
+    Moment,
+    Normal,
+    SpikeSlab,
+    has_pairs,
+)
 from ..results.communities import probability_of_edge
 
 _SOME = 4096  # draws of blocks that are arrays at a time
@@ -87,10 +99,15 @@ def _blocks(prior: Blocks, n: int, n_nodes: int, rng: np.random.Generator) -> np
         cumulated = np.cumsum(share, axis=1)
         at = rng.random((n, n_nodes, 1)) * cumulated[:, None, -1:]
         return np.asarray((at > cumulated[:, None]).sum(axis=2))
-    found = np.zeros((n, n_nodes), dtype=int)
-    for i in range(1, n_nodes):  # as one of the nodes before, or a new block
+    return _process(prior.concentration, n, n_nodes, rng)
+
+
+def _process(alpha: float, n: int, n_items: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw partitions of items by a Dirichlet process, (n, n_items): labels in order of first appearance."""
+    found = np.zeros((n, n_items), dtype=int)
+    for i in range(1, n_items):  # as one of the items before, or a new block
         like = rng.integers(0, i, n)
-        new = rng.random(n) * (prior.concentration + i) < prior.concentration
+        new = rng.random(n) * (alpha + i) < alpha
         found[:, i] = np.where(new, found[:, :i].max(axis=1) + 1, found[np.arange(n), like])
     return found
 
@@ -144,3 +161,18 @@ def draw_groups(
     common = draw_edges(baseline, sizes, n_draws, rng)
     apart = draw_edges(prior, sizes, n_draws, rng, n_groups - 1)
     return common + np.einsum("gk,nkp->ngp", contrasts([1.0] * n_groups), apart)
+
+
+def draw_process(prior: DirichletProcess, n_edges: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    """Draw the value of each edge from a Dirichlet process, 0 where it is absent, and return the number of groups."""
+    alpha = prior.alpha
+    if isinstance(alpha, Gamma):
+        alpha = rng.standard_gamma(alpha.shape) / alpha.rate
+    p0 = 1.0 if prior.density is None else prior.density
+    there = np.flatnonzero(rng.random(n_edges) < (rng.beta(p0.a, p0.b) if isinstance(p0, Beta) else p0))
+    groups = _process(float(alpha), 1, len(there), rng)[0]
+    n_groups = int(groups.max(initial=-1)) + 1
+    base = LogisticBeta(prior.base.a, prior.base.b) if isinstance(prior.base, Beta) else prior.base
+    found = np.zeros(n_edges)
+    found[there] = base.sample(1, n_groups, rng)[0][groups]
+    return found, n_groups

@@ -9,14 +9,14 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from ..results.statistics import OF_NODES, has_weights
+from ..results.statistics import OF_LAGS, OF_NODES, has_weights
 from ..results.summary import summarise
 from .style import COLOURS, GREY, INK, MOST_NAMED, as_text, axes, name_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_USUAL = ("strength", "expected influence", "closeness", "betweenness", "predictability")
+_USUAL = (*OF_LAGS, "strength", "expected influence", "closeness", "betweenness", "predictability")
 _COLUMNS, _LONGEST = 5, 24
 
 
@@ -31,10 +31,11 @@ def plot_statistics(
     Parameters
     ----------
     tree : estimator, xarray.DataTree, path or Summary
-        BayesianMRF, SpikeSlabMRF, CompareMRF or GroupedMRF, fitted, its ``posterior_``, or the path of a stored run.
+        BayesianMRF, SpikeSlabMRF, CompareMRF, GroupedMRF or PanelMRF, fitted, its ``posterior_``, or the path of a
+        stored run.
     names : sequence of str, optional
         Statistics of nodes, as in the method `statistics`; by default strength, expected influence, closeness,
-        betweenness and predictability, those that the posterior has.
+        betweenness and predictability, those that the posterior has, and of a panel those of lagged edges.
     communities : mapping of node to label, or sequence of labels, optional
         For statistics of bridges.
     panels : sequence of Axes, optional
@@ -96,9 +97,9 @@ def _panel(table: Any, name: str, groups: Sequence[str] | None, ax: Axes) -> Non
         label = None if group is None else shown(group, _LONGEST)
         ax.scatter(own["mean"], place, s=16, color=colour, zorder=3, marker=mark, label=label)
     name_rows(ax, [shown(node, _LONGEST) for node in some])
-    if name.endswith("influence"):
+    if name.endswith("influence") or name == "autoregression":
         ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
     else:
         ax.set_xlim(left=min(0.0, ax.get_xlim()[0]) if name != "base rate" else None)
-    few = f" ({len(some)} of {len(order):,} nodes)" if len(some) < len(order) else ""
+    few = f"\n({len(some)} of {len(order):,} nodes)" if len(some) < len(order) else ""
     ax.set_title(f"{name}{few}", fontsize=9, color=INK)

@@ -21,7 +21,7 @@ from ..results.summary import (
 from ..runs.store import as_written
 from . import differences, grouped, panel, parameters, structure
 from .page import Section, check_out, paragraph, picture, table, write_page
-from .planning import write_plan
+from .planning import write_calibration, write_plan
 
 __all__ = [
     "Section",
@@ -30,6 +30,7 @@ __all__ = [
     "picture",
     "sections",
     "table",
+    "write_calibration",
     "write_page",
     "write_plan",
     "write_report",

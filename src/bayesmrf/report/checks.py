@@ -20,6 +20,7 @@ def checks(s: Summary) -> list[Section]:
     if GROUP not in s.tree.children:
         return []
     found = table_of(s, "checks")
-    said = paragraph(found.lead, "verdict fair") if found.lead else paragraph("No check is outside.", "verdict good")
+    told = [paragraph(sentence, "verdict fair") for sentence in found.lead.splitlines()]
+    said = "".join(told) or paragraph("No check is outside.", "verdict good")
     drawn = picture(lambda: plots.plot_checks(s), _CAPTION)
     return [("Does the model fit?", said + drawn + paragraph(found.note) + listed(found))]

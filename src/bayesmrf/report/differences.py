@@ -8,14 +8,11 @@ from ..results.tables import table_of
 from .order import page
 from .page import Section, paragraph, picture
 from .shared import listed, table_section
-from .structure import CITE, EVIDENCE, nodes_title, probable
+from .structure import CITE, EVIDENCE, judged, nodes_title, probable
 
 
 def sections(summary: DifferenceSummary) -> list[Section]:
     """Return the sections of the report on one run."""
-    shown = (
-        "the density, the slab scale, the number of edges that differ, and the parameters with the worst convergence"
-    )
     networks = (
         "The network of each group, and the differences with an inclusion above 0.5, in one layout. Width: mean; "
         f"dashed: negative; pale: 90 % interval contains zero, or less probable. Differences: {summary.direction}."
@@ -28,7 +25,7 @@ def sections(summary: DifferenceSummary) -> list[Section]:
         ("Differences of the parameters of nodes", _bias_differences(summary)),
         *table_section(summary, "nodes", nodes_title(summary)),
     ]
-    return page(summary, parts, shown, "Number of edges that differ", CITE)
+    return page(summary, parts, judged(summary, "the number of edges that differ"), "Number of edges that differ", CITE)
 
 
 def _overview(s: DifferenceSummary) -> str:

@@ -48,9 +48,7 @@ def _is_ordinal(s: GroupedSummary) -> bool:
 
 
 def _number_of_groups(s: GroupedSummary) -> str:
-    return paragraph(f"{s.n_groups_sentence}.") + picture(
-        lambda: plots.plot_n_groups(s), "Posterior probability of each number of groups."
-    )
+    return picture(lambda: plots.plot_n_groups(s), "Posterior probability of each number of groups.")
 
 
 def _groups(s: GroupedSummary) -> str:
@@ -102,7 +100,7 @@ def _ball(s: GroupedSummary) -> str:
 
 
 def _edges(s: GroupedSummary) -> str:
-    text = "Agreement of each edge with its 90 % interval; grouping shrinks the estimates of a group together."
+    text = "Agreement of each edge with its 90 % interval; the estimates of a group are shrunk towards each other."
     if s.spike:
         text = f"{text[:-1]}. Shown are edges with an inclusion above 0.5, and their agreement where they exist."
     shown = picture(lambda: plots.plot_agreement(s), text) if len(s.shown) else paragraph(f"There are no {_LIKELY}.")

@@ -120,7 +120,7 @@ def paragraph(text: str, kind: str = "") -> str:
 def _is_numeric(value: Any) -> bool:
     """Return whether a cell is a number, a bound of one, a range of numbers, or a dash."""
     number = r"-?[\d,]+(\.\d+)?"
-    return re.fullmatch(rf"{number}( to {number})?|[<>] 10\^-?\d+|–", str(value)) is not None
+    return re.fullmatch(rf"{number}( to {number})?|[<>] (10\^-?\d+|{number})|–", str(value)) is not None
 
 
 _STYLE = """
@@ -152,7 +152,7 @@ th.n, td.n { text-align: right; white-space: nowrap; }
 th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
 th[aria-sort=ascending] button::after { content: " \\25B2"; }
 th[aria-sort=descending] button::after { content: " \\25BC"; }
-td:last-child:not(.n) { min-width: 13rem; }
+td:last-child:not(.n) { min-width: 7rem; }
 details .wide { max-height: 42rem; overflow: auto; }
 details thead th { position: sticky; top: 0; background: var(--card); }
 summary { cursor: pointer; margin-bottom: .5rem; }
@@ -203,7 +203,8 @@ for (const t of document.querySelectorAll("table.sortable")) {
       heads.forEach(h => h.removeAttribute("aria-sort"));
       th.setAttribute("aria-sort", up ? "ascending" : "descending");
       const value = r => r.cells[i].textContent, n = th.classList.contains("n");
-      const number = r => parseFloat(value(r).replaceAll(",", "")) || 0;
+      const plain = r => value(r).replaceAll(",", "").replace(/^[<>] /, "").replace("10^", "1e");
+      const number = r => parseFloat(plain(r)) || 0;
       const order = (a, b) => n ? number(a) - number(b) : value(a).localeCompare(value(b));
       t.tBodies[0].append(...[...t.tBodies[0].rows].sort((a, b) => up ? order(a, b) : order(b, a)));
     };

@@ -1,13 +1,16 @@
-"""The page of a plan."""
+"""The pages of studies of simulated tables: a plan, and a calibration."""
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
 
+from ..names import shown
+from ..plots.calibration import plot_calibration
 from ..plots.planning import plot_plan
+from ..results.calibration import Calibration
 from ..results.planning import Plan
-from .page import check_out, paragraph, picture, write_page
+from .page import Section, check_out, paragraph, picture, table, write_page
 from .shared import listed
 
 
@@ -28,7 +31,34 @@ def write_plan(plan: Plan, out: str | PathLike[str], overwrite: bool = False) ->
     StoreError
         If the file exists and is no page of this package, or cannot be written.
     """
-    path, table = check_out(out, overwrite, replace_own=True), plan.table
+    path, found = check_out(out, overwrite, replace_own=True), plan.table
     caption = "Bars are two standard errors of the simulation; the line is at four of five."
-    body = paragraph(table.lead) + picture(lambda: plot_plan(plan), caption) + paragraph(table.note) + listed(table)
+    body = paragraph(found.lead) + picture(lambda: plot_plan(plan), caption) + paragraph(found.note) + listed(found)
     return write_page(path, "How many people?", f"Simulated from {plan.truth}.", [("Shares of decided pairs", body)])
+
+
+def write_calibration(calibration: Calibration, out: str | PathLike[str], overwrite: bool = False) -> Path:
+    """Write the page of a calibration: what it says, a picture, coverage, and edges by inclusion.
+
+    Parameters
+    ----------
+    calibration : results.calibration.Calibration
+        From `bayesmrf.calibrate`.
+    out, overwrite
+        As in `write_plan`.
+
+    Raises
+    ------
+    StoreError
+        As in `write_plan`.
+    """
+    path, found = check_out(out, overwrite, replace_own=True), calibration.table
+    caption = "Distribution functions of the positions of truths among draws, less that of a uniform number. The whole "
+    caption += "curve of a calibrated quantity is in the band with probability 0.99."
+    body = paragraph(found.lead) + picture(lambda: plot_calibration(calibration), caption)
+    sections: list[Section] = [("Positions of the truth", body + paragraph(found.note) + listed(found))]
+    if len(inclusion := calibration.inclusion):
+        rows = [[f"{p:.3f}", f"{y:.3f} ± {e:.3f}", f"{n:,}"] for p, y, e, n in inclusion.itertuples(index=False)]
+        head = ["mean inclusion", "share that exists", "edges"]
+        sections.append(("Edges by inclusion", table(head, rows)))
+    return write_page(path, "Are intervals calibrated?", f"{shown(calibration.setting, None)}.", sections)

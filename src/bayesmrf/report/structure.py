@@ -30,7 +30,6 @@ CITE = (
 
 def sections(summary: StructureSummary) -> list[Section]:
     """Return the sections of the report on one run."""
-    shown = "the density, the slab scale, the number of edges, and the parameters with the worst convergence"
     edges = table_of(summary, "edges")
     parts = [
         ("Which edges exist", inclusion(summary, "and the slab scale is the scale of the prior of their weights")),
@@ -40,7 +39,15 @@ def sections(summary: StructureSummary) -> list[Section]:
         *communities(summary),
         *table_section(summary, "nodes", nodes_title(summary)),
     ]
-    return page(summary, parts, shown, "Number of edges", CITE)
+    return page(summary, parts, judged(summary, "the number of edges"), "Number of edges", CITE)
+
+
+def judged(s: InclusionSummary, number: str) -> str:
+    """Return which quantities the table of convergence shows: those that vary, and the worst parameters."""
+    known = {"density": "the density", "slab_scale": "the slab scale", "n_edges": number}
+    there = [words for name, words in known.items() if name in s.diagnostics.index]
+    others = f"{', '.join(there)}{',' * (len(there) > 1)} and " if there else ""
+    return f"{others}the parameters with the worst convergence"
 
 
 def _network(s: StructureSummary) -> Section:

@@ -125,7 +125,7 @@ class Calibration:
         bad = [one["verdict"] for one in self.replicates].count("bad")
         also = f" The chains of {bad} had not converged." if bad else ""
         worst, coverage = frame.iloc[0], frame["coverage_90"].mean()
-        holds = f"90 % intervals contain {coverage:.0%} of the truths.{also}"
+        holds = f"90 % intervals contain {100 * coverage:.0f} % of the truths.{also}"
         how = f"adjusted p-value {worst['p_adjusted']:.2g}"
         if self.is_calibrated:
             return (

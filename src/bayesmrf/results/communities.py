@@ -12,13 +12,13 @@ import numpy as np
 from .. import partitions
 from ..partitions.blocks import log_prior_of_numbers, log_weights
 from ..priors import Beta, Blocks
-from .bayes_factors import bounded, is_bound
+from .bayes_factors import bounded, is_bound, text_of
+from .probability import errors_of_shares
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-_BATCHES = 10  # of each chain, from which Monte Carlo errors are estimated
 _LEAST = 1e-300  # Gamma variables of small shape round to 0
 
 
@@ -56,20 +56,55 @@ def draw_log_odds(
         Of :math:`q / (1 - q)` with q, the probability of the pair of blocks, drawn from its conditional Beta
         distribution given blocks and edges of the draw: of the joint posterior of all three.
     """
-    ends = np.sort(blocks[:, edges], axis=2)
-    k, n_draws = int(blocks.max()) + 1, len(blocks)
-    pair = ends[..., 0] * k + ends[..., 1] + k * k * np.arange(n_draws)[:, None]
-    n = np.bincount(pair.ravel(), minlength=n_draws * k * k)
-    m = np.bincount(pair.ravel(), included.ravel(), n_draws * k * k)
-    same = np.tile(np.eye(k, dtype=bool).ravel(), n_draws)
-    a = np.where(same, prior.within.a, prior.between.a) + m
-    b = np.where(same, prior.within.b, prior.between.b) + n - m
-    used = np.flatnonzero(n)
-    log_odds = np.zeros(len(n))
-    edge, none = (np.maximum(rng.standard_gamma(shape[used]), _LEAST) for shape in (a, b))
+    found = BlockPairs(prior, blocks, edges)
+    every = slice(None)
+    found.count(every, included)
+    used = np.flatnonzero(found.n)
+    log_odds = np.zeros(len(found.n))
+    edge, none = (np.maximum(rng.standard_gamma(shape[used]), _LEAST) for shape in found.shapes())
     log_odds[used] = np.log(edge) - np.log(none)
-    found: np.ndarray = log_odds[pair]
-    return found
+    drawn: np.ndarray = log_odds[found.of(every)]
+    return drawn
+
+
+class BlockPairs:
+    """Candidates and edges between each pair of blocks of each draw, counted for some candidates after others.
+
+    Parameters
+    ----------
+    prior : Blocks
+    blocks : (n_draws, n_nodes) int array
+    edges : (n_edges, 2) int array
+        The candidates.
+    """
+
+    def __init__(self, prior: Blocks, blocks: np.ndarray, edges: np.ndarray) -> None:
+        self.prior, self.blocks, self.edges, self.k = prior, blocks, edges, int(blocks.max()) + 1
+        self.n, self.m = np.zeros((2, len(blocks) * self.k**2))
+
+    def of(self, some: slice) -> np.ndarray:
+        """Return the number of the pair of blocks of the ends of some candidates, (n_draws, n)."""
+        ends = np.sort(self.blocks[:, self.edges[some]], axis=2)
+        found: np.ndarray = ends[..., 0] * self.k + ends[..., 1] + self.k**2 * np.arange(len(ends))[:, None]
+        return found
+
+    def count(self, some: slice, included: np.ndarray) -> None:
+        """Count some candidates, of which those ``included`` (n_draws, n) exist."""
+        pair = self.of(some).ravel()
+        self.n += np.bincount(pair, minlength=len(self.n))
+        self.m += np.bincount(pair, included.ravel(), len(self.m))
+
+    def shapes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the two parameters of the Beta distribution of the probability of each pair of blocks."""
+        same, of = np.tile(np.eye(self.k, dtype=bool).ravel(), len(self.blocks)), self.prior
+        a, b = (np.where(same, getattr(of.within, x), getattr(of.between, x)) for x in "ab")
+        return a + self.m, b + self.n - self.m
+
+    def inverse_odds(self, some: slice, included: np.ndarray) -> np.ndarray:
+        """Return E[(1 - q) / q] given blocks, other edges, and that the candidate exists, (n_draws, n)."""
+        pair, (a, b) = self.of(some), self.shapes()
+        found: np.ndarray = (b[pair] - (1 - included)) / (a[pair] - included)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +144,8 @@ class Communities:
         """Numbers of blocks: blocks, probability, its Monte Carlo error, prior, and bayes_factor against one block.
 
         The first row, "2 or more", is clustering against none. A number that no draw has counts as if one draw had it:
-        the factor is then a bound, as are those beyond 10^4 and 10^-4.
+        the factor is then a bound, as are those beyond 10^4 and 10^-4, and ``bound`` is ">" or "<". Of two numbers
+        that no draw has it is NaN.
         """
         import pandas as pd
 
@@ -122,16 +158,19 @@ class Communities:
         least = 1 / number.size
         p, one = np.maximum(share, least), max(share[1], least)
         with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.where(before > 0, bounded(np.log10(p / one / (before / before[1]))), np.nan)
-        at_bound = (share == 0) | (share[1] == 0) | is_bound(factor)
-        factor[1], at_bound[1] = 1.0, False
+            factor = bounded(np.log10(p / one / (before / before[1])))
+        factor[(before == 0) | ((share == 0) & (share[1] == 0))] = np.nan
+        factor[1] = 1.0
+        above, below = (is_bound(factor) & (factor > 1), is_bound(factor) & (factor < 1))
+        bound = np.where(above | (share[1] == 0), ">", np.where(below | (share == 0), "<", ""))
+        bound[1] = ""
         return pd.DataFrame({
             "blocks": np.array(["2 or more", *map(str, seen)], dtype=object),
             "probability": share,
-            "error": _errors(there),
+            "error": errors_of_shares(there),
             "prior": before,
             "bayes_factor": factor,
-            "bound": at_bound,
+            "bound": bound.astype(object),
         })  # fmt: skip
 
     def factor(self, k: int, against: int = 1) -> float:
@@ -160,15 +199,12 @@ class Communities:
         """Number of blocks and of communities, and the evidence of clustering."""
         table = self.numbers.iloc[1:]
         best, first = table.iloc[int(table["probability"].argmax())], self.numbers.iloc[0]
-        factor = first["bayes_factor"]
-        words = f"{factor:.2g}" if 0.1 <= factor < 100 else f"{factor:.0f}" if factor >= 100 else f"1/{1 / factor:.0f}"
-        at = ("at least " if factor > 1 else "at most ") if first["bound"] else ""
         k = int(self.allocation.max())
         shown = "all nodes share a community" if k == 1 else f"nodes are in {k} communities"
         number = f"{best['blocks']} {'block is' if best['blocks'] == '1' else 'blocks are'} the most probable number"
         return (
             f"{shown}; {number} (probability {best['probability']:.2f}, prior {best['prior']:.2f}); the Bayes factor "
-            f"of two or more blocks against one is {at}{words}"
+            f"of two or more blocks against one is {text_of(first['bayes_factor'], first['bound'])}"
         )
 
 
@@ -182,14 +218,3 @@ def communities_of(tree: Any) -> Communities | None:
         point = None
     nodes = np.array([str(n) for n in tree["constant_data"]["node"].values], dtype=object)
     return Communities(draws, prior, nodes, None if point is None else point.values)
-
-
-def _errors(there: np.ndarray) -> np.ndarray:
-    """Return the Monte Carlo standard error of shares of draws (n_chains, n_draws, n), from means of batches."""
-    size = max(1, there.shape[1] // _BATCHES)
-    kept = there[:, : there.shape[1] // size * size]
-    means = kept.reshape(-1, size, there.shape[2]).mean(axis=1)
-    if len(means) < 2:
-        return np.full(there.shape[2], np.nan)
-    found: np.ndarray = means.std(axis=0, ddof=1) / np.sqrt(len(means))
-    return found

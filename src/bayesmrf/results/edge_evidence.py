@@ -16,6 +16,7 @@ from scipy.special import expit, logit
 
 from ..declare.rule import choice
 from ..errors import OptionError
+from ..models.panel import KINDS, Panel, kinds_of
 from .bayes_factors import BOUND, LIMITS, bounded
 from .communities import blocks_of, probability_of_edge
 from .rank_diagnostics import effective_sizes
@@ -187,20 +188,21 @@ def headline(words: np.ndarray, noun: str) -> str:
     return f"{included:,} of {int(has.sum()):,} {noun} included, {excluded:,} excluded, {rest:,} inconclusive"
 
 
-def doubt_sentence(columns: dict[str, np.ndarray]) -> str:
+def doubt_sentence(columns: dict[str, np.ndarray], noun: str = "pairs") -> str:
     """Return how many words are near a limit, and of how many Bayes factors the error is not known."""
     near = int(columns["near_limit"].sum())
     unknown = int((columns["near_limit"] & np.isnan(columns["log10_bf_error"])).sum())
     if not near:
         return ""
-    text = f"{near:,} of these words may change with more draws: a limit lies within two errors of the Bayes factor"
-    return f"{text}{f', or the error is unknown ({unknown:,})' if unknown else ''}."
+    text = f"More draws may change the word of {near:,} {noun if near > 1 else noun[:-1]}, as a limit lies within two "
+    return f"{text}errors of the Bayes factor{f', or its error is unknown ({unknown:,})' if unknown else ''}."
 
 
 def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, float] = LIMITS) -> pd.DataFrame:
     """Return the evidence for each edge, or difference, the strongest first; those without a factor last.
 
-    Columns first and second (the ends), prior (probability of the edge), and those of `evidence_columns`.
+    Columns first and second (the ends), prior (probability of the edge), kind in a panel, and those of
+    `evidence_columns`.
     """
     import pandas as pd
 
@@ -208,6 +210,8 @@ def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, 
     names = np.array([str(n) for n in constant["node"].values], dtype=object)
     first, second = names[constant["edges"].values].T
     table = {"first": first, "second": second, "prior": expit(found.log_odds)}
+    if tree.attrs.get("model") == Panel.name:
+        table["kind"] = np.array(KINDS, dtype=object)[kinds_of(constant["edges"].values, len(names))]
     frame = pd.DataFrame(table | evidence_columns(found, limits))
     order = np.argsort(-np.where(np.isnan(found.log10), -np.inf, found.log10), kind="stable")
     return frame.iloc[order].reset_index(drop=True)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.02  # of all checks together
 FAMILIES = ("answers", "pairs", "triples", "sums", "rows")
+OF_PANELS = ("answers", "lags", "waves", "sums", "earlier")
 GROUP = "predictive_checks"  # of the tree
 _PAIRED, _TRIPLED = 50, 25  # nodes whose pairs, and whose triples, are compared
 _BINS = 12  # of the sum, at most
@@ -308,11 +309,35 @@ _SAYS = {
         "The rows may be of several groups of people, which CompareMRF tells apart if they are known, or some answers "
         "may be careless.",
     ),
+    "lags": (
+        "{product}",
+        "The weight of this lagged edge cannot follow: the prior may be too narrow.",
+    ),
+    "waves": (
+        "{product} in one wave",
+        "Items of a wave are joined: take within=True (--within).",
+    ),
+    "earlier": (
+        "the mean product of {what} and its mean over earlier waves than the last is {observed}",
+        "People may differ for good, which intercepts='own' (--intercepts own) is for, or earlier waves may matter.",
+    ),
     "rows": (
         "{what}{group} is {observed} nats less probable than the mean row of a table",
         "Look for errors of entry and careless answers in it.",
     ),
 }
+_IN_GROUP = "The group may consist of several ones, or some answers may be careless."  # of sums, where groups are known
+
+
+def first_row(attrs: Mapping[str, Any]) -> int:
+    """Return the number of the first row as users see it: 1 of the file of a command, else 0 as in Python."""
+    return int("command" in attrs)
+
+
+def things(frame: pd.DataFrame, first: int) -> list[str]:
+    """Return what each check is of, where rows are counted from ``first``."""
+    pairs = zip(frame["family"], frame["what"], strict=True)
+    return [f"row {int(what.split()[1]) + first}" if family == "rows" else str(what) for family, what in pairs]
 
 
 def sentences(frame: pd.DataFrame, is_counted: bool) -> list[str]:
@@ -321,16 +346,17 @@ def sentences(frame: pd.DataFrame, is_counted: bool) -> list[str]:
     ``is_counted`` says whether products of answers are counts of rows, as of yes/no answers.
     """
     found = []
-    for family in FAMILIES:
+    for family in dict.fromkeys((*FAMILIES, *OF_PANELS)):
         some = frame[(frame["family"] == family) & frame["outside"]]
         if some.empty:
             continue
         one: Any = next(some.itertuples(index=False))
         says, remedy = _SAYS[family]
+        remedy = _IN_GROUP if family == "sums" and one.group else remedy
         whole = family in ("answers", "sums") or (is_counted and family != "rows")
         each = ("{:,.0f}" if whole else "{:.2f}").format
         seen = each(one.observed)
-        counted = f"{one.what} are all yes in {seen} rows"
+        counted = f"{one.what} are {'both' if family == 'pairs' else 'all'} yes in {seen} rows"
         product = counted if is_counted else f"the mean product of the standardised {one.what} is {seen}"
         text = says.format(
             what=data_row(int(one.what.split()[1])) if family == "rows" else one.what,

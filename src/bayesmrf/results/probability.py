@@ -8,7 +8,7 @@ from math import log, nan
 import numpy as np
 
 from .bayes_factors import bounded, is_bound, text_of
-from .rank_diagnostics import effective_size
+from .rank_diagnostics import effective_sizes
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def probability_of(statement: str, held: np.ndarray, prior: np.ndarray | float |
     """
     p, n = float(held.mean()), held.size
     is_sure = p in (0, 1)
-    error = nan if is_sure else float(np.sqrt(p * (1 - p) / effective_size(held.astype(float))))
+    error = nan if is_sure else float(errors_of_shares(held[..., None])[0])
     if prior is None:
         return Probability(statement, p, error, nan, nan, nan, nan)
     drawn = isinstance(prior, np.ndarray)
@@ -84,6 +84,19 @@ def probability_of(statement: str, held: np.ndarray, prior: np.ndarray | float |
         return Probability(statement, p, error, p0, p0_error, factor, nan, bound)
     away = np.hypot(error / (p * (1 - p)), p0_error / (p0 * (1 - p0)))
     return Probability(statement, p, error, p0, p0_error, factor, float(away / log(10)))
+
+
+def errors_of_shares(held: np.ndarray) -> np.ndarray:
+    """Return the Monte Carlo standard errors of shares of draws, NaN of those that are 0 or 1.
+
+    Parameters
+    ----------
+    held : (n_chains, n_draws, n) array of bool
+    """
+    p = held.mean(axis=(0, 1))
+    found: np.ndarray = np.sqrt(p * (1 - p) / effective_sizes(held))
+    found[(p == 0) | (p == 1)] = nan
+    return found
 
 
 def _odds(p: float, n: int) -> float:

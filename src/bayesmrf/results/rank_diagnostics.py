@@ -59,10 +59,13 @@ def batch(n_chains: int, n_draws: int) -> int:
 
 
 def effective_sizes(draws: np.ndarray) -> np.ndarray:
-    """Return the effective sample size of each scalar of draws (n_chains, n_draws, n) for its mean, without ranks."""
+    """Return the effective sample size of each scalar of draws (n_chains, n_draws, n) for its mean, without ranks.
+
+    It is NaN for chains of fewer than four draws.
+    """
     half, width = draws.shape[1] // 2, batch(*draws.shape[:2])
-    found = np.empty(draws.shape[2])
-    for i in range(0, len(found), width):
+    found = np.full(draws.shape[2], np.nan)
+    for i in range(0, len(found) if half > 1 else 0, width):
         part = np.moveaxis(draws[:, :, i : i + width], 2, 0)
         split = np.concatenate([part[:, :, :half], part[:, :, -half:]], axis=1).astype(np.float32)
         found[i : i + width] = _ess(split)

@@ -14,6 +14,7 @@ from ..declare.rule import PROBABILITY
 from ..errors import OptionError
 from ..graphs import Graph, edge_names
 from ..models.bases import present
+from ..models.panel import Panel
 from ..names import listed, quoted
 from .blocks import at_draws, in_turn, nominal_of, variable
 from .predictability import predictability, time_of
@@ -28,7 +29,8 @@ _SUMS = ("strength", "expected influence")
 _BRIDGES = ("bridge strength", "bridge expected influence")
 _OF_PATHS = ("closeness", "betweenness", "average path", "largest component", "small-worldness")
 _OF_MODEL = ("predictability", "correct classification", "base rate")
-OF_NODES = (*_SUMS, "closeness", "betweenness", *_BRIDGES, *_OF_MODEL)
+OF_LAGS = ("in-strength", "out-strength", "in-expected influence", "out-expected influence", "autoregression")
+OF_NODES = (*OF_LAGS, *_SUMS, "closeness", "betweenness", *_BRIDGES, *_OF_MODEL)
 OF_NETWORKS = ("density", "global clustering", "average path", "largest component", "small-worldness")
 _EULER = 0.5772156649  # of the mean path of a random graph
 _MOST_SECONDS = 5.0  # for shortest paths, and for predictability: about as many draws as these take
@@ -101,7 +103,7 @@ class NetworkStatistics:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the statistics that this posterior has, in the order of tables; see `shown`."""
-        missing = set() if self._is_signed else {"expected influence", "bridge expected influence"}
+        missing = set(OF_LAGS) if self._is_signed else {*OF_LAGS, "expected influence", "bridge expected influence"}
         missing |= set(_BRIDGES) if self.communities is None else set()
         missing |= set(_OF_MODEL) if self.fitted is None else set()
         return tuple(name for name in (*OF_NODES, *OF_NETWORKS) if name not in missing)
@@ -327,6 +329,8 @@ def read_communities(given: Any, nodes: Sequence[str]) -> np.ndarray:
 def has_weights(tree: xr.DataTree) -> bool:
     """Return whether theta begins with one parameter for each edge, or edges have tables, which have a strength."""
     constant = tree["constant_data"].dataset
+    if tree.attrs.get("model") == Panel.name:
+        return True
     if not {"edges", "node"} <= set(constant.variables) or nominal_of(tree) is not None:
         return "levels" in constant.attrs
     edges = np.asarray(constant["edges"])

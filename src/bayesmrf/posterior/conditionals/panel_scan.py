@@ -19,7 +19,7 @@ from math import exp, log, log1p
 import numpy as np
 
 from ...compiled import strict_leaf
-from .row_line import RowLine, move_rows, visit_row_line
+from .row_line import Decision, RowLine, exactly, move_line, row_log_density, visit_row_line
 from .slab_mean import SlabLine, log_slab_mean
 from .spike import node_precision, normal_precision, slab_top
 
@@ -124,7 +124,7 @@ def log_factor_of(line, prior, precision):
 
 
 @strict_leaf
-def visit_lagged(rng, tables, prior, theta, i, p, precisions, densities, precision, factors):
+def visit_lagged(rng, tables, prior, theta, i, p, decision, precisions, densities, precision, factors):
     """Visit the lagged weights of an item, then its thresholds; p (n_rows, m_i) follows them."""
     d, m, first = len(tables.sizes), tables.sizes[i], tables.starts[i]
     score, values, shifts = tables.score[:m], theta[first : first + m - 1], np.empty(m - 1)
@@ -142,9 +142,9 @@ def visit_lagged(rng, tables, prior, theta, i, p, precisions, densities, precisi
             factors[e] = log_factor_of(
                 RowLine(p, tables.n, tables.covariates[j], score, theta[e], data, kappa, mu), prior, precision
             )
-        new = visit_row_line(rng, line, log_slab, prior.power)
+        new = visit_row_line(rng, line, decision, log_slab, prior.power)
         if new != theta[e]:
-            move_rows(line, new)
+            move_line(line, decision, new)
             values -= (new - theta[e]) * shifts
             theta[e] = new
     ones, g = np.ones(len(tables.n)), np.zeros(m)
@@ -153,13 +153,13 @@ def visit_lagged(rng, tables, prior, theta, i, p, precisions, densities, precisi
         g[k] = 1.0
         data = tables.counts[i, :, k].sum() + prior.tilt
         line = RowLine(p, tables.n, ones, g, theta[first + k - 1], data, precisions[k - 1], 0.0)
-        new = visit_row_line(rng, line, np.inf, 0.0)
-        move_rows(line, new)
+        new = visit_row_line(rng, line, decision, np.inf, 0.0)
+        move_line(line, decision, new)
         theta[first + k - 1] = new
 
 
 @strict_leaf
-def visit_intercepts(rng, tables, i, p, own, means, inverse):
+def visit_intercepts(rng, tables, i, p, decision, own, means, inverse):
     """Redraw each person's intercept of an item; p (n_rows, m_i) follows them. ``means`` are G x of the first wave."""
     m, d = tables.sizes[i], len(tables.sizes)
     score = tables.score[:m]
@@ -173,14 +173,15 @@ def visit_intercepts(rng, tables, i, p, own, means, inverse):
             if j != i:
                 mu -= inverse[i, j] / inverse[i, i] * (own[a, j] - means[q, j])
         line = RowLine(p[a:b], tables.n[a:b], np.ones(b - a), score, own[a, i], data, inverse[i, i], mu)
-        new = visit_row_line(rng, line, np.inf, 0.0)
-        move_rows(line, new)
+        some = Decision(decision.p[a:b], decision.q, decision.start[a:b], decision.first[a : b + 1])
+        new = visit_row_line(rng, line, some, np.inf, 0.0)
+        move_line(line, some, new)
         own[a:b, i] = new
 
 
 @strict_leaf
-def visit_pair(rng, tables, prior, theta, e, joint, precisions, density, precision, factors):
-    """Visit a weight within a wave; the table of states follows it."""
+def visit_pair(rng, tables, prior, theta, e, p, decision, precisions, density, precision, factors):
+    """Visit a weight within a wave; p (n_rows, m_u m_v) follows it. Return whether it was changed."""
     d = len(tables.sizes)
     u, v = tables.pairs[e]
     m, w, at, n_pairs = tables.sizes[u], tables.sizes[v], theta[d * d + e], len(tables.pairs)
@@ -195,9 +196,6 @@ def visit_pair(rng, tables, prior, theta, e, joint, precisions, density, precisi
     values, own = np.concatenate((first, second)), np.empty(m + w - 2)
     own[: m - 1] = precisions[tables.starts[u] - d * d - n_pairs : tables.starts[u + 1] - d * d - n_pairs]
     own[m - 1 :] = precisions[tables.starts[v] - d * d - n_pairs : tables.starts[v + 1] - d * d - n_pairs]
-    codes = tables.digits[u] * w + tables.digits[v]
-    p = np.empty((len(tables.n), m * w))
-    add_up(p, joint, codes)
     log_slab = log(density) - log1p(-density) + slab_top(prior, precision)
     kappa, mu = shifted(normal_precision(rng, prior, precision, at), at, shifts, own, values)
     data, ones = tables.pair_sums[e] - prior.tilt * shifts.sum(), np.ones(len(tables.n))
@@ -205,14 +203,14 @@ def visit_pair(rng, tables, prior, theta, e, joint, precisions, density, precisi
     if len(factors):
         kappa, mu = shifted(1e-12, at, shifts, own, values)
         factors[d * d + e] = log_factor_of(RowLine(p, tables.n, ones, g, at, data, kappa, mu), prior, precision)
-    new = visit_row_line(rng, line, log_slab, prior.power)
-    if new != at:
-        before = p.copy()
-        move_rows(line, new)
-        spread_out(joint, codes, before, p)
-        first -= (new - at) * shifts[: m - 1]
-        second -= (new - at) * shifts[m - 1 :]
-        theta[d * d + e] = new
+    new = visit_row_line(rng, line, decision, log_slab, prior.power)
+    if new == at:
+        return False
+    move_line(line, decision, new)
+    first -= (new - at) * shifts[: m - 1]
+    second -= (new - at) * shifts[m - 1 :]
+    theta[d * d + e] = new
+    return True
 
 
 @strict_leaf
@@ -227,15 +225,33 @@ def log_likelihood_at(tables, i, p):
 
 
 @strict_leaf
+def threshold_precisions(rng, tables, prior, theta):
+    """Return the precision of the normal prior of each threshold."""
+    first = len(tables.sizes) ** 2 + len(tables.pairs)
+    out = np.empty(len(theta) - first)
+    for k in range(len(out)):
+        out[k] = node_precision(rng, prior, prior.bias_precision, theta[first + k])
+    return out
+
+
+@strict_leaf
+def visit_item(rng, tables, prior, theta, i, p, decision, precisions, densities, precision, factors, own, means,
+               inverse):  # fmt: skip
+    """Visit the lagged weights of an item, its thresholds, and people's intercepts; p (n_rows, m_i) follows them."""
+    first = tables.starts[0]
+    some = precisions[tables.starts[i] - first : tables.starts[i + 1] - first]
+    visit_lagged(rng, tables, prior, theta, i, p, decision, some, densities, precision, factors)
+    if len(tables.people):
+        visit_intercepts(rng, tables, i, p, decision, own, means, inverse)
+
+
+@strict_leaf
 def scan_panel(rng, tables, prior, theta, densities, precision, own, means, inverse, factors):
     """Visit all parameters once, in place, and return the log likelihood given the intercepts."""
     d, n_pairs, n_rows = len(tables.sizes), len(tables.pairs), len(tables.n)
     is_joint, total = tables.digits.shape[1] > 0, 0.0
     joint = np.empty((n_rows if is_joint else 0, tables.digits.shape[1]))
-    first = d * d + n_pairs
-    precisions = np.empty(len(theta) - first)
-    for k in range(len(precisions)):
-        precisions[k] = node_precision(rng, prior, prior.bias_precision, theta[first + k])
+    precisions = threshold_precisions(rng, tables, prior, theta)
     if is_joint:
         fill_states(joint, tables, theta, own)
     for i in range(d):
@@ -246,31 +262,43 @@ def scan_panel(rng, tables, prior, theta, densities, precision, own, means, inve
             before = p.copy()
         else:
             fill_categories(p, tables, i, theta, own)
-        some = precisions[tables.starts[i] - first : tables.starts[i + 1] - first]
-        visit_lagged(rng, tables, prior, theta, i, p, some, densities, precision, factors)
-        if len(tables.people):
-            visit_intercepts(rng, tables, i, p, own, means, inverse)
+        visit_item(rng, tables, prior, theta, i, p, exactly(p), precisions, densities, precision, factors, own, means,
+                   inverse)  # fmt: skip
         if is_joint:
             spread_out(joint, tables.digits[i], before, p)
         else:
             total += log_likelihood_at(tables, i, p)
     for e in range(n_pairs):
-        visit_pair(rng, tables, prior, theta, e, joint, precisions, densities[2], precision, factors)
+        codes = tables.digits[tables.pairs[e, 0]] * tables.sizes[tables.pairs[e, 1]] + tables.digits[tables.pairs[e, 1]]
+        p = np.empty((n_rows, tables.sizes[tables.pairs[e, 0]] * tables.sizes[tables.pairs[e, 1]]))
+        add_up(p, joint, codes)
+        before = p.copy()
+        if visit_pair(rng, tables, prior, theta, e, p, exactly(p), precisions, densities[2], precision, factors):
+            spread_out(joint, codes, before, p)
     for t in range(len(tables.times)):
         total += tables.times[t] * log(joint[tables.row_of[t], tables.states[t]])
     return total
 
 
 @strict_leaf
-def log_likelihood_of(tables, i, theta, own):
-    """Return the log likelihood of item i given the intercepts, or of all items where these are joined."""
-    total = 0.0
+def item_line(tables, i, p, own):
+    """Return the line along which the intercepts of an item are multiplied by a factor, now 1; p (n_rows, m_i)."""
+    m, data = tables.sizes[i], 0.0
+    for r in range(len(own)):
+        for k in range(1, m):
+            data += own[r, i] * tables.score[k] * tables.counts[i, r, k]
+    return RowLine(p, tables.n, own[:, i].copy(), tables.score[:m], 1.0, data, 0.0, 0.0)
+
+
+@strict_leaf
+def log_ratio_of_scale(tables, i, theta, own, factor):
+    """Return the log likelihood where the intercepts of item i are multiplied by a factor, less that of now."""
+    p = np.empty((len(tables.n), tables.sizes[i]))
     if tables.digits.shape[1] > 0:
         joint = np.empty((len(tables.n), tables.digits.shape[1]))
         fill_states(joint, tables, theta, own)
-        for t in range(len(tables.times)):
-            total += tables.times[t] * log(joint[tables.row_of[t], tables.states[t]])
-        return total
-    p = np.empty((len(tables.n), tables.sizes[i]))
-    fill_categories(p, tables, i, theta, own)
-    return log_likelihood_at(tables, i, p)
+        add_up(p, joint, tables.digits[i])
+    else:
+        fill_categories(p, tables, i, theta, own)
+    line = item_line(tables, i, p, own)
+    return row_log_density(factor, line) - row_log_density(1.0, line)

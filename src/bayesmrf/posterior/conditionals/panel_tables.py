@@ -15,7 +15,7 @@ class PanelTables(NamedTuple):
     ``counts`` (d, n_rows, m) are numbers of transitions to each category, ``covariates`` (d, n_rows) scores of the row
     before less their mean, ``sums`` (d, d) those of their products with the scores after; ``digits`` (d, n_states) are
     the categories of all states of a row, and ``states`` and ``row_of`` those of distinct transitions, which occur
-    ``times``: all empty without W.
+    ``times``: all empty without W, and where chains stand for a table.
     """
 
     counts: np.ndarray
@@ -37,7 +37,9 @@ class PanelTables(NamedTuple):
     people: np.ndarray  # first row of each person, and the number of rows; empty if intercepts are common
 
 
-def panel_tables(model: Panel, before: np.ndarray, after: np.ndarray, person: np.ndarray | None = None) -> PanelTables:
+def panel_tables(
+    model: Panel, before: np.ndarray, after: np.ndarray, person: np.ndarray | None = None, with_states: bool = True
+) -> PanelTables:
     """Return the transitions by distinct rows before them, and by person if one is given.
 
     Parameters
@@ -47,6 +49,8 @@ def panel_tables(model: Panel, before: np.ndarray, after: np.ndarray, person: np
         Categories before and after each transition.
     person : (n,) int array, optional
         People in order, from 0, each of whom has a transition.
+    with_states : bool
+        Whether items within a wave are joined by a table of all states.
     """
     d, sizes, m = model.n_nodes, np.array(model.sizes), max(model.sizes)
     keys = before if person is None else np.column_stack([person, before])
@@ -62,7 +66,7 @@ def panel_tables(model: Panel, before: np.ndarray, after: np.ndarray, person: np
     u, v = model.pairs.T
     products = (after[:, u] - centre_after[u]) * (after[:, v] - centre_after[v]) - centre_after[u] * centre_after[v]
     digits, states, times = np.zeros((d, 0), int), np.zeros((0, 2), int), np.zeros(0, int)
-    if model.within:
+    if model.within and with_states:
         digits = np.array(np.unravel_index(np.arange(np.prod(sizes)), sizes))
         state = np.ravel_multi_index(tuple(after.T), tuple(sizes))
         states, times = np.unique(np.stack([row, state], axis=1), axis=0, return_counts=True)

@@ -9,6 +9,13 @@ change by :math:`e^{(a - at) v_r g_k}`, with a covariate :math:`v_r` and :math:`
 
 It is that of `bayesmrf.posterior.conditionals.line.Line` with a sample for each row, as arrays: a logistic regression
 (K = 2), one with adjacent categories, or the edge of fields that differ between rows.
+
+Where the probabilities are averages over chains of each row, one half of them proposes a value and the other half
+decides (`Decision`), so that the two errors are independent. The log ratio has an error of variance about
+:math:`s^2 = \sum_r n_r^2 v_r / c_r`, with the relative variance :math:`v_r` over chains of what is averaged, and
+:math:`c_r` of them; it is too large by :math:`\tfrac12 \sum_r n_r v_r / c_r`, as a logarithm is concave. This and half
+of :math:`s^2` are subtracted: `bayesmrf.posterior.conditionals.penalty` to second order, as no row has many transitions
+for each of its chains.
 """
 
 from __future__ import annotations
@@ -38,6 +45,22 @@ class RowLine(NamedTuple):
     score: float
     kappa: float
     mu: float
+
+
+class Decision(NamedTuple):
+    """What decides about a proposal: probabilities of rows, and of the chains that these are averages over, if any."""
+
+    p: np.ndarray  # (n_rows, K); of the line itself where this is exact
+    q: np.ndarray  # (n_chains, K) of each chain; without rows where p is exact
+    start: np.ndarray  # (n_rows, K), the average of q over the half of the chains that decide
+    first: np.ndarray  # (n_rows + 1,) where the chains of each row begin; the second half of them decide
+
+
+@strict_leaf
+def exactly(p):
+    """Return the decision by the probabilities of the line itself."""
+    none = np.empty((0, 0))
+    return Decision(p, none, none, np.empty(0, np.int64))
 
 
 @strict_leaf
@@ -110,7 +133,32 @@ def row_peak(line):
 
 
 @strict_leaf
-def visit_row_line(rng, line, log_slab, power):
+def row_penalty(a, line, decision):
+    """Return what is subtracted from the log ratio of a to ``line.at``, by the chains that decide."""
+    d, k_of, total = a - line.at, len(line.g), 0.0
+    factor, first = np.empty(k_of), decision.first
+    for r in range(len(line.n)):
+        for k in range(k_of):
+            started = decision.start[r, k]
+            factor[k] = exp(d * line.v[r] * line.g[k]) * line.p[r, k] / started if started > 0 else 0.0
+        middle = (first[r] + first[r + 1]) // 2
+        for low, high in ((first[r], middle), (middle, first[r + 1])):
+            mean = square = 0.0
+            for c in range(low, high):
+                w = 0.0
+                for k in range(k_of):
+                    w += decision.q[c, k] * factor[k]
+                mean += w
+                square += w * w
+            size = high - low
+            mean /= size
+            v = max(square / size / mean**2 - 1, 0.0) * size / (size - 1)
+            total += 0.25 * line.n[r] * (line.n[r] + 1) * v / size  # the mean of both halves
+    return total
+
+
+@strict_leaf
+def visit_row_line(rng, line, decision, log_slab, power):
     """Return a new value of the coordinate, 0 if it is absent; ``line.at`` is the present one.
 
     Where it is present, the density has the factor abs(a)^power, of a slab away from 0.
@@ -129,14 +177,27 @@ def visit_row_line(rng, line, log_slab, power):
     old = line.at
     if new == old:
         return old
+    other = RowLine(decision.p, line.n, line.v, line.g, line.at, line.score, line.kappa, line.mu)
     ratio = 0.0
     for a, sign in ((new, 1.0), (old, -1.0)):
+        ratio += sign * row_log_density(a, other)
         if a == 0 and not is_free:
-            ratio += sign * (zero - log(1 - share))
+            ratio -= sign * log(1 - share)
         else:
             slab = 0.0 if is_free else log_slab - log(share) + (power * log(abs(a)) if power > 0 else 0.0)
-            ratio += sign * (row_log_density(a, line) + slab - log_t(a, mode, scale))
-    return new if log(1 - rng.random()) < ratio else old
+            ratio += sign * (slab - log_t(a, mode, scale))
+    decided = log(1 - rng.random())
+    if decided < ratio and len(decision.q):
+        ratio -= row_penalty(new, other, decision)
+    return new if decided < ratio else old
+
+
+@strict_leaf
+def move_line(line, decision, a):
+    """Change the probabilities of a line, and those that decide, from ``line.at`` to a, in place."""
+    move_rows(line, a)
+    if len(decision.q):
+        move_rows(RowLine(decision.p, line.n, line.v, line.g, line.at, line.score, line.kappa, line.mu), a)
 
 
 @strict_leaf

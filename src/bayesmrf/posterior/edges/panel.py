@@ -12,7 +12,8 @@ import numpy as np
 from ...declare.option import Checked
 from ...memory import MostlyZero
 from ...priors import SpikeSlab
-from ..conditionals.panel_scan import log_likelihood_of, scan_panel
+from ..conditionals.panel_chains import RowChains, first_chains, scale_by_chains, scan_chains, start_chains
+from ..conditionals.panel_scan import log_ratio_of_scale, scan_panel
 from ..conditionals.panel_tables import PanelTables
 from ..conditionals.spike import (
     draw_cauchy_precision,
@@ -25,10 +26,13 @@ from ..conditionals.spike import (
 _EVERY = 20  # steps of which one computes the factors of edges, by chance: steps may be thinned
 _SLOPE, _DF, _SD = 1.0, 2.0, 1.0  # priors of own intercepts
 _STEPS = 0.1, 0.4, 1.5  # standard deviations of the log of a factor of the intercepts of an item
+NO_CHAINS = np.zeros((0, 0), np.int8)
 
 
 class PanelState(NamedTuple):
-    """Parameters, densities of the kinds of edges, the slab's precision, and intercepts of people with their prior."""
+    """Parameters, densities of the kinds of edges, the slab's precision, intercepts of people with their prior, and
+    chains of the rows after each row before, if any.
+    """
 
     theta: np.ndarray
     densities: np.ndarray
@@ -36,10 +40,11 @@ class PanelState(NamedTuple):
     own: np.ndarray  # (n_people, d)
     slope: np.ndarray  # G, (d, d)
     covariance: np.ndarray  # S, (d, d)
+    chains: np.ndarray = NO_CHAINS  # (d, n_chains)
 
 
 class PanelInfo(NamedTuple):
-    """Draw, and its log likelihood given the intercepts."""
+    """Draw, and its log likelihood given the intercepts, which is NaN where chains stand for Z."""
 
     theta: np.ndarray
     included: np.ndarray
@@ -71,11 +76,15 @@ class PanelKernel(Checked):
     first_wave : (n_people, d) array
         Scores of the first wave less their means; without rows if intercepts are common.
     prior : SpikeSlab
+    n_row_chains : int
+        For each transition, an even number: Z of a row is followed by chains, where its states are too many for a
+        table; 0 if tables are used, so that draws are exact.
     """
 
     tables: PanelTables
     first_wave: np.ndarray
     prior: SpikeSlab = field(default_factory=SpikeSlab)
+    n_row_chains: int = 0
 
     name = "panel"
     dims = {  # noqa: RUF012
@@ -114,6 +123,9 @@ class PanelKernel(Checked):
         theta = np.concatenate([np.zeros(len(self._kind)), *biases])
         slope = np.zeros((d, d)) if n else np.zeros((0, 0))
         state = PanelState(theta, np.full(3, 0.5), 1.0, np.zeros((n, d)), slope, 0.25 * np.eye(len(slope)))
+        if self.n_row_chains:
+            chains = start_chains(rng, t, self.n_row_chains, theta, np.zeros((len(t.n), d)))
+            state = state._replace(chains=chains)
         return self._with_hyper(rng, state)
 
     def step(self, rng: np.random.Generator, state: PanelState) -> tuple[PanelState, PanelInfo]:
@@ -126,15 +138,15 @@ class PanelKernel(Checked):
         means = self.first_wave @ state.slope if people else np.zeros((0, d))
         inverse = np.linalg.inv(state.covariance) if people else np.eye(d)
         densities, precision = state.densities, state.precision
-        log_likelihood = scan_panel(
-            rng, t, edge_prior(self.prior), theta, densities, precision, own, means, inverse, factors
-        )
+        given = edge_prior(self.prior), theta, densities, precision, own, means, inverse, factors
+        chains = self._chains(state)
+        log_likelihood = scan_chains(rng, t, chains, *given) if self.n_row_chains else scan_panel(rng, t, *given)
         odds = np.zeros(len(kind))
         if is_evaluated:
             odds = np.log(densities / (1 - densities))[kind]
         else:
             factors = np.full(len(kind), np.nan)
-        state = state._replace(theta=theta)
+        state = state._replace(theta=theta, chains=chains.x)
         if people:
             state = self._with_intercepts(rng, state._replace(own=own[t.people[:-1]]))
             state = self._with_scales(rng, state)
@@ -150,6 +162,11 @@ class PanelKernel(Checked):
             sd, slope, root,
         )  # fmt: skip
         return state, info
+
+    def _chains(self, state: PanelState) -> RowChains:
+        """Return a working copy of the chains."""
+        n = self.tables.n if self.n_row_chains else np.zeros(0)
+        return RowChains(state.chains.copy(), first_chains(n, self.n_row_chains))
 
     def _with_hyper(self, rng: np.random.Generator, state: PanelState) -> PanelState:
         """Draw the densities and the slab's precision given the edges."""
@@ -194,23 +211,26 @@ class PanelKernel(Checked):
         """Multiply the intercepts of an item by a factor, and G and S with them: small ones cannot grow alone."""
         t, d, own = self.tables, len(state.slope), state.own[self._person]
         slope, covariance = state.slope.copy(), state.covariance.copy()
+        chains = self._chains(state)
         # Joined items have one likelihood, which takes longer.
         for i in [int(rng.integers(d))] if t.digits.size else range(d):
             log_factor = rng.choice(_STEPS) * rng.standard_normal()
             factor, precision = np.exp(log_factor), np.linalg.inv(covariance)[i, i]
-            new = own.copy()
-            new[:, i] *= factor
             # The density of S without its auxiliary scales, and the determinant of the change of S.
             ratio = (d + 1 - _DF - 2 * d) * log_factor - 0.5 * (_DF + d) * np.log(
                 (_DF * precision / factor**2 + _SD**-2) / (_DF * precision + _SD**-2)
             )
-            ratio += log_likelihood_of(t, i, state.theta, new) - log_likelihood_of(t, i, state.theta, own)
-            if np.log1p(-rng.random()) < ratio:
-                own = new
+            if self.n_row_chains:
+                is_moved = scale_by_chains(rng, t, chains, i, state.theta, own, factor, ratio)
+            else:
+                ratio += log_ratio_of_scale(t, i, state.theta, own, factor)
+                is_moved = np.log1p(-rng.random()) < ratio
+                own[:, i] *= factor if is_moved else 1.0
+            if is_moved:
                 slope[:, i] *= factor
                 covariance[i] *= factor
                 covariance[:, i] *= factor
-        return state._replace(own=own[t.people[:-1]], slope=slope, covariance=covariance)
+        return state._replace(own=own[t.people[:-1]], slope=slope, covariance=covariance, chains=chains.x)
 
 
 def _draw_inverse_wishart(rng: np.random.Generator, freedom: float, spread: np.ndarray) -> np.ndarray:

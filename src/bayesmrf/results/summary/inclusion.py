@@ -80,7 +80,7 @@ class InclusionSummary(Summary):
     @property
     def doubt_sentence(self) -> str:
         """How many words are near a limit, and how many errors are unknown; nothing if there are none."""
-        return doubt_sentence(self.evidence) if self.evidence else ""
+        return doubt_sentence(self.evidence, self.counted) if self.evidence else ""
 
     @property
     def n_edges_sentence(self) -> str:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...models.panel import KINDS, kinds_of
 from ..intervals import intervals_given
+from ..panel_statistics import PanelStatistics
 from .base import Terms, count
 from .inclusion import InclusionSummary, mean_and_interval
 
@@ -37,6 +39,9 @@ _DENSITIES = {
     "density": "other lagged edges",
     "within_density": "edges within a wave",
 }
+_REASON = (
+    "each step allows for the noise of averages over finitely many chains, but the chains remember the steps before"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,11 @@ class PanelSummary(InclusionSummary):
     """Tables and sentences about a posterior over lagged edges and edges within a wave."""
 
     edge_noun, counted = "candidate edge", "edges"
+
+    @cached_property
+    def statistics(self) -> PanelStatistics:
+        """Draws of the statistics of items and of the network within a wave."""
+        return PanelStatistics(self.tree)
 
     @property
     def terms(self) -> Terms:
@@ -72,9 +82,7 @@ class PanelSummary(InclusionSummary):
         import pandas as pd
 
         mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
-        kind = np.full(self.n_edges, "within", dtype=object)
-        u, v = self.ends[: self.n_lagged].T
-        kind[: self.n_lagged] = np.where(u == v, "autoregression", "lagged")
+        kind = np.array(KINDS, dtype=object)[kinds_of(self.ends, len(self.names))]
         table = {"kind": kind, "inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
         return pd.DataFrame(self.named_ends | table | self.evidence)
 
@@ -100,7 +108,8 @@ class PanelSummary(InclusionSummary):
         t = self.numbers_of_transitions
         whose = f" of {count(t['people'], 'person', 'people')}" if t["people"] > 1 else " of one series"
         left = [f"{t['gaps']:,} left out as their distance is not {t['step']:g}"] if t["gaps"] else []
-        left += [f"{t['missing']:,} left out as answers are missing"] if t["missing"] else []
+        how = "with missing answers, which are drawn" if t.get("completed") else "left out as answers are missing"
+        left += [f"{t['missing']:,} {how}"] if t["missing"] else []
         out = f" ({'; '.join(left)})" if left else ""
         own = "; intercepts of each person" if self.attrs["intercepts"] == "own" else ""
         kind = "yes/no" if self.attrs["items"] == "boltzmann" else "ordered"
@@ -123,9 +132,16 @@ class PanelSummary(InclusionSummary):
         return f"Density {', '.join(found)}; slab scale {mean_and_interval(self.stacked('slab_scale'))}"
 
     @property
+    def reason(self) -> str:
+        """Why draws are approximate."""
+        return _REASON
+
+    @property
     def method_sentence(self) -> str:
         """How draws are made."""
-        name = "exact: every edge in turn by a step that is nearly its full conditional"
+        name = "every edge in turn by a step that is nearly its full conditional"
+        is_exact, each = self.kind == "exact", self.attrs.get("n_chains_of_transition")
+        name = f"exact: {name}" if is_exact else f"chains: {name}, by averages over {each} chains for each transition"
         return f"{name}; intercepts of people are drawn, too" if self.attrs["intercepts"] == "own" else name
 
     @property

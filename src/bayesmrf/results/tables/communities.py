@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..bayes_factors import text_of
 from ..summary import StructureSummary
-from .base import FACTOR, Listing, Table, number, rest_of, table, text
+from .base import Bounded, Listing, Table, number, rest_of, table, text
 
 _MOST = 300  # nodes of the page
+
+
+class _Signed(Bounded):
+    """A column of Bayes factors, some of which are bounds for another reason than their size."""
+
+    def cell(self, row: Any) -> str:
+        """Return its text in a row."""
+        return text_of(row.bayes_factor, row.bound) if row.bayes_factor == row.bayes_factor else super().cell(row)
 
 
 @table("blocks", StructureSummary, lambda s: s.communities is not None)
@@ -13,10 +24,8 @@ def blocks(s: StructureSummary) -> Table:
     """Numbers of blocks, with probability, prior, and Bayes factor against one block."""
     assert s.communities is not None
     frame = s.communities.numbers
-    columns = (
-        text("blocks"), number("probability"), number("error"), number("prior"),
-        FACTOR, text("bound"),
-    )  # fmt: skip
+    factor = _Signed("Bayes factor", ("bayes_factor",))
+    columns = (text("blocks"), number("probability"), number("error"), number("prior"), factor)
     return Table(
         "blocks",
         frame,
@@ -25,7 +34,7 @@ def blocks(s: StructureSummary) -> Table:
         Listing("Number of blocks of nodes", frame),
         f"Communities: {s.communities.sentence}.",
         "Blocks that have a node, with the Monte Carlo error of their probability. Bayes factor: against one block; of "
-        "k against l blocks it is the ratio of theirs. A bound: more draws may give a factor farther from 1.",
+        "k against l blocks it is the ratio of theirs. With < or > it is a bound: more draws may move it away from 1.",
     )
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..summary import DifferenceSummary
 from .base import ENDS, FACTOR, WORD, Column, Listing, Table, at_most, interval, number, rest_of, table, text
-from .structure import BAYES_FACTOR, MOST_EDGES, nodes_of, opening
+from .structure import MOST_EDGES, OF_DIFFERENCE, nodes_of, opening
 
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
 _PAIR = Column("groups", ("group", "other"), "{}", "{1} − {0}", ("group", "other group"))
@@ -19,7 +19,7 @@ def differences(s: DifferenceSummary) -> Table:
     """Differences of all edges, the most probable first: a row for each edge and each pair of groups."""
     frame = s.differences.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
     exists = " Exists: probability that the edge exists, in all groups." if s.may_be_absent else ""
-    factor = BAYES_FACTOR if s.evidence else ""
+    factor = OF_DIFFERENCE if s.evidence else ""
     return _differences(
         s, "differences", "edge", frame, _MOST_DIFFERENCES, ENDS,
         f"{opening(s)}Number of edges that differ: {s.n_edges_sentence}.\n{s.density_sentence}.",

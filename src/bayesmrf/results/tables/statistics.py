@@ -17,7 +17,7 @@ def statistics(s: Summary) -> Table:
     ends = Column(f"{100 * INTERVAL:g} % HDI", ("lower", "upper"), "{:.3f}", "{} to {}", ("from", "to"))
     columns = (text("statistic"), *groups, text("node"), number("mean"), ends, number("n_draws", "draws", "{:,}"))
     left_out = [name for name in s.statistics.names if name not in s.statistics.shown]
-    slow = f" Not computed, as they take long: {', '.join(left_out)}; `statistics` has them." if left_out else ""
+    slow = f" Not computed, as they take long: {', '.join(left_out)}; est.statistics has them." if left_out else ""
     order = frame.assign(rank=frame.groupby("statistic", sort=False).ngroup())
     wide = order.sort_values(["rank", "mean"], ascending=[True, False], kind="stable").drop(columns="rank")
     return Table(

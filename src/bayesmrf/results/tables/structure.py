@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..edge_evidence import evidence_table, has_evidence
-from ..summary import PanelSummary, StructureSummary, Summary
+from ..summary import DifferenceSummary, PanelSummary, StructureSummary, Summary
 from ..summary.inclusion import InclusionSummary
 from .base import ENDS, FACTOR, WORD, Column, Listing, Table, at_most, interval, number, rest_of, table, text
 
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 MOST_EDGES, MOST_LIKELY = 500, 20  # rows of the page, and of the terminal
 NONE_LIKELY = "No edge has an inclusion above 0.5."
 EVIDENCE = FACTOR, WORD
-BAYES_FACTOR = (
-    "Bayes factor: local, of the edge against its absence, with the probability of others held; included: above 10, "
-    "weakly: above 3, excluded: below 1/10; *: a limit lies within two errors, or the error is not known. "
+_WORDS = (
+    "with the probability of others held; included: above 10, weakly: above 3, excluded: below 1/10; *: a limit lies "
+    "within two errors, or the error is not known. "
 )
+BAYES_FACTOR = f"Bayes factor: local, of the edge against its absence, {_WORDS}"
+OF_DIFFERENCE = f"Bayes factor: local, of the difference against none, {_WORDS}"
 STRONGEST = "Inclusion above 0.5, strongest first"
 
 
@@ -59,7 +61,7 @@ def evidence(s: InclusionSummary) -> Table:
         (ENDS, *EVIDENCE, number("log10_bf_error", "error of log10"), number("pareto_k", "Pareto k")),
         wide=Listing("", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, "largest Bayes factors")),
         lead=opening(s),
-        note=BAYES_FACTOR,
+        note=OF_DIFFERENCE if isinstance(s, DifferenceSummary) else BAYES_FACTOR,
     )
 
 

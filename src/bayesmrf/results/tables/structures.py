@@ -20,10 +20,12 @@ def structures(s: InclusionSummary) -> Table:
     n, few = len(frame), number_that_carry(frame["cumulative"].to_numpy())
     once = int((frame["probability"] * s.n_draws < 1.5).sum())
     note = f"A structure is the set of the edges that {_verb(s)} in a draw. "
-    note += f"{count(n, 'structure was', 'structures were')} visited in {count(s.n_draws, 'draw')}; "
-    note += f"{few:,} of them carry {100 * SHARE:g} % of the draws."
-    if once > n / 2:
-        note += f" {once:,} were visited once: there are too many for the probability of a single one to be known."
+    note += f"{count(n, 'structure was', 'structures were')} visited in {count(s.n_draws, 'draw')}"
+    note += f"; {few:,} of them carry {100 * SHARE:g} % of the draws." if once < n or n == 1 else ", each of them once."
+    if once == n > 1:
+        note += " There are too many for the probability of a single one to be known."
+    elif once > n / 2:
+        note += f" {once:,} were visited once, so that their probabilities are not known."
     columns = (number("n_edges", "edges", "{:,}"), number("probability"), number("cumulative"),
                text("edges", f"edges that {_verb(s)}", longest=None))  # fmt: skip
     most = Listing("Structures, most probable first", frame.iloc[:_MOST], rest_of(n, _MOST, "most probable structures"))

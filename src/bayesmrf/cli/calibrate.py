@@ -1,0 +1,68 @@
+"""The command ``bayesmrf calibrate``: whether intervals and inclusions hold what they claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from . import common
+
+
+def calibrate(
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RUN.zarr]",
+            help="A result, whose model, prior and options are those of the fits; without one, structure's defaults.",
+        ),
+    ] = None,
+    n: Annotated[int, typer.Option(help="Rows of a table, of all groups together; people of a panel.")] = 200,
+    nodes: Annotated[int, typer.Option(help="Columns.")] = 5,
+    levels: Annotated[int, typer.Option(help="Levels of each column: 2 for yes/no, more for ordered answers.")] = 2,
+    groups: Annotated[int, typer.Option(help="Groups of people, of a result of compare.")] = 2,
+    waves: Annotated[int, typer.Option(help="Waves of each person, of a result of panel.")] = 4,
+    replicates: Annotated[int, typer.Option(help="Simulated tables.")] = 200,
+    out: Annotated[
+        Path, typer.Option(help="Folder of the page, the tables and the replicates; the same command goes on there.")
+    ] = Path("calibrate"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed.")] = 0,
+    n_jobs: Annotated[int | None, typer.Option(help="Processes.", show_default="one for each core")] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Scheduler of a dask cluster.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Simulate whether posteriors are calibrated: truths from the prior, tables from these, and where fits put them."""
+    from ..estimators.calibration import calibrate as simulate
+    from ..estimators.spike_slab import SpikeSlabMRF
+    from ..report.planning import write_calibration
+    from ..runs.workers import connect
+    from .show import show_table
+
+    common.check_folder(out)
+    client: Any = connect(cluster) if cluster else None
+    try:
+        found = simulate(
+            SpikeSlabMRF() if run is None else run,
+            n,
+            nodes=nodes,
+            levels=levels,
+            groups=groups,
+            waves=waves,
+            replicates=replicates,
+            folder=out,
+            random_state=seed,
+            n_jobs=n_jobs,
+            executor=client,
+            progress=not quiet,
+        )
+    finally:
+        if client is not None:
+            client.close()
+    found.frame.to_csv(out / "calibration.csv", index=False)
+    if len(found.inclusion):
+        found.inclusion.to_csv(out / "inclusion.csv", index=False)
+    page = write_calibration(found, out / "calibration.html")
+    console = common.new_console(quiet)
+    show_table(found.table, found.table.narrow, console)
+    console.print(f"The page is {page}", soft_wrap=True)
