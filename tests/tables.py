@@ -27,6 +27,7 @@ from bayesmrf.models import Agreement, Boltzmann, Ising, Nominal, Ordinal, Potts
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.models.panel import Panel
+from bayesmrf.posterior.conditionals.panel_hidden import PanelHidden
 from bayesmrf.posterior.conditionals.panel_tables import panel_tables
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
@@ -35,6 +36,7 @@ from bayesmrf.posterior.edges.group_chains import GroupChains
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.posterior.edges.panel import PanelKernel
+from bayesmrf.posterior.edges.panel_missing import PanelMissingKernel
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
@@ -161,6 +163,14 @@ def panel(within, own, n_chains=0):
     return PanelKernel(tables, first, EDGES, n_chains)
 
 
+def panel_missing():
+    """A kernel for a series of four rows of two items, one answer of which is missing."""
+    kernel, rows = panel(within=True, own=False), np.array([[0, 1], [1, 1], [0, 0], [1, 0]])
+    at = np.arange(3)
+    hidden = PanelHidden(rows, np.array([[1, 0]]), at, at + 1, np.zeros(4, int), np.log(np.full((2, 2), 0.5)))
+    return PanelMissingKernel(kernel, Panel(("a", "b"), (2, 2), True), hidden)
+
+
 KERNELS = {
     "metropolis": lambda: of(MetropolisKernel, likelihood(BINARY, Elimination()), LogisticBeta(1, 1), Metropolis(0.1)),
     "metropolis-hidden": lambda: of(
@@ -245,6 +255,7 @@ KERNELS = {
     "spike-slab-many-states": lambda: SpikeSlabManyStates(POTTS, s_bar(POTTS), N, EDGES, start(POTTS)),
     "panel": lambda: panel(within=False, own=False),
     "panel-own-within": lambda: panel(within=True, own=True),
+    "panel-missing": lambda: panel_missing(),
     "panel-chains": lambda: panel(within=True, own=True, n_chains=32),
     "hidden-entries": lambda: DrawHiddenEntries(
         SpikeSlabTwoStates(BINARY, s_bar(BINARY), N, EDGES), with_gaps(BINARY, Persistent(), Elimination())

@@ -127,6 +127,10 @@ BAD = {
         ["--graph", "complete", "--candidates", "complete"],
         "--graph must be omitted with --candidates, got 'complete'",
     ),
+    "sensitivity": (
+        ["--graph", "complete", "--sensitivity"],
+        "--sensitivity must be omitted with edges that all exist",
+    ),
     "candidates": (["--candidates", "all"], "--candidates: 'all' is neither a file nor complete"),
     "sweeps": (
         ["--graph", "complete", "--method", "auxiliary-variable", "--inner", "exact", "--n-sweeps", "7"],

@@ -16,6 +16,7 @@ from bayesmrf.cli.structure import structure
 from bayesmrf.cli.tables import read_votes
 from bayesmrf.data import chosen_model
 from bayesmrf.data.chosen_model import ordered_column
+from bayesmrf.estimators.sensitivity import Sensitive
 from bayesmrf.methods import EDGES
 from bayesmrf.priors import Cauchy, Gamma, Moment, SpikeSlab
 from bayesmrf.results import load
@@ -358,6 +359,38 @@ def test_run_that_was_killed_continues_with_the_same_draws(bayesmrf, votes, fold
     assert bayesmrf(*RUN, "w.zarr", "--seed", load("v.zarr").attrs["seed"])[0] == 0
     for name in ("theta", "included"):
         np.testing.assert_array_equal(load("v.zarr")["posterior"][name], load("w.zarr")["posterior"][name])
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
+def test_sensitivity_is_stored_with_the_run_and_continues(bayesmrf, linked, folder, monkeypatch):
+    command = ["structure", "votes.csv", "--seed", 3, *SMALL, "--sensitivity"]
+    begun, under = [], Sensitive._run_under
+
+    def stops(self, path, k, *more):
+        begun.append((path.name, k))
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return under(self, path, k, *more)
+
+    with monkeypatch.context() as stopping:
+        stopping.setattr(Sensitive, "_run_under", stops)
+        code, _, err = bayesmrf(*command)
+    assert code == 130
+    assert "all draws are kept in votes.zarr; give the same command again to continue" in err
+    assert len(list((folder / "votes.zarr" / "sensitivity.partial").iterdir())) == 2
+    one_sentence(bayesmrf("report", "votes.zarr"), "the draws of a run, but not its results")
+    code, out, _ = bayesmrf(*command)
+    assert code == 0
+    assert "A run under another prior: scale 4" in out
+    assert "Sensitivity to the prior" in out
+    assert not (folder / "votes.zarr" / "sensitivity.partial").exists()
+    direct = SpikeSlabMRF(random_state=3, **QUICK).fit(linked)
+    direct.sensitivity(linked)
+    tree = load("votes.zarr")
+    np.testing.assert_array_equal(tree["sensitivity"]["inclusion"], direct.posterior_["sensitivity"]["inclusion"])
+    same("votes.zarr", direct)
+    assert bayesmrf("report", "votes.zarr")[0] == 0
+    assert "Sensitivity to the prior" in (folder / "report.html").read_text()
 
 
 # ---- bad input

@@ -24,6 +24,7 @@ from bayesmrf.priors import Beta, Cauchy, LogisticBeta, Normal, SpikeSlab
 from bayesmrf.runs import run
 from tests import groups_oracle as oracle
 from tests.bounds import Comparison, assert_estimate, assert_other_estimate
+from tests.long import few
 from tests.test_registry import Distance
 
 PRIOR = SpikeSlab(0.4, Cauchy(1.0), 1.5)
@@ -242,8 +243,9 @@ def test_answers_of_which_some_are_missing(name, chains, rng):
     assert not compared(draws, exact(model, filled, rng, features=features, states=states)).holds
 
 
-@pytest.mark.parametrize("level", [0, 2])
-@pytest.mark.parametrize("name", ["ordinal", "potts"])
+@pytest.mark.parametrize(
+    ("name", "level"), few([("ordinal", 0), ("potts", 2), ("ordinal", 2), ("potts", 0)], ("ordinal", 2), ("potts", 0))
+)
 def test_a_level_that_one_group_never_has(name, level, rng):
     """It stays, with its prior, with exact moments and by chains. Control: it is merged with its neighbour."""
     model, features = FREE if name == "ordinal" else ALIKE
@@ -259,10 +261,10 @@ def test_a_level_that_one_group_never_has(name, level, rng):
         assert not compared(draws, merged).holds
 
 
-@pytest.mark.parametrize("make", [lambda: Ordinal(graphs.complete(3), 3), lambda: Potts(graphs.complete(3), 3)])
+@pytest.mark.parametrize("make", few([Ordinal, Potts], Potts))
 def test_the_inclusion_by_chains_is_exact_where_a_group_never_has_a_level(make, rng):
     """On three nodes. Control: the first node is independent of the others in both groups."""
-    model, n = make(), 80
+    model, n = make(graphs.complete(3), 3), 80
     data = [rng.integers(0, 3, (n, 3)) for _ in range(2)]
     data[0][:, 1] = np.where(rng.random(n) < 0.4, data[0][:, 0], data[0][:, 1])
     data[1][:, 0] %= 2

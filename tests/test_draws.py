@@ -17,6 +17,7 @@ from bayesmrf.results.sparse_array import variable
 from bayesmrf.results.summary import summarise
 from bayesmrf.runs import draws, run, zarr_results
 from bayesmrf.runs.draws import SparseDraws, SparseRows, is_sparse, loaded, stored
+from tests.long import few
 
 SHAPES = [((5000,), np.float64), ((2, 700), np.float64), ((3, 2, 300), np.float32), ((4500,), bool), ((300,), np.int64)]
 
@@ -247,7 +248,7 @@ def test_a_run_until_good_takes_as_many_draws(rng, monkeypatch):
     assert est.posterior_.attrs["short"] == dense.posterior_.attrs["short"]
 
 
-@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("sparse", few([True, False], False))
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 def test_peak_memory_of_a_fit_with_many_candidates(rng, monkeypatch, tmp_path, sparse):
     """12,720 candidates, 1,600 draws: as plain arrays, which the control has, 166 MB of theta and 20 of inclusions."""

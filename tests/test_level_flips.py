@@ -12,6 +12,7 @@ from bayesmrf.states.level_flips import flip_levels
 from bayesmrf.states.table_sweeps import sweep
 from bayesmrf.states.tables import start_particles, table_graph, unpack
 from tests.bounds import Comparison, P
+from tests.long import few
 from tests.test_against_exact import compared, draws_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
@@ -151,7 +152,7 @@ def mode_probability(draws):
     return p[..., states.sum(axis=1) > 6].sum(axis=-1) / p.sum(axis=-1)
 
 
-@pytest.mark.parametrize("flips", [True, False])
+@pytest.mark.parametrize("flips", few([True, False], False))
 def test_edges_and_shares_of_far_modes(flips, rng, monkeypatch):
     """Against the exact sampler: without flips (the control) theta runs ahead of the shares of chains in the modes."""
     given = far_modes(rng)

@@ -68,7 +68,10 @@ def test_transitions_are_those_of_a_loop(step, rng):
         values = rng.integers(-1, 5, (len(person), 2)).clip(-1, 1)
         values[rng.random(len(values)) < 0.6] = 0
         _, given = without_order(values, [f"p{q}" for q in person], wave)
-        found = transitions(values, given)
+        found, whole = transitions(values, given), transitions(values, given, complete=True)
+        both = set(zip(whole.before.tolist(), whole.after.tolist(), strict=True))
+        assert both == naive(np.zeros_like(values), person, wave, step)
+        np.testing.assert_array_equal(whole.of_whole(values).before, found.before)
         assert set(zip(found.before.tolist(), found.after.tolist(), strict=True)) == naive(values, person, wave, step)
         assert len(found.before) + found.n_gaps + found.n_missing == found.n_pairs
         assert found.n_pairs == len(person) - len(np.unique(person))
@@ -90,18 +93,29 @@ def test_draws_do_not_depend_on_the_order_of_rows_or_how_columns_are_given(fitte
     rows = table.sort_values("t")
     again = PanelMRF(**QUICK | {"n_draws": 500}).fit(rows[["a", "b", "c"]], rows["id"].to_numpy(), rows["t"])
     np.testing.assert_allclose(again.theta_, fitted.theta_, rtol=1e-9)
+    own = [PanelMRF(intercepts="own", **QUICK).fit(one, "id", "t").theta_ for one in (rows, table)]
+    np.testing.assert_array_equal(*own)
+    for one in (fitted, again):  # transitions are in the order of persons and waves
+        given = (table, "id", "t") if one is fitted else (rows[["a", "b", "c"]], rows["id"].to_numpy(), rows["t"])
+        one.add_log_likelihood(*given)
+    same = [one.posterior_["log_likelihood"]["answers"].values for one in (fitted, again)]
+    np.testing.assert_allclose(*same, rtol=1e-6)
     other = rows.assign(t=-rows["t"])  # control: backwards
     assert np.abs(PanelMRF(**QUICK).fit(other, "id", "t").theta_ - again.theta_).max() > 0.1
 
 
-def test_gaps_and_missing_answers_are_left_out_and_said(table):
+def test_gaps_are_left_out_and_missing_answers_are_completed(table):
+    """Where Z is followed by chains, transitions with missing answers are left out, too."""
     few = table[~((table["id"] == 3) & (table["t"] == 1))].astype({"a": float})
     few.loc[(few["id"] == 7) & (few["t"] == 2), "a"] = np.nan
-    with pytest.warns(TransitionsWarning, match="296 of 299 .*: 1 left out as their distance is not 1; 2 left out as"):
+    with pytest.warns(TransitionsWarning, match=r"298 of 299 .* are used: 1 left out as their distance is not 1\.$"):
         est = PanelMRF(**QUICK).fit(few, "id", "t")
     found = est.table("transitions").set_index("what")["number"]
-    assert found.tolist() == [399, 100, 299, 1, 2, 296]
-    assert est.table("findings")["text"].str.contains("296 of 299").any()
+    assert found.tolist() == [399, 100, 299, 1, 0, 298, 2]
+    assert est.table("findings")["text"].str.contains("298 of 299").any()
+    with pytest.warns(TransitionsWarning, match="296 of 299 .*: 1 left out as their distance is not 1; 2 left out as"):
+        est = PanelMRF(within=True, method="chains", **QUICK).fit(few, "id", "t")
+    assert est.table("transitions")["number"].tolist() == [399, 100, 299, 1, 2, 296]
 
 
 @pytest.mark.parametrize(
@@ -274,3 +288,27 @@ def test_the_command_makes_the_same_draws(bayesmrf, table):
     np.testing.assert_array_equal(load("run.zarr").theta_, PanelMRF(**QUICK).fit(table, "id", "t").theta_)
     one_sentence(bayesmrf("panel", "long.csv", "--person", "who"), "--person: there is no column 'who'")
     one_sentence(bayesmrf("panel", "long.csv", "--weight", "id"), "--weight must be omitted")
+
+
+def test_missing_answers_are_drawn(rng, tmp_path):
+    """A tenth of all answers is missing at random: edges are those of the whole table, and the run can be resumed."""
+    whole = simulated(rng, LAGGED, -0.5, 150, 5).astype({"a": float, "b": float, "c": float})
+    table = whole.copy()
+    table[["a", "b", "c"]] = whole[["a", "b", "c"]].mask(rng.random((len(whole), 3)) < 0.1)
+    options = QUICK | {"n_draws": 300}
+    est, all_ = (PanelMRF(**options).fit(t, "id", "t") for t in (table, whole))
+    assert est.transitions_.n_missing > 150
+    n_empty = table[["a", "b", "c"]].isna().all(axis=1).sum()  # a wave without answers is as one that is not there
+    assert len(est.transitions_.before) >= 600 - 2 * n_empty
+    sd = all_.posterior_["posterior"]["theta"].values.reshape(600, -1).std(axis=0)
+    assert np.abs((est.theta_ - all_.theta_) / sd)[:9][(LAGGED != 0).ravel()].max() < 3
+    assert set(est.lagged_graph_.edges) == set(all_.lagged_graph_.edges)
+    for _ in range(2):
+        again = PanelMRF(**options, checkpoint=tmp_path / "run").fit(table, "id", "t")
+        np.testing.assert_array_equal(again.theta_, est.theta_)
+    other = table.copy()
+    other.loc[table["a"].isna(), "a"] = 0.0  # control: they are not taken as no
+    with pytest.raises(BayesMRFError, match=r"another run|data differ"):
+        PanelMRF(**options, checkpoint=tmp_path / "run").fit(other, "id", "t")
+    assert np.abs(PanelMRF(**options).fit(other, "id", "t").theta_ - est.theta_).max() > 0.1
+    assert "with missing answers, which are drawn" in est.report(tmp_path / "r.html").read_text()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logsumexp
 
 from bayesmrf import PanelMRF, load, plots, save
 from bayesmrf.errors import ModelFitWarning, OptionError
 from tests.test_panel import LAGGED, simulated
+from tests.test_panel_kernel import log_weights
 
 QUICK = {"n_draws": 150, "n_warmup": 100, "n_chains": 2, "progress": False, "random_state": 1}
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
@@ -104,3 +106,31 @@ def test_statistics_are_those_of_a_loop_over_draws(rng, tmp_path):
     assert all(part in text for part in ("out-expected influence", "Does the model fit?"))
     with pytest.raises(OptionError, match="names must be names of statistics: 'in-strength'"):
         est.statistics("predictability")
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_log_likelihoods_are_those_of_enumeration(within, rng, tmp_path):
+    """And leave-one-out prefers the network within a wave that there is."""
+    import arviz_stats
+
+    table = joined(rng, 100, 3)
+    est = PanelMRF(within=within, **QUICK).fit(table, "id", "t")
+    loo = est.add_log_likelihood(table, "id", "t")
+    found, rows = est.transitions_, table[["a", "b", "c"]].to_numpy()
+    draws = est.posterior_["posterior"]["theta"].values
+    w, states = log_weights(est._panel(), draws.reshape(300, -1), rows[found.before], 0.0)
+    at = (states == rows[found.after][:, None]).all(axis=2).argmax(axis=1)
+    log_p = (w - logsumexp(w, axis=-1, keepdims=True))[:, np.arange(200), at]
+    np.testing.assert_allclose(est.posterior_["log_likelihood"]["answers"].values.reshape(300, 200), log_p, atol=1e-9)
+    assert loo["elpd"][0] == pytest.approx(arviz_stats.loo(est.posterior_).elpd, abs=0.1)
+    fitted = logsumexp(log_p, axis=0).sum() - 200 * np.log(300)
+    assert fitted - 20 < loo["elpd"][0] < fitted - 1  # by about as much as there are parameters
+    p = np.exp(w - logsumexp(w, axis=-1, keepdims=True)).mean(axis=0)
+    likely = np.stack([p[:, states[:, i] == 1].sum(axis=1) > 0.5 for i in range(3)], axis=1)
+    np.testing.assert_allclose(est.table("prediction")["correct"], (likely == rows[found.after]).mean(axis=0))
+    other = PanelMRF(within=not within, **QUICK).fit(table, "id", "t").add_log_likelihood(table, "id", "t")
+    assert (loo["elpd"][0] > other["elpd"][0] + 3 * loo["se"][0] / 10) == within
+    assert "How well are transitions predicted?" in est.report(tmp_path / "r.html").read_text()
+    own = PanelMRF(intercepts="own", **QUICK | {"n_draws": 5}).fit(table, "id", "t")
+    with pytest.raises(OptionError, match="intercepts must be 'common', as waves of one person are not independent"):
+        own.add_log_likelihood(table, "id", "t")

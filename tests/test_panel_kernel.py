@@ -10,8 +10,10 @@ from scipy import stats
 from scipy.special import betaln, expit, logsumexp
 
 from bayesmrf.models.panel import Panel
+from bayesmrf.posterior.conditionals.panel_hidden import PanelHidden
 from bayesmrf.posterior.conditionals.panel_tables import panel_tables
 from bayesmrf.posterior.edges.panel import PanelKernel, PanelState
+from bayesmrf.posterior.edges.panel_missing import PanelMissingKernel, PanelMissingState
 from bayesmrf.priors import Beta, Cauchy, Gamma, LogisticBeta, Moment, Normal, SpikeSlab
 from tests.long import few
 
@@ -24,6 +26,9 @@ CASES = {
     "own": ((2, 2), False, True, SpikeSlab(0.5, Normal(1.0), 1.0)),
     "away from 0": ((2, 2), False, False, SpikeSlab(0.5, Moment(0.5), 1.0)),
     "learnt scale": ((2, 2), True, False, SpikeSlab(0.5, Cauchy(Gamma(3, 4)), 1.0)),
+    "missing": ((3, 2), False, False, SpikeSlab(Beta(2, 2), Normal(1.0), 1.0)),
+    "missing within": ((3, 2), True, False, SpikeSlab(0.5, Normal(1.0), 1.0)),
+    "missing own": ((2, 2), False, True, SpikeSlab(0.5, Normal(1.0), 1.0)),
     "own within": ((3, 2), True, True, SpikeSlab(Beta(1, 1), Normal(0.7), 1.0)),
 }
 
@@ -104,6 +109,9 @@ def stationary(rng, case, n, wrong=False):
             noise = rng.standard_normal((N_PEOPLE, 2)) @ np.linalg.cholesky(state.covariance).T
             state = state._replace(own=centred @ state.slope + noise)
         rows = np.stack(simulate(rng, model, state, first), axis=1)  # (person, wave, item)
+        if case.startswith("missing"):
+            found[:, t] = with_missing(rng, model, state, rows, centred, prior, wrong)
+            continue
         before, after = rows[:, :-1].reshape(-1, 2), rows[:, 1:].reshape(-1, 2)
         if wrong:  # the row before is that of another person
             before = np.roll(before, N_WAVES - 1, axis=0)
@@ -113,6 +121,47 @@ def stationary(rng, case, n, wrong=False):
             state, _ = kernel.step(rng, state)
         found[1, t] = quantities(state)
     return np.array(found.tolist(), dtype=float)
+
+
+def with_missing(rng, model, state, rows, centred, prior, wrong):
+    """Return quantities before and after steps in which three of ten answers are missing, at random.
+
+    First waves are uniform. Those of people with own intercepts are not missing, as these are given the first wave.
+    """
+    x, at = rows.reshape(-1, 2), np.arange(len(rows) * N_WAVES).reshape(-1, N_WAVES)
+    gone = rng.random(x.shape) < 0.3
+    gone[at[:, 0]] &= not len(centred)
+    cells = np.argwhere(gone)
+    most = max(model.sizes)
+    share = np.array([[-np.log(m) if k < m else -np.inf for k in range(most)] for m in model.sizes])
+    person = np.repeat(np.arange(len(rows)), N_WAVES)
+    before, after = at[:, :-1].ravel(), at[:, 1:].ravel()
+    given = np.where(gone, 0, x)
+    if wrong:  # an observed answer is exchanged with that of another person
+        given[~gone[:, 0], 0] = np.roll(given[~gone[:, 0], 0], 3)
+    hidden = PanelHidden(given, cells, before, after, person, share)
+    person_of = person[after] if len(centred) else None
+    kernel = PanelMissingKernel(
+        PanelKernel(panel_tables(model, given[before], given[after], person_of), centred, prior), model, hidden
+    )
+    now = PanelMissingState(state, x[tuple(cells.T)].astype(np.int8))
+    out = [np.append(quantities(state), summed(x, gone, at))]
+    for _ in range(3):
+        now, _ = kernel.step(rng, now)
+    x = x.copy()
+    x[tuple(cells.T)] = now.values
+    return [*out, np.append(quantities(now.panel), summed(x, gone, at))]
+
+
+def summed(x, gone, at):
+    """Sums of missing answers, and of products with the answers before and after."""
+    y, row = np.where(gone, x, 0), x[at]
+    return [
+        *y.sum(axis=0),
+        (y[at[:, 1:]] * row[:, :-1]).sum(),
+        (y[at[:, :-1]] * row[:, 1:]).sum(),
+        (y[:, 0] * x[:, 1]).sum(),
+    ]
 
 
 def quantities(state):
@@ -141,15 +190,16 @@ def p_values(found):
     return np.array(out)
 
 
-@pytest.mark.parametrize("case", few(CASES, "away from 0", "learnt scale", "own within"))
+@pytest.mark.parametrize("case", few(CASES, "away from 0", "learnt scale", "own within", "missing own"))
 def test_steps_leave_prior_times_likelihood_invariant(case, module_rng):
     """Truths of the prior, and states after steps on data drawn given these, have one distribution (Geweke)."""
     p = p_values(stationary(module_rng, case, 700))
     assert p.min() > ALPHA / len(p)
 
 
-def test_control_lags_that_cross_people_change_the_distribution(module_rng):
-    p = p_values(stationary(module_rng, "yes/no", 700, wrong=True))
+@pytest.mark.parametrize("case", ["yes/no", "missing"])
+def test_control_other_rows_change_the_distribution(case, module_rng):
+    p = p_values(stationary(module_rng, case, 700, wrong=True))
     assert p.min() < ALPHA / len(p)
 
 

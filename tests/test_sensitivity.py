@@ -12,7 +12,8 @@ from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, 
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.differences import contrasts
-from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Normal, SpikeSlab
+from bayesmrf.priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Normal, SpikeSlab
+from bayesmrf.results.edge_evidence import evidence
 from bayesmrf.results.log_prior import Present, edge_terms, log_graph, log_slab
 from bayesmrf.results.reweighting import effective, log_constants, log_mixture, log_weights
 from bayesmrf.results.sensitivity import ENOUGH, Joined, PriorRun, Setting
@@ -300,6 +301,47 @@ def test_the_posterior_under_other_priors_is_that_of_enumeration(fitted, answers
         other.estimates(inclusion[(k + 4) % len(value)], p, spread)
     assert compared.holds, str(compared)
     assert not other.holds
+
+
+def test_blocks_have_the_path_of_the_scale(answers, rng, request):
+    """Inclusions by enumeration over graphs x partitions; Bayes factors are those of the full conditionals."""
+    graph, states = graphs.complete(4), answers.to_numpy(float)
+    u, v = graph.edges.T
+    s_bar = np.concatenate([(states[:, u] * states[:, v]).mean(axis=0), states.mean(axis=0)])
+    prior = SpikeSlab(Blocks(within=Beta(3.0, 1.0), between=Beta(1.0, 4.0)), Cauchy(0.8), 2.0)
+    est = SpikeSlabMRF(prior=prior, method="exact", n_draws=2500, random_state=request.config.seed, **QUICK)
+    shares = est.fit(answers).sensitivity(answers)
+    found = est.posterior_["sensitivity"].dataset
+    assert set(shares["prior"]) == {"scale"}
+    assert shares["trusted"].all()
+    compared, other = Comparison(), Comparison()
+    for factor in (0.25, 4.0):
+        here = SpikeSlab(prior.density, Cauchy(0.8 * factor), 2.0)
+        means, error = spike_slab_oracle.posterior(graph, s_bar, 150, here, rng, 4000)
+        (k,) = np.flatnonzero(np.isclose(shares["value"], factor))
+        p, n = means[:6].clip(0, 1), shares["n_effective"][k]
+        spread = np.hypot(np.sqrt((p * (1 - p) + 1 / n) / n), error[:6])
+        compared.estimates(found["inclusion"].values[k], p, spread)
+        other.estimates(found["inclusion"].values[(k + 8) % len(shares)], p, spread)
+    assert compared.holds, str(compared)
+    assert not other.holds
+    (own,) = np.flatnonzero(shares["value"] == 1)
+    logs, error = (found[name].values[own] for name in ("log10_bayes_factor", "log10_bf_error"))
+    drawn = evidence(est.posterior_)
+    known = ~np.isnan(error + drawn.error)
+    both = np.hypot(error, drawn.error)[known]
+    assert known.sum() >= 4
+    assert Comparison().estimates(logs[known], drawn.log10[known], both, df=BATCHES).holds
+    odds = drawn.log_odds / np.log(10)  # as if the prior odds were those before the data
+    assert (
+        not Comparison()
+        .estimates((logit10(found["inclusion"].values[own]) - odds)[known], drawn.log10[known], both)
+        .holds
+    )
+
+
+def logit10(p):
+    return np.log10(p / (1 - p))
 
 
 def test_tables_and_storage(fitted, tmp_path):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from ..methods import COMPARISONS
 from . import common
-from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, method_flag, model_flag, observations
+from .flags import BINARIZE, CANDIDATES, SENSITIVITY, SLAB, Run, command, method_flag, model_flag, observations
 from .method_flags import flag
 from .pair_table import read_pairs
 
@@ -51,6 +51,7 @@ def compare(
         "Standard deviation of the normal prior of a node's parameter in each group.", default=10.0
     ),
     binarize: str | None = BINARIZE,
+    sensitivity: bool = SENSITIVITY,
     *,
     own: Annotated[dict[str, Any], COMPARISONS],
     run: Run,
@@ -72,4 +73,4 @@ def compare(
 
     asked = {"candidates": candidates, "by": by} | ({"binarize": binarize.strip()} if binarize else {})
     estimator = run.estimator(CompareMRF, out, model=family.name, candidates=edges, prior=prior, **options)
-    run.show(DifferenceSummary(run.sample(estimator, out, data, **asked)), out)
+    run.show(DifferenceSummary(run.sample(estimator, out, data, sensitivity, **asked)), out)

@@ -77,6 +77,9 @@ CANDIDATES = "all pairs, or two columns, the ends of each (column names, or numb
 SLAB = "cauchy:SCALE|moment:SCALE|normal:SCALE|cauchy:SHAPE,RATE|SHAPE,RATE"
 _NOTHING = "nothing was written"
 _CONTINUES = "A run that was stopped, even killed, continues when the same command is given again."
+SENSITIVITY: Any = flag(
+    "How the evidence depends on the prior of the edges, too: at most eight more runs.", None, False, "--sensitivity"
+)
 BINARIZE: Any = flag('Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5", in quotes.', '">=4"')
 
 
@@ -303,7 +306,7 @@ class Run(Data):
         """How to continue a run that was stopped."""
         return f"give the same command again{' without --overwrite' if self.overwrite else ''} to continue"
 
-    def sample(self, estimator: Any, out: Path, data: Sequence[Any], **more: Any) -> Any:
+    def sample(self, estimator: Any, out: Path, data: Sequence[Any], sensitivity: bool = False, **more: Any) -> Any:
         """Fit to a table, its weights and its groups; return the result, which is written with attributes ``more``."""
         from .. import results
         from ..runs.store import RESULTS, read_kind
@@ -326,6 +329,9 @@ class Run(Data):
             "findings": dumped([*self.noticed, *found], lambda text: said(text, common.spoken)),
             **more,
         }
+        if sensitivity:
+            with common.shown_log(self.console):  # its runs are removed with the checkpoint
+                estimator.sensitivity(table, **given, checkpoint=out / "sensitivity.partial")
         try:
             results.finish(tree, out)
         finally:  # an interruption may come when the result is complete

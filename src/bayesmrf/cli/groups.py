@@ -10,7 +10,7 @@ from ..errors import OptionError
 from ..families import families_of
 from ..methods import GROUPS
 from . import common
-from .flags import GRAPH_HELP, Run, command, method_flag, model_flag, observations
+from .flags import GRAPH_HELP, SENSITIVITY, Run, command, method_flag, model_flag, observations
 from .method_flags import flag
 
 _NORMAL = [row.name for row in families_of("GroupedMRF") if row.shared != "agreement"]  # with a normal prior of edges
@@ -47,6 +47,7 @@ def groups(
     base: str | None = flag(
         "Base distribution Beta(A, B) of an agreement, with the models agreement and potts.", "A,B", shown="1,1"
     ),
+    sensitivity: bool = SENSITIVITY,
     *,
     own: Annotated[dict[str, Any], GROUPS],
     run: Run,
@@ -72,6 +73,9 @@ def groups(
         raise OptionError(option="graph", got=graph, expected="omitted with --candidates")
     if field_groups and fields is False:
         raise OptionError(option="--no-fields", got=True, expected="omitted with --field-groups")
+    if sensitivity and not spike:
+        expected = "omitted with edges that all exist"
+        raise OptionError(option="sensitivity", got=True, expected=expected, remedy="give --candidates, or a density")
     common.check_out(out, run.overwrite)
     data = run.read(model)
     family = run.choose(model, data, "GroupedMRF", "agreement")
@@ -88,5 +92,5 @@ def groups(
     options[name] = run.edges(data[0], str(asked), f"--{name}")
     options |= {"model": family, "fields": "grouped" if field_groups else fields is not False}
     estimator = run.estimator(GroupedMRF, out, **options)
-    tree = run.sample(estimator, out, data, **{"candidates" if spike else "graph": asked})
+    tree = run.sample(estimator, out, data, sensitivity, **{"candidates" if spike else "graph": asked})
     run.show(GroupedSummary(tree), out)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from ..errors import OptionError
 from ..methods import EDGES
 from . import common
-from .flags import BINARIZE, CANDIDATES, SLAB, Run, command, method_flag, model_flag, observations
+from .flags import BINARIZE, CANDIDATES, SENSITIVITY, SLAB, Run, command, method_flag, model_flag, observations
 from .method_flags import flag
 from .pair_table import read_pairs
 
@@ -47,6 +47,7 @@ def structure(
         "Standard deviation of the normal prior of a node's parameter.", shown="10; ising, agreement: 5"
     ),
     binarize: str | None = BINARIZE,
+    sensitivity: bool = SENSITIVITY,
     *,
     own: Annotated[dict[str, Any], EDGES],
     run: Run,
@@ -73,5 +74,5 @@ def structure(
     edges = run.edges(data[0], candidates, "--candidates")
 
     asked = {"candidates": candidates} | ({"binarize": binarize.strip()} if binarize else {})
-    tree = run.sample(run.estimator(SpikeSlabMRF, out, candidates=edges, **options), out, data, **asked)
+    tree = run.sample(run.estimator(SpikeSlabMRF, out, candidates=edges, **options), out, data, sensitivity, **asked)
     run.show(StructureSummary(tree), out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ class Order(NamedTuple):
 class Transitions:
     """Pairs of rows that follow each other at the usual distance.
 
+    Those with missing answers are left out, or completed.
+
     Attributes
     ----------
     before, after : (n,) int array
@@ -38,7 +40,9 @@ class Transitions:
         The usual distance of two waves: the least one.
     n_pairs, n_gaps, n_missing : int
         How many pairs of successive rows of a person there are, how many of these are left out as waves between them
-        are not in the table, and how many as answers are missing.
+        are not in the table, and in how many answers are missing.
+    is_completed : bool
+        Whether missing answers are drawn; else these pairs are left out.
     """
 
     before: np.ndarray
@@ -49,6 +53,17 @@ class Transitions:
     n_pairs: int
     n_gaps: int
     n_missing: int
+    is_completed: bool = False
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of pairs that are left out."""
+        return self.n_gaps + (0 if self.is_completed else self.n_missing)
+
+    def of_whole(self, values: np.ndarray) -> Transitions:
+        """Return those without missing answers."""
+        whole = (values[self.before] >= 0).all(axis=1) & (values[self.after] >= 0).all(axis=1)
+        return replace(self, before=self.before[whole], after=self.after[whole], person=self.person[whole])
 
     @property
     def n_people(self) -> int:
@@ -61,7 +76,7 @@ class Transitions:
         n, gaps, missing = len(self.before), self.n_gaps, self.n_missing
         found = f"{n:,} of {self.n_pairs:,} transitions between successive rows are used"
         why = [f"{gaps:,} left out as their distance is not {self.step:g}"] if gaps else []
-        why += [f"{missing:,} left out as answers are missing"] if missing else []
+        why += [f"{missing:,} left out as answers are missing"] if missing and not self.is_completed else []
         return f"{found}: {'; '.join(why)}" if why else found
 
 
@@ -98,7 +113,7 @@ def without_order(X: Any, person: Any, wave: Any) -> tuple[Any, Order]:
     if who is not None:
         import pandas as pd
 
-        code = pd.factorize(who)[0]
+        code = pd.factorize(who, sort=True)[0]  # whatever the order of the rows
     n_people = int(code.max(initial=-1)) + 1
     if when is None:
         at = np.zeros(n)
@@ -124,8 +139,10 @@ def without_order(X: Any, person: Any, wave: Any) -> tuple[Any, Order]:
     return X, Order(code, at, n_people)
 
 
-def transitions(values: np.ndarray, order: Order) -> Transitions:
-    """Return the pairs of rows of a person at the least distance of two waves, none of whose answers is missing.
+def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Transitions:
+    """Return the pairs of rows of a person at the least distance of two waves.
+
+    Without ``complete`` none of their answers is missing.
 
     Raises
     ------
@@ -139,16 +156,16 @@ def transitions(values: np.ndarray, order: Order) -> Transitions:
     same = np.diff(code) == 0
     near: np.ndarray = np.abs(np.diff(time) - step) <= 1e-6 * step
     whole = np.asarray((values >= 0).all(axis=1))[at]
-    used = same & near & whole[1:] & whole[:-1]
+    is_whole = whole[1:] & whole[:-1]
+    used = same & near & (is_whole | complete)
     if not used.any():
-        raise DataError(
-            f"{argument('X')} must have two waves in a row of a person without missing answers, got none; check "
-            f"{argument('person')} and {argument('wave')}."
-        )
+        without = "" if complete else " without missing answers"
+        raise DataError(f"{argument('X')} must have two waves in a row of a person{without}, got none; check "
+                        f"{argument('person')} and {argument('wave')}.")  # fmt: skip
     firsts = at[np.append(0, np.flatnonzero(~same) + 1)]
     return Transitions(
         at[:-1][used], at[1:][used], code[:-1][used], firsts[np.argsort(order.person[firsts])], step,
-        int(same.sum()), int((same & ~near).sum()), int((same & near & ~(whole[1:] & whole[:-1])).sum()),
+        int(same.sum()), int((same & ~near).sum()), int((same & near & ~is_whole).sum()), complete,
     )  # fmt: skip
 
 

@@ -24,8 +24,10 @@ from ..families import AUTO, Boltzmann, Ordinal
 from ..findings import recorded, tell
 from ..graphs import Graph
 from ..models.panel import Panel
+from ..posterior.conditionals.panel_hidden import PanelHidden
 from ..posterior.conditionals.panel_tables import panel_tables
 from ..posterior.edges.panel import PanelKernel
+from ..posterior.edges.panel_missing import PanelMissingKernel
 from ..priors import Beta
 from ..results import convergence
 from ..results.blocks import Columns, variable
@@ -62,7 +64,7 @@ _OF_INTERCEPTS = ("intercept_sd", "intercept_slope", "intercept_root")
 class _Setup(NamedTuple):
     """All that comes before the first draw."""
 
-    kernel: PanelKernel
+    kernel: PanelKernel | PanelMissingKernel
     model: Panel
     found: Transitions
     states: States
@@ -144,8 +146,10 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         """Sample the posterior.
 
         Rows follow each other if they are of one person and their waves have the least distance that two waves of the
-        table have: lags never cross people, or waves that are not there. Rows with missing answers are left out, with
-        the transitions to and from them; a finding says how many.
+        table have: lags never cross people, or waves that are not there; a finding says how many transitions are left
+        out. Missing answers are drawn with the parameters, given the rows before and after; those of first waves have
+        the shares of the answers of the item as their prior. Where Z is followed by chains, transitions with missing
+        answers are left out instead.
 
         Parameters
         ----------
@@ -183,7 +187,7 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         def tree_of(draws: Draws) -> xr.DataTree:
             left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self.intercepts == "common" else set())
             left_out |= set() if self.within else {"within_density"}
-            left_out |= {"log_likelihood"} if s.kernel.n_row_chains else set()
+            left_out |= {"log_likelihood"} if attrs["n_chains_of_transition"] else set()
             fields = {name: v for name, v in draws.fields.items() if name not in left_out}
             n = len(s.found.before)
             tree = results.to_datatree(replace(draws, fields=fields), s.model, attrs=attrs, observed={"n_samples": n})
@@ -216,11 +220,15 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         if len(states.names) < 2:
             raise DataError(f"{argument('X')} must have at least two items, got {len(states.names)}.")
         rows = states.given_rows
-        found = transitions(states.values, Order(order.person[rows], order.time[rows], order.n_people))
-        if found.n_gaps or found.n_missing:
+        model, order = self._panel(), Order(order.person[rows], order.time[rows], order.n_people)
+        found = transitions(states.values, order, complete=True)
+        n_chains = self._chains_of(model, states.values, found)
+        if n_chains and found.n_missing:
+            found = transitions(states.values, order)
+            n_chains = self._chains_of(model, states.values, found) or _EACH
+        if found.n_left_out:
             tell(f"{found.said[0].upper()}{found.said[1:]}.", TransitionsWarning)
         self.transitions_ = found
-        model = self._panel()
         people, person_of = np.unique(found.person, return_inverse=True)
         is_own = self.intercepts == "own"
         if is_own and len(people) < 2:
@@ -234,18 +242,39 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
             mean = np.where(gone, 0, first).sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
             self._first_mean = mean
             first = np.where(gone, 0.0, first - mean)
-        before, after = states.values[found.before].astype(int), states.values[found.after].astype(int)
-        n_rows = len(np.unique(np.column_stack([person_of, before]) if is_own else before, axis=0))
-        n_chains = self._chains_of(model, n_rows, len(before))
-        tables = panel_tables(model, before, after, person_of if is_own else None, with_states=not n_chains)
-        return _Setup(PanelKernel(tables, first, self._object("prior"), n_chains), model, found, states)
+        values = np.maximum(states.values, 0).astype(int)
+        person = person_of if is_own else None
+        tables = panel_tables(model, values[found.before], values[found.after], person, with_states=not n_chains)
+        kernel = PanelKernel(tables, first, self._object("prior"), n_chains)
+        hidden = self._hidden(states.values, found, person_of)
+        whole = kernel if hidden is None else PanelMissingKernel(kernel, model, hidden)
+        return _Setup(whole, model, found, states)
 
-    def _chains_of(self, model: Panel, n_rows: int, n: int) -> int:
-        """Return the number of chains for each of n transitions from ``n_rows`` distinct rows; 0 if Z is exact."""
+    def _hidden(self, values: np.ndarray, found: Transitions, person_of: np.ndarray) -> PanelHidden | None:
+        """Return the missing answers of the rows of transitions, if any."""
+        used = np.zeros(len(values), bool)
+        used[found.before] = used[found.after] = True
+        cells = np.argwhere((values < 0) & used[:, None])
+        if not len(cells):
+            return None
+        sizes = self._panel().sizes
+        log_share = np.full((len(sizes), max(sizes)), -np.inf)
+        for i, m in enumerate(sizes):
+            counts = np.bincount(values[values[:, i] >= 0, i].astype(int), minlength=m) + 0.5
+            log_share[i, :m] = np.log(counts / counts.sum())
+        person = np.zeros(len(values), int)
+        person[found.before] = person[found.after] = person_of
+        return PanelHidden(np.maximum(values, 0).astype(int), cells, found.before, found.after, person, log_share)
+
+    def _chains_of(self, model: Panel, values: np.ndarray, found: Transitions) -> int:
+        """Return the number of chains for each transition; 0 if Z is exact."""
         if not self.within:
             if self.method == "chains":
                 raise OptionError(option="method", got="chains", expected="'auto' or 'exact' without within=True")
             return 0
+        n, before = len(found.before), values[found.before]
+        is_each = self.intercepts == "own" or found.n_missing  # a row of its own
+        n_rows = n if is_each else len(np.unique(before, axis=0))
         size = n_rows * float(np.prod([float(m) for m in model.sizes]))
         if self.method == "exact" and size > _MOST:
             expected = (
@@ -281,20 +310,26 @@ class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
         return Panel(self._names, tuple(map(len, levels)), bool(self.within), tuple(levels))
 
     def _attrs(self, s: _Setup) -> dict[str, Any]:
-        t = s.kernel.tables
-        digest = hashlib.sha256(t.counts.tobytes() + t.before.tobytes() + s.kernel.first_wave.tobytes()).hexdigest()
+        kernel, cells = (s.kernel, b"") if isinstance(s.kernel, PanelKernel) else (
+            s.kernel.kernel, s.kernel.hidden.cells.tobytes()
+        )  # fmt: skip
+        t = kernel.tables
+        digest = hashlib.sha256(
+            t.counts.tobytes() + t.before.tobytes() + kernel.first_wave.tobytes() + cells
+        ).hexdigest()
         found = s.found
         numbers = {
             "rows": len(s.states.values), "people": found.n_people, "pairs": found.n_pairs,
             "used": len(found.before), "gaps": found.n_gaps, "missing": found.n_missing, "step": found.step,
+            "completed": int(found.is_completed),
         }  # fmt: skip
         return {
             "model": Panel.name,
             "items": self.model_,
-            "method": "chains" if s.kernel.n_row_chains else "exact",
-            "kind": "approximate (moments from persistent chains)" if s.kernel.n_row_chains else "exact",
-            "n_chains_of_transition": s.kernel.n_row_chains,
-            "prior": as_attribute(s.kernel.prior),
+            "method": "chains" if kernel.n_row_chains else "exact",
+            "kind": "approximate (moments from persistent chains)" if kernel.n_row_chains else "exact",
+            "n_chains_of_transition": kernel.n_row_chains,
+            "prior": as_attribute(kernel.prior),
             "intercepts": self.intercepts,
             "within": int(self.within),
             "sizes": list(s.model.sizes),

@@ -153,13 +153,13 @@ def _names(estimator: Any, name: str, waves: _Waves) -> list[Name]:
 def check_fit(estimator: Any, values: np.ndarray, found: Transitions, rng: np.random.Generator, is_told: bool) -> None:
     """Check a fit by its own transitions, store the checks, and tell of what is outside if chains have converged.
 
-    A run of fewer than 200 draws is not checked.
+    A run of fewer than 200 draws is not checked, and transitions with missing answers are not.
     """
-    draws = variable(estimator.posterior_, "theta")
-    if draws.shape[0] * draws.shape[1] < _FIRST:
+    draws, whole = variable(estimator.posterior_, "theta"), found.of_whole(values)
+    if draws.shape[0] * draws.shape[1] < _FIRST or not len(whole.before):
         return
     with one_thread():
-        checks = checks_of(estimator, values, found, rng)
+        checks = checks_of(estimator, values, whole, rng)
     add_checks(estimator.posterior_, *checks)
     for sentence in sentences(checks.frame, checks.is_counted) if is_told else ():
         tell(sentence, ModelFitWarning)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..blas import one_thread
 from ..data.panel import Order, transitions, without_order
 from ..data.read import read_new
-from ..declare.rule import NONE, choice, either
+from ..declare.rule import NONE, choice, either, integer
 from ..models.panel import Panel
 from ..posterior.conditionals.panel_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
 from ..posterior.conditionals.panel_tables import panel_tables
@@ -22,13 +22,14 @@ from ..results.panel_statistics import PanelStatistics
 from ..results.statistics import INTERVAL
 from .answers import Answers
 from .panel_checks import checks_of
+from .panel_observations import add_transitions
 from .tabulated import Tabulated
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-_BETWEEN = either(NONE, choice("nodes"))
+_BETWEEN, _N_DRAWS = either(NONE, choice("nodes")), either(NONE, integer(1, 10**9))
 _DRAWS = 100  # over which predictions are averaged
 _OWN = 10  # intercepts of a person for each of them
 _MOST = 2**23  # states of rows that are summed over; beyond it, chains are annealed
@@ -160,6 +161,40 @@ class PanelPredictive(Tabulated, Answers):
         values, order = self._values(X, order)
         with one_thread():
             return checks_of(self, values, transitions(values, order), np.random.default_rng(random_state)).frame
+
+    def add_log_likelihood(
+        self, X: Any, person: Any = None, wave: Any = None, n_draws: int | None = None
+    ) -> pd.DataFrame:
+        """Add the log density of each transition under each draw to ``posterior_``, as ArviZ's `loo` reads it.
+
+        Transitions are independent given the parameters, and are left out one at a time, where people have common
+        intercepts. Group ``prediction`` has, for each item, the share of transitions after which the most probable
+        answer given the wave before is given, next to that of the most frequent answer.
+
+        Parameters
+        ----------
+        X, person, wave
+            As in `PanelMRF.fit`; transitions with missing answers are left out.
+        n_draws : int, optional
+            Evenly spaced draws of each chain that are used; None for all.
+
+        Returns
+        -------
+        DataFrame
+            The table "loo".
+
+        Raises
+        ------
+        OptionError
+            If people have their own intercepts, or there are more than 2^28 log likelihoods, or 2^31 states of rows.
+        """
+        check_is_fitted(self)
+        _N_DRAWS.check("n_draws", n_draws)
+        X, order = without_order(X, person, wave)
+        values, order = self._values(X, order)
+        add_transitions(self, values, transitions(values, order), n_draws)
+        found: pd.DataFrame = self.table("loo")
+        return found
 
     def _values(self, X: Any, order: Order) -> tuple[np.ndarray, Order]:
         states = read_new(X, None, self)

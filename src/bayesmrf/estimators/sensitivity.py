@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from ..findings import BAD, collected, dumped, loaded, tell
 from ..graphs import Graph
 from ..priors import Beta, Blocks, DirichletProcess, Gamma
 from ..results import convergence
-from ..results.sensitivity import ENOUGH, Joined, PriorRun, Setting, add_sensitivity
+from ..results.sensitivity import ENOUGH, Density, Joined, PriorRun, Setting, add_sensitivity
 from ..rng import OTHER
 from .edge_prior import constants, in_order
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MOST_RUNS = 5  # along a path, with the one that was fitted
 _DENSITIES, _FACTORS = np.linspace(0.1, 0.9, 17), 2.0 ** np.linspace(-2, 2, 17)
 _CHECKPOINT = optional(PATH)
+_log = logging.getLogger(__name__)
 
 
 class _Path(NamedTuple):
@@ -59,7 +61,8 @@ class Sensitive:
         the slab from a quarter to four times that of the fit under its density. The draws of the fit are joined with
         those of at most four more runs along each path, each made in the middle of the longest stretch of priors of
         which the runs so far tell too little (fewer than 1,000 effective draws; docs/sensitivity.md). Groups of edges
-        (`GroupedMRF`), whose weights have no slab, have the first path.
+        (`GroupedMRF`), whose weights have no slab, have the first path, and a density of blocks, whose p0 is not one
+        number, the second.
 
         Parameters
         ----------
@@ -100,16 +103,13 @@ class Sensitive:
                 "SpikeSlabMRF, or give candidates to GroupedMRF."
             )
         prior = in_order(self._prior_of_edges, self._graph)
-        if isinstance(prior.density, Blocks):
-            raise OptionError(
-                "The sensitivity is that to one prior probability for all edges, or fixed ones of single edges, and in "
-                "this run those between blocks are learnt; fit with another density."
-            )
         is_grouped = isinstance(prior, DirichletProcess)
         slabs = [] if is_grouped else [_scaled(prior.slab, factor) for factor in _FACTORS]
         probability = constants(prior, self._graph).get("edge_probability")
         density = None if probability is not None else prior.density
-        paths, own = _paths(density if density is None or isinstance(density, Beta) else float(density), slabs)
+        if not (density is None or isinstance(density, Beta | Blocks)):
+            density = float(density)
+        paths, own = _paths(density, slabs)
         runs = [PriorRun(self.posterior_, own, slabs, probability)]
         bad, is_stopped = [], False
         for path in paths:
@@ -152,6 +152,7 @@ class Sensitive:
         """Return the draws of a run under a prior of a path; warnings about it are not those of the fit."""
         seed = np.random.SeedSequence(_entropy(self.posterior_), spawn_key=(OTHER, len(path.values), k))
         name = f"{path.name}-{path.values[k]:.3g}.zarr"
+        _log.info("A run under another prior: %s %.3g", path.name, path.values[k])
         other: Any = clone(self)
         other.set_params(
             **self._under(path.prior_at(in_order(self._prior_of_edges, self._graph), float(path.values[k]))),
@@ -171,13 +172,15 @@ class Sensitive:
         return {"prior": prior}
 
 
-def _paths(density: Beta | float | None, slabs: Sequence[Any]) -> tuple[list[_Path], Setting]:
-    """Return the paths, and the prior of the fit."""
+def _paths(density: Density, slabs: Sequence[Any]) -> tuple[list[_Path], Setting]:
+    """Return the paths, and the prior of the fit; with blocks, p0 is not one number."""
     unit = int(np.flatnonzero(_FACTORS == 1)[0]) if slabs else 0
     own, values = Setting(density, unit), _DENSITIES
     if isinstance(density, float):
         values = np.union1d(values[np.abs(values - density) > 1e-9], density)
-    paths = [_Path("inclusion", values, [Setting(float(p), unit) for p in values], _at_density)]
+    paths = []
+    if not isinstance(density, Blocks):
+        paths.append(_Path("inclusion", values, [Setting(float(p), unit) for p in values], _at_density))
     if slabs:
         paths.append(_Path("scale", _FACTORS, [Setting(density, k) for k in range(len(slabs))], _at_scale))
     return paths, own

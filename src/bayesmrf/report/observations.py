@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..results.summary import Summary
 from ..results.tables import table_of
-from ..results.tables.observations import has_observations
+from ..results.tables.observations import has_observations, unit_of
 from .page import Section, paragraph
 from .shared import listed
 
@@ -14,4 +14,4 @@ def observations(s: Summary) -> list[Section]:
     if not has_observations(s):
         return []
     shown = [table_of(s, name) for name in ("loo", "prediction")]
-    return [("How well are persons predicted?", "".join(paragraph(t.note) + listed(t) for t in shown))]
+    return [(f"How well are {unit_of(s)} predicted?", "".join(paragraph(t.note) + listed(t) for t in shown))]

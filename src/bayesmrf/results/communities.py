@@ -56,20 +56,55 @@ def draw_log_odds(
         Of :math:`q / (1 - q)` with q, the probability of the pair of blocks, drawn from its conditional Beta
         distribution given blocks and edges of the draw: of the joint posterior of all three.
     """
-    ends = np.sort(blocks[:, edges], axis=2)
-    k, n_draws = int(blocks.max()) + 1, len(blocks)
-    pair = ends[..., 0] * k + ends[..., 1] + k * k * np.arange(n_draws)[:, None]
-    n = np.bincount(pair.ravel(), minlength=n_draws * k * k)
-    m = np.bincount(pair.ravel(), included.ravel(), n_draws * k * k)
-    same = np.tile(np.eye(k, dtype=bool).ravel(), n_draws)
-    a = np.where(same, prior.within.a, prior.between.a) + m
-    b = np.where(same, prior.within.b, prior.between.b) + n - m
-    used = np.flatnonzero(n)
-    log_odds = np.zeros(len(n))
-    edge, none = (np.maximum(rng.standard_gamma(shape[used]), _LEAST) for shape in (a, b))
+    found = BlockPairs(prior, blocks, edges)
+    every = slice(None)
+    found.count(every, included)
+    used = np.flatnonzero(found.n)
+    log_odds = np.zeros(len(found.n))
+    edge, none = (np.maximum(rng.standard_gamma(shape[used]), _LEAST) for shape in found.shapes())
     log_odds[used] = np.log(edge) - np.log(none)
-    found: np.ndarray = log_odds[pair]
-    return found
+    drawn: np.ndarray = log_odds[found.of(every)]
+    return drawn
+
+
+class BlockPairs:
+    """Candidates and edges between each pair of blocks of each draw, counted for some candidates after others.
+
+    Parameters
+    ----------
+    prior : Blocks
+    blocks : (n_draws, n_nodes) int array
+    edges : (n_edges, 2) int array
+        The candidates.
+    """
+
+    def __init__(self, prior: Blocks, blocks: np.ndarray, edges: np.ndarray) -> None:
+        self.prior, self.blocks, self.edges, self.k = prior, blocks, edges, int(blocks.max()) + 1
+        self.n, self.m = np.zeros((2, len(blocks) * self.k**2))
+
+    def of(self, some: slice) -> np.ndarray:
+        """Return the number of the pair of blocks of the ends of some candidates, (n_draws, n)."""
+        ends = np.sort(self.blocks[:, self.edges[some]], axis=2)
+        found: np.ndarray = ends[..., 0] * self.k + ends[..., 1] + self.k**2 * np.arange(len(ends))[:, None]
+        return found
+
+    def count(self, some: slice, included: np.ndarray) -> None:
+        """Count some candidates, of which those ``included`` (n_draws, n) exist."""
+        pair = self.of(some).ravel()
+        self.n += np.bincount(pair, minlength=len(self.n))
+        self.m += np.bincount(pair, included.ravel(), len(self.m))
+
+    def shapes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the two parameters of the Beta distribution of the probability of each pair of blocks."""
+        same, of = np.tile(np.eye(self.k, dtype=bool).ravel(), len(self.blocks)), self.prior
+        a, b = (np.where(same, getattr(of.within, x), getattr(of.between, x)) for x in "ab")
+        return a + self.m, b + self.n - self.m
+
+    def inverse_odds(self, some: slice, included: np.ndarray) -> np.ndarray:
+        """Return E[(1 - q) / q] given blocks, other edges, and that the candidate exists, (n_draws, n)."""
+        pair, (a, b) = self.of(some), self.shapes()
+        found: np.ndarray = (b[pair] - (1 - included)) / (a[pair] - included)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

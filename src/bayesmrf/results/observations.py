@@ -25,6 +25,7 @@ class Observed(NamedTuple):
     sizes: list[int]  # persons of each network
     correct: np.ndarray  # (n_nodes,), shares of persons whose answer is the most probable one given the others
     base_rate: np.ndarray  # (n_nodes,), of the most frequent answer
+    unit: str = "persons"  # what is left out one at a time
 
 
 def add_observations(tree: xr.DataTree, found: Observed) -> None:
@@ -55,7 +56,9 @@ def add_observations(tree: xr.DataTree, found: Observed) -> None:
     n = found.log_z[..., 0].size if found.groups else found.log_z.size
     errors = found.log_z_error.reshape(n, -1)
     common = float(np.sqrt((np.asarray(found.sizes) ** 2 @ (errors**2).sum(axis=0)) / n**2))
-    tree["loo"] = xr.DataTree(xr.Dataset({name: ("row", v) for name, v in out.items()}, attrs={"log_z_error": common}))
+    tree["loo"] = xr.DataTree(
+        xr.Dataset({name: ("row", v) for name, v in out.items()}, attrs={"log_z_error": common, "unit": found.unit})
+    )
     shares = {"correct": ("node", found.correct), "base_rate": ("node", found.base_rate)}
     nodes = tree["constant_data"].dataset["node"].values
     tree["prediction"] = xr.DataTree(xr.Dataset(shares, coords={"node": nodes}))
@@ -84,9 +87,9 @@ def leave_one_out(log_likelihood: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
 def loo_table(tree: xr.DataTree) -> pd.DataFrame:
     """Return the table "loo": a row with sums over persons.
 
-    Columns persons, elpd (the sum of log densities of persons given the others), se (its standard error over
-    persons), p (effective number of parameters), largest_k (of Pareto), unsure (persons above 0.7, or the limit of few
-    draws), and log_z_error (the part of the error of log Z).
+    Columns persons (or transitions), elpd (the sum of log densities of persons given the others), se (its standard
+    error over persons), p (effective number of parameters), largest_k (of Pareto), unsure (persons above 0.7, or the
+    limit of few draws), and log_z_error (the part of the error of log Z).
     """
     import pandas as pd
 
@@ -97,7 +100,7 @@ def loo_table(tree: xr.DataTree) -> pd.DataFrame:
     limit = min(1 - 1 / np.log10(sizes["chain"] * sizes["draw"]), 0.7)
     return pd.DataFrame(
         {
-            "persons": [n],
+            str(loo.attrs.get("unit", "persons")): [n],
             "elpd": [w @ elpd],
             "se": [np.sqrt(n * (w @ (elpd - mean) ** 2) / n)],
             "p": [w @ loo["p"].values],

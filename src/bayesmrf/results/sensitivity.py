@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..priors import Beta
+from ..priors import Beta, Blocks
 from .bayes_factors import BOUND, LIMITS
-from .blocks import at_draws, variable
+from .blocks import at_draws, divided, variable
+from .communities import BlockPairs, blocks_of
 from .log_prior import EdgeTerms, edge_terms, log_graph
 from .rank_diagnostics import effective_size
 from .reweighting import effective, log_mixture, log_weights
@@ -30,10 +31,13 @@ _BATCHES = 20  # of draws, each of which is left out once
 _BLOCK = 2**23  # entries of the inclusion of edges that are an array at a time
 
 
+Density = Beta | Blocks | float | None  # None if edges have probabilities of their own
+
+
 class Setting(NamedTuple):
     """A prior of edges along a path."""
 
-    density: Beta | float | None  # None if edges have probabilities of their own
+    density: Density
     slab: int = 0  # its number
 
 
@@ -90,6 +94,18 @@ class PriorRun:
         """Return whether some edges exist, (n_draws, n)."""
         return at_draws(variable(self.tree, "included")[..., some], self.numbers).astype(np.float32)
 
+    @cached_property
+    def pairs(self) -> BlockPairs | None:
+        """Edges between blocks of nodes, if the run has them."""
+        prior = blocks_of(self.tree)
+        if prior is None:
+            return None
+        blocks = at_draws(variable(self.tree, "blocks"), self.numbers)
+        found = BlockPairs(prior, blocks, self.tree["constant_data"].dataset["edges"].values)
+        for some in divided(len(found.edges), max(2, _BLOCK // len(blocks))):
+            found.count(some, self.included(some))
+        return found
+
 
 class Joined:
     """Several runs under different priors, on the same data.
@@ -114,7 +130,9 @@ class Joined:
     def log_priors(self, priors: Sequence[Setting]) -> np.ndarray:
         """Return the log density of each draw under each prior, (n_priors, n_draws)."""
 
-        def of_graph(density: Beta | float | None) -> np.ndarray:
+        def of_graph(density: Density) -> np.ndarray | float:
+            if isinstance(density, Blocks):  # that of the fit throughout
+                return 0.0
             return self.pairs if density is None else log_graph(density, self.n_present, self.n_candidates)
 
         return np.array([of_graph(p.density) + (self.slab[p.slab] if len(self.slab) else 0.0) for p in priors])
@@ -144,13 +162,20 @@ class Joined:
         n_edges, own = variable(self.runs[0].tree, "included").shape[-1], self.runs[0].probability
         width, parts = max(1, _BLOCK // len(every)), []
         for first in range(0, n_edges, width):
-            there = np.concatenate([run.included(slice(first, first + width)) for run in self.runs])
-            found = []
+            some = slice(first, first + width)
+            each = [run.included(some) for run in self.runs]
+            there, found = np.concatenate(each), []
+            own_inverse = [
+                np.ones((len(y), 1), y.dtype) if run.pairs is None else run.pairs.inverse_odds(some, y)
+                for run, y in zip(self.runs, each, strict=True)
+            ]
+            per_edge = np.concatenate(own_inverse)
             for which, mixture in zip(kept, mixtures, strict=True):
                 weights = np.exp(log_weights(log_target[:, which], mixture))
                 over = weights * inverse[:, which]
                 inclusion = (weights @ there[which]).clip(0, 1)
-                present = np.maximum(over @ there[which], over.sum(axis=1, keepdims=True) * least)
+                present = over @ (there[which] * per_edge[which])
+                present = np.maximum(present, over @ per_edge[which] * least)
                 found.append((inclusion, np.log10(present / np.maximum(1 - inclusion, least))))
             inclusion, logs = found[0]
             error = np.sqrt((_BATCHES - 1) * np.var([left for _, left in found[1:]], axis=0))
@@ -165,15 +190,15 @@ class Joined:
         return Curve(inclusion, logs.clip(-BOUND, BOUND), error, n_effective)
 
 
-def _inverse_odds(density: Beta | float | None, n_present: np.ndarray, n_candidates: int) -> np.ndarray:
+def _inverse_odds(density: Density, n_present: np.ndarray, n_candidates: int) -> np.ndarray:
     """Return E[(1 - p0) / p0] given the edges of each draw, of which one that exists is left out.
 
-    It is 1 where edges have probabilities of their own.
+    It is 1 where edges have probabilities of their own, by themselves or by blocks.
     """
     if isinstance(density, Beta):
         rest = np.maximum(n_present, 1) - 1
         return np.asarray((density.b + n_candidates - 1 - rest) / (density.a + rest))
-    return np.full(len(n_present), 1.0 if density is None else (1 - density) / density)
+    return np.full(len(n_present), (1 - density) / density if isinstance(density, float) else 1.0)
 
 
 def add_sensitivity(
@@ -182,7 +207,7 @@ def add_sensitivity(
     value: np.ndarray,
     curve: Curve,
     is_run: Sequence[bool],
-    density: Beta | float | None,
+    density: Density,
 ) -> None:
     """Add group ``sensitivity`` to a tree, in place.
 
@@ -196,7 +221,7 @@ def add_sensitivity(
     curve : Curve
     is_run : (n,) sequence of bool
         Whether there is a run under this very prior.
-    density : Beta, float or None
+    density : Beta, Blocks, float or None
         That of the fit; None if edges have their own.
     """
     import xarray as xr

@@ -109,7 +109,8 @@ class PanelSummary(InclusionSummary):
         t = self.numbers_of_transitions
         whose = f" of {count(t['people'], 'person', 'people')}" if t["people"] > 1 else " of one series"
         left = [f"{t['gaps']:,} left out as their distance is not {t['step']:g}"] if t["gaps"] else []
-        left += [f"{t['missing']:,} left out as answers are missing"] if t["missing"] else []
+        how = "with missing answers, which are drawn" if t.get("completed") else "left out as answers are missing"
+        left += [f"{t['missing']:,} {how}"] if t["missing"] else []
         out = f" ({'; '.join(left)})" if left else ""
         own = "; intercepts of each person" if self.attrs["intercepts"] == "own" else ""
         kind = "yes/no" if self.attrs["items"] == "boltzmann" else "ordered"

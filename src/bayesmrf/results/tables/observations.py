@@ -9,13 +9,13 @@ from ..summary import Summary
 from .base import Listing, Table, number, table, text
 
 _LOO = (
-    "Sum over persons of the log density of their answers given those of all others (nats): of two models of the same "
-    "table, the larger one predicts better. Pareto k above 0.7: the estimate of a person is not sure."
+    "Sum over {} of the log density of their answers given those of all others (nats): of two models of the same "
+    "table, the larger one predicts better. Pareto k above 0.7: an estimate is not sure."
 )
 _PREDICTED = (
-    "Correct: share of persons whose answer is the most probable one given their other answers. Base rate: share of "
-    "the most frequent answer."
+    "Correct: share of {} whose answer is the most probable one given {}. Base rate: share of the most frequent answer."
 )
+_GIVEN = {"persons": "their other answers", "transitions": "the wave before"}
 
 
 def has_observations(s: Summary) -> bool:
@@ -23,20 +23,25 @@ def has_observations(s: Summary) -> bool:
     return "loo" in s.tree.children
 
 
+def unit_of(s: Summary) -> str:
+    """Return what is left out one at a time: "persons" or "transitions"."""
+    return str(s["loo"].attrs.get("unit", "persons"))
+
+
 @table("loo", Summary, has_observations)
 def loo(s: Summary) -> Table:
     """Leave-one-out by importance sampling."""
-    frame, whole, one = loo_table(s.tree), "{:,.0f}", "{:,.1f}"
+    frame, whole, one, unit = loo_table(s.tree), "{:,.0f}", "{:,.1f}", unit_of(s)
     columns = (
-        number("persons", each=whole),
+        number(unit, each=whole),
         number("elpd", each=one),
         number("se", "standard error", one),
         number("p", "effective parameters", one),
         number("largest_k", "largest Pareto k", "{:.2f}"),
-        number("unsure", "unsure persons", whole),
+        number("unsure", f"unsure {unit}", whole),
         number("log_z_error", "error of log Z", "{:.2g}"),
     )
-    return Table("loo", frame, columns, Listing("Leave-one-out", frame), Listing("", frame), note=_LOO)
+    return Table("loo", frame, columns, Listing("Leave-one-out", frame), Listing("", frame), note=_LOO.format(unit))
 
 
 @table("prediction", Summary, has_observations)
@@ -45,6 +50,5 @@ def prediction(s: Summary) -> Table:
     found = s.tree["prediction"].dataset
     frame = pd.DataFrame({"node": s.nodes, "correct": found["correct"].values, "base_rate": found["base_rate"].values})
     columns = (text("node"), number("correct"), number("base_rate", "base rate"))
-    return Table(
-        "prediction", frame, columns, Listing("Correct predictions", frame), Listing("", frame), note=_PREDICTED
-    )
+    note = _PREDICTED.format(unit_of(s), _GIVEN[unit_of(s)])
+    return Table("prediction", frame, columns, Listing("Correct predictions", frame), Listing("", frame), note=note)

@@ -67,8 +67,9 @@ def transitions(s: PanelSummary) -> Table:
         ("people or series", t["people"]),
         ("pairs of successive rows", t["pairs"]),
         ("left out: waves in between are not in the table", t["gaps"]),
-        ("left out: answers are missing", t["missing"]),
+        ("left out: answers are missing", 0 if t.get("completed") else t["missing"]),
         ("used", t["used"]),
+        *([("used, with missing answers", t["missing"])] if t.get("completed") and t["missing"] else []),
     ]
     frame = pd.DataFrame(rows, columns=["what", "number"])
     return Table("transitions", frame, (text("what", longest=None), number("number", each="{:,}")))
