@@ -312,3 +312,14 @@ def test_missing_answers_are_drawn(rng, tmp_path):
         PanelMRF(**options, checkpoint=tmp_path / "run").fit(other, "id", "t")
     assert np.abs(PanelMRF(**options).fit(other, "id", "t").theta_ - est.theta_).max() > 0.1
     assert "with missing answers, which are drawn" in est.report(tmp_path / "r.html").read_text()
+
+
+def test_evidence_is_tabulated_by_kind(table):
+    est = PanelMRF(within=True, **QUICK | {"n_draws": 500}).fit(table, "id", "t")
+    found = est.evidence_table()
+    assert found["kind"].value_counts().to_dict() == {"lagged": 6, "autoregression": 3, "within": 3}
+    own = found[(found["kind"] == "lagged") & (found["evidence"] == "included")]
+    assert {("a", "b"), ("c", "b")} <= set(zip(own["first"], own["second"], strict=True))
+    assert (found.loc[found["kind"] == "autoregression", "first"] == found["second"][found["kind"] ==
+            "autoregression"]).all()  # fmt: skip
+    assert set(est.evidence_table("marginal")["evidence"]) >= {"included"}

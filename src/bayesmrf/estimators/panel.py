@@ -38,6 +38,7 @@ from ..rng import OTHER, descendant
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
 from .base import run_seed, sample_posterior
+from .edge_evidence import WithEvidence
 from .edge_prior import as_attribute, default_prior, warn_of_taper
 from .panel_checks import check_fit
 from .panel_predictive import PanelPredictive
@@ -71,7 +72,7 @@ class _Setup(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class PanelMRF(Restored, PanelPredictive, RunOptions, BaseEstimator):
+class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimator):
     r"""Posterior over lagged edges, and edges within a wave, of waves of the same people or of one series.
 
     Each row depends on the row of the wave before it:

@@ -8,6 +8,16 @@ from itertools import combinations, product
 
 import numpy as np
 
+KINDS = ("autoregression", "lagged", "within")
+
+
+def kinds_of(edges: np.ndarray, n_nodes: int) -> np.ndarray:
+    """Return the number of the kind of each edge among `KINDS`; the first n_nodes^2 are lagged."""
+    kind = np.full(len(edges), 2)
+    u, v = edges[: n_nodes**2].T
+    kind[: n_nodes**2] = u != v
+    return kind
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:

@@ -17,6 +17,7 @@ from scipy.special import expit, logit
 
 from ..declare.rule import choice
 from ..errors import OptionError
+from ..models.panel import KINDS, Panel, kinds_of
 from .bayes_factors import BOUND, LIMITS, bounded
 from .communities import blocks_of, probability_of_edge
 from .rank_diagnostics import effective_sizes
@@ -203,7 +204,8 @@ def doubt_sentence(columns: dict[str, np.ndarray], noun: str = "pairs") -> str:
 def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, float] = LIMITS) -> pd.DataFrame:
     """Return the evidence for each edge, or difference, the strongest first; those without a factor last.
 
-    Columns first and second (the ends), prior (probability of the edge), and those of `evidence_columns`.
+    Columns first and second (the ends), prior (probability of the edge), kind in a panel, and those of
+    `evidence_columns`.
     """
     import pandas as pd
 
@@ -211,6 +213,8 @@ def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, 
     names = np.array([str(n) for n in constant["node"].values], dtype=object)
     first, second = names[constant["edges"].values].T
     table = {"first": first, "second": second, "prior": expit(found.log_odds)}
+    if tree.attrs.get("model") == Panel.name:
+        table["kind"] = np.array(KINDS, dtype=object)[kinds_of(constant["edges"].values, len(names))]
     frame = pd.DataFrame(table | evidence_columns(found, limits))
     order = np.argsort(-np.where(np.isnan(found.log10), -np.inf, found.log10), kind="stable")
     return frame.iloc[order].reset_index(drop=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...models.panel import KINDS, kinds_of
 from ..intervals import intervals_given
 from ..panel_statistics import PanelStatistics
 from .base import Terms, count
@@ -81,9 +82,7 @@ class PanelSummary(InclusionSummary):
         import pandas as pd
 
         mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
-        kind = np.full(self.n_edges, "within", dtype=object)
-        u, v = self.ends[: self.n_lagged].T
-        kind[: self.n_lagged] = np.where(u == v, "autoregression", "lagged")
+        kind = np.array(KINDS, dtype=object)[kinds_of(self.ends, len(self.names))]
         table = {"kind": kind, "inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
         return pd.DataFrame(self.named_ends | table | self.evidence)
 
