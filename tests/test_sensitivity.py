@@ -384,6 +384,20 @@ def test_runs_continue_from_their_folder(answers, tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
+@pytest.mark.parametrize(("given", "made"), [(None, 5000), (50, 50)])
+def test_other_runs_are_as_long_as_their_draws_are_read(given, made, answers, monkeypatch):
+    """Not until good."""
+    est = SpikeSlabMRF(method="exact", n_draws=50, n_chains=2, random_state=3, **QUICK).fit(answers)
+
+    def fit(self, X, **more):
+        raise RuntimeError(f"{self.n_draws} draws")
+
+    monkeypatch.setattr(SpikeSlabMRF, "fit", fit)
+    with pytest.raises(RuntimeError, match=f"^{made} draws"):
+        est.set_params(n_draws=given).sensitivity(answers)
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
 def test_other_estimators(answers):
     options = {"n_draws": 300, "n_chains": 2, "random_state": 3, **QUICK}
     groups = np.repeat(["g", "h"], 75)

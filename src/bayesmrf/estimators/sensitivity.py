@@ -21,7 +21,7 @@ from ..findings import BAD, collected, dumped, loaded, tell
 from ..graphs import Graph
 from ..priors import Beta, Blocks, DirichletProcess, Gamma
 from ..results import convergence
-from ..results.sensitivity import ENOUGH, Density, Joined, PriorRun, Setting, add_sensitivity
+from ..results.sensitivity import ENOUGH, MOST_DRAWS, Density, Joined, PriorRun, Setting, add_sensitivity
 from ..rng import OTHER
 from .edge_prior import constants, in_order
 
@@ -60,9 +60,9 @@ class Sensitive:
         Prior inclusion (a fixed p0 for all candidates) goes from 0.1 to 0.9 under the slab of the fit, and the scale of
         the slab from a quarter to four times that of the fit under its density. The draws of the fit are joined with
         those of at most four more runs along each path, each made in the middle of the longest stretch of priors of
-        which the runs so far tell too little (fewer than 1,000 effective draws; docs/sensitivity.md). Groups of edges
-        (`GroupedMRF`), whose weights have no slab, have the first path, and a density of blocks, whose p0 is not one
-        number, the second.
+        which the runs so far tell too little (fewer than 1,000 effective draws; docs/sensitivity.md). Without
+        ``n_draws`` each has 10,000 draws in all. Groups of edges (`GroupedMRF`), whose weights have no slab, have the
+        first path, and a density of blocks, whose p0 is not one number, the second.
 
         Parameters
         ----------
@@ -157,6 +157,7 @@ class Sensitive:
         other.set_params(
             **self._under(path.prior_at(in_order(self._prior_of_edges, self._graph), float(path.values[k]))),
             random_state=int(seed.generate_state(1)[0]),
+            n_draws=self.n_draws or -(-MOST_DRAWS // self.n_chains),
             checkpoint=None if checkpoint is None else Path(checkpoint) / name,
         )
         with warnings.catch_warnings():
