@@ -1,8 +1,7 @@
 """Bayes factors of edges against enumeration: every structure, with its evidence by importance sampling."""
 
-import itertools
-
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 
@@ -10,8 +9,8 @@ import bayesmrf
 from bayesmrf import CompareMRF, SpikeSlabMRF, graphs, results
 from bayesmrf.errors import OptionError
 from bayesmrf.estimators import pair_probabilities
-from bayesmrf.models.ordinal import Ordinal
-from bayesmrf.priors import Beta, Cauchy, Normal, SpikeSlab
+from bayesmrf.priors import Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab
+from bayesmrf.results.bayes_factors import BOUND
 from bayesmrf.results.edge_evidence import (
     WORDS,
     Evidence,
@@ -23,71 +22,14 @@ from bayesmrf.results.edge_evidence import (
 )
 from tests import groups_oracle
 from tests.bounds import assert_mean
+from tests.edge_evidence_oracle import log10_factors, of_groups, of_table
+from tests.long import LONG
 from tests.oracle import all_states
-from tests.spike_slab_oracle import (
-    _features,
-    log_likelihood,
-    log_normal,
-    log_structure,
-    log_weights_prior,
-    posterior,
-    weighted_draws,
-)
+from tests.spike_slab_oracle import _features, posterior
 
 CLOSE = 0.1  # of log10
 ERRORS = 6.0  # standard errors: one of 5e8 is further away by chance
-ORACLE = 0.004  # standard error of log10 factors of enumeration, of 2,000 draws a structure
 RUN = {"n_draws": 1500, "n_warmup": 200, "n_chains": 4, "progress": False}
-
-
-def log_evidences(parts, m, n_nodes, prior, rng, n_samples=2000):
-    """Log evidence of each structure of m edges; ``parts(kept)`` is a function of the weights that exist and of all
-    other parameters, ``n_nodes`` many."""
-    found = {}
-    for there in itertools.product((False, True), repeat=m):
-        k, log_lik = sum(there), parts(np.flatnonzero(there))
-
-        def log_posterior(theta, k=k, log_lik=log_lik):
-            return log_lik(theta) + log_weights_prior(theta[..., :k], prior)
-
-        logs = weighted_draws(log_posterior, k + n_nodes, rng, n_samples)[1]
-        found[there] = np.logaddexp.reduce(logs) - np.log(n_samples)
-    return found
-
-
-def log10_factors(log_evidence, m, prior):
-    """Local and marginal Bayes factor of each edge, (2, m)."""
-    found = np.empty((2, m))
-    p = prior.density if isinstance(prior.density, float) else prior.density.a / (prior.density.a + prior.density.b)
-    log_odds = np.log(p / (1 - p))
-    for e in range(m):
-        without = [there for there in log_evidence if not there[e]]
-        own = np.array([log_structure(there, prior) for there in without])
-        more = np.array([log_structure((*there[:e], True, *there[e + 1 :]), prior) for there in without])
-        absent = np.array([log_evidence[there] for there in without])
-        present = np.array([log_evidence[(*there[:e], True, *there[e + 1 :])] for there in without])
-        bottom = np.logaddexp.reduce(own + absent)
-        found[0, e] = np.logaddexp.reduce(own + present) - bottom
-        found[1, e] = np.logaddexp.reduce(more + present) - bottom - log_odds
-    return found / np.log(10)
-
-
-def of_one_table(graph, X, prior, features, rng):
-    """`log10_factors` of complete data; ``features`` of all states of a model, edges first."""
-    m = graph.n_edges
-    rows = np.array([np.flatnonzero((all_states_of(graph, X) == x).all(axis=1))[0] for x in X])
-    s_bar, d = features[rows].mean(axis=0), features.shape[1] - m
-
-    def parts(kept):
-        columns = np.concatenate([kept, m + np.arange(d)])
-
-        def log_lik(theta):
-            at = log_likelihood(theta, features[:, columns], s_bar[columns], len(X), None)
-            return at + log_normal(theta[..., len(kept) :], prior.bias_scale).sum(axis=-1)
-
-        return log_lik
-
-    return log10_factors(log_evidences(parts, m, d, prior, rng), m, prior)
 
 
 def log10_of_share(share, error, p):
@@ -95,18 +37,24 @@ def log10_of_share(share, error, p):
     return np.log10(share / (1 - share) / (p / (1 - p))), error / (share * (1 - share)) / np.log(10)
 
 
-def assert_close(found, exact, error=0.0):
-    away = np.abs(found.log10 - exact)
+def assert_close(found, exact, error):
+    """Factors beyond the bounds are on the same side. In the tail of few draws, the error is not known."""
+    checked = (np.abs(exact) < BOUND) & np.isfinite(found.error)
+    away, error = np.abs(found.log10 - exact)[checked], np.hypot(found.error, error)[checked]
+    assert checked.any()
     assert (away < CLOSE).all(), away
-    assert (away < ERRORS * np.hypot(found.error, error)).all(), away / np.hypot(found.error, error)
+    assert (away < ERRORS * error).all(), away / error
+    beyond = np.abs(exact) > BOUND
+    assert (found.log10 * np.sign(exact) > BOUND - CLOSE)[beyond].all()
 
 
-def all_states_of(graph, X):
-    return np.array(list(itertools.product(range(X.max() + 1), repeat=graph.n_nodes)))
+def assert_both_close(est, truth, error):
+    for kind, *exact in zip(("local", "marginal"), truth, error, strict=True):
+        assert_close(evidence(est.posterior_, kind), *exact)
 
 
-def yes_no(rng, n=150):
-    X = rng.integers(0, 2, (n, 4))
+def yes_no(rng, n=150, n_nodes=4, m=2):
+    X = rng.integers(0, m, (n, n_nodes))
     X[:, 1] = np.where(rng.random(n) < 0.35, X[:, 0], X[:, 1])
     X[:, 2] = np.where(rng.random(n) < 0.25, X[:, 1], X[:, 2])
     return X
@@ -117,32 +65,64 @@ PRIORS = [SpikeSlab(density=Beta(1, 2), slab=Cauchy(1.0)), SpikeSlab(density=0.3
 
 @pytest.mark.parametrize("prior", PRIORS, ids=["learnt", "fixed"])
 def test_both_factors_of_yes_no_columns_are_those_of_enumeration(rng, prior):
-    X, graph = yes_no(rng), graphs.complete(4)
-    states = all_states(4)
-    assert (states == all_states_of(graph, X)).all()
-    truth = of_one_table(graph, X, prior, _features(graph), rng)
+    X = yes_no(rng)
+    truth, error = log10_factors(of_table(X, 2, graphs.complete(4).edges, prior), prior, rng)
     est = SpikeSlabMRF(prior=prior, random_state=int(rng.integers(2**31)), **RUN).fit(X)
-    found = [evidence(est.posterior_, kind) for kind in ("local", "marginal")]
-    for one, exact in zip(found, truth, strict=True):
-        assert_close(one, exact, ORACLE)
-    # Controls: the two differ under a learnt density only, and odds averaged over all draws are no Bayes factor.
-    differ = np.abs(found[0].log10 - found[1].log10)
+    assert_both_close(est, truth, error)
+    # Controls: the two differ under a learnt density only, the other prior has other factors, and odds averaged over
+    # all draws are no Bayes factor.
+    differ = np.abs(np.diff([evidence(est.posterior_, kind).log10 for kind in ("local", "marginal")], axis=0))
     assert (differ > CLOSE).any() == isinstance(prior.density, Beta)
-    log_l = est.posterior_["edge_evidence"]["log_factor"].values.astype(float)
-    wrong = np.log10(np.exp(log_l).mean(axis=0))
-    assert (np.abs(wrong - truth[0]) > CLOSE).any()
+    other = PRIORS[prior is PRIORS[0]]
+    with pytest.raises(AssertionError):
+        assert_both_close(est, *log10_factors(of_table(X, 2, graphs.complete(4).edges, other), other, rng))
+    if isinstance(prior.density, Beta):
+        log_l = est.posterior_["edge_evidence"]["log_factor"].values.astype(float)
+        wrong = Evidence(np.log10(np.exp(log_l).mean(axis=0)), np.zeros(6), np.zeros(6), np.zeros(6))
+        with pytest.raises(AssertionError):
+            assert_close(wrong, truth[0], error[0])
 
 
-def test_factors_of_ordered_answers_are_those_of_enumeration(rng):
-    graph, prior = graphs.complete(3), SpikeSlab(density=Beta(1, 1), slab=Cauchy(0.5), bias_scale=2.0)
-    X = rng.integers(0, 3, (120, 3))
-    X[:, 1] = np.where(rng.random(120) < 0.3, X[:, 0], X[:, 1])
-    states = all_states_of(graph, X).astype(np.int8)
-    features = np.array([Ordinal(graph, 3).statistics(x[None]) for x in states])
-    truth = of_one_table(graph, X, prior, features, rng)
+@pytest.mark.parametrize(("n_nodes", "n_draws"), [(5, 400), pytest.param(6, 100, marks=[LONG])])
+def test_factors_of_more_yes_no_columns_are_those_of_enumeration(rng, n_nodes, n_draws):
+    """1,024 and 32,768 structures."""
+    X, prior = yes_no(rng, 200, n_nodes), PRIORS[0]
+    truth, error = log10_factors(of_table(X, 2, graphs.complete(n_nodes).edges, prior), prior, rng, n_draws)
+    est = SpikeSlabMRF(prior=prior, random_state=int(rng.integers(2**31)), **RUN).fit(X)
+    assert_both_close(est, truth, error)
+
+
+@pytest.mark.parametrize(("n_nodes", "m"), [(4, 3), (3, 4)])
+def test_factors_of_ordered_answers_are_those_of_enumeration(rng, n_nodes, m):
+    X, prior = yes_no(rng, 120, n_nodes, m), SpikeSlab(density=Beta(1, 1), slab=Cauchy(0.5), bias_scale=2.0)
+    truth, error = log10_factors(of_table(X, m, graphs.complete(n_nodes).edges, prior), prior, rng)
     est = SpikeSlabMRF(prior=prior, model="ordinal", random_state=int(rng.integers(2**31)), **RUN).fit(X)
-    for kind, exact in zip(("local", "marginal"), truth, strict=True):
-        assert_close(evidence(est.posterior_, kind), exact, ORACLE)
+    assert_both_close(est, truth, error)
+
+
+@pytest.mark.parametrize("slab", [Cauchy(1.0), Moment(0.6)], ids=str)
+def test_factors_of_tables_of_log_odds_are_those_of_enumeration(rng, slab):
+    """An edge between columns without order has four parameters: their integral is an estimate by points of a t."""
+    X, prior = yes_no(rng, 120, 3, 3), SpikeSlab(density=Beta(1, 1), slab=slab, bias_scale=2.0)
+    words = pd.DataFrame({f"v{i}": pd.Categorical.from_codes(x, list("abc")) for i, x in enumerate(X.T)})
+    truth, error = log10_factors(of_table(X, 3, graphs.complete(3).edges, prior, nominal=True), prior, rng, 20_000)
+    few = RUN | {"n_draws": 500}
+    est = SpikeSlabMRF(prior=prior, model="nominal", random_state=int(rng.integers(2**31)), **few).fit(words)
+    assert_both_close(est, truth, error)
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.PriorWarning")
+@pytest.mark.parametrize("slab", [Moment(0.6), Cauchy(Gamma(8.0, 10.0)), Gamma(2.0, 2.0)], ids=str)
+def test_factors_under_other_slabs_are_those_of_enumeration(rng, slab):
+    """One is 0 at 0; scales of the others are learnt, and a factor given the scale is averaged over it."""
+    X, prior = yes_no(rng, 150, 3), SpikeSlab(density=Beta(1, 1), slab=slab, bias_scale=2.0)
+    truth, error = log10_factors(of_table(X, 2, graphs.complete(3).edges, prior), prior, rng)
+    est = SpikeSlabMRF(prior=prior, random_state=int(rng.integers(2**31)), **RUN).fit(X)
+    assert_both_close(est, truth, error)
+    wide = SpikeSlab(density=Beta(1, 1), slab=Cauchy(3.0), bias_scale=2.0)  # the control
+    other = log10_factors(of_table(X, 2, graphs.complete(3).edges, wide), prior, rng)
+    with pytest.raises(AssertionError):
+        assert_both_close(est, *other)
 
 
 def test_chains_have_the_factors_of_tables(rng, monkeypatch):
@@ -210,7 +190,16 @@ def test_factors_of_differences_are_those_of_enumeration(rng, n_groups, baseline
     np.testing.assert_allclose(evidence(est.posterior_).log10, evidence(est.posterior_, "marginal").log10, atol=1e-12)
     other = log10_of_share(means[:3], errors[:3], 0.5)[0]  # control: the odds of another prior
     with pytest.raises(AssertionError):
-        assert_close(evidence(est.posterior_), other)
+        assert_close(evidence(est.posterior_), other, 0.0)
+
+
+def test_factors_of_differences_on_four_nodes_are_those_of_enumeration(rng):
+    prior, edges = SpikeSlab(density=Beta(1, 1), slab=Cauchy(1.0), bias_scale=1.5), graphs.complete(4).edges
+    X, labels = yes_no(rng, 300), np.repeat([0, 1], 150)
+    X[:, 3] = np.where((labels == 1) & (rng.random(300) < 0.5), X[:, 0], X[:, 3])
+    truth, error = log10_factors(of_groups([X[labels == t] for t in (0, 1)], edges, prior), prior, rng)
+    est = CompareMRF(prior=prior, random_state=int(rng.integers(2**31)), **RUN).fit(X, labels)
+    assert_both_close(est, truth, error)
 
 
 def test_factors_with_missing_answers_are_those_of_enumeration(rng):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -41,10 +41,11 @@ def show_table(table: Table, listing: Listing | None, console: Console) -> None:
         printed = new_table(listing.title, (), ())
         sizes = [max(map(len, texts)) for texts in zip(*cells, strict=True)]
         heads = [column.head for column in columns]
-        is_narrow = sum(max(size, len(head)) + 3 for size, head in zip(sizes, heads, strict=True)) >= console.width
-        for i, (column, size) in enumerate(zip(columns, sizes, strict=True)):
+        if _width(sizes, heads) > console.width:
+            heads = ["\n".join(wrap(h, n, break_long_words=False)) for h, n in zip(heads, sizes, strict=True)]
+        is_narrow = _width(sizes, heads) > console.width
+        for i, (column, head) in enumerate(zip(columns, heads, strict=True)):
             left = column.is_text(listing.rows)
-            head = "\n".join(wrap(column.head, size, break_long_words=False)) if is_narrow else column.head
             # Words of evidence stay whole; names of edges are cut, as they can be long.
             whole = max(len(word) for row in cells for word in row[i].split()) if isinstance(column, Worded) else None
             printed.add_column(head, justify="left" if left else "right", no_wrap=not left,
@@ -61,6 +62,11 @@ def show_table(table: Table, listing: Listing | None, console: Console) -> None:
         console.print(listing.rest)
     if table.note and len(listing.rows):
         console.print(table.note)
+
+
+def _width(sizes: Sequence[int], heads: Sequence[str]) -> int:
+    """Return the width of a printed table, of whose columns the widest cells and the heads are given."""
+    return 1 + sum(3 + max(n, *map(len, head.splitlines())) for n, head in zip(sizes, heads, strict=True))
 
 
 def new_table(title: str, texts: Iterable[str], numbers: Iterable[str]) -> Printed:

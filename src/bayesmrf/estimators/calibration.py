@@ -151,8 +151,9 @@ def calibrate(
     entropy = as_seed_sequence(random_state).entropy
     source = FromPrior(truths, int(nodes), int(levels), int(groups), int(waves))
     source.truth(np.random.default_rng(0))  # refuses what has no draws of its prior
-    setting = f"{n:,} {source.words}, truths from the prior of {described(truths)}"
-    settings = {"study": "calibrate", "setting": setting, "estimator": described(estimator), "seed": str(entropy)}
+    setting = f"{n:,} {source.words}, truths from the prior of {described(truths, every=False)}"
+    settings = {"study": "calibrate", "setting": setting, "estimator": described(estimator)}
+    settings |= {"truths": described(truths), "seed": str(entropy)}
     found = run_replicates(
         Replicate(source, estimator, int(n), entropy),
         {f"r{r}": r for r in range(replicates)},

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import OptionError
 from ..likelihood import Likelihood
 from ..models.bases import edge_starts
-from ..posterior.conditionals.edge_factors import N_POINTS, Places, log_factors
+from ..posterior.conditionals.edge_factors import Places, log_factors
 from ..posterior.conditionals.group_lines import BASELINE, DIFFERENCE, GroupProblem
 from ..posterior.conditionals.group_problem import lines_of, one_group_problem
 from ..posterior.conditionals.spike import draw_cauchy_precision, draw_precision, edge_prior, has_cauchy_scale
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _KEY = 55  # of the random numbers
-_WORK = 2**23  # exponentials of all evaluations
+_WORK = 2**22  # exponentials of all evaluations
 _LARGE = 2**27  # the same of those that are evaluated in any case
 _LEAST, _SPARSE = 200, 10  # draws that are evaluated in any case, or one of ten
 _BATCH = 2**20  # exponentials of draws that are evaluated together
+_POINTS = 65  # exponentials of an integral, for each state of the ends
 _STATE = 2  # exponentials that take as long as a state of a table
 _ROUNDING = 1e-12  # of a baseline that is absent, relative to the weights
 _IMPUTATIONS = 10  # draws of the hidden entries at a theta, of which the last is used
@@ -113,9 +114,9 @@ def add_edge_evidence(
 
     Draws are evenly spread over all chains; how many depends on sizes only, never on time.
 
-    Noise of variance s^2 in the log odds x of an edge, where moments come from chains, adds s^2 / 2 times the second
-    derivative to the mean of its probability 1 / (1 + exp(-x)). A shift of x by s^2 / 2 tanh(x / 2) removes that, and
-    in both tails the bias of the odds.
+    Where moments come from chains, or integrals are estimates, noise of variance s^2 in the log odds x of an edge adds
+    s^2 / 2 times the second derivative to the mean of its probability 1 / (1 + exp(-x)). A shift of x by
+    s^2 / 2 tanh(x / 2) removes that, and in both tails the bias of the odds.
 
     Parameters
     ----------
@@ -132,40 +133,35 @@ def add_edge_evidence(
     is_hidden = any(sample.hidden is not None for sample in likelihood.samples)
     problem = terms.make(np.array([s.s_bar for s in likelihood.samples]))
     cells = PairProbabilities(model, [sample.n_samples for sample in likelihood.samples], terms.is_exact, rng)
-    each = int(n_groups * (model.n_edges * N_POINTS * model.n_states**2 + _STATE * cells.work))
+    each = int(n_groups * (model.n_edges * _POINTS * model.n_states**2 + _STATE * cells.work))
     least = _LEAST if cells.n_chains < np.inf else max(_LEAST, n_chains * n_draws // _SPARSE)
     least = min(least, max(_LARGE // each, FEWEST))
     most = least if is_hidden else max(_WORK // each, least)  # missing answers are drawn again for each of them
-    which = spread_draws(n_chains, n_draws, most)
-    scale, density = (_of_draws(tree, name) for name in ("slab_scale", "density"))
+    which = np.array(spread_draws(n_chains, n_draws, most))
+    scale, p = (_of_draws(tree, name)[tuple(which.T)] for name in ("slab_scale", "density"))
     found, noise = np.empty((2, len(which), model.n_edges), np.float32)
     width = 1 if is_hidden else max(1, _BATCH // each)
     for first in range(0, len(which), width):
-        some, places = which[first : first + width], []
-        for chain, draw in some:
-            natural = np.asarray(theta[chain, draw].values, dtype=np.float64).reshape(n_groups, -1)
-            weights = _coordinates(natural[:, : terms.n_spiked], terms.contrast)
-            if is_hidden:
-                point = np.concatenate([weights.ravel(), natural[:, terms.n_spiked :].ravel()])
-                for _ in range(_IMPUTATIONS):
-                    sums, memory = likelihood.complete(point, rng, memory)
-                problem = terms.make(np.reshape(sums / likelihood.sizes, (n_groups, -1)))
-            own = scale[chain, draw] ** -2.0
-            base = _precision(rng, problem, weights) if q else own
-            places.append((weights, natural, cells.at(problem, natural), np.array([base, own])))
-        at = Places(*map(np.array, zip(*places, strict=True)))
-        found[first : first + width], noise[first : first + width] = log_factors(
-            rng, model, problem, at, part, cells.n_chains
-        )
-    p, own = np.array([density[chain, draw] for chain, draw in which]), problem.prior if q else problem.baseline
+        some = slice(first, first + width)
+        natural = _read(theta, which[some]).astype(np.float64).reshape(-1, n_groups, model.n_features)
+        weights = _coordinates(natural[..., : terms.n_spiked], terms.contrast)
+        if is_hidden:
+            point = np.concatenate([weights.ravel(), natural[..., terms.n_spiked :].ravel()])
+            for _ in range(_IMPUTATIONS):
+                sums, memory = likelihood.complete(point, rng, memory)
+            problem = terms.make(np.reshape(sums / likelihood.sizes, (n_groups, -1)))
+        own = scale[some] ** -2.0
+        base = [_precision(rng, problem, x) for x in weights] if q else own
+        at = Places(weights, natural, cells.at(problem, natural), np.stack([base, own], axis=1))
+        found[some], noise[some] = log_factors(rng, model, problem, at, part, cells.n_chains)
+    prior = problem.prior if q else problem.baseline
     with np.errstate(divide="ignore"):
         log_odds = (np.log(p) - np.log1p(-p))[:, None]
     if (blocks := blocks_of(tree)) is not None:
-        draws = (variable(tree, name) for name in ("blocks", "included"))
-        labels, there = (np.array([v[chain, draw].values for chain, draw in which]) for v in draws)
+        labels, there = (_read(variable(tree, name), which) for name in ("blocks", "included"))
         log_odds = draw_log_odds(rng, blocks, labels, there, model.graph.edges)
-    elif own.is_given:
-        log_odds = np.repeat(own.log_odds[None, : model.n_edges], len(which), axis=0)
+    elif prior.is_given:
+        log_odds = np.repeat(prior.log_odds[None, : model.n_edges], len(which), axis=0)
     found += 0.5 * noise * np.tanh(0.5 * (log_odds + found))
     results.add_edge_evidence(tree, which, found, log_odds if log_odds.shape[1] > 1 else log_odds[:, 0])
 
@@ -178,12 +174,21 @@ def _of_draws(tree: xr.DataTree, name: str) -> np.ndarray:
     return np.broadcast_to(values, sizes)
 
 
+def _read(draws: Any, which: np.ndarray) -> np.ndarray:
+    """Return some draws (n, 2), chain after chain, of a variable."""
+    chains = np.unique(which[:, 0])
+    return np.concatenate([draws[int(chain), which[which[:, 0] == chain, 1]].values for chain in chains])
+
+
 def _coordinates(natural: np.ndarray, contrast: np.ndarray) -> np.ndarray:
-    """Return baselines and differences (1 + q, n) of parameters in each group; what is absent is exactly 0."""
-    base = natural.mean(axis=0)
-    own = 2 * contrast.T @ (natural - base) * (natural != natural[:1]).any(axis=0)  # columns have length 1 / sqrt(2)
-    absent = np.abs(base) < _ROUNDING * np.abs(natural).max(axis=0)
-    return np.concatenate([np.where(absent, 0.0, base)[None], own])
+    """Return baselines and differences (n, 1 + q, P) of parameters in each group; what is absent is exactly 0.
+
+    The columns of the contrasts have the length 1 / sqrt(2).
+    """
+    base = natural.mean(axis=1, keepdims=True)
+    own = 2 * contrast.T @ (natural - base) * (natural != natural[:, :1]).any(axis=1, keepdims=True)
+    absent = np.abs(base) < _ROUNDING * np.abs(natural).max(axis=1, keepdims=True)
+    return np.concatenate([np.where(absent, 0.0, base), own], axis=1)
 
 
 def _precision(rng: np.random.Generator, problem: GroupProblem, weights: np.ndarray) -> float:

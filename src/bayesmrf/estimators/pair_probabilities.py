@@ -53,21 +53,24 @@ class PairProbabilities:
             self.work = self.n_chains * graph.n_nodes * _SWEEPS / 8 * (1 if m == 2 else _SLOW)
 
     def at(self, problem: GroupProblem, thetas: np.ndarray) -> np.ndarray:
-        """Return them at the parameters of each group (G, F): (G, n_edges, m^2)."""
+        """Return them at the parameters of each group at some draws (n, G, F): (n, G, n_edges, m^2)."""
         model, (u, v), m = self.model, self.model.graph.edges.T, self.model.n_states
-        found = np.empty((self.n_groups, model.n_edges, m * m))
-        for t, theta in enumerate(thetas):
-            if self._order is not None:
-                table_cells(one_group(problem, t), self._order, theta, found[t])
-                turned = u > v
-                found[t, turned] = found[t, turned].reshape(-1, m, m).swapaxes(1, 2).reshape(-1, m * m)
-            elif self._exact is not None:
-                moments = self._exact.infer(model, theta, self._plan, MOMENTS).moments
-                found[t] = pair_cells(model, moments, node_shares(model, moments), np.arange(model.n_edges)).T
+        found = np.empty((*thetas.shape[:2], model.n_edges, m * m))
+        if self._order is not None:
+            for t in range(self.n_groups):
+                table_cells(one_group(problem, t), self._order, thetas[:, t], found[:, t])
+            turned = np.flatnonzero(u > v)
+            swapped = found[:, :, turned].reshape(*found.shape[:2], len(turned), m, m).swapaxes(3, 4)
+            found[:, :, turned] = swapped.reshape(*swapped.shape[:3], m * m)
+            return found
+        for i, t in np.ndindex(thetas.shape[:2]):
+            if self._exact is not None:
+                moments = self._exact.infer(model, thetas[i, t], self._plan, MOMENTS).moments
+                found[i, t] = pair_cells(model, moments, node_shares(model, moments), np.arange(model.n_edges)).T
             else:
-                for _ in range(self._left):
-                    self._memory[t] = self._engine.infer(model, theta, None, MOMENTS, self._memory[t]).state
-                found[t] = self._counted(t, u, v)
+                for _ in range(self._left if i == 0 else 1):
+                    self._memory[t] = self._engine.infer(model, thetas[i, t], None, MOMENTS, self._memory[t]).state
+                found[i, t] = self._counted(t, u, v)
         self._left = 1
         return found
 

@@ -33,6 +33,7 @@ from .spike_slab import SpikeSlabMRF
 
 _DIFFERING = 0.2  # share of pairs that differ between two groups
 LEVELS = integer(2, 12)
+_OF_THE_RUN = ("checkpoint", "executor", "n_jobs", "progress", "random_state")  # options that simulations set or ignore
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,8 +348,14 @@ def _of_run(run: Any, replicates: int) -> tuple[Fitted, Any]:
     ), type(est)(**options)
 
 
-def described(est: Any) -> str:
-    """Return an estimator and its options in words, which do not depend on addresses of objects."""
+def described(est: Any, every: bool = True) -> str:
+    """Return an estimator and its options in words, which do not depend on addresses of objects.
+
+    Not ``every`` option, but those that matter for a result and are not the default, are as in Python.
+    """
     import re
 
-    return re.sub(r" at 0x[0-9a-f]+", "", f"{type(est).__name__}({sorted(est.get_params(deep=False).items())!r})")
+    given = sorted(est.get_params(deep=False).items())
+    usual = type(est)().get_params(deep=False)
+    some = ", ".join(f"{k}={v!r}" for k, v in given if k not in _OF_THE_RUN and repr(v) != repr(usual[k]))
+    return re.sub(r" at 0x[0-9a-f]+", "", f"{type(est).__name__}({repr(given) if every else some})")

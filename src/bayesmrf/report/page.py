@@ -118,9 +118,9 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def _is_numeric(value: Any) -> bool:
-    """Return whether a cell is a number, a bound of one, a range of numbers, or a dash."""
+    """Return whether a cell is a number, a bound of one, one with its error, a range of numbers, or a dash."""
     number = r"-?[\d,]+(\.\d+)?"
-    return re.fullmatch(rf"{number}( to {number})?|[<>] (10\^-?\d+|{number})|–", str(value)) is not None
+    return re.fullmatch(rf"{number}( (to|±) {number})?|[<>] (10\^-?\d+|{number})|–", str(value)) is not None
 
 
 _STYLE = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from ..names import shown
 from ..plots.calibration import plot_calibration
 from ..plots.planning import plot_plan
 from ..results.calibration import Calibration
@@ -61,4 +60,6 @@ def write_calibration(calibration: Calibration, out: str | PathLike[str], overwr
         rows = [[f"{p:.3f}", f"{y:.3f} ± {e:.3f}", f"{n:,}"] for p, y, e, n in inclusion.itertuples(index=False)]
         head = ["mean inclusion", "share that exists", "edges"]
         sections.append(("Edges by inclusion", table(head, rows)))
-    return write_page(path, "Are intervals calibrated?", f"{shown(calibration.setting, None)}.", sections)
+    return write_page(
+        path, "Are intervals calibrated?", "Simulated tables, whose truths are drawn from a prior.", sections
+    )

@@ -9,7 +9,6 @@ averaged over all draws. The local Bayes factor is the mean of L over draws with
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,16 +43,14 @@ class Evidence(NamedTuple):
     log_odds: np.ndarray  # prior log odds, infinite if the edge is forced or forbidden
 
 
-def add_edge_evidence(
-    tree: xr.DataTree, draws: Sequence[tuple[int, int]], log_factor: np.ndarray, prior_log_odds: np.ndarray
-) -> None:
+def add_edge_evidence(tree: xr.DataTree, draws: np.ndarray, log_factor: np.ndarray, prior_log_odds: np.ndarray) -> None:
     """Add the log Bayes factors of edges given all else at some draws as group ``edge_evidence``, in place.
 
     Parameters
     ----------
     tree : xarray.DataTree
         From `bayesmrf.results.to_datatree`.
-    draws : sequence of (int, int)
+    draws : (n, 2) array
         Chain and draw of each evaluation, chain after chain, as many of each.
     log_factor : (n, n_edges) array
     prior_log_odds : (n,) or (n, n_edges) array
@@ -83,7 +80,7 @@ def add_recorded_evidence(tree: xr.DataTree, log_factor: np.ndarray, prior_log_o
     known &= known.cumsum(axis=1) <= known.sum(axis=1).min()  # as many of each chain
     if known.any():
         logs, odds = (values[known].astype(np.float32) for values in (log_factor, prior_log_odds))
-        add_edge_evidence(tree, list(zip(*np.nonzero(known), strict=True)), logs, odds)
+        add_edge_evidence(tree, np.argwhere(known), logs, odds)
 
 
 def has_evidence(tree: xr.DataTree) -> bool:

@@ -63,29 +63,29 @@ def _table(form: Categorical, e: int, first: int, second: int) -> np.ndarray:
 def _by_enumeration(form: Categorical, sizes: list[int]) -> np.ndarray:
     """Sum over all joint states."""
     log_p = np.zeros(1)
-    before: list[list[tuple[int, np.ndarray]]] = [[] for _ in sizes]
+    tables = {}
     for e, (u, v) in enumerate(form.edges):
         table = _table(form, e, sizes[u], sizes[v])
-        before[max(u, v)].append((min(u, v), table if u < v else table.T))
+        tables[max(u, v), min(u, v)] = table if u < v else table.T
     for i, m in enumerate(sizes):  # a node more: its states are the last axis
-        own = np.broadcast_to(form.field[i, :m], (*sizes[:i], m)).copy()
-        for j, table in before[i]:
-            own += table.reshape(sizes[j], *[1] * (i - j - 1), m)
-        log_p = (log_p.reshape(-1, 1) + own.reshape(-1, m)).ravel()
+        own = form.field[i : i + 1, :m]
+        for j, n in enumerate(sizes[:i]):  # given the states of one node before it more
+            own = (own[:, None] + tables.get((i, j), np.zeros((n, m)))).reshape(-1, m)
+        log_p = (log_p[:, None] + own).ravel()
     p = np.exp(log_p - log_p.max())
     p /= p.sum()
-    found = np.empty((4, len(sizes)))
+    found, joint = np.empty((4, len(sizes))), -xlogy(p, p).sum()
     for i, m in enumerate(sizes):
-        own, found[1, i], found[2, i] = _given_others(p.reshape(prod(sizes[:i]), m, -1))
-        found[0, i], found[3, i] = -xlogy(own, own).sum(), own.max()
+        own, others, found[2, i] = _of_others(p.reshape(prod(sizes[:i]), m, -1))
+        found[0, i], found[1, i], found[3, i] = -xlogy(own, own).sum(), max(joint - others, 0.0), own.max()
     return _shares(*found)
 
 
 @strict_leaf
-def _given_others(table):
-    """Return P(x_u), H(x_u | others) and how often the most probable state is right, of P (before, m, after)."""
+def _of_others(table):
+    """Return P(x_u), H(others) and how often the most probable state is right, of P (before, m, after)."""
     m = table.shape[1]
-    own, given, right = np.zeros(m), 0.0, 0.0
+    own, entropy, right = np.zeros(m), 0.0, 0.0
     for i in range(len(table)):
         for j in range(table.shape[2]):
             other, most = 0.0, 0.0
@@ -95,11 +95,9 @@ def _given_others(table):
                 other += p
                 most = max(most, p)
             right += most
-            for k in range(m):
-                p = table[i, k, j]
-                if 0 < p < other:
-                    given -= p * np.log(p / other)
-    return own, given, right
+            if other > 0:
+                entropy -= other * np.log(other)
+    return own, entropy, right
 
 
 def _by_samples(form: Categorical, sizes: list[int], states: np.ndarray) -> np.ndarray:

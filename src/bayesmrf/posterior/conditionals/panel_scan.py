@@ -19,11 +19,9 @@ from math import exp, log, log1p
 import numpy as np
 
 from ...compiled import strict_leaf
-from .row_line import Decision, RowLine, exactly, move_line, row_fit, row_log_density, visit_row_line
-from .spike import node_precision, normal_precision, slab_factors, slab_top
-
-_FEWEST, _TOLERANCE, _MOST = 12, 1e-4, 2**14  # intervals of an integral, its relative error, and most intervals
-_DROP, _WIDER = 20.0, 1.3  # where the integrand is exp(-20) of its peak, and factor of the search for it
+from .row_line import Decision, RowLine, exactly, move_line, row_log_density, visit_row_line
+from .slab_mean import SlabLine, log_slab_mean
+from .spike import node_precision, normal_precision, slab_top
 
 
 @strict_leaf
@@ -107,44 +105,22 @@ def shifted(line_kappa, at, shifts, precisions, values):
 
 @strict_leaf
 def log_factor_of(line, prior, precision):
-    """Return the log of the slab's mean of the likelihood along a line, over that without the edge.
+    """Return the log of the conditional Bayes factor, the slab's mean of the likelihood over that without the edge.
 
-    The line's normal prior has no part of the slab. It is the conditional Bayes factor of docs/definitions.md; the
-    trapezoidal rule, whose intervals are halved until two sums agree, converges geometrically.
+    The line's normal prior has no part of the slab.
     """
-    normal, _ = slab_factors(prior, precision, 0.0)
-    whole = line.kappa + normal
-    line = RowLine(line.p, line.n, line.v, line.g, line.at, line.score, whole, line.kappa * line.mu / whole)
-    zero, _, mode, scale = row_fit(line)
-    top = row_log_density(mode, line)
-    low = high = 6.5 * scale
-    while top - row_log_density(mode - low, line) < _DROP:
-        low *= _WIDER
-    while top - row_log_density(mode + high, line) < _DROP:
-        high *= _WIDER
-    low, high = mode - low, mode + high
-    n_intervals = _FEWEST
-    h, total = (high - low) / n_intervals, 0.0
-    for k in range(1, n_intervals):
-        total += exp(_log_slab_times(low + k * h, line, prior, precision) - top)
-    while True:
-        middle = 0.0
-        for k in range(n_intervals):
-            middle += exp(_log_slab_times(low + (k + 0.5) * h, line, prior, precision) - top)
-        agreed = abs(middle - total) <= _TOLERANCE * total
-        total += middle
-        n_intervals *= 2
-        h *= 0.5
-        if agreed or n_intervals > _MOST:
-            break
-    return top + log(total * h) - zero + slab_top(prior, precision)
-
-
-@strict_leaf
-def _log_slab_times(a, line, prior, precision):
-    """Return the log density along a line whose prior has the normal part of the slab, times the rest of the slab."""
-    _, rest = slab_factors(prior, precision, a)
-    return row_log_density(a, line) + rest
+    n_rows, n_values = line.p.shape
+    gain, log_share = np.empty((n_rows, 1, n_values)), np.empty((n_rows, n_values))
+    for r in range(n_rows):
+        total = 0.0
+        for k in range(n_values):
+            gain[r, 0, k] = line.v[r] * line.g[k]
+            total += line.p[r, k] * exp(-line.at * gain[r, 0, k])
+        for k in range(n_values):
+            log_share[r, k] = log(line.p[r, k]) - line.at * gain[r, 0, k] - log(total)
+    score, stiffness = np.array([line.score + line.kappa * line.mu]), np.array([[line.kappa]])
+    none = SlabLine(gain, log_share, line.n, score, stiffness, np.empty(0), np.empty((0, 1)), False, precision, 1.0)
+    return log_slab_mean(none, prior, prior.log_top, prior)[0]
 
 
 @strict_leaf

@@ -20,11 +20,12 @@ def differences(s: DifferenceSummary) -> Table:
     frame = s.differences.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
     exists = " Exists: probability that the edge exists, in all groups." if s.may_be_absent else ""
     factor = OF_DIFFERENCE if s.evidence else ""
+    where = "; pages and `est.table` have its" if factor else ", with its"
     return _differences(
         s, "differences", "edge", frame, _MOST_DIFFERENCES, ENDS,
         f"{opening(s)}Number of edges that differ: {s.n_edges_sentence}.\n{s.density_sentence}.",
-        f"Inclusion: probability that the groups differ in this edge. {factor}Difference: {s.direction}, with its "
-        f"{interval(s).head}, given that they differ.{exists} {s.terms.meaning}",
+        f"Inclusion: probability that the groups differ in this edge. {factor}Difference: {s.direction}, given "
+        f"that they differ{where} {interval(s).head}.{exists} {s.terms.meaning}",
     )  # fmt: skip
 
 
@@ -48,8 +49,9 @@ def _differences(
 ) -> Table:
     uncertain = "inclusion" in frame
     columns = [item, *([_PAIR] if len(s.groups) > 2 else []), *([number("inclusion")] if uncertain else [])]
-    columns += [number("difference"), interval(s)]
-    columns += [FACTOR, replace(WORD, is_narrow=False)] if "evidence" in frame else []  # names of edges need the room
+    # On a terminal names of edges and words of evidence need the room of intervals.
+    columns += [number("difference"), replace(interval(s), is_narrow="evidence" not in frame)]
+    columns += [FACTOR, WORD] if "evidence" in frame else []
     columns += [number("edge_inclusion", "exists", wide="edge exists")] if "edge_inclusion" in frame else []
     first, most = "most probable" if uncertain else "largest", at_most(most, len(frame))
     more = f"Not listed: {len(frame) - most:,} {'less probable' if uncertain else 'smaller'}."
