@@ -381,7 +381,7 @@ def test_sensitivity_is_stored_with_the_run_and_continues(bayesmrf, linked, fold
     one_sentence(bayesmrf("report", "votes.zarr"), "the draws of a run, but not its results")
     code, out, _ = bayesmrf(*command)
     assert code == 0
-    assert "A run under another prior: scale 4" in out
+    assert "A run under another prior: scale 2" in out
     assert "Sensitivity to the prior" in out
     assert not (folder / "votes.zarr" / "sensitivity.partial").exists()
     direct = SpikeSlabMRF(random_state=3, **QUICK).fit(linked)

@@ -10,6 +10,7 @@ from scipy.special import gammaln, logsumexp
 import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, plots
 from bayesmrf.errors import DataError, OptionError
+from bayesmrf.estimators.sensitivity import _FACTORS, _next, _paths, _scaled
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.differences import contrasts
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Normal, SpikeSlab
@@ -372,8 +373,8 @@ def test_runs_continue_from_their_folder(answers, tmp_path, monkeypatch):
     first = est.sensitivity(answers, checkpoint=tmp_path / "runs")
     names = sorted(path.name for path in (tmp_path / "runs").iterdir())
     assert len(names) == 8
-    assert "inclusion-0.9.zarr" in names
-    assert "scale-0.25.zarr" in names
+    assert "inclusion-0.8.zarr" in names
+    assert "scale-0.5.zarr" in names
     assert 0.35 in set(first["value"])
 
     def no_step(self, rng, state):
@@ -383,9 +384,28 @@ def test_runs_continue_from_their_folder(answers, tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(est.sensitivity(answers, checkpoint=tmp_path / "runs"), first)
 
 
+def test_runs_are_where_too_little_is_known():
+    """The core 2 to 6 of a path of nine before its ends; the middle of the longest stretch, or an end of it."""
+    few, many = 0.0, 2.0 * ENOUGH
+    for known, made, where in (
+        ("....x....", [4], 2),
+        ("..x.x....", [2, 4], 6),
+        ("....xxxxx", [4], 2),
+        ("..x...xxx", [2, 6], 4),
+        ("xxxxxxx..", [2, 6], 8),
+        ("..xxxxxxx", [2, 6], 0),
+        ("x..xxxxxx", [0], 2),
+        (".xxxxxxxx", [0], None),
+    ):
+        n_effective = np.array([many if c == "x" else few for c in known])
+        assert _next(n_effective, made, slice(2, 7)) == where, known
+    densities, scales = _paths(Beta(1.0, 1.0), [_scaled(Cauchy(1.0), f) for f in _FACTORS])[0]
+    np.testing.assert_allclose(densities.values[densities.core][[0, -1]], [0.2, 0.8])
+    np.testing.assert_allclose(scales.values[scales.core][[0, -1]], [0.5, 2.0])
+
+
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
-@pytest.mark.parametrize(("given", "made"), [(None, 5000), (50, 50)])
-def test_other_runs_are_as_long_as_their_draws_are_read(given, made, answers, monkeypatch):
+def test_other_runs_are_as_long_as_the_fit(answers, monkeypatch):
     """Not until good."""
     est = SpikeSlabMRF(method="exact", n_draws=50, n_chains=2, random_state=3, **QUICK).fit(answers)
 
@@ -393,8 +413,8 @@ def test_other_runs_are_as_long_as_their_draws_are_read(given, made, answers, mo
         raise RuntimeError(f"{self.n_draws} draws")
 
     monkeypatch.setattr(SpikeSlabMRF, "fit", fit)
-    with pytest.raises(RuntimeError, match=f"^{made} draws"):
-        est.set_params(n_draws=given).sensitivity(answers)
+    with pytest.raises(RuntimeError, match=r"^50 draws"):
+        est.set_params(n_draws=None).sensitivity(answers)
 
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")

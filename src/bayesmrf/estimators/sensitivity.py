@@ -21,7 +21,7 @@ from ..findings import BAD, collected, dumped, loaded, tell
 from ..graphs import Graph
 from ..priors import Beta, Blocks, DirichletProcess, Gamma
 from ..results import convergence
-from ..results.sensitivity import ENOUGH, MOST_DRAWS, Density, Joined, PriorRun, Setting, add_sensitivity
+from ..results.sensitivity import ENOUGH, Density, Joined, PriorRun, Setting, add_sensitivity
 from ..rng import OTHER
 from .edge_prior import constants, in_order
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 5  # along a path, with the one that was fitted
 _DENSITIES, _FACTORS = np.linspace(0.1, 0.9, 17), 2.0 ** np.linspace(-2, 2, 17)
+_ROUNDING = 1e-9  # of values on a path
 _CHECKPOINT = optional(PATH)
 _log = logging.getLogger(__name__)
 
@@ -42,6 +43,12 @@ class _Path(NamedTuple):
     values: np.ndarray
     settings: list[Setting]
     prior_at: Callable[[Any, float], Any]
+    ends: tuple[float, float]  # of its core, which has runs before the rest has any
+
+    @property
+    def core(self) -> slice:
+        first, last = np.searchsorted(self.values, (self.ends[0] - _ROUNDING, self.ends[1] + _ROUNDING))
+        return slice(int(first), int(last))
 
 
 class Sensitive:
@@ -59,10 +66,11 @@ class Sensitive:
 
         Prior inclusion (a fixed p0 for all candidates) goes from 0.1 to 0.9 under the slab of the fit, and the scale of
         the slab from a quarter to four times that of the fit under its density. The draws of the fit are joined with
-        those of at most four more runs along each path, each made in the middle of the longest stretch of priors of
-        which the runs so far tell too little (fewer than 1,000 effective draws; docs/sensitivity.md). Without
-        ``n_draws`` each has 10,000 draws in all. Groups of edges (`GroupedMRF`), whose weights have no slab, have the
-        first path, and a density of blocks, whose p0 is not one number, the second.
+        those of at most four more runs along each path, each with as many draws, and made in the middle of the longest
+        stretch of priors of which the runs so far tell too little (fewer than 1,000 effective draws;
+        docs/sensitivity.md): first from 0.2 to 0.8 and from half to double the scale, then of the whole path. Groups of
+        edges (`GroupedMRF`), whose weights have no slab, have the first path, and a density of blocks, whose p0 is not
+        one number, the second.
 
         Parameters
         ----------
@@ -115,7 +123,7 @@ class Sensitive:
         for path in paths:
             made = [k for k, s in enumerate(path.settings) if s == own]
             for _ in range(MOST_RUNS - 1):
-                k = _next(Joined(runs).n_effective(path.settings), made)
+                k = _next(Joined(runs).n_effective(path.settings), made, path.core)
                 if k is None or is_stopped:
                     break
                 tree = self._run_under(path, k, X, more, checkpoint)
@@ -157,7 +165,7 @@ class Sensitive:
         other.set_params(
             **self._under(path.prior_at(in_order(self._prior_of_edges, self._graph), float(path.values[k]))),
             random_state=int(seed.generate_state(1)[0]),
-            n_draws=self.n_draws or -(-MOST_DRAWS // self.n_chains),
+            n_draws=self.posterior_["posterior"].sizes["draw"],
             checkpoint=None if checkpoint is None else Path(checkpoint) / name,
         )
         with warnings.catch_warnings():
@@ -178,12 +186,12 @@ def _paths(density: Density, slabs: Sequence[Any]) -> tuple[list[_Path], Setting
     unit = int(np.flatnonzero(_FACTORS == 1)[0]) if slabs else 0
     own, values = Setting(density, unit), _DENSITIES
     if isinstance(density, float):
-        values = np.union1d(values[np.abs(values - density) > 1e-9], density)
+        values = np.union1d(values[np.abs(values - density) > _ROUNDING], density)
     paths = []
     if not isinstance(density, Blocks):
-        paths.append(_Path("inclusion", values, [Setting(float(p), unit) for p in values], _at_density))
+        paths.append(_Path("inclusion", values, [Setting(float(p), unit) for p in values], _at_density, (0.2, 0.8)))
     if slabs:
-        paths.append(_Path("scale", _FACTORS, [Setting(density, k) for k in range(len(slabs))], _at_scale))
+        paths.append(_Path("scale", _FACTORS, [Setting(density, k) for k in range(len(slabs))], _at_scale, (0.5, 2.0)))
     return paths, own
 
 
@@ -207,20 +215,21 @@ def _scaled(slab: Any, factor: float) -> Any:
     return replace(slab, scale=slab.scale * float(factor))
 
 
-def _next(n_effective: np.ndarray, made: Sequence[int]) -> int | None:
-    """Return where the next run is: an end of the path, or the middle of the longest stretch with too few draws.
+def _next(n_effective: np.ndarray, made: Sequence[int], core: slice) -> int | None:
+    """Return where the next run is: an end of the core, or the middle of its longest stretch with too few draws.
 
-    None if there is no such stretch.
+    The same of the whole path once the core has enough; None if there is no such stretch.
     """
     few = n_effective < ENOUGH
     few[list(made)] = False
-    ends = np.flatnonzero(np.diff(np.concatenate([[0], few, [0]])))
-    if not len(ends):
-        return None
-    start, stop = max(ends.reshape(-1, 2), key=lambda stretch: stretch[1] - stretch[0])
-    if stop == len(few):
-        return len(few) - 1
-    return 0 if start == 0 else int(start + stop - 1) // 2
+    for first, some in ((core.start, few[core]), (0, few)):
+        ends = np.flatnonzero(np.diff(np.concatenate([[0], some, [0]])))
+        if len(ends):
+            start, stop = max(ends.reshape(-1, 2), key=lambda stretch: stretch[1] - stretch[0])
+            if stop == len(some):
+                return int(first + stop - 1)
+            return int(first if start == 0 else first + (start + stop - 1) // 2)
+    return None
 
 
 def _entropy(tree: xr.DataTree) -> list[int]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ENOUGH = 1000  # effective draws: two standard errors of an inclusion are at most 0.03
-MOST_DRAWS = 10_000  # of a run that are read
+_MOST = 10_000  # draws of a run that are read
 _BATCHES = 20  # of draws, each of which is left out once
 _BLOCK = 2**23  # entries of the inclusion of edges that are an array at a time
 
@@ -74,7 +74,7 @@ class PriorRun:
     def numbers(self) -> np.ndarray:
         """Numbers of the draws among those of all chains."""
         n_chains, n_draws = variable(self.tree, "included").shape[:2]
-        step = -(-n_chains * n_draws // MOST_DRAWS)
+        step = -(-n_chains * n_draws // _MOST)
         return (np.arange(n_chains)[:, None] * n_draws + np.arange(0, n_draws, step)).ravel()
 
     @cached_property
