@@ -108,6 +108,8 @@ def stationary(rng, case, n, wrong=False):
         if own:
             noise = rng.standard_normal((N_PEOPLE, 2)) @ np.linalg.cholesky(state.covariance).T
             state = state._replace(own=centred @ state.slope + noise)
+        if case.startswith("missing") and not own:  # missing answers of first waves have this prior
+            first = np.array([rng.integers(0, m, N_PEOPLE) for m in sizes]).T
         rows = np.stack(simulate(rng, model, state, first), axis=1)  # (person, wave, item)
         if case.startswith("missing"):
             found[:, t] = with_missing(rng, model, state, rows, centred, prior, wrong)
