@@ -356,7 +356,7 @@ def sentences(frame: pd.DataFrame, is_counted: bool) -> list[str]:
         whole = family in ("answers", "sums") or (is_counted and family != "rows")
         each = ("{:,.0f}" if whole else "{:.2f}").format
         seen = each(one.observed)
-        counted = f"{one.what} are {'both' if family == 'pairs' else 'all'} yes in {seen} rows"
+        counted = f"{one.what} are {'all' if family == 'triples' else 'both'} yes in {seen} rows"
         product = counted if is_counted else f"the mean product of the standardised {one.what} is {seen}"
         text = says.format(
             what=data_row(int(one.what.split()[1])) if family == "rows" else one.what,
