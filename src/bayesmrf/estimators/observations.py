@@ -14,7 +14,7 @@ from ..findings import tell
 from ..priors import DirichletProcess
 from ..results.blocks import at_draws, variable
 from ..results.log_prior import add_log_prior, spike_slab_terms
-from ..results.observations import Observed, add_observations
+from ..results.observations import LOG_LIKELIHOODS, MOST, Observed, add_observations, check_size, spaced_draws
 from .normaliser import normaliser, own_normalisers
 from .partly_seen import PartlySeen, log_potential, log_sums
 from .predictive import ANNEALING, Predictive
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DRAWS = optional(integer(1, 10**6))
-_MOST = 2**28  # log likelihoods
 
 
 class Observations(Predictive):
@@ -75,13 +74,9 @@ class Observations(Predictive):
         states = self._new(X, sample_weight)
         rows, theta = states.values, variable(self.posterior_, "theta")
         n_chains, n_own = theta.shape[:2]
-        kept = np.unique(np.linspace(0, n_own - 1, min(n_draws or n_own, n_own)).astype(int))
-        numbers = (np.arange(n_chains)[:, None] * n_own + kept).ravel()
+        kept, numbers = spaced_draws(n_chains, n_own, n_draws)
         weights = np.ones(len(rows), dtype=int) if states.weights is None else np.asarray(states.weights).astype(int)
-        if (size := len(numbers) * int(weights.sum())) > _MOST:
-            raise OptionError(
-                option="n_draws", got=n_draws, expected=f"smaller: {size:.2g} log likelihoods are more than {_MOST:.2g}"
-            )
+        check_size(len(numbers) * int(weights.sum()), MOST, LOG_LIKELIHOODS, n_draws)
         parts, log_z, error = self._codes(groups, X, len(rows)), [], []
         found = np.empty((len(numbers), len(rows)))
         for g, mine in parts:

@@ -276,7 +276,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         n, before = len(found.before), values[found.before]
         is_each = self.intercepts == "own" or found.n_missing  # a row of its own
         n_rows = n if is_each else len(np.unique(before, axis=0))
-        size = n_rows * float(np.prod([float(m) for m in model.sizes]))
+        size = n_rows * model.n_states
         if self.method == "exact" and size > _MOST:
             expected = (
                 f"'auto' or 'chains' where {n_rows:,} distinct rows before times {size / n_rows:,.0f} states of a row "

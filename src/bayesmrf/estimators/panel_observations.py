@@ -9,9 +9,8 @@ import numpy as np
 from ..data.panel import Transitions
 from ..errors import OptionError
 from ..results.blocks import at_draws, variable
-from ..results.observations import Observed, add_observations
+from ..results.observations import LOG_LIKELIHOODS, MOST, Observed, add_observations, check_size, spaced_draws
 
-_MOST = 2**28  # log likelihoods
 _STATES = 2**31  # of rows under draws, where items of a wave have edges
 
 
@@ -26,19 +25,12 @@ def add_transitions(estimator: Any, values: np.ndarray, found: Transitions, n_dr
         )
     theta, model = variable(estimator.posterior_, "theta"), estimator._panel()
     n_chains, n_own = theta.shape[:2]
-    kept = np.unique(np.linspace(0, n_own - 1, min(n_draws or n_own, n_own)).astype(int))
-    numbers = (np.arange(n_chains)[:, None] * n_own + kept).ravel()
+    kept, numbers = spaced_draws(n_chains, n_own, n_draws)
     before, after, d = values[found.before].astype(float), values[found.after].astype(int), model.n_nodes
     pairs, place = np.unique(np.hstack([before, after]), axis=0, return_inverse=True)
-    states = float(np.prod([float(m) for m in model.sizes])) if model.within else 1.0
-    for size, most, what in (
-        (len(numbers) * len(before), _MOST, "log likelihoods"),
-        (len(numbers) * len(pairs) * states, _STATES, "states of rows"),
-    ):
-        if size > most:
-            raise OptionError(
-                option="n_draws", got=n_draws, expected=f"smaller: {size:.2g} {what} are more than {most:.2g}"
-            )
+    check_size(len(numbers) * len(before), MOST, LOG_LIKELIHOODS, n_draws)
+    if model.within:
+        check_size(len(numbers) * len(pairs) * model.n_states, _STATES, "states of rows", n_draws)
     log_p, p = np.empty((len(numbers), len(pairs))), 0.0
     for k, draw in enumerate(at_draws(theta, numbers)):
         log_p[k] = estimator._log_density(draw, pairs[:, :d], pairs[:, d:].astype(int), 0.0)

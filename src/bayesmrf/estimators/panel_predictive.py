@@ -245,7 +245,7 @@ class PanelPredictive(Tabulated, Answers):
 
     def _is_summed(self, rows: np.ndarray) -> bool:
         """Whether the states of rows are few enough for a sum."""
-        return len(rows) * float(np.prod([float(m) for m in self._panel().sizes])) <= _MOST
+        return len(rows) * self._panel().n_states <= _MOST
 
     def _annealed(
         self, each: list[np.ndarray], theta: np.ndarray, before: np.ndarray, own: Any

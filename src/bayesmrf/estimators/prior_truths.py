@@ -12,7 +12,8 @@ from .. import families, graphs
 from ..errors import OptionError
 from ..families import AUTO
 from ..models.bases import edge_starts
-from ..models.panel import Panel
+from ..models.panel import Panel, kinds_of
+from ..posterior.edges.panel import DF, SD, SLOPE
 from ..priors import FIELD_SCALE, Beta, ProperPrior, SpikeSlab
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
@@ -20,8 +21,6 @@ from .grouped import GroupedMRF
 from .panel import PanelMRF
 from .planning import Truth, exist_or_differ, family_of
 from .prior_draws import EdgesPrior, draw_edges, draw_groups, draw_process, prior_of
-
-_DF, _SD, _SLOPE = 2, 1.0, 1.0  # of own intercepts, as `bayesmrf.posterior.edges.panel.PanelKernel` documents them
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +105,7 @@ class FromPrior:
         names, levels, ordered = self._columns
         model = Panel(tuple(names), (self.levels,) * d, bool(est.within))
         prior = est._object("prior")
-        # Autoregression, other lagged edges and edges within a wave have each a density of their own.
-        kind = np.append(1 - np.eye(d, dtype=int).ravel(), np.full(model.n_edges - d * d, 2))
+        kind = kinds_of(d, len(model.pairs))  # each has a density of its own
         p0 = prior.density
         each = rng.beta(p0.a, p0.b, 3)[kind] if isinstance(p0, Beta) else p0
         weights = draw_edges(EdgesPrior(each, prior.slab, model.edges), np.ones(len(kind), int), 1, rng)[0]
@@ -117,10 +115,10 @@ class FromPrior:
         if est.intercepts == "own":
             from scipy.stats import invwishart
 
-            inverse = rng.gamma(0.5, _SD**2, d)  # of the auxiliary scales of Huang and Wand
-            covariance = np.atleast_2d(invwishart.rvs(_DF + d - 1, 2 * _DF * np.diag(inverse), random_state=rng))
+            inverse = rng.gamma(0.5, SD**2, d)  # of the auxiliary scales of Huang and Wand
+            covariance = np.atleast_2d(invwishart.rvs(DF + d - 1, 2 * DF * np.diag(inverse), random_state=rng))
             root = np.linalg.cholesky(covariance)
-            slope = _SLOPE * rng.standard_normal((d, d)) @ root.T
+            slope = SLOPE * rng.standard_normal((d, d)) @ root.T
             others = {"intercept_sd": np.sqrt(np.diag(covariance)), "intercept_slope": slope}
         return PanelTruth(model, theta, weights[0] != 0, names, levels, ordered, others, self.waves, root)
 

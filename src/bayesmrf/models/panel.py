@@ -11,12 +11,14 @@ import numpy as np
 KINDS = ("autoregression", "lagged", "within")
 
 
-def kinds_of(edges: np.ndarray, n_nodes: int) -> np.ndarray:
-    """Return the number of the kind of each edge among `KINDS`; the first n_nodes^2 are lagged."""
-    kind = np.full(len(edges), 2)
-    u, v = edges[: n_nodes**2].T
-    kind[: n_nodes**2] = u != v
-    return kind
+def kinds_of(n_nodes: int, n_pairs: int) -> np.ndarray:
+    """Return the number of the kind of each edge among `KINDS`: n_nodes^2 lagged ones, then pairs within a wave."""
+    return np.append(1 - np.eye(n_nodes, dtype=int).ravel(), np.full(n_pairs, 2))
+
+
+def named_kinds(n_nodes: int, n_edges: int) -> np.ndarray:
+    """Return the kind of each edge, as a text."""
+    return np.array(KINDS, dtype=object)[kinds_of(n_nodes, n_edges - n_nodes**2)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +86,11 @@ class Panel:
     def starts(self) -> np.ndarray:
         """Where the thresholds of each item begin in theta, (d + 1,)."""
         return self.n_edges + np.append(0, np.cumsum(np.array(self.sizes) - 1))
+
+    @property
+    def n_states(self) -> float:
+        """Number of states of a row whose items are joined."""
+        return float(np.prod([float(m) for m in self.sizes]))
 
     @property
     def n_features(self) -> int:

@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 
 from ..declare.rule import choice
 from ..errors import OptionError
-from ..models.panel import KINDS, Panel, kinds_of
+from ..models.panel import Panel, named_kinds
 from .bayes_factors import BOUND, LIMITS, bounded
 from .communities import blocks_of, probability_of_edge
 from .rank_diagnostics import effective_sizes
@@ -211,7 +211,7 @@ def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, 
     first, second = names[constant["edges"].values].T
     table = {"first": first, "second": second, "prior": expit(found.log_odds)}
     if tree.attrs.get("model") == Panel.name:
-        table["kind"] = np.array(KINDS, dtype=object)[kinds_of(constant["edges"].values, len(names))]
+        table["kind"] = named_kinds(len(names), len(first))
     frame = pd.DataFrame(table | evidence_columns(found, limits))
     order = np.argsort(-np.where(np.isnan(found.log10), -np.inf, found.log10), kind="stable")
     return frame.iloc[order].reset_index(drop=True)

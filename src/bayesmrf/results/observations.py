@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..errors import OptionError
 from .rank_diagnostics import effective_sizes
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+
+MOST, LOG_LIKELIHOODS = 2**28, "log likelihoods"
 
 
 class Observed(NamedTuple):
@@ -26,6 +30,19 @@ class Observed(NamedTuple):
     correct: np.ndarray  # (n_nodes,), shares of persons whose answer is the most probable one given the others
     base_rate: np.ndarray  # (n_nodes,), of the most frequent answer
     unit: str = "persons"  # what is left out one at a time
+
+
+def spaced_draws(n_chains: int, n_own: int, n_draws: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return evenly spaced draws of a chain, and the numbers of these draws among those of all chains."""
+    kept = np.unique(np.linspace(0, n_own - 1, min(n_draws or n_own, n_own)).astype(int))
+    return kept, (np.arange(n_chains)[:, None] * n_own + kept).ravel()
+
+
+def check_size(size: float, most: float, what: str, n_draws: int | None) -> None:
+    """Raise an OptionError if there are more than ``most`` of something."""
+    if size > most:
+        expected = f"smaller: {size:.2g} {what} are more than {most:.2g}"
+        raise OptionError(option="n_draws", got=n_draws, expected=expected)
 
 
 def add_observations(tree: xr.DataTree, found: Observed) -> None:

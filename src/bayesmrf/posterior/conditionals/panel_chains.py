@@ -24,7 +24,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from ...samplers.resampling import systematic
 from ...states.cluster_flips import by_cluster, random_clusters
-from .panel_scan import item_line, threshold_precisions, visit_item, visit_pair
+from .panel_scan import item_line, lagged_field, threshold_precisions, visit_item, visit_pair
 from .panel_tables import PanelTables
 from .row_line import Decision, move_rows, row_log_density, row_penalty
 
@@ -73,10 +73,7 @@ def fill_fields(h, chains, tables, theta, own, i, label, c):
     """Fill h (n_chains,) with the fields of item i, without those of neighbours with label c."""
     d = len(tables.sizes)
     for r in range(len(tables.n)):
-        base = own[r, i]
-        for j in range(d):
-            base += theta[j * d + i] * tables.before[j, r]
-        h[chains.first[r] : chains.first[r + 1]] = base
+        h[chains.first[r] : chains.first[r + 1]] = lagged_field(theta, own[r, i], tables.before[:, r], i)
     add_neighbours(h, chains.x, tables.pairs, theta[d * d : tables.starts[0]], i, label, c)
 
 
@@ -195,6 +192,13 @@ def averages(q, first):
 
 
 @strict_leaf
+def split(q, first):
+    """Return the averages of q by which proposals are made, and what decides about them."""
+    p = averages(q, first)
+    return p[0], Decision(p[1], q, p[1].copy(), first)
+
+
+@strict_leaf
 def follow(rng, chains, decision, z):
     """Resample the chains of each half of each row by the ratio of densities, with their conditionals, which follow.
 
@@ -306,9 +310,8 @@ def scan_chains(rng, tables, chains, prior, theta, densities, precision, own, me
     flip_clusters(rng, chains, tables, theta, own)
     for i in range(d):
         q = conditionals_of(chains, tables, theta, own, i)
-        p = averages(q, first)
-        decision = Decision(p[1], q, p[1].copy(), first)
-        visit_item(rng, tables, prior, theta, i, p[0], decision, precisions, densities, precision, factors, own, means,
+        p, decision = split(q, first)
+        visit_item(rng, tables, prior, theta, i, p, decision, precisions, densities, precision, factors, own, means,
                    inverse)  # fmt: skip
         follow(rng, chains, decision, none)
         redraw(rng, chains.x[i], q)
@@ -320,9 +323,8 @@ def scan_chains(rng, tables, chains, prior, theta, densities, precision, own, me
         q = np.empty((n, m * w))
         fill_pair(q, z, chains.x, u, v, theta[tables.starts[u] : tables.starts[u + 1]],
                   theta[tables.starts[v] : tables.starts[v + 1]], at)  # fmt: skip
-        p = averages(q, first)
-        decision = Decision(p[1], q, p[1].copy(), first)
-        if not visit_pair(rng, tables, prior, theta, e, p[0], decision, precisions, densities[2], precision, factors):
+        p, decision = split(q, first)
+        if not visit_pair(rng, tables, prior, theta, e, p, decision, precisions, densities[2], precision, factors):
             continue
         follow(rng, chains, decision, z)
         before = chains.x[u].copy(), chains.x[v].copy()
@@ -340,8 +342,8 @@ def scan_chains(rng, tables, chains, prior, theta, densities, precision, own, me
 def scale_by_chains(rng, tables, chains, i, theta, own, factor, log_ratio):
     """Multiply the intercepts of item i by a factor, or not; return which. ``log_ratio`` is that of the prior."""
     q = conditionals_of(chains, tables, theta, own, i)
-    p = averages(q, chains.first)
-    decision, line = Decision(p[1], q, p[1].copy(), chains.first), item_line(tables, i, p[1], own)
+    _, decision = split(q, chains.first)
+    line = item_line(tables, i, decision.p, own)
     log_ratio += row_log_density(factor, line) - row_log_density(1.0, line) - row_penalty(factor, line, decision)
     if not log(1 - rng.random()) < log_ratio:
         return False

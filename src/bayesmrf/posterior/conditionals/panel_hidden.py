@@ -20,6 +20,7 @@ import numpy as np
 
 from ...compiled import strict_leaf
 from .panel_chains import draw_code
+from .panel_scan import lagged_field, log_states
 
 
 class PanelHidden(NamedTuple):
@@ -39,9 +40,7 @@ def log_normaliser(x, theta, own, tables, joined):
     d, total, weights = len(tables.sizes), 0.0, np.ones(max(1, len(joined)))
     n = 1
     for i in range(d):
-        h, first = own[i], tables.starts[i]
-        for j in range(d):
-            h += theta[j * d + i] * x[j]
+        h, first = lagged_field(theta, own[i], x, i), tables.starts[i]
         top, sum_ = 0.0, 0.0
         for k in range(1, tables.sizes[i]):
             top = max(top, (0.0 if len(joined) else theta[first + k - 1]) + k * h)
@@ -66,37 +65,21 @@ def log_normaliser(x, theta, own, tables, joined):
 
 
 @strict_leaf
-def joined_states(theta, tables):
-    """Return the exponentials of all states of a row without fields, but for a constant."""
-    d, n = len(tables.sizes), tables.digits.shape[1]
-    out = np.zeros(n)
-    for s in range(n):
-        for e in range(len(tables.pairs)):
-            u, v = tables.pairs[e]
-            out[s] += theta[d * d + e] * tables.digits[u, s] * tables.digits[v, s]
-        for i in range(d):
-            k = tables.digits[i, s]
-            if k > 0:
-                out[s] += theta[tables.starts[i] + k - 1]
-    return np.exp(out - out.max()) if n else out
-
-
-@strict_leaf
 def redraw_missing(rng, x, hidden, theta, own, tables, previous, following):
     """Redraw the missing answers of the rows x in turn, in place.
 
     ``own`` (n_people, d) are intercepts; ``previous`` and ``following`` (n,) the rows before and after each, or -1.
     """
-    d, joined = len(tables.sizes), joined_states(theta, tables)
+    d, joined = len(tables.sizes), log_states(tables, theta)
+    if len(joined):  # as probabilities, but for a constant
+        joined = np.exp(joined - joined.max())
     p = np.empty(len(tables.score))
     for c in range(len(hidden.cells)):
         row, i = hidden.cells[c]
         m, before, after, a = tables.sizes[i], previous[row], following[row], own[hidden.person[row]]
         h = 0.0
         if before >= 0:
-            h = a[i]
-            for j in range(d):
-                h += theta[j * d + i] * x[before, j]
+            h = lagged_field(theta, a[i], x[before], i)
             for e in range(len(tables.pairs)):
                 u, v = tables.pairs[e]
                 if u == i or v == i:

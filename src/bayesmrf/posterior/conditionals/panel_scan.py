@@ -25,13 +25,36 @@ from .spike import node_precision, normal_precision, slab_top
 
 
 @strict_leaf
+def lagged_field(theta, own, before, i):
+    """Return the field of item i after a row with scores ``before`` (d,), with its own intercept."""
+    d, h = len(before), own
+    for j in range(d):
+        h += theta[j * d + i] * before[j]
+    return h
+
+
+@strict_leaf
+def log_states(tables, theta):
+    """Return the log weights of all states of a row without its fields."""
+    d, n_states = len(tables.sizes), tables.digits.shape[1]
+    base = np.zeros(n_states)
+    for s in range(n_states):
+        for e in range(len(tables.pairs)):
+            u, v = tables.pairs[e]
+            base[s] += theta[d * d + e] * tables.score[tables.digits[u, s]] * tables.score[tables.digits[v, s]]
+        for i in range(d):
+            k = tables.digits[i, s]
+            if k > 0:
+                base[s] += theta[tables.starts[i] + k - 1]
+    return base
+
+
+@strict_leaf
 def fill_categories(p, tables, i, theta, own):
     """Fill p (n_rows, m) with the probabilities of the categories of an item given the row before, without W."""
-    d, m = len(tables.sizes), tables.sizes[i]
+    m = tables.sizes[i]
     for r in range(len(tables.n)):
-        h = own[r, i]
-        for j in range(d):
-            h += theta[j * d + i] * tables.before[j, r]
+        h = lagged_field(theta, own[r, i], tables.before[:, r], i)
         top = 0.0
         p[r, 0] = 0.0
         for k in range(1, m):
@@ -48,23 +71,12 @@ def fill_categories(p, tables, i, theta, own):
 @strict_leaf
 def fill_states(joint, tables, theta, own):
     """Fill joint (n_rows, n_states) with the probabilities of all states of each row."""
-    d, n_states = len(tables.sizes), tables.digits.shape[1]
-    base = np.zeros(n_states)
-    for s in range(n_states):
-        for e in range(len(tables.pairs)):
-            u, v = tables.pairs[e]
-            base[s] += theta[d * d + e] * tables.score[tables.digits[u, s]] * tables.score[tables.digits[v, s]]
-        for i in range(d):
-            k = tables.digits[i, s]
-            if k > 0:
-                base[s] += theta[tables.starts[i] + k - 1]
+    base = log_states(tables, theta)
     for r in range(len(tables.n)):
         joint[r] = base
-        for i in range(d):
-            h = own[r, i]
-            for j in range(d):
-                h += theta[j * d + i] * tables.before[j, r]
-            for s in range(n_states):
+        for i in range(len(tables.sizes)):
+            h = lagged_field(theta, own[r, i], tables.before[:, r], i)
+            for s in range(len(base)):
                 joint[r, s] += h * tables.score[tables.digits[i, s]]
         joint[r] = np.exp(joint[r] - joint[r].max())
         joint[r] /= joint[r].sum()

@@ -64,6 +64,12 @@ def exactly(p):
 
 
 @strict_leaf
+def deciding(line, decision):
+    """Return the line with the probabilities that decide."""
+    return RowLine(decision.p, line.n, line.v, line.g, line.at, line.score, line.kappa, line.mu)
+
+
+@strict_leaf
 def row_log_density(a, line):
     """Return the log density along the line, up to a constant."""
     d, out = a - line.at, a * line.score - 0.5 * line.kappa * (a - line.mu) ** 2
@@ -177,7 +183,7 @@ def visit_row_line(rng, line, decision, log_slab, power):
     old = line.at
     if new == old:
         return old
-    other = RowLine(decision.p, line.n, line.v, line.g, line.at, line.score, line.kappa, line.mu)
+    other = deciding(line, decision)
     ratio = 0.0
     for a, sign in ((new, 1.0), (old, -1.0)):
         ratio += sign * row_log_density(a, other)
@@ -197,7 +203,7 @@ def move_line(line, decision, a):
     """Change the probabilities of a line, and those that decide, from ``line.at`` to a, in place."""
     move_rows(line, a)
     if len(decision.q):
-        move_rows(RowLine(decision.p, line.n, line.v, line.g, line.at, line.score, line.kappa, line.mu), a)
+        move_rows(deciding(line, decision), a)
 
 
 @strict_leaf

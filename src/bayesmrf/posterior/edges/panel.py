@@ -11,6 +11,7 @@ import numpy as np
 
 from ...declare.option import Checked
 from ...memory import MostlyZero
+from ...models.panel import kinds_of
 from ...priors import SpikeSlab
 from ..conditionals.panel_chains import RowChains, first_chains, scale_by_chains, scan_chains, start_chains
 from ..conditionals.panel_scan import log_ratio_of_scale, scan_panel
@@ -24,7 +25,7 @@ from ..conditionals.spike import (
 )
 
 _EVERY = 20  # steps of which one computes the factors of edges, by chance: steps may be thinned
-_SLOPE, _DF, _SD = 1.0, 2.0, 1.0  # priors of own intercepts
+SLOPE, DF, SD = 1.0, 2.0, 1.0  # priors of own intercepts
 _STEPS = 0.1, 0.4, 1.5  # standard deviations of the log of a factor of the intercepts of an item
 NO_CHAINS = np.zeros((0, 0), np.int8)
 
@@ -105,9 +106,8 @@ class PanelKernel(Checked):
 
     @cached_property
     def _kind(self) -> np.ndarray:
-        """The kind of each edge: 0 autoregression, 1 lagged, 2 within."""
-        d, n_pairs = len(self.tables.sizes), len(self.tables.pairs)
-        return np.append(1 - np.eye(d, dtype=int).ravel(), np.full(n_pairs, 2))
+        """The kind of each edge."""
+        return kinds_of(len(self.tables.sizes), len(self.tables.pairs))
 
     @cached_property
     def _person(self) -> np.ndarray:
@@ -185,12 +185,12 @@ class PanelKernel(Checked):
         t, x, own, d = self.tables, self.first_wave, state.own.copy(), len(state.slope)
         # G and S, conjugate given the auxiliary scales of Huang and Wand.
         inverse = np.linalg.inv(state.covariance)
-        scales = rng.gamma((_DF + d) / 2, 1 / (_DF * np.diag(inverse) + _SD**-2))  # 1 / their alpha
-        root = np.linalg.cholesky(x.T @ x + np.eye(d) / _SLOPE**2)
+        scales = rng.gamma((DF + d) / 2, 1 / (DF * np.diag(inverse) + SD**-2))  # 1 / their alpha
+        root = np.linalg.cholesky(x.T @ x + np.eye(d) / SLOPE**2)
         mean = np.linalg.solve(root.T, np.linalg.solve(root, x.T @ own))
         rest = own - x @ mean
-        spread = 2 * _DF * np.diag(scales) + rest.T @ rest + mean.T @ mean / _SLOPE**2
-        freedom = _DF + d - 1 + len(own)
+        spread = 2 * DF * np.diag(scales) + rest.T @ rest + mean.T @ mean / SLOPE**2
+        freedom = DF + d - 1 + len(own)
         covariance = _draw_inverse_wishart(rng, freedom, spread)
         factor = np.linalg.cholesky(covariance)
         slope = mean + np.linalg.solve(root.T, rng.standard_normal((d, d))) @ factor.T
@@ -217,8 +217,8 @@ class PanelKernel(Checked):
             log_factor = rng.choice(_STEPS) * rng.standard_normal()
             factor, precision = np.exp(log_factor), np.linalg.inv(covariance)[i, i]
             # The density of S without its auxiliary scales, and the determinant of the change of S.
-            ratio = (d + 1 - _DF - 2 * d) * log_factor - 0.5 * (_DF + d) * np.log(
-                (_DF * precision / factor**2 + _SD**-2) / (_DF * precision + _SD**-2)
+            ratio = (d + 1 - DF - 2 * d) * log_factor - 0.5 * (DF + d) * np.log(
+                (DF * precision / factor**2 + SD**-2) / (DF * precision + SD**-2)
             )
             if self.n_row_chains:
                 is_moved = scale_by_chains(rng, t, chains, i, state.theta, own, factor, ratio)

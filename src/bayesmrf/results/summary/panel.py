@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...models.panel import KINDS, kinds_of
+from ...models.panel import named_kinds
 from ..intervals import intervals_given
 from ..panel_statistics import PanelStatistics
 from .base import Terms, count
@@ -82,7 +80,7 @@ class PanelSummary(InclusionSummary):
         import pandas as pd
 
         mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
-        kind = np.array(KINDS, dtype=object)[kinds_of(self.ends, len(self.names))]
+        kind = named_kinds(len(self.names), self.n_edges)
         table = {"kind": kind, "inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
         return pd.DataFrame(self.named_ends | table | self.evidence)
 
