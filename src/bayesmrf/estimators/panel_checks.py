@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import product
+from typing import Any
 
 import numpy as np
 
 from ..blas import one_thread
 from ..data.panel import Transitions
-from ..data.states import levels_of
-from ..errors import ModelFitWarning
-from ..findings import tell
 from ..names import shown
 from ..posterior.conditionals.panel_chains import (
     RowChains,
@@ -22,24 +19,21 @@ from ..posterior.conditionals.panel_chains import (
 )
 from ..posterior.conditionals.panel_tables import panel_tables
 from ..results.blocks import at_draws, variable
-from ..results.predictive_checks import OF_PANELS, Family, Name, add_checks, judged, less_given, quantities, sentences
+from ..results.predictive_checks import OF_PANELS, Family, Name, judged, less_given, quantities
+from .predictive_checks import (
+    ENOUGH,
+    FIRST,
+    MOST,
+    Checked,
+    answer_names,
+    are_inside,
+    keep_checks,
+    sum_names,
+)
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-_FIRST, _MOST, _DOUBTFUL = 200, 1000, 0.02  # replicates; the rest are made where a family has a p-value below
-_WORK = 2**29  # redraws of items, by which there are fewer; 400 at least
+_WORK = 2**29  # redraws of items, by which there are fewer replicates
 _SWEEPS = 10  # of items that are joined, between two replicates
 _EARLIER = 5  # waves before the one before
-
-
-class Checked(NamedTuple):
-    """The checks of a table of transitions."""
-
-    frame: pd.DataFrame
-    n_replicates: int
-    n_rows: int
-    is_counted: bool
 
 
 class _Waves:
@@ -110,17 +104,16 @@ def _earlier(scores: np.ndarray, found: Transitions) -> np.ndarray:
 def checks_of(estimator: Any, values: np.ndarray, found: Transitions, rng: np.random.Generator) -> Checked:
     """Compare the waves of transitions with waves from draws that are evenly spread over all."""
     waves, draws = _Waves(estimator, values, found, rng), variable(estimator.posterior_, "theta")
-    n = int(np.clip(_WORK / (waves.before.size * _SWEEPS), 400, _MOST) // _FIRST * _FIRST)
+    n = int(np.clip(_WORK / (waves.before.size * _SWEEPS), ENOUGH, MOST) // FIRST * FIRST)
     numbers = np.linspace(0, draws.shape[0] * draws.shape[1] - 1, n).astype(int)
-    sparse, seen = np.arange(n) % (n // _FIRST) == 0, waves.of(waves.after)
+    sparse, seen = np.arange(n) % (n // FIRST) == 0, waves.of(waves.after)
     replicates: list[dict[str, np.ndarray]] = []
     first = values[found.first].astype(float)
     for some in (numbers[sparse], numbers[~sparse]):
         for theta, own in zip(at_draws(draws, some), estimator._own_of(some, first, rng), strict=True):
             replicates.append(waves.of(waves.drawn(theta, own if np.ndim(own) == 0 else own[found.person])))
         families = [_family(name, waves, seen, replicates) for name in OF_PANELS]
-        families = [family for family in families if family.observed.shape[1]]
-        if min(family.largest_p for family in families) > _DOUBTFUL:
+        if are_inside(families):
             break
     frame = judged(families, {name: _names(estimator, name, waves) for name in OF_PANELS})
     return Checked(frame, len(replicates), len(waves.after), max(estimator._panel().sizes) == 2)
@@ -137,17 +130,14 @@ def _names(estimator: Any, name: str, waves: _Waves) -> list[Name]:
     nodes, q = [shown(n) for n in estimator._names], waves.own
     n = 1 if max(estimator._panel().sizes) == 2 else len(waves.after)
     if name == "answers":
-        return [Name("", f"{nodes[i]} = {shown(str(levels_of(estimator._coding, int(i))[k]))}", 1)
-                for i, k in q.answers]  # fmt: skip
+        return [Name("", one, 1) for one in answer_names(estimator, q)]
     if name == "lags":
         return [Name("", f"{a} and, a wave later, {b}", n) for a, b in product(nodes, nodes)]
     if name == "waves":
         return [Name("", f"{nodes[i]} and {nodes[j]}", n) for i, j in q.pairs]
     if name == "earlier":
         return [Name("", one, len(waves.after)) for one in nodes]
-    ends = [-1, *q.bounds.tolist()]
-    what = [f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}" for a, b in pairwise(ends)]
-    return [Name("", one, 1) for one in (*what, f"above {ends[-1]}")]
+    return [Name("", one, 1) for one in sum_names(q)]
 
 
 def check_fit(estimator: Any, values: np.ndarray, found: Transitions, rng: np.random.Generator, is_told: bool) -> None:
@@ -156,10 +146,8 @@ def check_fit(estimator: Any, values: np.ndarray, found: Transitions, rng: np.ra
     A run of fewer than 200 draws is not checked, and transitions with missing answers are not.
     """
     draws, whole = variable(estimator.posterior_, "theta"), found.of_whole(values)
-    if draws.shape[0] * draws.shape[1] < _FIRST or not len(whole.before):
+    if draws.shape[0] * draws.shape[1] < FIRST or not len(whole.before):
         return
     with one_thread():
         checks = checks_of(estimator, values, whole, rng)
-    add_checks(estimator.posterior_, *checks)
-    for sentence in sentences(checks.frame, checks.is_counted) if is_told else ():
-        tell(sentence, ModelFitWarning)
+    keep_checks(estimator, checks, is_told)

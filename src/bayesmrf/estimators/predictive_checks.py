@@ -19,7 +19,17 @@ from ..models.categorical import compiled_form, draw_numbers, states_of
 from ..models.clamped_categorical import clamp
 from ..names import shown
 from ..results.blocks import at_draws, variable
-from ..results.predictive_checks import FAMILIES, Family, Name, add_checks, judged, less_given, quantities, sentences
+from ..results.predictive_checks import (
+    FAMILIES,
+    Family,
+    Name,
+    Quantities,
+    add_checks,
+    judged,
+    less_given,
+    quantities,
+    sentences,
+)
 from ..rng import OTHER, descendant
 from ..samplers import gibbs
 from .partly_seen import log_potential
@@ -27,8 +37,8 @@ from .partly_seen import log_potential
 if TYPE_CHECKING:
     import pandas as pd
 
-_FIRST, _MOST, _DOUBTFUL = 200, 1000, 0.02  # replicates; the rest are made where a family has a p-value below
-_ENOUGH = 400  # with which a deviation that no replicate has is outside
+FIRST, MOST, _DOUBTFUL = 200, 1000, 0.02  # replicates; the rest are made where a family has a p-value below
+ENOUGH = 400  # with which a deviation that no replicate has is outside
 _WORK = 2**31  # updates of nodes by edges, by which there are fewer
 _BLOCK = 2**20  # numbers that are an array at a time
 _ENTRIES = 2**16  # values of a table, at most: of the rows, evenly spaced ones are checked
@@ -132,9 +142,9 @@ def checks_of(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: n
     order = np.argsort(-central, kind="stable")
     groups = [Group(model, states, order, ordered, rng) for _, states in parts]
     most = sum(group.work for group in groups)
-    most = _FIRST * int(np.clip(_WORK / max(most, 1), _ENOUGH, _MOST) // _FIRST)
+    most = FIRST * int(np.clip(_WORK / max(most, 1), ENOUGH, MOST) // FIRST)
     numbers = np.linspace(0, draws.shape[0] * draws.shape[1] - 1, most).astype(int)
-    sparse = np.arange(most) % (most // _FIRST) == 0
+    sparse = np.arange(most) % (most // FIRST) == 0
     seen: list[list[Any]] = [[] for _ in parts]
     for some in (numbers[sparse], numbers[~sparse]):
         for few in np.array_split(some, -(-len(some) * prod(draws.shape[2:]) // _BLOCK)):
@@ -147,8 +157,7 @@ def checks_of(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: n
                     ahead = np.searchsorted(np.sort(other_nats), seen_nats, side="left")
                     found.append((of(x), of(other), seen_nats, other_nats.max(), 1 - ahead / len(other_nats)))
         families = [_family(name, groups, seen) for name in FAMILIES]
-        families = [family for family in families if family.observed.shape[1]]
-        if min(family.largest_p for family in families) > _DOUBTFUL:
+        if are_inside(families):
             break
     names_of = {name: _names(estimator, name, parts, groups) for name in FAMILIES}
     frame = judged(families, names_of)
@@ -186,18 +195,34 @@ def _names(
     for (g, _), group in zip(parts, groups, strict=True):
         q, people = group.quantities, "" if g is None else str(estimator.groups_[g])
         if name == "answers":
-            what = [f"{nodes[i]} = {shown(str(levels_of(estimator._coding, int(i))[k]))}" for i, k in q.answers]
+            what = answer_names(estimator, q)
         elif name in ("pairs", "triples"):
             what = [_listed([nodes[i] for i in some]) for some in (q.pairs if name == "pairs" else q.triples)]
         elif name == "sums":
-            ends = [-1, *q.bounds.tolist()]
-            what = [f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}" for a, b in pairwise(ends)]
-            what.append(f"above {ends[-1]}")
+            what = sum_names(q)
         else:
             what = [f"row {n}" for n in group.numbers]
         unit = len(group.x) if name in ("pairs", "triples") and not _are_yes_no(estimator) else 1
         found += [Name(people, one, unit) for one in what]
     return found
+
+
+def are_inside(families: Sequence[Family]) -> bool:
+    """Return whether no family needs further replicates."""
+    return min(family.largest_p for family in families if family.observed.shape[1]) > _DOUBTFUL
+
+
+def answer_names(estimator: Any, q: Quantities) -> list[str]:
+    """Return the names of the answers whose shares are compared."""
+    nodes, coding = estimator._names, estimator._coding
+    return [f"{shown(nodes[i])} = {shown(str(levels_of(coding, int(i))[k]))}" for i, k in q.answers]
+
+
+def sum_names(q: Quantities) -> list[str]:
+    """Return the names of the bins of the sum."""
+    ends = [-1, *q.bounds.tolist()]
+    bins = [f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}" for a, b in pairwise(ends)]
+    return [*bins, f"above {ends[-1]}"]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -219,12 +244,17 @@ def check_fit(estimator: Any, parts: Sequence[States], seeds: np.random.SeedSequ
     A run of fewer than 200 draws is not checked.
     """
     draws = variable(estimator.posterior_, "theta")
-    if draws.shape[0] * draws.shape[1] < _FIRST or not can_be_checked(estimator):
+    if draws.shape[0] * draws.shape[1] < FIRST or not can_be_checked(estimator):
         return
     several = len(parts) > 1
     with one_thread():
         found = checks_of(estimator, [(g if several else None, part) for g, part in enumerate(parts)],
                           descendant(seeds, _KEY))  # fmt: skip
+    keep_checks(estimator, found, is_told)
+
+
+def keep_checks(estimator: Any, found: Checked, is_told: bool) -> None:
+    """Store the checks of a fit in its tree, and tell of what is outside."""
     add_checks(estimator.posterior_, *found)
     for sentence in sentences(found.frame, found.is_counted) if is_told else ():
         tell(sentence, ModelFitWarning)
