@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -36,12 +36,9 @@ def calibrate(
     from ..estimators.calibration import calibrate as simulate
     from ..estimators.spike_slab import SpikeSlabMRF
     from ..report.planning import write_calibration
-    from ..runs.workers import connect
-    from .show import show_table
 
     common.check_folder(out)
-    client: Any = connect(cluster) if cluster else None
-    try:
+    with common.scheduler(cluster) as client:
         found = simulate(
             SpikeSlabMRF() if run is None else run,
             n,
@@ -56,13 +53,7 @@ def calibrate(
             executor=client,
             progress=not quiet,
         )
-    finally:
-        if client is not None:
-            client.close()
     found.frame.to_csv(out / "calibration.csv", index=False)
     if len(found.inclusion):
         found.inclusion.to_csv(out / "inclusion.csv", index=False)
-    page = write_calibration(found, out / "calibration.html")
-    console = common.new_console(quiet)
-    show_table(found.table, found.table.narrow, console)
-    console.print(f"The page is {page}", soft_wrap=True)
+    common.show_study(found.table, write_calibration(found, out / "calibration.html"), quiet)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -38,8 +38,6 @@ def plan(
     """Simulate how many people it takes to find the edges of a network, or the differences between two groups."""
     from ..estimators.planning import plan as simulate
     from ..report.planning import write_plan
-    from ..runs.workers import connect
-    from .show import show_table
 
     try:
         sizes = [int(part) for part in n.split(",")]
@@ -47,8 +45,7 @@ def plan(
         expected = "integers with commas between them, such as 100,250,500"
         raise OptionError(option="--n", got=n, expected=expected) from None
     common.check_folder(out)
-    client: Any = connect(cluster) if cluster else None
-    try:
+    with common.scheduler(cluster) as client:
         found = simulate(
             run,
             sizes,
@@ -64,11 +61,5 @@ def plan(
             executor=client,
             progress=not quiet,
         )
-    finally:
-        if client is not None:
-            client.close()
     found.frame.to_csv(out / "plan.csv", index=False)
-    page = write_plan(found, out / "plan.html")
-    console = common.new_console(quiet)
-    show_table(found.table, found.table.narrow, console)
-    console.print(f"The page is {page}", soft_wrap=True)
+    common.show_study(found.table, write_plan(found, out / "plan.html"), quiet)
