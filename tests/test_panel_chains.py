@@ -8,7 +8,7 @@ import pytest
 from scipy.special import logsumexp
 
 from bayesmrf import PanelMRF, load, save
-from bayesmrf.errors import OptionError
+from bayesmrf.errors import ApproximateScoreWarning, OptionError
 from bayesmrf.estimators import panel_predictive
 from bayesmrf.models.panel import Panel
 from bayesmrf.posterior.conditionals import panel_chains
@@ -162,6 +162,13 @@ def test_predictions_by_annealing_are_those_of_sums(table, monkeypatch):
     # 100 draws of 16 chains: the standard error of a probability is below 0.5 / 40
     assert np.abs(est.predict_next(rows) - wanted).max() < 5 * 0.5 / 40
     assert est.score(table, "id", "t") == pytest.approx(score, abs=0.02)
+    with pytest.raises(OptionError, match=r"within must be False where .*; compare models by score"):
+        est.add_log_likelihood(table, "id", "t")
+    with monkeypatch.context() as patched:
+        for name, value in {"_CHAINS": 2, "_STEPS": 1, "_ROUGH": 0.002}.items():
+            patched.setattr(panel_predictive, name, value)
+        with pytest.warns(ApproximateScoreWarning, match="too large by about"):
+            est.score(table, "id", "t")
     other = est.predict_next(rows.iloc[::-1])
     assert np.abs(other - wanted).max() > 0.2  # control
 

@@ -30,6 +30,11 @@ def add_transitions(estimator: Any, values: np.ndarray, found: Transitions, n_dr
     pairs, place = np.unique(np.hstack([before, after]), axis=0, return_inverse=True)
     check_size(len(numbers) * len(before), MOST, LOG_LIKELIHOODS, n_draws)
     if model.within:
+        if not estimator._is_summed(pairs):
+            expected = (
+                f"False where {len(pairs):,} transitions times {model.n_states:,.0f} states of a row are too many"
+            )
+            raise OptionError(option="within", got=True, expected=expected, remedy="compare models by score")
         check_size(len(numbers) * len(pairs) * model.n_states, _STATES, "states of rows", n_draws)
     log_p, p = np.empty((len(numbers), len(pairs))), 0.0
     for k, draw in enumerate(at_draws(theta, numbers)):

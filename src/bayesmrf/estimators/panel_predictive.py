@@ -14,6 +14,8 @@ from ..blas import one_thread
 from ..data.panel import Order, transitions, without_order
 from ..data.read import read_new
 from ..declare.rule import NONE, choice, either, integer
+from ..errors import ApproximateScoreWarning
+from ..findings import tell
 from ..models.panel import Panel
 from ..posterior.conditionals.panel_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
 from ..posterior.conditionals.panel_tables import panel_tables
@@ -34,6 +36,7 @@ _DRAWS = 100  # over which predictions are averaged
 _OWN = 10  # intercepts of a person for each of them
 _MOST = 2**23  # states of rows that are summed over; beyond it, chains are annealed
 _CHAINS, _STEPS = 16, 32  # of each row, and steps from independent items to joined ones
+_ROUGH = 0.1  # nats by which a score may be too large
 
 
 class PanelPredictive(Tabulated, Answers):
@@ -66,19 +69,28 @@ class PanelPredictive(Tabulated, Answers):
         ----------
         X, person, wave
             As in `PanelMRF.fit`; rows with missing answers are left out.
+
+        Warns
+        -----
+        ApproximateScoreWarning
+            If Z of rows is by annealing, and its estimates are so rough that the score is too large by above 0.1 nats.
         """
         check_is_fitted(self)
         X, order = without_order(X, person, wave)
         values, order = self._values(X, order)
         found = transitions(values, order)
+        excess: list[float] = []
         before, after = values[found.before].astype(float), values[found.after]
         person_of = found.person if self.intercepts == "own" else np.arange(len(before))
         total = []
         for theta, own in self._draws(values[found.first].astype(float), found.person):
-            each = self._log_density(theta, before, after, own)
+            each = self._log_density(theta, before, after, own, excess)
             sums = np.zeros(person_of.max() + 1)
             np.add.at(sums, person_of, each)
             total.append(sums[np.unique(person_of)])
+        if excess and (rough := float(np.mean(excess))) > _ROUGH:
+            tell(f"Z of the rows is estimated by few chains, so that the score is too large by about {rough:.2g} nats; "
+                 "do not compare it with the score of another model.", ApproximateScoreWarning)  # fmt: skip
         return float((logsumexp(total, axis=0) - np.log(len(total))).sum() / len(before))
 
     def predict_next(self, X: Any) -> np.ndarray:
@@ -249,8 +261,11 @@ class PanelPredictive(Tabulated, Answers):
 
     def _annealed(
         self, each: list[np.ndarray], theta: np.ndarray, before: np.ndarray, own: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return estimates of log Z and of probabilities of categories of each row, (n,) and (n, d, m)."""
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return estimates of log Z and of probabilities of categories of each row, (n,) and (n, d, m).
+
+        And by how much log Z is too small in the mean over rows: half the relative variance of the estimate of Z.
+        """
         model, rng, n = self._panel(), np.random.default_rng(0), len(before)
         d, u, v = model.n_nodes, *model.pairs.T
         rows = before.astype(int)
@@ -273,9 +288,12 @@ class PanelPredictive(Tabulated, Answers):
         for i, m in enumerate(model.sizes):
             q = conditionals_of(chains, tables, theta, own, i)
             p[:, i, :m] = (share[:, :, None] * q.reshape(n, _CHAINS, m)).sum(axis=1)
-        return log_z, p
+        return log_z, p, 0.5 * float(((share**2).sum(axis=1) - 1 / _CHAINS).mean()) * _CHAINS / (_CHAINS - 1)
 
-    def _log_density(self, theta: np.ndarray, before: np.ndarray, after: np.ndarray, own: Any) -> np.ndarray:
+    def _log_density(
+        self, theta: np.ndarray, before: np.ndarray, after: np.ndarray, own: Any, excess: list[float] | None = None
+    ) -> np.ndarray:
+        """Return the log density of each transition; by how much it is too large is appended to ``excess``."""
         each, weights = self._fields(theta, before, own)
         rows, model = np.arange(len(before)), self._panel()
         if model.within and self._is_summed(before):
@@ -283,9 +301,10 @@ class PanelPredictive(Tabulated, Answers):
         if model.within:
             found = np.sum([w[rows, x] for w, x in zip(each, after.T, strict=True)], axis=0)
             u, v = model.pairs.T
-            return np.asarray(
-                found + (after[:, u] * after[:, v]) @ weights - self._annealed(each, theta, before, own)[0]
-            )
+            log_z, _, rough = self._annealed(each, theta, before, own)
+            if excess is not None:
+                excess.append(rough)
+            return np.asarray(found + (after[:, u] * after[:, v]) @ weights - log_z)
         return np.sum([w[rows, x] - logsumexp(w, axis=1) for w, x in zip(each, after.T, strict=True)], axis=0)
 
     def _probabilities(self, theta: np.ndarray, before: np.ndarray, own: Any) -> np.ndarray:
