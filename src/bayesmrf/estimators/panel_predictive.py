@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 from scipy.special import logsumexp
@@ -266,7 +267,8 @@ class PanelPredictive(Tabulated, Answers):
 
         And by how much log Z is too small in the mean over rows: half the relative variance of the estimate of Z.
         """
-        model, rng, n = self._panel(), np.random.default_rng(0), len(before)
+        # Each draw has random numbers of its own, so that errors average out.
+        model, rng, n = self._panel(), np.random.default_rng(crc32(theta.tobytes())), len(before)
         d, u, v = model.n_nodes, *model.pairs.T
         rows = before.astype(int)
         tables = panel_tables(model, rows, rows, np.arange(n), with_states=False)
