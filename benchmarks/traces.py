@@ -7,8 +7,9 @@ other::
     python benchmarks/traces.py --record FILE
     python benchmarks/traces.py --compare FILE
 
-Four sections are recorded, each in a process of its own: ``draws`` of every kernel in tests/tables.py, ``fits`` of the
-estimators, ``texts`` of commands and reports, and the ``messages`` of all errors that tests of bad values raise. What
+Five sections are recorded, each in a process of its own: ``draws`` of every kernel in tests/tables.py, ``fits`` of the
+estimators, ``texts`` of commands and reports, what is understood of ``tables`` (small ones, and the CSV files of
+``BAYESMRF_DATA``), and the ``messages`` of all errors that tests of bad values raise. What
 differs is printed, and the exit code is then 1. A trace is a text: an array is a line with its type, shape, mean and
 checksum, so that one bit shows. Times, dates, versions and folders are left out. Draws depend on the processor and on
 the versions of numpy and numba: both sides must be recorded on one machine.
@@ -315,6 +316,108 @@ def texts() -> dict[str, str]:
     return found
 
 
+# ---- tables
+
+
+def odd_tables() -> dict[str, Any]:
+    """Return small tables, each of which has a kind of column or of fault that readers know."""
+    import pandas as pd
+
+    rng = np.random.default_rng(7)
+    n = 60
+    one = rng.normal(size=n)
+
+    def item(k: int, low: int = 0) -> np.ndarray:
+        return np.searchsorted(np.linspace(-1, 1, k + 1)[1:-1], one + rng.normal(size=n)) + low
+
+    def words(*levels: str) -> np.ndarray:
+        return np.array(levels, dtype=object)[item(len(levels))]
+
+    base = {"a": item(2), "b": item(2), "c": item(3, 1)}
+    holes = base["c"].astype(float)
+    holes[:7] = np.nan
+    columns: dict[str, Any] = {
+        "yes and no": words("no", "yes"), "booleans": item(2) == 1, "minus": 2 * item(2) - 1,
+        "texts of numbers": item(3).astype(str), "known scale": words("Never", "Rarely", "Often", "Always"),
+        "agree": words("Disagree", "Neutral", "Agree"), "unknown words": words("red", "green", "blue"),
+        "two words": words("left", "right"), "one word": ["same"] * n, "one number": [3] * n,
+        "ticks": np.where(item(2) == 1, "x", None), "numbered words": words("1 low", "2 mid", "3 high"),
+        "refused": np.where(rng.random(n) < 0.1, "refused", words("no", "yes")),
+        "code": np.where(rng.random(n) < 0.1, 99, item(5, 1)),
+        "minus nine": np.where(rng.random(n) < 0.1, -9, item(5, 1)), "id": np.arange(n),
+        "names": [f"p{i:03d}" for i in range(n)], "age": rng.integers(18, 80, n),
+        "fractions": rng.normal(size=n).round(2), "few fractions": item(3) / 2, "steps": 25 * item(3),
+        "long scale": rng.integers(0, 11, n), "slider": rng.integers(0, 101, n), "count": rng.integers(1, 9, n),
+        "person": np.repeat(np.arange(20), 3), "dates": pd.date_range("2020-01-01", periods=n).strftime("%Y-%m-%d"),
+        "ordered": pd.Categorical(words("lo", "mid", "hi"), ["lo", "mid", "hi"], ordered=True),
+        "two ordered": pd.Categorical(words("lo", "hi"), ["lo", "hi"], ordered=True),
+        "unordered": pd.Categorical(words("x", "y", "z")),
+        "unused": pd.Categorical(words("x", "y", "z"), ["w", "x", "y", "z"], ordered=True), "missing": holes,
+        "empty": [np.nan] * n, "text": [f"free text {i % 31}" for i in range(n)],
+        "mixed": np.where(item(2) == 1, "a", "3"), "infinite": np.where(np.arange(n) == 5, np.inf, item(2)),
+        "marks": np.where(rng.random(n) < 0.2, "-", words("no", "yes")),
+    }  # fmt: skip
+    tables = {name: pd.DataFrame({**base, name: column}) for name, column in columns.items()}
+    tables["two scales"] = pd.DataFrame({"a": item(5, 1), "b": item(5, 1), "c": item(3) * 40})
+    tables["total"] = pd.DataFrame({"a": item(2), "b": item(2)}).assign(total=lambda x: x.a + x.b)
+    combinations = pd.DataFrame(np.indices((2, 2, 2)).reshape(3, -1).T, columns=["a", "b", "c"])
+    tables["combinations"] = combinations.assign(freq=rng.integers(1, 90, 8))
+    tables["long"] = pd.DataFrame(
+        {"id": np.repeat(np.arange(30), 3), "item": ["q1", "q2", "q3"] * 30, "answer": rng.integers(1, 5, 90)}
+    )
+    tables["pixels"] = pd.DataFrame(rng.integers(0, 256, (40, 70)))
+    tables["empty table"] = pd.DataFrame({"a": [], "b": []})
+    tables["same name"] = pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"])
+    return tables
+
+
+def trace_of_table(frame: Any) -> str:
+    """Trace what is understood of a table, and what estimators of each model say before they run."""
+    from bayesmrf import SpikeSlabMRF
+    from bayesmrf.data import prepare, read_columns
+
+    def attempts() -> Iterator[tuple[str, Callable[[], Any]]]:
+        yield "columns", lambda: read_columns(frame)
+        yield "prepared", lambda: prepare(frame)
+        yield "prepared, none missing", lambda: prepare(frame, missing="none")
+        yield "prepared, cut", lambda: prepare(frame, cut={str(frame.columns[-1]): 3})
+        yield "prepared, ordered", lambda: prepare(frame, ordered=str(frame.columns[-1]))
+        yield "prepared, nominal", lambda: prepare(frame, nominal=str(frame.columns[-1]))
+        yield "prepared, reversed", lambda: prepare(frame, reverse=str(frame.columns[-1]))
+        for model in ("auto", "boltzmann", "ordinal", "nominal", "potts"):
+            for kind, x in (("frame", frame), ("array", frame.to_numpy())):
+                yield f"{model}, {kind}", lambda x=x, model=model: str(SpikeSlabMRF(model=model, n_draws=9).check(x))
+
+    lines = []
+    for name, attempt in attempts():
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            try:
+                value = attempt()
+                lines += lines_of(name, value)
+                lines += [f"{name} types: {[str(kind) for kind in value.dtypes]}"] if hasattr(value, "dtypes") else []
+            except Exception as e:
+                lines.append(f"{name}: {type(e).__name__}: {e}")
+        lines += [f"{name}: {w.category.__name__}: {w.message}" for w in given]
+    return "\n".join(lines)
+
+
+def tables() -> dict[str, str]:
+    import pandas as pd
+
+    makes = {name: lambda frame=frame: trace_of_table(frame) for name, frame in odd_tables().items()}
+    folder = Path(os.environ.get("BAYESMRF_DATA", "none"))
+    files = [
+        p for place in (folder, folder.parent / "tables") for p in sorted(place.glob("*.csv")) if p.stat().st_size < 1e6
+    ]
+    makes |= {p.name: lambda p=p: trace_of_table(pd.read_csv(p)) for p in files}
+    makes |= {
+        f"bayesmrf columns {p.name}": lambda p=p: trace_of_command(["columns", str(p)])
+        for p in [*files, *folder.glob("*.sav")]
+    }
+    return recorded(makes)
+
+
 # ---- messages
 
 TESTS = ["tests/test_fuzz.py", "tests/test_options.py"]
@@ -358,7 +461,7 @@ def messages() -> dict[str, str]:
 
 # ---- records
 
-SECTIONS = {"draws": draws, "fits": fits, "texts": texts, "messages": messages}
+SECTIONS = {"draws": draws, "fits": fits, "texts": texts, "tables": tables, "messages": messages}
 Record = dict[str, dict[str, str]]
 
 
