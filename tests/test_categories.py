@@ -6,8 +6,8 @@ import pytest
 
 from bayesmrf import RBM, BayesianMRF, CompareMRF, SpikeSlabMRF
 from bayesmrf.cli.tables import read_votes
-from bayesmrf.data.asked import Asked
 from bayesmrf.data.chosen_model import ordered_column
+from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.frames import in_pandas
 from bayesmrf.data.states import check_states, decode
 from bayesmrf.errors import DataError
@@ -72,7 +72,7 @@ def test_a_code_of_missing_values_is_no_category(folder, table):
     declared = pd.CategoricalDtype([*WORDS, "refused"], ordered=True)
     texts = table["word"].astype(object).mask(np.arange(120) < 5, "refused")
     pd.DataFrame({"word": texts.astype(declared), "two": table["two"]}).to_parquet("t.parquet")
-    found = read_votes(folder / "t.parquet", asked=Asked(missing=("refused",)))[0]
+    found = read_votes(folder / "t.parquet", asked=ColumnOptions(missing=("refused",)))[0]
     assert list(found["word"].dtype.categories) == WORDS
     assert found["word"].isna().sum() == 5
 

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from bayesmrf import SpikeSlabMRF, families
-from bayesmrf.cli.answers import to_binary
 from bayesmrf.cli.structure import structure
 from bayesmrf.cli.tables import read_votes
 from bayesmrf.data import chosen_model
 from bayesmrf.data.chosen_model import ordered_column
+from bayesmrf.data.kinds.binarized import to_binary
 from bayesmrf.estimators.sensitivity import Sensitive
 from bayesmrf.methods import EDGES
 from bayesmrf.priors import Cauchy, Gamma, Moment, SpikeSlab

@@ -14,8 +14,8 @@ from bayesmrf import RBM, BayesianMRF, Beta, CompareMRF, MaximumLikelihoodMRF, S
 from bayesmrf.cli.common import spoken_warnings
 from bayesmrf.data import Codebook, prepare, read_columns
 from bayesmrf.data.columns import frame_of
+from bayesmrf.data.infer_columns import infer_columns, require_readable
 from bayesmrf.data.known_words import SCALES, known_order, leading_numbers, yes_and_no
-from bayesmrf.data.understand import require_readable, understand
 from bayesmrf.errors import ConstantColumnWarning, DataError, LevelsWarning, OptionError
 from bayesmrf.priors import Cauchy, SpikeSlab
 
@@ -118,7 +118,7 @@ def test_columns_of_a_scale_have_the_levels_of_all():
 def test_text_in_three_columns(made_up):
     table = made_up("text_in_three_columns")
     with pytest.raises(DataError, match=r"\(1\) .*'date'.*\(2\) .*'job'.*\(3\) .*'sex' \(f, m\)"):
-        require_readable(understand(frame_of(table)))
+        require_readable(infer_columns(frame_of(table)))
     assert list(prepare(table, drop="date,job")) == ["q0", "q1", "q2", "q3", "q4", "sex"]
     with pytest.raises(DataError, match=r"'date'.*'job'"):
         prepare(table)
@@ -384,10 +384,10 @@ def test_levels_with_marks_of_the_codebook():
 def test_no_column_is_left_out_of_the_lines():
     """More kinds than lines, of two columns each: all are named or counted, next to a code of missing values."""
     frame = {f"{name}{i}": np.resize(range(i + 2), 60) for i in range(7) for name in ("first", "second")}
-    lines = understand(pd.DataFrame(frame)).lines()
+    lines = infer_columns(pd.DataFrame(frame)).lines()
     assert all(name in "\n".join(lines) for name in frame)
     frame |= {f"{name}{i}": np.resize(range(i + 2), 60) for i in range(7, 11) for name in ("first", "second")}
-    lines = understand(pd.DataFrame(frame | {"word": np.resize(["yes", "no", "refused"], 60)})).lines()
+    lines = infer_columns(pd.DataFrame(frame | {"word": np.resize(["yes", "no", "refused"], 60)})).lines()
     assert len(lines) == 5
     named = [name for name in frame if name in "\n".join(lines)]
     more = int(re.search(r"; and (\d+) more columns?$", lines[3])[1])
@@ -397,9 +397,9 @@ def test_no_column_is_left_out_of_the_lines():
 
 def test_at_most_five_lines_say_what_was_understood(made_up):
     table = pd.concat([mixed(60), pd.DataFrame({f"x{i}": np.resize(range(i + 2), 60) for i in range(8)})], axis=1)
-    lines = understand(table).lines()
+    lines = infer_columns(table).lines()
     assert len(lines) == 5
-    assert understand(made_up("never_to_always")).lines() == [
+    assert infer_columns(made_up("never_to_always")).lines() == [
         "i0, i1, i2, i3: ordered, Never < Sometimes < Often < Always"
     ]
 
@@ -425,8 +425,8 @@ def test_estimators_read_new_tables_by_the_codebook_of_the_fit(rng, tmp_path):
     table = survey(rng)
     book = read_columns(table)
     typed = prepare(table, cut="age:3")
-    columns = understand(typed).frame()
-    columns = columns.assign(levels=[*columns["levels"][:3], understand(typed).frame()["levels"][3]])
+    columns = infer_columns(typed).frame()
+    columns = columns.assign(levels=[*columns["levels"][:3], infer_columns(typed).frame()["levels"][3]])
     given = SpikeSlabMRF(columns=columns, **QUICK).fit(table)
     same = SpikeSlabMRF(**QUICK).fit(typed)
     np.testing.assert_array_equal(given.theta_, same.theta_)
@@ -565,11 +565,11 @@ def test_a_measurement_next_to_a_scale_can_be_cut(rng):
     table = pd.DataFrame({"mood": rng.integers(1, 6, 200), "calm": rng.integers(1, 6, 200)})
     table["age"] = rng.integers(18, 90, 200)
     with pytest.raises(DataError, match=r"'age' is on a different scale .*cut measurements .*cut=\['age:4'\]"):
-        require_readable(understand(table))
+        require_readable(infer_columns(table))
     assert len(levels(prepare(table, cut="age:4"), "age")[0]) == 4
     table["age"] = np.resize([50, 90], 200)  # has too few numbers
     with pytest.raises(DataError, match="different scale than the others, whose levels are 1 to 5; drop"):
-        require_readable(understand(table))
+        require_readable(infer_columns(table))
 
 
 def test_a_kind_that_was_changed_without_its_levels_is_told_how_they_are_written():

@@ -11,7 +11,7 @@ import pyreadstat
 import pytest
 
 from bayesmrf.cli.tables import read_votes
-from bayesmrf.data.asked import Asked
+from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.files import read_declared
 from bayesmrf.data.formats import Categories
 from bayesmrf.errors import DataError
@@ -152,7 +152,7 @@ def test_compression_of_r(packed, written):
 
 def test_factors_of_r_are_categories(written):
     """Ordered ones, with the level that does not occur."""
-    table, _, _ = read_votes(written("frame.rds"), asked=Asked(drop=("day", "text")))
+    table, _, _ = read_votes(written("frame.rds"), asked=ColumnOptions(drop=("day", "text")))
     assert table["mood"].cat.categories.tolist() == ["never", "rarely", "often"]
     assert table["mood"].cat.ordered
     assert not table["region"].cat.ordered

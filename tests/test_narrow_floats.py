@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from bayesmrf import CompareMRF, SpikeSlabMRF
-from bayesmrf.cli.answers import to_binary
 from bayesmrf.cli.tables import read_votes
-from bayesmrf.data.asked import Asked
+from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.frames import in_pandas
 from bayesmrf.data.group_labels import code_of, codes_of, read_groups
+from bayesmrf.data.kinds.binarized import to_binary
 from bayesmrf.data.missing import widened
 from bayesmrf.data.states import check_states
 from bayesmrf.errors import DataError, in_words
@@ -46,7 +46,7 @@ def test_files_have_the_decimals_of_the_table_as_text(case, tmp_path):
     pd.testing.assert_frame_equal(table, TABLE[["a", "b"]], check_exact=True)
     assert groups.tolist() == TABLE["group"].tolist()
     assert to_binary(path, table, ">=0.7").mean().tolist() == [0.75, 0.75]
-    coded, *_ = read_votes(path, asked=Asked(drop=("group",), missing=("0.9",)))
+    coded, *_ = read_votes(path, asked=ColumnOptions(drop=("group",), missing=("0.9",)))
     assert coded.isna().mean().tolist() == [0.25, 0.25]
 
 

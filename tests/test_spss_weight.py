@@ -9,7 +9,7 @@ import pytest
 
 from bayesmrf import cli
 from bayesmrf.cli.tables import read_votes
-from bayesmrf.data.asked import Asked
+from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.files import read_declared
 from bayesmrf.data.sample_weight import check_weights
 from bayesmrf.errors import DataError
@@ -82,7 +82,7 @@ def test_a_weighted_file_is_not_run_in_silence(tmp_path, capsys):
     table, weights, _ = read_votes(path, "wt")
     assert list(table) == ["sleep", "mood"]
     assert weights.tolist() == WT
-    table, weights, _ = read_votes(path, asked=Asked(drop=("wt",)))
+    table, weights, _ = read_votes(path, asked=ColumnOptions(drop=("wt",)))
     assert list(table) == ["sleep", "mood"]
     assert weights is None
     with pytest.raises(DataError, match="SPSS weights the rows"):  # another weight does not make it an answer

@@ -15,7 +15,7 @@ from scipy import stats
 
 from bayesmrf.cli.tables import read_edges, read_votes
 from bayesmrf.data import prepare
-from bayesmrf.data.asked import Asked
+from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.levels import find_foreign
 from bayesmrf.errors import DataError, GraphError, OptionError
 
@@ -151,7 +151,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_refused(case, tmp_path, monkeypatch):
     data, message = REFUSED[case]
-    monkeypatch.setattr("bayesmrf.cli.tables._LONGEST_CELL", 100)
+    monkeypatch.setattr("bayesmrf.data.text_tables._LONGEST_CELL", 100)
     path = tmp_path / "votes.csv"
     path.write_bytes(data)
     with pytest.raises(DataError, match=message) as e:
@@ -374,10 +374,10 @@ def test_missing_codes(tmp_path, rng):
     table.iloc[:5, 0], table.iloc[5:9, 2], table.iloc[3, 3] = -9, 99, "refused"
     table.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(DataError, match="-9"):
-        prepare(read_votes(tmp_path / "t.csv", asked=Asked(missing=("refused",)))[0])
+        prepare(read_votes(tmp_path / "t.csv", asked=ColumnOptions(missing=("refused",)))[0])
     found, _, _ = read_votes(
         tmp_path / "t.csv",
-        asked=Asked(
+        asked=ColumnOptions(
             missing=(
                 "-9",
                 "99",
@@ -389,7 +389,7 @@ def test_missing_codes(tmp_path, rng):
     pd.testing.assert_frame_equal(found.astype(float), wanted)
     kept, _, _ = read_votes(
         tmp_path / "t.csv",
-        asked=Asked(
+        asked=ColumnOptions(
             missing=(
                 "none",
                 "refused",
@@ -398,7 +398,7 @@ def test_missing_codes(tmp_path, rng):
     )
     assert (kept["a"] == -9).sum() == 5
     with pytest.raises(OptionError, match=r"--missing-code must be a value that is in .*t\.csv, got '8'"):
-        read_votes(tmp_path / "t.csv", asked=Asked(missing=("8",)))
+        read_votes(tmp_path / "t.csv", asked=ColumnOptions(missing=("8",)))
 
 
 def test_spaces_around_values(tmp_path):
@@ -413,7 +413,7 @@ def test_spaces_around_values(tmp_path):
         (tmp_path / "t.csv").write_text(spaced)
         (tmp_path / "plain.csv").write_text(plain)
         found, wanted = (
-            read_votes(tmp_path / name, asked=Asked(missing=("none",)))[0] for name in ("t.csv", "plain.csv")
+            read_votes(tmp_path / name, asked=ColumnOptions(missing=("none",)))[0] for name in ("t.csv", "plain.csv")
         )
         pd.testing.assert_frame_equal(found, wanted)
 
@@ -438,9 +438,9 @@ def test_marks_of_thousands(case, mark, tmp_path):
     for weight, is_refused in zip((None, "n"), refused, strict=True):
         if is_refused:
             with pytest.raises(DataError, match=r"column 'n' must have .*, got '1[.,]\d+' in row .* or 1\d+; write"):
-                read_votes(tmp_path / "t.csv", weight, asked=Asked(missing=("none",)))
+                read_votes(tmp_path / "t.csv", weight, asked=ColumnOptions(missing=("none",)))
         else:
-            read_votes(tmp_path / "t.csv", weight, asked=Asked(missing=("none",)))
+            read_votes(tmp_path / "t.csv", weight, asked=ColumnOptions(missing=("none",)))
 
 
 def test_codes_and_spaces_in_the_column_of_groups(tmp_path, rng):
@@ -448,18 +448,20 @@ def test_codes_and_spaces_in_the_column_of_groups(tmp_path, rng):
     sex = np.where(np.arange(200) < 5, "-9", np.where(table["a"] > 2, "male ", "female"))
     for codes in (["-9"], ["-9", " "], ["-9", "NA"]):
         table.assign(sex=sex, n=9).to_csv(tmp_path / "t.csv", index=False)
-        found, _, groups = read_votes(tmp_path / "t.csv", "n", asked=Asked(missing=tuple(codes)), by="sex")
+        found, _, groups = read_votes(tmp_path / "t.csv", "n", asked=ColumnOptions(missing=tuple(codes)), by="sex")
         pd.testing.assert_frame_equal(found, table)
         assert groups[:5].isna().all()
         assert set(groups[5:]) == {"male", "female"}
     table.assign(sex=np.arange(200) % 2, n=np.arange(200) % 2 + 8).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(OptionError, match=r"--missing-code must be a value that is in .*, got '9'"):
-        read_votes(tmp_path / "t.csv", "n", asked=Asked(missing=("9",)), by="sex")  # of weights, which are no answers
+        read_votes(
+            tmp_path / "t.csv", "n", asked=ColumnOptions(missing=("9",)), by="sex"
+        )  # of weights, which are no answers
 
 
 def test_a_code_that_is_read_as_missing_may_be_named(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,NA\n0,1\n1,0\n")
-    assert read_votes(tmp_path / "t.csv", asked=Asked(missing=("NA",)))[0].isna().to_numpy().sum() == 1
+    assert read_votes(tmp_path / "t.csv", asked=ColumnOptions(missing=("NA",)))[0].isna().to_numpy().sum() == 1
 
 
 def test_header_rows_of_qualtrics_are_told(tmp_path):

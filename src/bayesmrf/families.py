@@ -40,7 +40,7 @@ class _Family(Checked):
 
     n_states: ClassVar[Any] = None
     shares_levels: ClassVar[bool] = False  # whether edges compare the levels of their ends
-    takes: ClassVar[tuple[str, ...]] = ()  # what it reads as answers, as in `bayesmrf.data.understand`
+    takes: ClassVar[tuple[str, ...]] = ()  # what it reads as answers, as in `bayesmrf.data.infer_columns`
 
     @property
     def _model(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 from collections.abc import Sequence
 
@@ -81,3 +82,8 @@ def _cut(text: str, most: int | None) -> str:
 
 def _is_seen(character: str) -> bool:
     return character.isprintable() or character in _JOINERS or unicodedata.category(character) == "Zs"
+
+
+def in_shell(name: str) -> str:
+    """Return the name of a column for a command line."""
+    return shlex.quote(shown(name))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .method_flags import flag
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
+    from ..data.column_options import ColumnOptions
 
 _SEVERAL = "may be given several times"
 _NAMES = "names, q5-q9, mood_*, or several with commas"
@@ -42,9 +42,9 @@ class ColumnFlags:
     )
 
     @cached_property
-    def asked(self) -> Asked:
+    def asked(self) -> ColumnOptions:
         """What these options say, once they are read."""
-        from ..data.asked import Asked
+        from ..data.column_options import ColumnOptions
 
         named = ("keep", "drop", "columns", "levels", "yes", "no", "reverse", "cut", "merge", "ordered", "nominal")
-        return Asked.of(**{name: getattr(self, name) for name in named}, missing=self.missing_code)
+        return ColumnOptions.of(**{name: getattr(self, name) for name in named}, missing=self.missing_code)

@@ -29,7 +29,7 @@ def columns(
 ) -> None:
     """Show what each column of a table is: its kind, its levels in order, missing values, and what is done with it."""
     from ..data.columns import described
-    from ..data.understand import problems_of
+    from ..data.infer_columns import problems_of
     from .show import new_table
     from .tables import read_votes
 

@@ -85,11 +85,11 @@ def evidence(
     models or methods can be added later.
     """
     from ..data.chosen_model import ordered_column
+    from ..data.kinds.binarized import to_binary
+    from ..data.kinds.nominal import nominal_column
     from ..data.read import read
-    from ..data.unordered_levels import nominal_column
     from ..graphs import from_edges
     from ..runs.workers import connect
-    from .answers import to_binary
 
     out, console = given.path(out, "-models" if compare else "-evidence"), given.console
     names = _models(hidden, compare, {"--edges": edges, "--holdout": holdout, "--neutral": given.neutral})

@@ -167,15 +167,15 @@ class Data(ColumnFlags):
         """
         from ..data.codebook import Codebook
         from ..data.codes import MOST_STATES
+        from ..data.infer_columns import ALL_ANSWERS, infer_columns, require_readable
         from ..data.typed_table import typed
-        from ..data.understand import ALL_ANSWERS, require_readable, understand
         from .tables import read_votes
 
         raw, weights, groups = read_votes(self.table, self.weight, self.asked, by, also)
         family: Any = None if model == AUTO else FAMILIES.row(model).options
         takes = {*takes, *(family.takes if family is not None and "names" in family.takes else ())} - {"values"}
         with common.about_file(self.table), collected() as self.noticed:
-            book = understand(raw, self.asked.of_columns, takes)
+            book = infer_columns(raw, self.asked.of_columns, takes)
             require_readable(book)
             as_it_is = "names" in takes and not self.asked.says  # edges compare levels
             table = raw if as_it_is else typed(raw, book)
@@ -203,7 +203,7 @@ class Data(ColumnFlags):
         self, model: str, binarize: str | None, estimator: str, by: str | None = None
     ) -> tuple[list[Any], FamilyRow]:
         """Return what `read` does, with yes/no columns where the model has these, and the row of the model."""
-        from .answers import to_binary
+        from ..data.kinds.binarized import to_binary
 
         data = list(self.read(model, by, () if binarize is None else ("numbers",)))
         if binarize is not None:

@@ -26,7 +26,7 @@ def read_pairs(given: Any, columns: Sequence[Any]) -> Any:
     """
     import pandas as pd
 
-    from .tables import lines_of, separator_of
+    from ..data.text_tables import lines_of, separator_of
 
     if not isinstance(given, Path):
         return given

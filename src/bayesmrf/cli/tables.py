@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-import csv
-import itertools
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from io import StringIO
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.asked import Asked, matching
-from ..data.column_kinds import LABELS, QUESTIONS, WRITTEN
-from ..data.files import call, read_declared, read_text
-from ..data.formats import MEASURE, Categories
-from ..data.missing import MISSING_TEXTS, stripped
-from ..data.no_answers import without
-from ..data.text_cells import is_number
-from ..data.understand import ALL_ANSWERS
+from ..data.column_options import ColumnOptions, matching
+from ..data.files import call, read_text
+from ..data.group_labels import check_written
+from ..data.infer_columns import ALL_ANSWERS
+from ..data.kinds.identifier import without
+from ..data.missing import MISSING_TEXTS
+from ..data.text_tables import (
+    lines_of,
+    read_table,
+    refuse_thousands,
+    refuse_weighted,
+    separator_of,
+    with_declared,
+    without_codes,
+)
 from ..errors import DataError, GraphError, OptionError
-from ..names import digits, listed, quoted, shown
-from .answers import in_shell, texts_for_missing, without_codes
+from ..names import listed, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_VALUES = {"0", "1", "-1", "0.0", "1.0", "-1.0", "true", "false"}
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
-_THOUSANDS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # 1.250: a little more than one, or a thousand and more
-_SEPARATORS = ",;\t|"
-_LOOKED_AT = 100_000  # characters in which the separator is detected
-_LONGEST_CELL = 10_000_000  # letters
 
 
 def read_votes(
     path: Path,
     weight: str | None = None,
-    asked: Asked | None = None,
+    asked: ColumnOptions | None = None,
     by: str | None = None,
     also: Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, pd.Series | None, Any]:
@@ -51,7 +46,7 @@ def read_votes(
         See `bayesmrf.data.files.read_declared`.
     weight : str, optional
         Column that counts how often each row was observed.
-    asked : Asked, optional
+    asked : ColumnOptions, optional
         Columns to keep or to drop, and values that code missing ones, also in the column ``by``. What else it says is
         not done here.
     by : str, optional
@@ -62,7 +57,7 @@ def read_votes(
     Returns
     -------
     table : DataFrame
-        Columns are the nodes; what they are is not checked here (`bayesmrf.data.understand`).
+        Columns are the nodes; what they are is not checked here (`bayesmrf.data.infer_columns`).
     weights, groups : Series or None
 
     Raises
@@ -73,36 +68,10 @@ def read_votes(
     OptionError
         If an option names a column that does not exist, or a missing code does not occur.
     """
-    text, declared = read_declared(path)
-    separator = separator_of(text)
-    header = [c.strip() for c in next((line for line in lines_of(path, text, separator) if line), [])]
-    if not header:
-        raise DataError(f"{call(path)}: the file is empty; write a header line and one row for each observation")
-    twice = next((c for c, n in Counter(header).items() if c and n > 1), None)
-    numbered = all(_NUMBER.fullmatch(c) for c in header)
-    values = DataError(f"{call(path)}: the first line contains values, not names; add a header line with the names of "
-                       "the columns")  # fmt: skip
-    if twice is not None and (numbered or all(c.lower() in _VALUES for c in header)):
-        raise values
-    if twice is not None:
-        raise DataError(f"{call(path)}: column name {quoted(twice)} occurs twice in the first line; rename one of "
-                        "them")  # fmt: skip
-    for i, line in enumerate(line for line in lines_of(path, text, separator) if line):
-        if len(line) != len(header):  # pandas would treat missing entries as missing values
-            raise DataError(f"{call(path)}: row {i} below the first line has {len(line)} entries, but the first line "
-                            f"names {len(header)} columns; fix the file")  # fmt: skip
-    names = [c or f"Unnamed: {i}" for i, c in enumerate(header)]
-    table = _parsed(path, text, separator, names)
-    if numbered and _are_answers(header, table):
-        raise values
-    if _is_header(table):
-        raise DataError(f"{call(path)}: row 1 below the first line contains texts in every column that the other rows "
-                        "do not, as a header of two lines; leave one line with a name for each column")  # fmt: skip
-    if len(table) > 1 and table.iloc[1].astype(str).str.startswith('{"ImportId"').all():
-        raise DataError(f"{call(path)}: rows 1 and 2 below the first line are headers of Qualtrics, not answers; "
-                        "delete these two rows")  # fmt: skip
+    read = read_table(path)
+    table, names = read.frame, read.names
     kept = {"--weight": weight, "--by": by, **(also or {})}
-    asked = asked or Asked()
+    asked = asked or ColumnOptions()
     drop = matching("drop", asked.drop, names, f" in {call(path)}")
     for option, column in kept.items():
         if column is not None and column not in names:
@@ -112,31 +81,22 @@ def read_votes(
         other = "--drop" if column in drop else "--by" if option == "--weight" and column == by else ""
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
-    weighting = declared.weight and declared.weight.strip()
+    weighting = read.declared.weight and read.declared.weight.strip()
     if weighting and weighting not in (weight, *drop):
-        _refuse_weighted(path, table, weighting)
+        refuse_weighted(path, table, weighting)
     chosen = asked.chosen(names, f" in {call(path)}")
     table = without(table, [c for c in names if c not in chosen and c not in kept.values()])
     others = {option: table[column] for option, column in (also or {}).items()}
     table = without(table, [*(also or {}).values()])
-    _refuse_thousands(
-        path, lines_of(path, text, separator), names, [c for c in names if c in table and c != by], weight
-    )
+    refuse_thousands(read, [c for c in names if c in table and c != by], weight)
     weights = None if weight is None else table.pop(weight)
-    for name, categories in declared.categories.items():
-        if name in table:
-            table[name] = _in_categories(table[name], categories)
-    says = declared._asdict()  # by format
-    of_file: dict[str, Any] = {MEASURE: declared.measure, LABELS: says.get("labels", {})}
-    of_file[QUESTIONS] = says.get("question", {})
-    of_file[WRITTEN] = texts_for_missing(table, lines_of(path, text, separator), names)
-    table.attrs = {key: {name: value for name, value in of.items() if name in table} for key, of in of_file.items()}
+    table = with_declared(read, table)
     codes = [c for c in asked.missing if c.strip().lower() != ALL_ANSWERS and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
     groups: Any = (others or None) if by is None else table.pop(by)
     if by is not None and groups is not None:
         place = names.index(by)
-        _check_labels(groups, [line[place].strip() for line in lines_of(path, text, separator) if line][1:], by)
+        check_written(groups, [line[place].strip() for line in read.lines()][1:], by)
     unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
         raise DataError(f"{call(path)}: a column has no name in the first line; drop it with --drop {unnamed!r} if it "
@@ -145,72 +105,6 @@ def read_votes(
         raise DataError(f"{call(path)}: the table must have at least two nodes, got {table.shape[1]} column(s); "
                         "separate columns by commas")  # fmt: skip
     return table, weights, groups
-
-
-def _refuse_weighted(path: Path, table: pd.DataFrame, name: str) -> None:
-    """Refuse a table whose file weights the rows by a column, unless the column is a weight or left out."""
-    values = table[name]
-    without = f"--drop {in_shell(name)} to use each row once"
-    counts = values.dtype.kind in "iuf" and bool(((values >= 0) & (values == values.round())).all())
-    remedy = f"give --weight {in_shell(name)} if it counts how often each row was observed, or {without}"
-    if not counts:
-        remedy = "its values are not all counts of rows (integers >= 0), and survey weights are not supported: "
-        remedy += f"give {without}"
-    raise DataError(f"{call(path)}: SPSS weights the rows of this file by column {quoted(name)}; {remedy}")
-
-
-def _in_categories(column: pd.Series, declared: Categories) -> pd.Series:
-    """Return a column with the categories of its file; numbers without order, and booleans, stay as they are."""
-    import pandas as pd
-
-    texts = list(dict.fromkeys(text for c in declared.levels if (text := c.strip()) not in MISSING_TEXTS))
-    if column.dtype.kind not in "biuf":
-        return column.astype(pd.CategoricalDtype(texts, declared.ordered))
-    if column.dtype.kind == "b" or not declared.ordered:
-        return column
-    numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").dropna()  # texts do not occur
-    return column.astype(pd.CategoricalDtype(numbers.tolist(), True))
-
-
-def _is_header(table: pd.DataFrame) -> bool:
-    """Return whether the first row has a text in every column, and no column has one in a row below."""
-    if len(table) < 2 or not all(isinstance(v, str) and not is_number(v) for v in table.iloc[0]):
-        return False
-    return not any(isinstance(v, str) and not is_number(v) for v in table.iloc[1:].to_numpy(dtype=object).flat)
-
-
-def _refuse_thousands(
-    path: Path, lines: Iterator[list[str]], names: list[str], wanted: list[str], weight: str | None
-) -> None:
-    """Refuse numbers such as 1.250 that may have a decimal point (or comma) or a mark of thousands.
-
-    They are decimals where a cell of the column has another number of digits before or after its mark, and in columns
-    of answers also where all cells have a mark, as in 1.000, 2.000, 3.000.
-    """
-    rows = [line for line in lines if line][1:]
-    for place in map(names.index, wanted):
-        cells = [line[place].strip() for line in rows]
-        marked = [i for i, cell in enumerate(cells) if "." in cell or "," in cell]
-        if not marked or not all(_THOUSANDS.fullmatch(cells[i]) for i in marked):
-            continue
-        if names[place] == weight or any(cell.isdecimal() for cell in cells):
-            got, row = cells[marked[0]], marked[0] + 1
-            raise DataError(f"{call(path)}: column {quoted(names[place])} must have numbers that can be read in one "
-                            f"way, got {quoted(got)} in row {row} below the first line, which may be "
-                            f"{digits(float(got.replace(',', '.')))} or {re.sub('[.,]', '', got)}; write "
-                            f"numbers without marks of thousands, and integers without decimals")  # fmt: skip
-
-
-def _check_labels(groups: pd.Series, texts: Sequence[str], by: str) -> None:
-    """Refuse different texts, such as 1.1 and 1.10, that are the same number and so would be one group."""
-    if groups.dtype.kind not in "iuf" or len(texts) != len(groups):
-        return
-    known: dict[Any, str] = {}
-    for value, text in zip(groups.tolist(), texts, strict=True):
-        if value == value and known.setdefault(value, text) != text:
-            raise DataError(f"--by: labels {quoted(known[value])} and {quoted(text)} of column {quoted(by)} are the "
-                            "same number; write a letter before the labels if they are different groups, else write "
-                            "them in one way")  # fmt: skip
 
 
 def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tuple[list[tuple[Any, Any]], str | None]:
@@ -289,72 +183,6 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
                          f"({count} such name(s) in all); the columns are "
                          f"{listed(list(map(quoted, names)), total=True)}")  # fmt: skip
     return [(a, b) for _, a, b in lines], header
-
-
-def separator_of(text: str) -> str:
-    """Detect the separator of columns: the one that gives the first lines equal and largest numbers of entries."""
-    lines = text[:_LOOKED_AT].split("\n")[:20]
-
-    def suits(separator: str) -> tuple[bool, int]:
-        try:
-            sizes = [len(line) for line in csv.reader(lines, delimiter=separator) if line]
-        except csv.Error:
-            sizes = []
-        return len(set(sizes)) == 1 and sizes[0] > 1, sizes[0] if sizes else 0
-
-    return max(_SEPARATORS, key=suits)
-
-
-def lines_of(path: Path, text: str, separator: str) -> Iterator[list[str]]:
-    """Iterate over the entries of each line."""
-    csv.field_size_limit(_LONGEST_CELL)
-    try:
-        yield from csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
-    except csv.Error as e:
-        raise DataError(f"{call(path)}: cannot be read as comma-separated values ({e}); fix the file") from None
-
-
-def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataFrame:
-    """Parse the table, with decimal points or, unless commas separate columns, decimal commas."""
-    import pandas as pd
-
-    def parsed(text: str, names: list[str], decimal: str) -> pd.DataFrame:
-        try:
-            return pd.read_csv(
-                StringIO(text),
-                sep=separator,
-                header=0,
-                names=names,
-                index_col=False,
-                decimal=decimal,
-                low_memory=False,
-                keep_default_na=False,
-                na_values=list(MISSING_TEXTS),
-            )
-        except (pd.errors.ParserError, ValueError, OverflowError) as e:
-            raise DataError(f"{call(path)}: cannot be read as comma-separated values "
-                            f"({shown(' '.join(str(e).split()), 200)}); fix the file") from None  # fmt: skip
-
-    table, decimal = parsed(text, names, "."), "."
-    if separator != ",":
-        seen = (table[c].dropna().astype(str) for c in table.select_dtypes(["object", "string"]))
-        if any(t.str.fullmatch(r"\s*[+-]?\d+,\d+\s*").any() for t in seen):
-            table, decimal = parsed(text, names, ","), ","
-    texts = table.select_dtypes(["object", "string"])
-    tidy = texts.map(stripped)
-    spaced = [str(c) for c in texts if not tidy[c].equals(texts[c])]
-    if spaced:  # read again without spaces, which hide numbers and missing values
-        table[spaced] = parsed(tidy[spaced].to_csv(sep=separator, index=False, na_rep="NA"), spaced, decimal)
-    return table
-
-
-def _are_answers(header: list[str], table: pd.DataFrame) -> bool:
-    """Return whether the numbers in the first line are answers: they do not rise, and each is in its own column."""
-    numbers = list(map(float, header))
-    rises = all(a < b for a, b in itertools.pairwise(numbers))
-    return not rises and all(
-        (column == number).any() for number, (_, column) in zip(numbers, table.items(), strict=True)
-    )
 
 
 def _is_number(s: str) -> bool:

@@ -10,14 +10,15 @@ import numpy as np
 from ..errors import DataError, LevelsWarning, argument
 from ..findings import tell
 from ..names import digits, quoted
+from .cells import to_numbers
+from .codebook import MOST_LEVELS
 from .even_steps import recoded
 from .frames import cells, in_pandas, is_frame
+from .kinds.ordered import ordered_scales
 from .levels import remedy_of
 from .missing import unmasked
-from .no_answers import require_answers
-from .ordered_levels import MOST_LEVELS, ordered_scales
 from .sample_weight import check_weights
-from .yes_no import to_numbers
+from .table_forms import require_answers
 
 _log = logging.getLogger(__name__)
 _STRAY = 0.02  # share of the answers of a column, up to which levels that yes/no columns lack may be mistakes

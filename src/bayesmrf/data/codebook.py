@@ -12,10 +12,10 @@ import numpy as np
 
 from ..errors import DataError, argument
 from ..names import digits, listed, quoted, shown
+from .cells import is_number
 from .files import call, read_text
 from .frames import in_pandas, is_frame
 from .missing import stripped
-from .text_cells import is_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,8 @@ _COLUMNS = ("name", "kind", "levels", "counts", "missing", "codes", "question", 
 _IN_ORDER, _WITHOUT, _SAME, _CALLED = " < ", " | ", " + ", " = "
 _CODEBOOK = argument("columns")
 _MOST_LINES = 5
+MOST_LEVELS, MOST_WORDS = 12, 20  # of an ordered column, and of a nominal one
+MOST_NAMED = 5  # columns or codes that a message names
 
 
 class Level(NamedTuple):

@@ -10,9 +10,10 @@ import numpy as np
 from ..errors import DataError, LevelsWarning, argument, in_python, in_words
 from ..findings import tell
 from ..names import digits, listed
+from .cells import place_of, to_numbers
+from .codebook import MOST_LEVELS
+from .levels import remedy_in
 from .missing import is_missing
-from .ordered_levels import MOST_LEVELS
-from .yes_no import place_of, remedy_in, to_numbers
 
 _X = argument("X")
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
-from .asked import Asked
 from .codebook import NO_NODES, Codebook
+from .column_options import ColumnOptions
 from .frames import column_names, in_pandas, is_frame, make_table
+from .infer_columns import infer_columns, require_readable
 from .made_of_others import COPY, relations
 from .missing import unmasked
 from .typed_table import typed
-from .understand import require_readable, understand
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,12 +74,12 @@ def prepare(
         Of everything that is wrong with the table, in one message.
     OptionError
     """
-    asked = Asked.of(
+    asked = ColumnOptions.of(
         keep=keep, drop=drop, levels=levels, yes=yes, no=no, reverse=reverse, cut=cut, merge=merge, ordered=ordered,
         nominal=nominal, missing=missing, columns=columns,
     )  # fmt: skip
     frame = frame_of(table)
-    book = understand(frame, asked, {"names"})
+    book = infer_columns(frame, asked, {"names"})
     require_readable(book)
     return typed(frame, book)
 
@@ -105,9 +105,9 @@ def read_columns(table: Any) -> pd.DataFrame:
     return described(frame_of(table)).frame()
 
 
-def described(frame: pd.DataFrame, asked: Asked | None = None) -> Codebook:
+def described(frame: pd.DataFrame, asked: ColumnOptions | None = None) -> Codebook:
     """Return the codebook of a pandas table with the columns that are made of others, which a fit tells of its data."""
-    book = understand(frame, asked)
+    book = infer_columns(frame, asked)
     answers = [c.name for c in book.columns if c.kind not in NO_NODES]
     part = frame.iloc[:, [str(name) in answers for name in frame.columns]]
     kinds = {found.columns[0]: found for found in relations(part) if found.kind != COPY}

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import LevelsWarning
 from ..findings import NOTE, tell
 from ..names import digits, listed, quoted
-from .ordered_levels import MOST_LEVELS
+from .codebook import MOST_LEVELS
 
 
 def recoded(columns: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:

@@ -160,3 +160,15 @@ def _levels_in(states: States) -> list[set[int]]:
     """Return the states of each column that occur."""
     seen = states.values if states.weights is None else states.values[states.weights > 0]
     return [{*range(size)} & {*column.tolist()} for column, size in zip(seen.T, states.sizes, strict=True)]
+
+
+def check_written(groups: pd.Series, texts: Sequence[str], by: str) -> None:
+    """Refuse different texts, such as 1.1 and 1.10, that are the same number and so would be one group."""
+    if groups.dtype.kind not in "iuf" or len(texts) != len(groups):
+        return
+    known: dict[Any, str] = {}
+    for value, text in zip(groups.tolist(), texts, strict=True):
+        if value == value and known.setdefault(value, text) != text:
+            raise DataError(f"--by: labels {quoted(known[value])} and {quoted(text)} of column {quoted(by)} are the "
+                            "same number; write a letter before the labels if they are different groups, else write "
+                            "them in one way")  # fmt: skip

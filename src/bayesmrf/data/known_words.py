@@ -77,6 +77,11 @@ _WEAK = ("somewhat", "slightly", "a little", "rather", "mildly", "partly")
 _MIDDLE = "neutral|neither|undecided|neither {0} nor {1}|neither {1} nor {0}|neither nor|no opinion|unsure|not sure"
 _NUMBER = re.compile(r"[\[(]?\s*([+-]?\d++(?:\.\d++)?)(?![./:-]\d+[./:-]\d)")  # not of a date
 _LONGEST_END = 3  # words
+_NO_ANSWERS = (
+    "refus(ed|al)|(don[’']?t|do not|doesn[’']?t|does not) know|dk|no (answer|response|data)|inap(plicable)?|missing|"
+    "not (applicable|asked|answered|ascertained|available|stated)|unknown|prefer not to (say|answer)|skip(ped)?"
+)
+_NO_ANSWER = re.compile(rf"(?i)[\W\d]*({_NO_ANSWERS})\W*([/,;&(|].*)?")
 
 
 class Scale(NamedTuple):
@@ -164,3 +169,8 @@ def _without_common_end(words: list[str]) -> list[str]:
         if len(ends) == 1 and all(len(parts) > n for parts in split):
             return [" ".join(parts[:-n]) for parts in split]
     return words
+
+
+def says_no_answer(text: str) -> bool:
+    """Return whether a text means that there is no answer, such as "refused"."""
+    return bool(_NO_ANSWER.fullmatch(text.strip()))

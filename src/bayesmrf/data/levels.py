@@ -6,7 +6,6 @@ age in addition to items from 1 to 5, or -9 and 99 for "no answer".
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +16,13 @@ import numpy as np
 from ..errors import LevelsWarning, missing_code
 from ..findings import tell
 from ..names import digits, listed, quoted, shown
-from .text_cells import is_number
+from .cells import is_number, is_whole
+from .codebook import MOST_NAMED
+from .kinds.identifier import is_identifier
+from .kinds.number import remedy_for_measurements, remedy_for_pictures
+from .known_words import says_no_answer
 
 _MANY_ROWS = 20  # fewer rows may differ by chance
-_DISTINCT = 0.9  # share of an identifier's values that differ
 _MANY_VALUES = 100  # fewer may leave out a level by chance
 _EXPECTED = 20.0  # values in empty levels, from which they are not empty by chance
 _EXPECTED_USUAL = 10.0  # the same of several empty levels before values that are all customary codes
@@ -29,17 +31,7 @@ _NEAR = 3  # levels on one side of a gap whose values tell how many to expect in
 _RARE = 0.05  # share of the values beyond a single empty level, from which it counts as a level that was never chosen
 _FEW = 0.2  # share of the values, below which -1 before levels from 0 or 1 is no level
 _STRAYS = 0.01  # share of the values of a column of integers, up to which others are mistakes, such as a row of means
-MOST_NAMED = 5  # codes
 _FEW_LEVELS = 12  # of a scale of answers; longer ones have gaps
-_ID_NAME = re.compile(
-    r"(?i)(^|[\W_])(ids?|uuid|guid|index|idx|row|rows|nr|case|caseid|record|serial|key|subject|subj|participant|pid|"
-    r"respondent|person|code)([\W_]|$)|[a-z]ID$|(?-i:[a-z]Id$)|^unnamed: 0$"
-)
-_NO_ANSWERS = (
-    "refus(ed|al)|(don[’']?t|do not|doesn[’']?t|does not) know|dk|no (answer|response|data)|inap(plicable)?|missing|"
-    "not (applicable|asked|answered|ascertained|available|stated)|unknown|prefer not to (say|answer)|skip(ped)?"
-)
-_NO_ANSWER = re.compile(rf"(?i)[\W\d]*({_NO_ANSWERS})\W*([/,;&(|].*)?")
 
 
 @dataclass(frozen=True)
@@ -98,8 +90,8 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
     """
     counted, fractions = zip(*map(_split, columns), strict=True) if columns else ((), ())
     distinct = np.array([len(levels) for levels, _ in counted])
-    ids = [i for i in range(len(columns)) if _is_id(i, counted, distinct, names[i])]
-    whole = [i for i, (v, _) in enumerate(counted) if i not in ids and len(v) and _is_whole(v)]
+    ids = [i for i in range(len(columns)) if is_identifier(i, counted, distinct, names[i])]
+    whole = [i for i, (v, _) in enumerate(counted) if i not in ids and len(v) and is_whole(v)]
     if not whole:
         return Foreign(ids)
     strays = sum(fractions, Counter[float]())
@@ -121,11 +113,6 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
                 codes[value] += int(n)
     codes = {float(v): n for v, n in Counter(codes | strays).most_common() if n}
     return Foreign(ids, sorted(scales), codes, tuple(levels[on_scale].tolist()))
-
-
-def names_rows(values: np.ndarray, name: str) -> bool:
-    """Return whether a column is named like an identifier, and has another integer in each row."""
-    return bool(_ID_NAME.search(name)) and _is_whole(values) and len(np.unique(values)) == len(values)
 
 
 def remedy_of(columns: Sequence[np.ndarray], names: Sequence[str], n: int | None = None) -> str:
@@ -176,11 +163,6 @@ def warn_of_codes(what: str, labels: Iterable[Any]) -> None:
         )
 
 
-def says_no_answer(text: str) -> bool:
-    """Return whether a text means that there is no answer, such as "refused"."""
-    return bool(_NO_ANSWER.fullmatch(text.strip()))
-
-
 def warn_of_texts(what: str, levels: Iterable[Any]) -> None:
     """Warn of texts that mean no answer, such as "refused", and of those that differ in case or in spaces only."""
     texts = [level for level in levels if isinstance(level, str)]
@@ -214,25 +196,6 @@ def _split(column: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], Counter[f
     return (levels, counts), Counter()
 
 
-def _is_whole(values: np.ndarray) -> bool:
-    if values.dtype.kind in "biu":
-        return True
-    return values.dtype.kind == "f" and bool(np.isfinite(values).all() and (values == np.round(values)).all())
-
-
-def _is_id(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], distinct: np.ndarray, name: str) -> bool:
-    """Return whether column ``i`` numbers or names the rows."""
-    levels, counts = counted[i]
-    n, text = counts.sum(), levels.dtype.kind in "US"
-    if len(levels) < _MANY_ROWS or not (text or _is_whole(levels)):
-        return False
-    usual = np.median(np.delete(distinct, i)) if len(distinct) > 1 else np.inf
-    if len(levels) < _DISTINCT * n:  # repeated observations of a person have the same number
-        return bool(_ID_NAME.search(name)) and len(levels) > 3 * usual
-    consecutive = not text and float(levels[-1]) - float(levels[0]) < 1.5 * len(levels)
-    return consecutive or bool(_ID_NAME.search(name)) or usual < 0.5 * n
-
-
 def _scale(levels: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return which of the sorted levels belong to the scale."""
     if len(levels) < 3:
@@ -261,3 +224,10 @@ def _scale(levels: np.ndarray, counts: np.ndarray) -> np.ndarray:
         width = high - low
         inside = (levels >= low - width) & (levels <= high + width) & ((levels >= 0) | (low < 0))
     return inside
+
+
+def remedy_in(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], measured: bool = True) -> str:
+    """Return the remedy of `remedy_of` for a table, or that for measurements, if these are ``measured``."""
+    columns = [c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)]
+    remedy = remedy_for_pictures(columns) or remedy_of(columns, labels)
+    return remedy or (remedy_for_measurements(columns, labels) if measured else "")

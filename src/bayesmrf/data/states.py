@@ -11,17 +11,18 @@ from scipy.sparse import issparse
 
 from ..errors import DataError, argument
 from ..names import quoted
+from .cells import CODED, missing_cells, refuse_missing
 from .codes import read_levels, to_codes, to_table, warn_of_unused
 from .even_steps import recoded, tell_of_steps
 from .frames import cells, column_names, in_pandas, is_frame, make_table
+from .kinds.nominal import unordered_levels
+from .kinds.ordered import ordered_categories, ordered_levels
+from .kinds.yes_no import CODINGS, read_yes_no
 from .level_names import MIXED, NOMINAL
 from .levels import warn_of_texts, warn_outside
 from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
-from .ordered_levels import ordered_categories, ordered_levels
 from .sample_weight import check_weights, row_numbers
-from .unordered_levels import unordered_levels
-from .yes_no import CODED, CODINGS, missing_cells, read_yes_no, refuse_missing
 
 _X = argument("X")
 
@@ -223,7 +224,7 @@ def check_states(
     n_states : int, "auto", "keep", "merge", "nominal" or "mixed", optional
         Number m of states of each node. Integers 0, ..., m - 1 are states; otherwise there must be m levels in the
         table, which become 0, ..., m - 1 in their order. "auto" uses the levels of the table. With "keep" and "merge"
-        each column has its own ordered levels (`bayesmrf.data.ordered_levels`), with "nominal" and "mixed" some columns
+        each column has its own ordered levels (`bayesmrf.data.kinds.ordered`), with "nominal" and "mixed" some columns
         have no order (`bayesmrf.families.Nominal`).
     levels : sequence or ColumnLevels, optional
         The levels in order (of the data fitted before), instead of ``n_states``.

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..errors import DataError, argument
 from ..names import listed, quoted
+from .cells import is_number
 from .codebook import CONSTANT, NO_NODES, NOMINAL, YES_NO, Codebook, Column, as_text
 from .formats import MEASURE
 from .missing import is_missing
-from .text_cells import is_number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.asked import Asked
 from ..data.codebook import Codebook, frame_of_text
+from ..data.column_options import ColumnOptions
 from ..data.columns import frame_of
 from ..data.frames import is_frame
+from ..data.infer_columns import ANYTHING, infer_columns, require_readable
 from ..data.typed_table import typed
-from ..data.understand import ANYTHING, require_readable, understand
 from ..declare.option import option
 from ..declare.rule import COLUMNS
 from .estimator import Estimator
@@ -41,14 +41,14 @@ class Answers(Estimator):
         ----------
         X : array or DataFrame
         takes : collection of str
-            What the model takes, as in `bayesmrf.data.understand.understand`. One that takes everything reads a table
-            as it is, unless there is a codebook.
+            What the model takes, as in `bayesmrf.data.infer_columns`. One that takes everything reads a table as it
+            is, unless there is a codebook.
         """
         self._codebook: Codebook | None = None  # by which columns of the fit became others
         if self.columns is None and (len(takes) == len(ANYTHING) or not is_frame(X)):
             return X
         frame = frame_of(X)
-        book = understand(frame, None if self.columns is None else Asked.of(columns=self.columns), takes)
+        book = infer_columns(frame, None if self.columns is None else ColumnOptions.of(columns=self.columns), takes)
         require_readable(book)
         table = typed(frame, book)
         self.columns_ = book.frame()

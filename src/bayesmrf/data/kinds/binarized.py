@@ -1,74 +1,24 @@
-"""Detection of answers in a table, and conversion of ordered answers to yes/no."""
+"""Yes/no columns made of ordered levels by a rule, such as ``>=4``."""
 
 from __future__ import annotations
 
-import itertools
 import operator
 import re
-import shlex
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.codebook import as_text
-from ..data.column_kinds import WRITTEN
-from ..data.files import call
-from ..data.missing import MISSING_TEXTS
-from ..data.no_answers import dividing_rule, remedy_for_measurements
-from ..data.ordered_levels import two_levels
-from ..data.text_cells import is_number, remedy_for_text
-from ..errors import DataError, OptionError
-from ..names import digits, listed, quoted, shown
+from ...errors import DataError, OptionError
+from ...names import digits, in_shell, listed, quoted
+from ..cells import is_number, remedy_for_text
+from ..files import call
+from .number import dividing_rule, remedy_for_measurements
+from .yes_no import two_levels
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-
-
-def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.DataFrame:
-    """Return the table with codes of missing values replaced by NaN."""
-    import pandas as pd
-
-    table = table.copy() if codes else table
-    written = table.attrs.setdefault(WRITTEN, {})
-    for code in codes:
-        number, there = pd.to_numeric(code, errors="coerce"), False
-        for name, column in table.items():
-            if pd.api.types.is_bool_dtype(column):
-                continue
-            if isinstance(column.dtype, pd.CategoricalDtype):
-                levels = [level for level in column.cat.categories if str(level) == code.strip() or level == number]
-                there |= bool(column.isin(levels).any())
-                written[name] = (*written.get(name, ()), *map(as_text, levels))
-                table[name] = column.cat.remove_categories(levels)
-                continue
-            is_number = pd.api.types.is_numeric_dtype(column)
-            is_code = column == number if is_number else column.astype(str).str.strip() == code.strip()
-            if is_code.any():
-                there = True
-                written[name] = (*written.get(name, ()), as_text(code))
-                rest = column.mask(is_code)
-                found = pd.to_numeric(rest, errors="coerce")
-                table[name] = found if (found.notna() == rest.notna()).all() else rest
-        if not there:
-            raise OptionError(option="--missing-code", got=code, expected=f"a value that is in {call(path)}")
-    return table
-
-
-def texts_for_missing(table: pd.DataFrame, lines: Iterator[list[str]], names: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return the texts, such as "NA", by which missing values of columns of words are written in a file."""
-    import pandas as pd
-
-    some = [c for c in names if c in table and not pd.api.types.is_numeric_dtype(table[c]) and table[c].isna().any()]
-    places = {name: names.index(name) for name in some}
-    found: dict[str, dict[str, None]] = {name: {} for name in some}
-    for line in itertools.islice((line for line in lines if line), 1, None) if places else ():
-        for name, i in places.items():
-            if (cell := line[i].strip()) and cell in MISSING_TEXTS:
-                found[name][cell] = None
-    return {name: tuple(texts) for name, texts in found.items() if texts}
 
 
 def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "") -> pd.DataFrame:
@@ -168,8 +118,3 @@ def _number(value: Any) -> float:
     if isinstance(value, str):
         value = {"true": 1, "false": 0}.get(value.strip().lower(), value)
     return float(value)
-
-
-def in_shell(name: str) -> str:
-    """Return the name of a column for a command line."""
-    return shlex.quote(shown(name))

@@ -18,7 +18,7 @@ _RANGE = re.compile(r"(.*?)(\d+)\s*-\s*(.*?)(\d+)")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ColumnOptions:
     """Options of `bayesmrf.data.prepare`, which describes them."""
 
     keep: tuple[str, ...] = ()
@@ -35,7 +35,9 @@ class Asked:
     columns: Codebook | None = None
 
     @classmethod
-    def of(cls, *, cut: Any = None, merge: Any = None, levels: Any = None, columns: Any = None, **texts: Any) -> Asked:
+    def of(
+        cls, *, cut: Any = None, merge: Any = None, levels: Any = None, columns: Any = None, **texts: Any
+    ) -> ColumnOptions:
         """Return the options as they are given in Python, or by the command line, where each is a text or several.
 
         Raises
@@ -64,7 +66,7 @@ class Asked:
         return self.columns is not None or any(every)
 
     @property
-    def of_columns(self) -> Asked:
+    def of_columns(self) -> ColumnOptions:
         """What is left to do with a table whose columns were chosen and whose codes are missing values."""
         return replace(self, keep=(), drop=())
 

@@ -1,0 +1,199 @@
+"""The codebook of a table: what each column is by what a user says, by its values, and by the other columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import DataError, argument, data_row, in_python, preparing
+from ..names import digits, quoted
+from .cells import is_number
+from .codebook import (
+    COUNT,
+    IDENTIFIER,
+    MOST_LEVELS,
+    MOST_NAMED,
+    NUMBER,
+    ORDERED,
+    TEXT,
+    Codebook,
+    Column,
+    Problem,
+    as_text,
+)
+from .column_options import ColumnOptions
+from .declared_columns import changed, declared_columns, given
+from .kinds import constant, nominal, number, text
+from .kinds.count import forgotten_count, is_count
+from .kinds.detect import kind_of
+from .kinds.identifier import repeated_identifier
+from .kinds.ordered import in_steps, share_levels
+from .kinds.values import Values, values_of
+from .levels import Foreign, find_foreign
+from .table_forms import one_row_per_answer
+from .table_forms import problems as problems_of_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ANYTHING = ("names", "numbers", "values")  # what a reader may take
+ALL_ANSWERS = "none"  # of codes of missing values: there are none, and every value is an answer
+_X = argument("X")
+
+
+def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes: Collection[str] = ()) -> Codebook:
+    """Return the codebook of a pandas table.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    asked : ColumnOptions, optional
+        What the user says of the columns.
+    takes : collection of str
+        What is no problem for those who read the table: "names" without order; "numbers" that are no scale; "values"
+        that do not look like answers, as of identifiers, or outside the levels of most answers.
+    """
+    asked = asked or ColumnOptions()
+    chosen = asked.chosen([str(name) for name in frame.columns])
+    seen = [s for s in values_of(frame) if s.name in chosen]
+    codes = set(map(as_text, asked.missing))
+    answers = {code for code in codes if code.strip().lower() == ALL_ANSWERS}
+    if answers:
+        takes = {*takes, "numbers", "values"}
+    of_words = [s for s in seen if not all(map(is_number, s.counts.keys() - answers))]  # where "none" is one of them
+    seen = [s.without(codes - answers if s in of_words else codes) for s in seen]
+    if asked.columns is not None:
+        columns = changed(given(asked.columns, seen), asked)
+        return Codebook(
+            tuple(columns), tuple(map(Problem, nominal.problems(columns, {c.name for c in columns}, takes)))
+        )
+    said = declared_columns(asked, seen)
+    rest = sorted((s for s in seen if s.name not in said), key=lambda s: s.ordered)
+    problems, texts, apart, is_long = list[str](), list[str](), dict[str, str](), False
+    if "values" in takes or all(s.counts.keys() <= constant.BITS for s in rest):
+        foreign = Foreign()
+    else:
+        apart, problems, is_long = _of_rows(_part(frame, [s.name for s in rest]))
+        compared = [s for s in rest if s.name not in apart]
+        foreign = find_foreign(*_compared(compared))
+        names = [s.name for s in compared if not s.ordered]
+        many = {s.name for s in compared if s.numbers is not None and len(s.counts) > MOST_LEVELS}
+        problems += [*_no_answers(foreign, names, many), *_outside(foreign, _part(frame, names))]
+        apart |= {names[i]: IDENTIFIER for i in foreign.ids if i < len(names)}
+        apart |= {names[i]: NUMBER for i in foreign.scales if i < len(names)}
+    outside = set(map(digits, foreign.codes))
+    shown = [s.without(outside) if outside & s.counts.keys() else s for s in rest]
+    found = said | {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
+    found |= in_steps([s for s in shown if s.name not in apart and not s.ordered])
+    found |= {name: _no_answer(found[name], kind) for name, kind in apart.items()}
+    if "numbers" in takes:
+        found = {name: _as_it_is(column) for name, column in found.items()}
+    columns = changed([found[s.name] for s in seen], asked)
+    numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
+    problems += number.problems_of_few([c for c in numbers if not number.are_many(c)])
+    texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)
+    free = [(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == TEXT and c.name not in apart]
+    texts += text.problems(free, frame)
+    texts += constant.problems_of_ticks([c for c in columns if constant.is_tick(c, len(frame))])
+    texts += constant.problems_of_words(
+        [c for c in columns if constant.is_one_word(c) and not constant.is_tick(c, len(frame))]
+    )
+    texts += nominal.problems(columns, {*said} | nominal.without_order(columns, seen), takes)
+    columns = [
+        c._replace(does=f"{c.labels[1]} counts as yes") if nominal.is_pair(c) and not c.does else c for c in columns
+    ]
+    if is_long:
+        texts = []  # of a table that is to be another one
+    every = [Problem(text, unless=True) for text in problems]
+    every += map(Problem, texts)
+    return Codebook(tuple(columns), tuple(every))
+
+
+def require_readable(book: Codebook) -> None:
+    """Refuse a table with problems, all of which are told together.
+
+    Raises
+    ------
+    DataError
+    """
+    texts = problems_of(book)
+    if texts:
+        each = "; ".join(f"({i}) {text}" for i, text in enumerate(texts, start=1)) if texts[1:] else texts[0]
+        raise DataError(f"{_X} must contain answers only: {each}.")
+
+
+def problems_of(book: Codebook) -> list[str]:
+    """Return what keeps a table from being read; after the last of those that it undoes, that all may be answers."""
+    texts = [problem.text for problem in book.problems]
+    last = max((i for i, problem in enumerate(book.problems) if problem.unless), default=None)
+    if last is not None:
+        way = in_python("set model='ordinal'", f"--missing-code {ALL_ANSWERS}")
+        texts[last] += f", or {way} if all values are answers"
+    return texts
+
+
+def _compared(seen: list[Values]) -> tuple[list[np.ndarray], list[str]]:
+    """Return values and names of columns as they are compared with each other: of ordered categories their numbers."""
+
+    def values(s: Values) -> np.ndarray:
+        if s.ordered:
+            return np.resize(np.arange(1, len(s.declared) + 1), max(len(s.declared), sum(s.counts.values())))
+        return np.repeat([*s.counts], [*s.counts.values()]) if s.numbers is None else s.numbers
+
+    return [values(s) for s in seen], [s.name for s in seen]
+
+
+def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
+    """Return some columns of a table, with texts as their names."""
+    at = [i for i, name in enumerate(map(str, frame.columns)) if name in names]
+    part = frame.iloc[:, at]
+    return part.set_axis(list(map(str, part.columns)), axis=1)
+
+
+def _of_rows(frame: pd.DataFrame) -> tuple[dict[str, str], list[str], bool]:
+    """Return columns that say what the rows are, with their kinds, what is wrong, and whether a row is one answer."""
+    if not len(frame):
+        return {}, [], False
+    person, is_long = repeated_identifier(frame), one_row_per_answer(frame) is not None
+    count = None if is_long else forgotten_count(frame)
+    kinds = {name: kind for name, kind in ((person, IDENTIFIER), (count, COUNT)) if name is not None}
+    return kinds, problems_of_rows(frame), is_long
+
+
+def _no_answer(column: Column, kind: str) -> Column:
+    kind = COUNT if is_count(column.name) else kind
+    return column._replace(kind=kind, levels=(), does="numbers or names rows" if kind == IDENTIFIER else "")
+
+
+def _as_it_is(column: Column) -> Column:
+    """Return a column of numbers as levels that are read as they are, if the user says that they are answers."""
+    return column._replace(kind=ORDERED, does="") if column.kind in (NUMBER, COUNT) else column
+
+
+def _no_answers(foreign: Foreign, names: list[str], many: set[str]) -> list[str]:
+    """Return what is wrong with columns that are no answers; measurements, which have ``many`` numbers, can be cut."""
+    found, what = foreign.columns(names)
+    if not found:
+        return []
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    weight = next(filter(is_count, found), None)
+    hint = f", or give {argument('sample_weight', weight)} if it counts how often a row was observed" if weight else ""
+    drop = preparing("drop", *found[:MOST_NAMED])
+    scales = [names[i] for i in foreign.scales if i < len(names)]
+    cuts = [f"{name}:4" for name in scales if name in many and not is_count(name)][:MOST_NAMED]
+    cut = f"cut measurements into levels of equal counts with {preparing('cut', *cuts)}, or " if cuts else ""
+    return [f"column {quoted(found[0])} {what}; {cut}drop columns that are not answers with {drop}{more}{hint}"]
+
+
+def _outside(foreign: Foreign, frame: pd.DataFrame) -> list[str]:
+    if not foreign.codes:
+        return []
+    named = dict(list(foreign.codes.items())[:MOST_NAMED])
+    codes = ", ".join(f"{digits(code)} ({n:,} cell{'s' * (n != 1)})" for code, n in named.items())
+    row, column = np.argwhere(frame.isin(named.keys()).to_numpy())[0]
+    return [
+        f"{codes} lie outside the levels {foreign.span}, the first in {data_row(int(row))}, column "
+        f"{quoted(str(frame.columns[column]))}; {foreign.remedy}"
+    ]

@@ -1,0 +1,45 @@
+"""Columns that count how often each row was observed."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+_COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency|uencies)?|weights?|wt|times|n_?obs|cases)$")
+_FEWEST_ROWS = 8  # of all combinations
+
+
+def forgotten_count(frame: pd.DataFrame) -> str | None:
+    """Return the column that counts how often the rest of its row was observed; None if there is none.
+
+    Its values are integers from 0, others than 0 and 1. Either the other columns have each of all their combinations
+    once, 8 or more; or they have none of them twice, and it is named like a count and has larger values than each.
+    """
+    numbers = {name: v for name in map(str, frame.columns) if (v := whole_numbers(frame[name])) is not None}
+    candidates = [name for name, v in numbers.items() if v.min() >= 0 and v.max() > 1 and len(v) == len(frame)]
+    sizes = {name: frame[name].nunique() for name in map(str, frame.columns)} if candidates else {}
+    for name in sorted(candidates, key=lambda name: not is_count(name)):
+        others = [other for other in sizes if other != name]
+        is_all = _FEWEST_ROWS <= len(frame) == math.prod(sizes[other] for other in others)
+        larger = is_count(name) and all(numbers[name].max() > numbers[o].max() for o in others if o in numbers)
+        if others and (is_all or larger) and not frame[others].duplicated().any():
+            return name
+    return None
+
+
+def is_count(name: str) -> bool:
+    """Return whether a column is named as one that counts rows."""
+    return bool(_COUNTS.search(name))
+
+
+def whole_numbers(column: pd.Series) -> np.ndarray | None:
+    """Return the integers of a column that are not missing; None if it has other values, or none."""
+    if column.dtype.kind not in "iuf":
+        return None
+    values = column.dropna().to_numpy(dtype=np.float64)
+    return values if len(values) and bool((values == np.round(values)).all()) else None

@@ -1,0 +1,79 @@
+"""What a column is by its values, where nobody says it: the first kind that describes them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...names import digits
+from ..cells import is_number
+from ..codebook import CONSTANT, MOST_WORDS, NOMINAL, ORDERED, YES_NO, Column
+from ..known_words import Scale, known_order, says_no_answer, yes_and_no
+from . import constant, nominal, number, ordered, text, yes_no
+from .values import Values
+
+_BLANKS = ("-", "--", "---", ".", "..", "?", "*")  # marks that are no words
+
+
+def kind_of(seen: Values) -> tuple[Column, Scale | None]:
+    """Return what a column is, and the known scale that has its words, if one has."""
+    labels = {value: seen.labels.get(value, value) for value in seen.counts}
+    no_answer = {value for value, label in labels.items() if label != value and says_no_answer(label)}
+    if no_answer and len(no_answer) < len(labels):
+        return kind_of(seen.without(no_answer))
+    if seen.declared and (seen.ordered or not all(map(is_number, seen.declared))):
+        if seen.ordered:
+            return ordered.in_order(seen, list(seen.declared)), None
+    elif not seen.counts:
+        return seen.column(CONSTANT, [], "all values are missing"), None
+    elif seen.numbers is not None:
+        return _of_numbers(seen), None
+    return _of_words(seen)
+
+
+def _of_numbers(seen: Values) -> Column:
+    """Return a column of numbers, with the labels that its file gives some of them."""
+    values = list(map(digits, np.unique(np.array([float(value) for value in seen.counts]))))
+    return (
+        _of_labels(seen, values)
+        or constant.of_numbers(seen, values)
+        or yes_no.of_numbers(seen, values)
+        or ordered.of_numbers(seen, values)
+        or number.of_numbers(seen, values)
+    )
+
+
+def _of_labels(seen: Values, values: list[str]) -> Column | None:
+    """Return a column of numbers that have labels in their file; None if these say nothing of its levels."""
+    labels = {value: label for value, label in seen.labels.items() if not says_no_answer(label) and is_number(value)}
+    both = sorted({*values, *labels}, key=float)
+    if not labels or len(both) > MOST_WORDS or not 2 * len(set(values) & set(labels)) >= min(2, len(values)):
+        return None
+    answer = yes_and_no(labels.values()) if set(values) <= set(labels) else None
+    if answer is not None and len(labels) == 2:
+        (no,), (yes,) = ([value for value, label in labels.items() if label in side] for side in answer)
+        return seen.column(YES_NO, [(no, labels[no]), (yes, labels[yes])])
+    names = [(value, labels.get(value, value)) for value in both]
+    if seen.measure == "nominal" and len(both) > 2 and known_order(labels.values()) is None:
+        return seen.column(NOMINAL, names, "nominal in its file")
+    return seen.column(ORDERED if len(both) > 2 else YES_NO if len(both) == 2 else CONSTANT, names)
+
+
+def _of_words(seen: Values) -> tuple[Column, Scale | None]:
+    """Return a column of words, and the known scale that has them."""
+    marks = {value for value in seen.counts if value in _BLANKS}
+    if marks and not all(map(is_number, set(seen.counts) - marks)):
+        return kind_of(seen.without(marks))
+    if (dates := text.of_dates(seen)) is not None:
+        return dates, None
+    no_answers = set(filter(says_no_answer, seen.counts))
+    for part in [seen, seen.without(no_answers)] if no_answers else [seen]:
+        if len(part.counts) < 2:
+            continue
+        if (column := yes_no.of_words(part)) is not None:
+            return column, None
+        if (known := ordered.of_words(part)) is not None:
+            return known
+    if (column := constant.of_words(seen)) is not None:
+        return column, None
+    is_mixed = any(map(is_number, seen.counts))
+    return (None if is_mixed else nominal.of_words(seen)) or text.of_words(seen), None

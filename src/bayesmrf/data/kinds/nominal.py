@@ -1,0 +1,139 @@
+"""Columns whose levels have no order: words, codes, and categories of pandas without one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ...errors import DataError, in_python, preparing
+from ...names import listed, quoted
+from ..cells import is_number
+from ..codebook import MOST_NAMED, MOST_WORDS, NOMINAL, Column
+from ..column_options import joined
+from ..frames import in_pandas, is_frame
+from ..missing import is_missing, present, stripped, widened
+from .ordered import warn_of_never
+from .values import Values
+
+_UNUSED = in_python("; pandas: .cat.remove_unused_categories() leaves them out")
+
+
+def is_pair(column: Column) -> bool:
+    """Return whether a column has two words in no known order."""
+    return column.kind == NOMINAL and len(column.labels) == 2
+
+
+def without_order(columns: list[Column], seen: list[Values]) -> set[str]:
+    """Return columns that say themselves that they have no order: by categories without one, or in their file.
+
+    Two such words may still be meant as no and yes, unless other columns have no order.
+    """
+    of = {s.name for s in seen if (s.declared and not s.ordered) or s.measure == NOMINAL}
+    return of if any(c.kind == NOMINAL and len(c.labels) > 2 for c in columns if c.name in of) else set()
+
+
+def problems(columns: list[Column], said: Collection[str], takes: Collection[str]) -> list[str]:
+    """Return what is wrong with names that may have an order: those that were not ``said`` to have none."""
+    found = [c for c in columns if c.kind == NOMINAL and c.name not in said]
+    return [] if "names" in takes else _problems(found)
+
+
+def _problems(columns: list[Column]) -> list[str]:
+    """Return what is wrong with columns of words, for a model whose answers have an order."""
+    named = [f"{quoted(c.name)} ({listed(c.labels, 7)})" for c in columns]
+    two = [(name, c) for name, c in zip(named, columns, strict=True) if is_pair(c)]
+    more = [(name, c) for name, c in zip(named, columns, strict=True) if not is_pair(c)]
+    found = []
+    if two:
+        some = [c for _, c in two[:MOST_NAMED]]
+        found.append(
+            f"two words in no known order: {listed([name for name, _ in two], total=True)}; count the second as yes "
+            f"with {preparing('nominal', *(c.name for c in some))}, or give them in their order with "
+            f"{preparing('levels', joined(some[0].labels))}"
+        )
+    if more:
+        some = [c for _, c in more[:MOST_NAMED]]
+        orders = dict.fromkeys(joined(c.labels) for c in some)
+        found.append(
+            f"words in no known order: {listed([name for name, _ in more], total=True)}; give them in their order with "
+            f"{preparing('levels', *orders)}, or say that they have none with "
+            f"{preparing('nominal', *(c.name for c in some))}"
+        )
+    return found
+
+
+def nominal_column(X: Any) -> str | None:
+    """Return the name of the first column with more than two of pandas' categories without order; None without."""
+    X = in_pandas(X)
+    columns = X.items() if is_frame(X) else ()
+    return next((str(n) for n, c in columns if is_unordered(c) and len(present(c.dtype.categories)) > 2), None)
+
+
+def is_unordered(column: Any) -> bool:
+    """Return whether a column, if there is one, has pandas' categories without order."""
+    return column is not None and getattr(column.dtype, "ordered", True) is False
+
+
+def unordered_levels(
+    column: Any, values: np.ndarray, name: str, occurs: np.ndarray, numbers: bool
+) -> tuple[Any, ...] | None:
+    """Return the levels of a nominal column, sorted; None for yes/no answers and ordered categories.
+
+    Parameters
+    ----------
+    column : Series or None
+        With its type, if the table has one.
+    values : (n_samples,) array
+    name : str
+        Of the column.
+    occurs : (n_samples,) bool array
+        Which rows count.
+    numbers : bool
+        Whether numbers have no order.
+
+    Raises
+    ------
+    DataError
+        If there are less than two levels, or more than 20.
+    """
+    categories = getattr(column.dtype, "categories", None) if column is not None else None
+    seen = widened(values[occurs & ~is_missing(values)])
+    used = {stripped(v) for v in seen.tolist()}
+    if categories is not None:
+        if column.dtype.ordered:
+            return None
+        levels = present(categories)
+    else:
+        found = {stripped(v) for v in widened(values[~is_missing(values)]).tolist()}
+        if found <= {0, 1}:
+            return None
+        words = [v for v in found if isinstance(v, str)]
+        if not (words or numbers):
+            return None
+        if words and len(words) < len(found):
+            raise DataError(f"column {quoted(name)} must have levels of one type, got numbers and texts; recode one "
+                            "of them as the other")  # fmt: skip
+        levels = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(found))
+    if not 2 <= len(levels) <= MOST_WORDS:
+        shown = listed([quoted(str(v)) for v in levels])
+        raise DataError(f"column {quoted(name)} must have from 2 to {MOST_WORDS} levels, got {len(levels)} ({shown}); "
+                        "merge levels, or drop the column if it is no answer")  # fmt: skip
+    warn_of_never([level for level in levels if level not in used], name, "parameters", _UNUSED)
+    return levels
+
+
+def of_words(seen: Values) -> Column | None:
+    """Return a column of few different words; None for many."""
+    words = list(seen.counts)
+    if len(words) > MOST_WORDS or not (len(words) <= 3 or 2 * len(words) < sum(seen.counts.values())):
+        return None
+    return seen.column(NOMINAL, [(word, word) for word in seen.declared or sorted(words)])
+
+
+def declared(seen: Values) -> Column:
+    """Return a column that a user says to be nominal: numbers first, in their order."""
+    numbers = sorted(filter(is_number, seen.counts), key=float)
+    values = seen.declared or [*numbers, *sorted(seen.counts.keys() - {*numbers})]
+    return seen.column(NOMINAL, [(value, seen.labels.get(value, value)) for value in values])

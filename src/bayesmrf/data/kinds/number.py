@@ -1,0 +1,120 @@
+"""Numbers that are no scale of answers: measurements, pixels, and few numbers with gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...errors import OptionError, in_python, preparing
+from ...names import digits, listed, quoted
+from ..codebook import MOST_LEVELS, MOST_NAMED, NUMBER, ORDERED, YES_NO, Column, Level
+from .values import Values
+
+_MANY_PIXELS, _BRIGHT = 64, 200  # columns, and the least largest value, of pictures
+CUT = "pandas.qcut(column, 4, False, duplicates='drop')"  # of a measurement, into levels of about equal counts
+
+
+def are_many(column: Column) -> bool:
+    """Return whether a column has more numbers than a scale of answers has levels."""
+    return int((column.does or "0").split()[0]) > MOST_LEVELS
+
+
+def problems_of_few(columns: list[Column]) -> list[str]:
+    """Return what is wrong with columns of few different numbers that are no scale."""
+    if not columns:
+        return []
+    names = [c.name for c in columns][:MOST_NAMED]
+    each = listed([f"{quoted(c.name)} ({c.does})" if c.does else quoted(c.name) for c in columns], 3, total=True)
+    return [
+        f"numbers that are no scale of answers: {each}; take them in their order with {preparing('ordered', *names)}, "
+        f"or leave them out with {preparing('drop', *names)}"
+    ]
+
+
+def problems_of_many(columns: list[Column], seen: list[Values]) -> list[str]:
+    """Return what is wrong with columns of many different numbers; a rule is proposed if it divides every column."""
+    if not columns:
+        return []
+    values = [s.numbers for s in seen if s.numbers is not None]
+    if pictures := remedy_for_pictures(values):
+        return [pictures]
+    names = [c.name for c in columns][:MOST_NAMED]
+    each = listed([f"{quoted(c.name)} ({c.does})" for c in columns], 3, total=True)
+    rule = dividing_rule(values) if len(values) == len(seen) else ""
+    divide = in_python("", f', divide all columns with --binarize "{rule}"') if rule else ""
+    return [
+        f"{len(columns)} column(s) are measurements: {each}; cut them into levels of equal counts with "
+        f"{preparing('cut', *(f'{name}:4' for name in names))}{divide}, or leave them out with "
+        f"{preparing('drop', *names)}"
+    ]
+
+
+def cut(seen: Values, n: int) -> Column:
+    """Return a column of numbers in at most ``n`` levels of about equal counts; equal numbers stay together."""
+    import pandas as pd
+
+    numbers = seen.numbers
+    if numbers is None or n < 2:
+        expected = "a column of numbers and two or more levels"
+        raise OptionError(option="cut", got=f"{seen.name}:{n}", expected=expected)
+    part = pd.qcut(numbers, n, labels=False, duplicates="drop")
+    spans = [(numbers[part == k].min(), numbers[part == k].max(), int((part == k).sum())) for k in np.unique(part)]
+    if len(spans) < 2:
+        raise OptionError(option="cut", got=f"{seen.name}:{n}", expected="fewer levels than numbers that differ")
+    texts = [f"{digits(low)} to {digits(high)}" for low, high, _ in spans]
+    levels = tuple(Level(text, text, k) for text, (*_, k) in zip(texts, spans, strict=True))
+    return seen.column(ORDERED if len(spans) > 2 else YES_NO, [])._replace(levels=levels)
+
+
+def remedy_for_measurements(columns: Sequence[np.ndarray], names: Sequence[str]) -> str:
+    """Return what to do about columns with more different numbers than answers have levels; "" if there are none.
+
+    The numbers are those that are not missing.
+    """
+    some = [(n, v) for n, v in zip(names, columns, strict=True) if v.dtype.kind in "iuf" and are_many_values(v)]
+    if not some:
+        return ""
+    each = [f"{quoted(n)} ({len(np.unique(v))} numbers from {v.min():g} to {v.max():g})" for n, v in some]
+    rule = dividing_rule(columns)
+    cut = in_python(f"cut them into levels of equal counts ({CUT})", f'divide all columns with --binarize "{rule}"')
+    if not rule:
+        cut = in_python(f"cut them into levels of equal counts ({CUT})", "drop them, or cut them in another program")
+    return f"{len(some)} column(s) are measurements: {listed(each, 3)}; {cut}"
+
+
+def remedy_for_pictures(columns: Sequence[np.ndarray]) -> str:
+    """Return what to do about pixels of pictures, with grey values from 0 to 255; "" for other columns."""
+    some = [c for c in columns if len(c)] if len(columns) >= _MANY_PIXELS else []
+    if not some or not (min(c.min() for c in some) == 0 and _BRIGHT <= max(c.max() for c in some) <= 255):
+        return ""
+    if 2 * sum(map(are_many_values, some)) <= len(some):
+        return ""
+    return "the columns look like pixels with grey values: divide these, such as by X >= 128, and drop constant pixels"
+
+
+def dividing_rule(columns: Sequence[np.ndarray]) -> str:
+    """Return the rule, such as ``>=50``, that divides the values of each column that is not constant; "" if none does.
+
+    Of these it divides all values most evenly.
+    """
+    some = [c for c in columns if c.dtype.kind in "iuf" and len(c) and c.min() < c.max()]
+    if not some:
+        return ""
+    every = np.sort(np.concatenate(some))
+    levels = np.unique(every)
+    levels = levels[(levels > max(c.min() for c in some)) & (levels <= min(c.max() for c in some))]
+    if not levels.size:
+        return ""
+    share = np.searchsorted(every, levels) / len(every)
+    return f">={digits(levels[np.abs(share - 0.5).argmin()])}"
+
+
+def are_many_values(values: np.ndarray) -> bool:
+    """Return whether a column has more different numbers than a scale of answers has levels."""
+    return len(values) > MOST_LEVELS and len(np.unique(values)) > MOST_LEVELS
+
+
+def of_numbers(seen: Values, values: list[str]) -> Column:
+    """Return a column of numbers that are no scale."""
+    return seen.column(NUMBER, [], f"{len(values)} numbers from {values[0]} to {values[-1]}")

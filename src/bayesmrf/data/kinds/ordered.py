@@ -1,0 +1,248 @@
+"""Columns whose levels have an order: integers, words of a known scale, and ordered categories of pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import DataError, LevelsWarning, OptionError, argument, in_python, preparing
+from ...findings import tell
+from ...names import digits, listed, quoted
+from ..cells import is_number
+from ..codebook import CONSTANT, MOST_LEVELS, ORDERED, YES_NO, Column, Level, as_text
+from ..column_options import joined
+from ..even_steps import recoded
+from ..known_words import Scale, known_order, leading_numbers, plain_word, says_no_answer
+from ..missing import present
+from ..typed_table import STEPS
+from .number import CUT
+from .values import Values
+
+ORDER = f"order them{in_python(' (pandas: .cat.reorder_categories(..., ordered=True))')}"
+_MERGED = in_python("; model=families.Ordinal(unused='merge') leaves them out")
+
+
+def in_order(seen: Values, values: list[str], does: str = "") -> Column:
+    """Return a column whose values have this order."""
+    kind = YES_NO if len(values) == 2 else ORDERED if len(values) > 2 else CONSTANT
+    return seen.column(kind, [(value, seen.labels.get(value, value)) for value in values], does)
+
+
+def share_levels(found: list[tuple[Column, Scale | None]], seen: list[Values]) -> list[Column]:
+    """Return columns in which each has the levels that any column of its known scale has."""
+    used: dict[Scale, dict[int, str]] = {}
+    for column, scale in found:
+        if scale is not None:
+            places = scale.places(column.labels) or {}
+            for label, place in places.items():
+                used.setdefault(scale, {}).setdefault(place, label)
+    columns = []
+    for (column, scale), s in zip(found, seen, strict=True):
+        if scale is None:
+            columns.append(column)
+            continue
+        own = scale.places(level.value for level in column.levels) or {}
+        levels = [
+            (word, label)
+            for place, label in sorted(used[scale].items())
+            for word in ([word for word, at in own.items() if at == place] or [label])
+        ]
+        columns.append(column._replace(levels=tuple(Level(v, label, s.counts.get(v, 0)) for v, label in levels)))
+    return columns
+
+
+def in_levels(seen: Values, scale: Sequence[str]) -> Column | None:
+    """Return a column with these levels in order; None if it has other values."""
+    place = {plain_word(as_text(word)): word for word in scale}
+    other = {value for value in seen.counts if plain_word(value) not in place}
+    if other and all(map(says_no_answer, other)):
+        seen, other = seen.without(other), set()
+    if other or not seen.counts:
+        return None
+    values: dict[str, list[str]] = {word: [] for word in scale}
+    for value in seen.counts:
+        values[place[plain_word(value)]].append(value)
+    levels = [(value, as_text(word)) for word, own in values.items() for value in own or [as_text(word)]]
+    return seen.column(YES_NO if len(scale) == 2 else ORDERED, levels)
+
+
+def no_such_levels(scale: Sequence[str], seen: Sequence[Values]) -> OptionError:
+    """Return the error about levels that no column has, with what the nearest column has in addition."""
+    known = {plain_word(as_text(word)) for word in scale}
+    shares = [(sum(n for value, n in s.counts.items() if plain_word(value) in known), s) for s in seen]
+    best, nearest = max(shares, key=lambda share: share[0])
+    others = [quoted(value) for value in nearest.counts if plain_word(value) not in known]
+    also = f"; column {quoted(nearest.name)} also has {listed(others)}" if best else ""
+    return OptionError(f"{argument('levels', joined(scale))}: no column has these levels only{also}")
+
+
+def declared(seen: Values, column: Column) -> Column:
+    """Return a column whose numbers are in order, or whose words have a known order."""
+    if seen.numbers is not None:
+        values = sorted(seen.counts, key=float)
+        return seen.column(ORDERED if len(values) > 2 else YES_NO, [(v, seen.labels.get(v, v)) for v in values])
+    if column.kind not in (ORDERED, YES_NO):
+        words = joined(seen.declared or sorted(seen.counts))
+        raise OptionError(f"{argument('ordered', seen.name)}: the order of the words is not known; give them in their "
+                          f"order with {preparing('levels', words)}")  # fmt: skip
+    return column
+
+
+def in_steps(seen: list[Values]) -> dict[str, Column]:
+    """Return columns of numbers whose equal steps are a coding."""
+    numbers = {s.name: v for s in seen if (v := s.numbers) is not None and not s.labels}
+    by_name = {s.name: s for s in seen}
+    return {
+        name: by_name[name].column(ORDERED, [(digits(v), digits(v)) for v in levels], STEPS)
+        for name, levels in recoded(numbers).items()
+        if len(levels) > 2
+    }
+
+
+def ordered_scales(frame: Any) -> dict[str, np.ndarray]:
+    """Return the numbers of the categories, from 1, for each column of ordered ones, repeated for each row.
+
+    They stand for its categories where columns are compared with each other (`bayesmrf.data.levels.find_foreign`).
+    """
+    sizes = {str(n): len(kind.categories) for n, kind in frame.dtypes.items() if getattr(kind, "ordered", False)}
+    return {name: np.resize(np.arange(1, size + 1), max(size, len(frame))) for name, size in sizes.items()}
+
+
+def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] | None:
+    """Return the categories of a pandas column, or those that occur if ``merge``; None if it has none.
+
+    Raises
+    ------
+    DataError
+        If the categories are not ordered, or are too many or too few.
+    """
+    categories = getattr(column.dtype, "categories", None)
+    if categories is None:
+        return None
+    if not column.dtype.ordered:
+        raise DataError(
+            f"column {quoted(name)} must have ordered categories; {ORDER}, or use {argument('model', 'nominal')}."
+        )
+    levels, used = present(categories), present(column.cat.remove_unused_categories().cat.categories)
+    unused = [level for level in levels if level not in set(used)]
+    numbers = [float(level) for level in levels if is_number(level)]
+    steps = np.sign(np.diff(numbers))
+    if len(numbers) == len(levels) and len(set(steps.tolist())) > 1:
+        tell(
+            f"the ordered categories of column {quoted(name)} are numbers, but not in their order "
+            f"({listed([str(level) for level in levels])}), which is taken as it is; if it is a mistake, {ORDER}",
+            LevelsWarning,
+        )
+    return _checked(used if merge else levels, unused, name, merge)
+
+
+def ordered_levels(
+    found: np.ndarray,
+    name: str,
+    merge: bool,
+    occurs: np.ndarray | None = None,
+    every: tuple[int, ...] | None = None,
+) -> tuple[Any, ...]:
+    """Return the levels of a column with the sorted values ``found``: all integers of their range, or these values.
+
+    Parameters
+    ----------
+    found : (n_values,) array
+        Numbers.
+    name : str
+        Of the column.
+    merge : bool
+        Whether levels that never occur are left out.
+    occurs : (n_values,) array of bool, optional
+        Which of the values are in a row of a weight above 0; all by default.
+    every : tuple of int, optional
+        The levels of the range, if steps are a coding (`bayesmrf.data.even_steps.recoded`).
+
+    Raises
+    ------
+    DataError
+        If the values are texts, or are too many or too few.
+
+    Warns
+    -----
+    LevelsWarning
+        If a category never occurs.
+    """
+    if found.dtype.kind not in "biuf":
+        raise DataError(
+            f"column {quoted(name)} must contain numbers, got {str(found[0])!r}, and texts have no order; recode them "
+            f"as integers in their order (pandas: ordered categories), or use {argument('model', 'nominal')}."
+        )
+    if not np.isfinite(found).all():
+        raise DataError(f"column {quoted(name)} must contain finite levels; replace infinities by NaN if missing.")
+    if (found == np.round(found)).all():
+        found = found.astype(np.int64)
+    seen = found if occurs is None else found[occurs]
+    levels = seen if merge else found
+    if every is not None and not merge:
+        levels = np.array(every)
+    elif found.dtype == np.int64 and len(found) and found[-1] - found[0] < 2 * MOST_LEVELS and not merge:
+        levels = np.arange(found[0], found[-1] + 1)
+    return _checked(tuple(levels.tolist()), np.setdiff1d(levels, seen).tolist(), name, merge)
+
+
+def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool) -> tuple[Any, ...]:
+    shown = listed([str(level) for level in levels])
+    if not levels:
+        raise DataError(
+            f"column {quoted(name)} must have at least two levels, but all its values are missing; drop it."
+        )
+    if len(levels) < 2:
+        raise DataError(f"column {quoted(name)} must have at least two levels, got {len(levels)} ({shown}); drop it.")
+    if len(levels) > MOST_LEVELS:
+        cut = (
+            f"cut it into levels of equal counts{in_python(f' ({CUT})')}"
+            if all(map(is_number, levels))
+            else "merge levels"
+        )
+        raise DataError(
+            f"column {quoted(name)} must have at most {MOST_LEVELS} ordered levels, got {len(levels)} ({shown}); "
+            f"{cut}, replace codes of missing values by NaN, or drop the column if it is no answer."
+        )
+    if not merge:
+        warn_of_never(unused, name, "thresholds", _MERGED)
+    return levels
+
+
+def warn_of_never(unused: list[Any], name: str, parameters: str, remedy: str) -> None:
+    """Warn of levels of a column that never occur."""
+    if unused:
+        never = listed([str(level) for level in unused])
+        tell(
+            f"{len(unused)} level(s) of column {quoted(name)} never occur ({never}), so that the prior alone "
+            f"determines their {parameters}{remedy}",
+            LevelsWarning,
+        )
+
+
+def of_numbers(seen: Values, values: list[str]) -> Column | None:
+    """Return a column of few integers with all those between them; None for other numbers."""
+    numbers = np.array([float(value) for value in values])
+    is_whole = bool((numbers == np.round(numbers)).all())
+    if not is_whole or len(values) > MOST_LEVELS or numbers[-1] - numbers[0] >= 2 * MOST_LEVELS:
+        return None
+    every = map(digits, np.arange(numbers[0], numbers[-1] + 1))
+    return seen.column(ORDERED, [(value, value) for value in every])
+
+
+def of_words(seen: Values) -> tuple[Column, Scale | None] | None:
+    """Return a column whose words are of a known scale, which other columns share, or begin with numbers."""
+    words = list(seen.counts)
+    order = known_order(words)
+    if order is not None:
+        scale, rank = order
+        label = {rank[word]: word for word in sorted(words, key=seen.counts.__getitem__)}
+        levels = [(word, label[rank[word]]) for word in sorted(words, key=rank.__getitem__)]
+        shared = scale if scale.places(words) is not None else None  # words with an end of their own are of one column
+        return seen.column(ORDERED if len(label) > 1 else CONSTANT, levels), shared
+    numbers = leading_numbers(words)
+    if numbers is not None and len(words) <= MOST_LEVELS:
+        return seen.column(ORDERED, [(word, word) for word in sorted(words, key=numbers.__getitem__)]), None
+    return None

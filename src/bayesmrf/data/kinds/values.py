@@ -1,0 +1,85 @@
+"""What is in a column, before anybody says what it is: its values, how often they occur, and what a file says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..cells import is_number
+from ..codebook import Column, Level, as_text
+from ..formats import MEASURE
+from ..missing import is_missing, present
+
+if TYPE_CHECKING:
+    import pandas as pd
+LABELS, QUESTIONS = "variable_value_labels", "column_names_to_labels"  # as pandas.read_spss names them
+WRITTEN = "texts_for_missing"  # of a file: how its missing values are written, by column
+
+
+@dataclass
+class Values:
+    """What is in a column: how often each value occurs, as text, and what its type or its file says."""
+
+    name: str
+    counts: dict[str, int]  # by value, in the order of the table
+    missing: int = 0
+    codes: tuple[str, ...] = ()  # values that stand for missing ones
+    declared: tuple[str, ...] = ()  # categories of the column
+    ordered: bool = False  # whether these are in order
+    labels: Mapping[str, str] = field(default_factory=dict)  # of its file, by value
+    measure: str = ""
+    question: str = ""
+
+    @property
+    def numbers(self) -> np.ndarray | None:
+        """Its values, repeated as they occur, if all are numbers."""
+        if not self.counts or not all(map(is_number, self.counts)):
+            return None
+        return np.repeat([float(value) for value in self.counts], list(self.counts.values()))
+
+    def column(self, kind: str, levels: list[tuple[str, str]], does: str = "") -> Column:
+        """Return the column as one of a kind, whose levels have these values and labels."""
+        found = tuple(Level(value, label, self.counts.get(value, 0)) for value, label in levels)
+        return Column(self.name, kind, found, self.missing, self.codes, self.question, does)
+
+    def without(self, codes: Mapping[str, Any] | set[str]) -> Values:
+        """Return the column in which some values stand for missing ones."""
+        gone = tuple(value for value in self.counts if value in codes)
+        n = sum(self.counts[value] for value in gone)
+        rest = {value: k for value, k in self.counts.items() if value not in codes}
+        declared = tuple(value for value in self.declared if value not in codes)
+        changed = {"counts": rest, "missing": self.missing + n, "codes": (*self.codes, *gone), "declared": declared}
+        return Values(**(vars(self) | changed))
+
+
+def values_of(frame: pd.DataFrame) -> list[Values]:
+    """Return what is in each column of a table."""
+    import pandas as pd
+
+    of_file = {key: frame.attrs.get(key) or {} for key in (LABELS, QUESTIONS, MEASURE, WRITTEN)}
+    found = []
+    for i, name in enumerate(map(str, frame.columns)):
+        values = frame.iloc[:, i]
+        each = values.value_counts(dropna=True, sort=False)
+        each = each[each > 0]
+        uniques = np.array([*each.index, None], dtype=object)[:-1]
+        gone = is_missing(uniques)
+        counts: dict[str, int] = {}
+        for value, n in zip(uniques[~gone], each.to_numpy()[~gone], strict=True):
+            text = as_text(value)
+            counts[text] = counts.get(text, 0) + int(n)
+        is_category = isinstance(values.dtype, pd.CategoricalDtype)
+        seen = Values(name, counts, len(values) - sum(counts.values()))
+        seen.codes = tuple(of_file[WRITTEN].get(name, ())) or tuple(
+            text for text in map(str, uniques[gone]) if text.strip()
+        )
+        seen.declared = tuple(map(as_text, present(values.cat.categories))) if is_category else ()
+        seen.ordered = is_category and bool(values.cat.ordered)
+        seen.labels = {as_text(value): str(label) for value, label in of_file[LABELS].get(name, {}).items()}
+        seen.question = str(of_file[QUESTIONS].get(name) or "")
+        seen.measure = str(of_file[MEASURE].get(name) or "")
+        found.append(seen)
+    return found

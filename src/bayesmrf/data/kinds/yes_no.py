@@ -1,0 +1,159 @@
+"""Yes/no columns: two values of which one means yes, from words, booleans, 0/1 and -1/+1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import DataError, argument
+from ...names import digits, listed, quoted
+from ..cells import CODED, is_number, missing_cells, place_of, refuse_missing, to_numbers
+from ..codebook import YES_NO, Column, as_text
+from ..known_words import plain_word, yes_and_no
+from ..levels import remedy_in
+from ..missing import is_missing, present, stripped
+from .ordered import ORDER
+from .values import Values
+
+if TYPE_CHECKING:
+    from ..column_options import ColumnOptions
+
+_X = argument("X")
+CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
+
+
+def declared(seen: Values, asked: ColumnOptions) -> Column | None:
+    """Return a column whose values are those of yes and of no; one side may be left to the only other value."""
+    sides = {"no": {plain_word(as_text(w)) for w in asked.no}, "yes": {plain_word(as_text(w)) for w in asked.yes}}
+    of = {side: [value for value in seen.counts if plain_word(value) in words] for side, words in sides.items()}
+    others = [value for value in seen.counts if value not in of["no"] + of["yes"]]
+    for side in of:
+        if not sides[side] and len(others) == 1:
+            of[side], others = others, []
+    blank = next((side for side, words in sides.items() if "" in words), None)
+    if blank is not None:
+        of[blank] = [*of[blank], ""]
+    if others or not all(of.values()) or set(seen.counts) <= {""}:
+        return None
+    single = all(len(values) == 1 and values[0] for values in of.values())
+    levels = [(value, value if single else side) for side, values in of.items() for value in values]
+    column = seen.column(YES_NO, levels)
+    if blank is None:
+        return column
+    n = {"": seen.missing}
+    return column._replace(missing=0, levels=tuple(v._replace(n=n.get(v.value, v.n)) for v in column.levels))
+
+
+def two_levels(kind: Any) -> tuple[Any, ...] | None:
+    """Return the levels of a type of pandas columns that has two ordered categories; None for another type."""
+    levels = present(kind.categories) if getattr(kind, "ordered", False) else ()
+    return levels if len(levels) == 2 else None
+
+
+def two_categories(column: Any, name: str, others: bool) -> tuple[Any, ...] | None:
+    """Return the two ordered categories of a pandas column of yes/no answers, the second of which is yes.
+
+    None is returned for a column without categories, and for numbers, which say themselves what they mean, unless they
+    are two in order.
+
+    Raises
+    ------
+    DataError
+        If texts are categories without order, or more than two; ``others`` says whether the caller has other models.
+    """
+    categories = getattr(column.dtype, "categories", None)
+    if categories is None:
+        return None
+    if (two := two_levels(column.dtype)) is not None:
+        return two
+    levels = present(categories)
+    if all(is_number(level) for level in levels):
+        return None
+    found = f"column {quoted(name)} must have two ordered categories, got {listed([quoted(str(v)) for v in levels])}"
+    if not column.dtype.ordered:
+        model = f", or use {argument('model', 'nominal')}" if others else ""
+        raise DataError(f"{found} without order; {ORDER}{model}.")
+    model = f", or set {argument('model', 'ordinal')}" if others else ""
+    raise DataError(f"{found}; merge them into two (pandas: .cat.rename_categories){model}.")
+
+
+def read_yes_no(
+    frame: Any, values: np.ndarray, labels: tuple[str, ...], allowed: bool, ordinal: bool
+) -> tuple[np.ndarray, np.ndarray | None, str, dict[int, tuple[Any, ...]]]:
+    """Return states in {0, 1}, which values are missing, the coding of the numbers, and the levels of other columns.
+
+    The other columns have two ordered categories, of which the second is state 1.
+
+    Parameters
+    ----------
+    frame : DataFrame or None
+        The table, if its columns have types.
+    values : (n_samples, n_nodes) array
+        Its values.
+    labels : tuple of str
+    allowed : bool
+        Whether values may be missing.
+    ordinal : bool
+        Whether messages name other models, which the caller has.
+
+    Raises
+    ------
+    DataError
+    """
+    columns = {} if frame is None else {i: frame.iloc[:, i] for i in range(len(labels))}
+    two = {i: levels for i, c in columns.items() if (levels := two_categories(c, labels[i], ordinal)) is not None}
+    rest = [i for i in range(len(labels)) if i not in two]
+    some = (values, labels) if not two else (values[:, rest], tuple(labels[i] for i in rest))
+    numbers, is_bool = to_numbers(*some)
+    gone = missing_cells(numbers, some[1], allowed)
+    states, coding = to_binary(numbers, some[1], is_bool, ordinal)
+    if not two:
+        return states, gone, coding, two
+    codes, lost = np.empty(values.shape, np.int8), np.zeros(values.shape, dtype=bool)
+    codes[:, rest], lost[:, rest] = states, False if gone is None else gone
+    for i, levels in two.items():
+        lost[:, i] = is_missing(values[:, i])
+        codes[:, i] = [stripped(value) == levels[1] for value in values[:, i]]
+    if lost.any() and not allowed:
+        refuse_missing(lost, labels)
+    return codes, lost if lost.any() else None, coding, two
+
+
+def to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool, ordinal: bool) -> tuple[np.ndarray, str]:
+    """Convert to states in {0, 1} and return the coding; NaN is ignored."""
+    or_else = f", or set {argument('model', 'ordinal')} if they are ordered levels" if ordinal else ""
+    if is_bool:
+        return (numbers == 1).astype(np.int8), "bool"
+    if np.issubdtype(numbers.dtype, np.integer) and numbers.min() >= 0 and numbers.max() <= 1:
+        return numbers.astype(np.int8), "01"
+    zeros, ones, minus = numbers == 0, numbers == 1, numbers == -1
+    wrong = ~(zeros | ones | minus | (numbers != numbers))
+    if wrong.any():
+        value = numbers[tuple(np.argwhere(wrong)[0])]
+        remedy = remedy_in(numbers, np.isnan(numbers) if numbers.dtype.kind == "f" else None, labels)
+        remedy = remedy or f"code the states as {CODED}{or_else}"
+        raise DataError(f"{_X} must be binary, but {int(wrong.sum())} value(s) are not, the first is {digits(value)} "
+                        f"in {place_of(wrong, labels)}; {remedy}.")  # fmt: skip
+    if not minus.any():
+        return ones.astype(np.int8), "01"
+    if not zeros.any():
+        return ones.astype(np.int8), "pm1"
+    raise DataError(f"{_X} must have one coding, but 0/1 and -1/+1 are mixed ({int(zeros.sum())} zeros, the first in "
+                    f"{place_of(zeros, labels)}, and {int(minus.sum())} values -1); use one coding, and replace 0 or "
+                    f"-1 by NaN if it means a missing value{or_else}.")  # fmt: skip
+
+
+def of_numbers(seen: Values, values: list[str]) -> Column | None:
+    """Return a column of 0 and 1, or of -1 and 1; None for another one."""
+    is_pair = set(values) in ({"0", "1"}, {"-1", "1"})
+    return seen.column(YES_NO, [(value, value) for value in values]) if is_pair else None
+
+
+def of_words(seen: Values) -> Column | None:
+    """Return a column of words for yes and for no; None for another one."""
+    answer = yes_and_no(seen.counts)
+    if answer is None:
+        return None
+    sides = [max(side, key=seen.counts.__getitem__) for side in answer]
+    return seen.column(YES_NO, [(word, side) for same, side in zip(answer, sides, strict=True) for word in same])
