@@ -13,6 +13,7 @@ from .cells import is_number
 from .codebook import (
     COUNT,
     IDENTIFIER,
+    METADATA,
     MOST_LEVELS,
     MOST_NAMED,
     NUMBER,
@@ -25,14 +26,15 @@ from .codebook import (
 )
 from .column_options import ColumnOptions
 from .declared_columns import changed, declared_columns, given
-from .kinds import constant, nominal, number, text
+from .kinds import constant, metadata, nominal, number, text
 from .kinds.count import forgotten_count, is_count
 from .kinds.detect import kind_of
 from .kinds.identifier import repeated_identifier
+from .kinds.metadata import metadata_columns
 from .kinds.ordered import in_steps, share_levels
 from .kinds.values import Values, values_of
 from .levels import Foreign, find_foreign
-from .table_forms import one_row_per_answer
+from .table_forms import answered, one_row_per_answer
 from .table_forms import problems as problems_of_rows
 
 if TYPE_CHECKING:
@@ -71,6 +73,11 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
         )
     said = declared_columns(asked, seen)
     rest = sorted((s for s in seen if s.name not in said), key=lambda s: s.ordered)
+    added = [] if "values" in takes else metadata_columns(rest)
+    boxes = {} if "values" in takes else {s.name: code for s in rest if (code := constant.empty_box(s)) is not None}
+    outer = {s.name: s.column(METADATA, []) for s in rest if s.name in added}
+    outer |= {s.name: kind_of(s.without({boxes[s.name]}))[0] for s in rest if s.name in boxes}
+    rest = [s for s in rest if s.name not in outer]
     problems, texts, apart, is_long = list[str](), list[str](), dict[str, str](), False
     if "values" in takes or all(s.counts.keys() <= constant.BITS for s in rest):
         foreign = Foreign()
@@ -80,17 +87,20 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
         foreign = find_foreign(*_compared(compared))
         names = [s.name for s in compared if not s.ordered]
         many = {s.name for s in compared if s.numbers is not None and len(s.counts) > MOST_LEVELS}
-        problems += [*_no_answers(foreign, names, many), *_outside(foreign, _part(frame, names))]
+        if not is_long:
+            problems += [*_no_answers(foreign, names, many), *_outside(foreign, _part(frame, names))]
         apart |= {names[i]: IDENTIFIER for i in foreign.ids if i < len(names)}
         apart |= {names[i]: NUMBER for i in foreign.scales if i < len(names)}
     outside = set(map(digits, foreign.codes))
     shown = [s.without(outside) if outside & s.counts.keys() else s for s in rest]
-    found = said | {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
+    found = said | outer | {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
     found |= in_steps([s for s in shown if s.name not in apart and not s.ordered])
     found |= {name: _no_answer(found[name], kind) for name, kind in apart.items()}
     if "numbers" in takes:
         found = {name: _as_it_is(column) for name, column in found.items()}
     columns = changed([found[s.name] for s in seen], asked)
+    problems += metadata.problems(columns)
+    texts += constant.problems_of_boxes([c for c in columns if c.name in boxes])
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
     problems += number.problems_of_few([c for c in numbers if not number.are_many(c)])
     texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)
@@ -154,6 +164,7 @@ def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
 
 def _of_rows(frame: pd.DataFrame) -> tuple[dict[str, str], list[str], bool]:
     """Return columns that say what the rows are, with their kinds, what is wrong, and whether a row is one answer."""
+    frame = answered(frame)
     if not len(frame):
         return {}, [], False
     person, is_long = repeated_identifier(frame), one_row_per_answer(frame) is not None

@@ -23,12 +23,22 @@ _PERSON = re.compile(
     r"(?i)(^|[\W_])(ids?|uuid|guid|case|caseid|subject|subj|participant|pid|respondent|person|child|patient|student|"
     r"pupil|family|household|couple|dyad|code)([\W_]|\d*$)|[a-z]ID$|(?-i:[a-z]Id$)"
 )
-_FEWEST_PERSONS = 20
+FEWEST_PERSONS = 20
+
+
+def is_named_identifier(name: str) -> bool:
+    """Return whether a column is named like one that numbers or names rows."""
+    return bool(_ID_NAME.search(name))
+
+
+def is_named_person(name: str) -> bool:
+    """Return whether a column is named like one that says which rows are of one person."""
+    return bool(_PERSON.search(name))
 
 
 def names_rows(values: np.ndarray, name: str) -> bool:
     """Return whether a column is named like an identifier, and has another integer in each row."""
-    return bool(_ID_NAME.search(name)) and is_whole(values) and len(np.unique(values)) == len(values)
+    return is_named_identifier(name) and is_whole(values) and len(np.unique(values)) == len(values)
 
 
 def is_identifier(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], distinct: np.ndarray, name: str) -> bool:
@@ -39,9 +49,9 @@ def is_identifier(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], dist
         return False
     usual = np.median(np.delete(distinct, i)) if len(distinct) > 1 else np.inf
     if len(levels) < _DISTINCT * n:  # repeated observations of a person have the same number
-        return bool(_ID_NAME.search(name)) and len(levels) > 3 * usual
+        return is_named_identifier(name) and len(levels) > 3 * usual
     consecutive = not text and float(levels[-1]) - float(levels[0]) < 1.5 * len(levels)
-    return consecutive or bool(_ID_NAME.search(name)) or usual < 0.5 * n
+    return consecutive or is_named_identifier(name) or usual < 0.5 * n
 
 
 def repeated_identifier(frame: pd.DataFrame) -> str | None:
@@ -56,9 +66,9 @@ def repeated_identifier(frame: pd.DataFrame) -> str | None:
         if not is_text and whole_numbers(values) is None:
             continue
         counts = values.value_counts().to_numpy()
-        if len(counts) < _FEWEST_PERSONS or np.mean(counts > 1) < 0.5:
+        if len(counts) < FEWEST_PERSONS or np.mean(counts > 1) < 0.5:
             continue
-        if _PERSON.search(name) or (counts[0] == counts[-1] and len(counts) > len(values) / len(counts)):
+        if is_named_person(name) or (counts[0] == counts[-1] and len(counts) > len(values) / len(counts)):
             return name
     return None
 
