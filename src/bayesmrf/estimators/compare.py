@@ -144,10 +144,10 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
-        if name == "prior" and isinstance(self.prior, str):
+        if name == "prior" and isinstance(self._settings.prior, str):
             return replace(default_prior(self._object("model")), density=0.5)
         if name == "baseline":
-            prior, given = self._object("prior"), self.baseline
+            prior, given = self._object("prior"), self._settings.baseline
             if isinstance(given, str):
                 given = prior.slab if given == "slab" else SpikeSlab(slab=prior.slab)
             # The biases have one prior.
@@ -195,20 +195,20 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         model = self._model()
         if isinstance(self._family, CustomModel):
             like(model)
-        if self.biases != "free" and isinstance(model, NominalModel) and not all(model.ordered):
+        if self._settings.biases != "free" and isinstance(model, NominalModel) and not all(model.ordered):
             # Contrasts with priors of their own would depend on the order of the categories.
-            raise OptionError(option="biases", got=self.biases, expected="'free' with columns without order")
+            raise OptionError(option="biases", got=self._settings.biases, expected="'free' with columns without order")
         n_states = prod([model.n_states] * model.graph.n_nodes)
         chosen = "exact" if n_states <= _EXACT else "reversible-jump"
-        row = row_of(chosen if self.method == AUTO else self.method, COMPARISONS)
-        method = row.options() if isinstance(self.method, str) else self.method
+        row = row_of(chosen if self._settings.method == AUTO else self._settings.method, COMPARISONS)
+        method = row.options() if isinstance(self._settings.method, str) else self._settings.method
         if row.name == "exact":
             check_size(model)
         samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
-        likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
+        likelihood = group_likelihood(model, samples, contrast, Persistent(), self._settings.biases)
         of_differences, of_baselines = (in_order(self._object(name), self._graph) for name in _PRIORS)
-        prior = DifferencePrior(contrast, of_differences, of_baselines, self.biases)
+        prior = DifferencePrior(contrast, of_differences, of_baselines, self._settings.biases)
         kernel: Any
         if row.options is Custom:
             kernel, row = own_method_of_edges(COMPARISONS, method, likelihood, prior)
@@ -224,12 +224,12 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
                     method = replace(method, n_particles=default_particles(max(s.n_samples for s in samples)))
                 known = is_categorical(model)
                 tables = [pair_tables(model, part.values, part.weights) for part in parts] if known else None
-                kernel = GroupChains(likelihood, *prior, options=method, n_adapt=self.n_warmup, tables=tables)
+                kernel = GroupChains(likelihood, *prior, options=method, n_adapt=self._settings.n_warmup, tables=tables)
             sweeps = kernel.particle_sweeps
         attrs = {
             "prior": as_attribute(prior.prior),
             "baseline": in_words(prior.baseline),
-            "biases": self.biases,
+            "biases": self._settings.biases,
             "kind": row.kind,
         } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
         constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
@@ -239,7 +239,8 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
     def _kept(self) -> Kept:
         kept = super()._kept()
         return kept._replace(
-            parameters=kept.parameters | {name: in_order(getattr(self, name), self._graph) for name in _PRIORS}
+            parameters=kept.parameters
+            | {name: in_order(getattr(self._settings, name), self._graph) for name in _PRIORS}
         )
 
     def _summarise(self) -> None:
@@ -257,7 +258,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         self.density_ = self._mean("density")
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
-        given = [] if isinstance(self.method, Custom) else [self._object("prior"), self._object("baseline")]
+        given = [] if isinstance(self._settings.method, Custom) else [self._object("prior"), self._object("baseline")]
         # Baselines may have the slab of differences.
         for slab in dict.fromkeys(p.slab for p in given if isinstance(p, SpikeSlab)):
             warn_of_taper(slab)
