@@ -105,15 +105,17 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         Probability that an edge exists, because its baseline is present or the groups differ in it; in both cases it
         exists in all groups. Symmetric, 0 without a candidate. Below 1 only if baselines may be absent.
     weights_ : (n_groups, n_nodes, n_nodes) array
-        Posterior mean of the weight of each edge in each group; symmetric, 0 without a candidate. Of an edge with
-        a table it is the strength of its mean.
+        Posterior mean of the weight of each edge in each group, given that the edge exists; symmetric, 0 without a
+        candidate, and if the edge never exists. Of an edge with a table it is the strength of its mean.
     theta_ : (n_groups, n_features) array
-        Posterior means of the weights and biases of each group.
+        Posterior means of the weights of each group, given that the edge exists (0 if it never does), and of its
+        biases.
     graph_ : networkx.Graph
         Edges in which the groups differ with a probability above 0.5, with the attributes ``inclusion`` and
         ``difference``: the mean weights of the other groups minus that of the first (an array if they are several).
     graphs_ : dict of label to networkx.Graph
-        The network of each group: edges with ``weight``, nodes with ``bias``.
+        The network of each group: edges with ``weight``, nodes with ``bias``. If baselines may be absent, it has the
+        edges with `edge_inclusion_` above 0.5.
     density_ : float
         Posterior mean of p0.
     method_, model_ : str
@@ -248,7 +250,10 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         theta, tables, r = variable(self.posterior_, "theta"), nominal_of(self.posterior_), len(self.edges_)
         exist = Columns(theta, 0, r, exist_in_groups, tables)
         self.difference_inclusion_ = self._symmetric(Columns(variable(self.posterior_, "included")).means())
-        self.edge_inclusion_ = self._symmetric(exist.means())
+        share = exist.means()
+        self.edge_inclusion_ = self._symmetric(share)
+        starts = np.arange(r + 1) if tables is None else tables.edge_starts
+        self.theta_[:, : starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
         each = (
             self.theta_[:, :r]
             if tables is None
@@ -330,9 +335,16 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
 
     @property
     def graphs_(self) -> dict[Any, nx.Graph]:
-        """The network of each group: edges with ``weight``, nodes with ``bias``."""
+        """The network of each group: edges with ``weight``, nodes with ``bias``; see the class."""
         check_is_fitted(self)
-        return {label: self._network(theta) for label, theta in zip(self.groups_, self.theta_, strict=True)}
+        found = {label: self._network(theta) for label, theta in zip(self.groups_, self.theta_, strict=True)}
+        for network in found.values():
+            network.remove_edges_from(np.array(self._names, dtype=object)[self.edges_[self._inclusion <= 0.5]].tolist())
+        return found
+
+    @property
+    def _inclusion(self) -> np.ndarray:
+        return np.asarray(self.edge_inclusion_[tuple(self.edges_.T)])
 
     @property
     def graph_(self) -> nx.Graph:
