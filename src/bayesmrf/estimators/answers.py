@@ -45,14 +45,15 @@ class Answers(Estimator):
             is, unless there is a codebook.
         """
         self._codebook: Codebook | None = None  # by which columns of the fit became others
-        if self.columns is None and (len(takes) == len(ANYTHING) or not is_frame(X)):
+        if self._settings.columns is None and (len(takes) == len(ANYTHING) or not is_frame(X)):
             return X
         frame = frame_of(X)
-        book = infer_columns(frame, None if self.columns is None else ColumnOptions.of(columns=self.columns), takes)
+        columns = self._settings.columns
+        book = infer_columns(frame, None if columns is None else ColumnOptions.of(columns=columns), takes)
         require_readable(book)
         table = typed(frame, book)
         self.columns_ = book.frame()
-        if table is not frame or self.columns is not None:  # its labels may be those of a codebook
+        if table is not frame or self._settings.columns is not None:  # its labels may be those of a codebook
             self._codebook = Codebook(book.columns)
         return X if table is frame else table
 

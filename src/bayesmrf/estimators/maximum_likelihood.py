@@ -87,9 +87,11 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
         states = self._read(X, sample_weight)
         model = self._model()
         self.model_ = model.name
-        if not (self.fields or isinstance(self._family, Custom) or isinstance(model, Symmetric)):  # tables hold fields
+        if not (
+            self._settings.fields or isinstance(self._family, Custom) or isinstance(model, Symmetric)
+        ):  # tables hold fields
             warn_of_unbalanced(states)
-        curve = read_ties(self.ties, model)
+        curve = read_ties(self._settings.ties, model)
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
         s_bar = model.statistics(states.values, states.weights)
         engine = choose(self._graph, n_states=states_of(model))

@@ -58,8 +58,9 @@ class Network(Answers):
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object; of the model "auto", the one that was chosen."""
-        if name == "model" and callable(self.model):
-            return Custom(self.model)
+        model = self._settings.model
+        if name == "model" and callable(model):
+            return Custom(model)
         if name == "model" and self._chooses:
             name = self._of_fit.get("model_", self._yes_no)
             return Nominal(numbers="ordered") if name == NOMINAL else self._readers["model"](name)
@@ -67,23 +68,24 @@ class Network(Answers):
 
     @property
     def _chooses(self) -> bool:
-        return isinstance(self.model, str) and self.model == AUTO
+        model = self._settings.model
+        return isinstance(model, str) and model == AUTO
 
     def _choose_model(self, X: Any, sample_weight: Any = None) -> Any:
         """Forget a former fit, choose the model by the data if it is "auto", and return the table with its types."""
-        self._forget()
+        self._begin()
         X = self._typed(X, () if self._chooses else self._object("model").takes)
         if self._chooses:
             self.model_ = choose(X, sample_weight, self._yes_no, families_of(type(self).__name__).names)
-        self._family, self._has_fields = self._object("model"), bool(self.fields)
+        self._family, self._has_fields = self._object("model"), bool(self._settings.fields)
         return X
 
     def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:
         """Read the data and the graph."""
         family, option = self._family, self._edges_option
-        states = read(X, sample_weight, family, missing, self.ties is not None)
+        states = read(X, sample_weight, family, missing, self._settings.ties is not None)
         record_columns(self, X, len(states.names))
-        self._graph = read_graph(getattr(self, option), states, progress, option)
+        self._graph = read_graph(getattr(self._settings, option), states, progress, option)
         self.edges_ = self._graph.edges
         self._names, self._coding, self._log_z = states.names, states.coding, {}
         if family.shares_levels:

@@ -186,8 +186,8 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         attrs = self._attrs(s) | self._columns_kept()
 
         def tree_of(draws: Draws) -> xr.DataTree:
-            left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self.intercepts == "common" else set())
-            left_out |= set() if self.within else {"within_density"}
+            left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self._settings.intercepts == "common" else set())
+            left_out |= set() if self._settings.within else {"within_density"}
             left_out |= {"log_likelihood"} if attrs["n_chains_of_transition"] else set()
             fields = {name: v for name, v in draws.fields.items() if name not in left_out}
             n = len(s.found.before)
@@ -207,14 +207,18 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
 
     def _prepare(self, X: Any, person: Any, wave: Any) -> _Setup:
         check_params(self)
-        self._forget()
+        self._begin()
         density = self._object("prior").density
         if not (isinstance(density, Beta) or is_number(density)):
             expected = "a prior whose density is a number or a Beta, of all edges of a kind"
             raise OptionError(option="prior", got=type(density).__name__, expected=expected)
         X, order = without_order(X, person, wave)
-        X = self._typed(X, () if self.model == AUTO else self._family(self.model).takes)
-        name = choose(X, None, "boltzmann", ("boltzmann", "ordinal")) if self.model == AUTO else self.model
+        X = self._typed(X, () if self._settings.model == AUTO else self._family(self._settings.model).takes)
+        name = (
+            choose(X, None, "boltzmann", ("boltzmann", "ordinal"))
+            if self._settings.model == AUTO
+            else self._settings.model
+        )
         states = read(X, None, self._family(name), missing=True)
         record_columns(self, X, len(states.names))
         self.model_, self._names, self._coding = name, states.names, states.coding
@@ -231,10 +235,10 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             tell(f"{found.said[0].upper()}{found.said[1:]}.", TransitionsWarning)
         self.transitions_ = found
         people, person_of = np.unique(found.person, return_inverse=True)
-        is_own = self.intercepts == "own"
+        is_own = self._settings.intercepts == "own"
         if is_own and len(people) < 2:
             expected = f"'common' for one series; or give {argument('person')}"
-            raise OptionError(option="intercepts", got=self.intercepts, expected=expected)
+            raise OptionError(option="intercepts", got=self._settings.intercepts, expected=expected)
         scores = states.values.astype(float)
         first = np.zeros((0, model.n_nodes))
         if is_own:
@@ -269,21 +273,21 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
 
     def _chains_of(self, model: Panel, values: np.ndarray, found: Transitions) -> int:
         """Return the number of chains for each transition; 0 if Z is exact."""
-        if not self.within:
-            if self.method == "chains":
+        if not self._settings.within:
+            if self._settings.method == "chains":
                 raise OptionError(option="method", got="chains", expected="'auto' or 'exact' without within=True")
             return 0
         n, before = len(found.before), values[found.before]
-        is_each = self.intercepts == "own" or found.n_missing  # a row of its own
+        is_each = self._settings.intercepts == "own" or found.n_missing  # a row of its own
         n_rows = n if is_each else len(np.unique(before, axis=0))
         size = n_rows * model.n_states
-        if self.method == "exact" and size > _MOST:
+        if self._settings.method == "exact" and size > _MOST:
             expected = (
                 f"'auto' or 'chains' where {n_rows:,} distinct rows before times {size / n_rows:,.0f} states of a row "
                 f"are more than {_MOST:,}"
             )
             raise OptionError(option="method", got="exact", expected=expected)
-        if self.method == "exact" or (self.method == AUTO and size <= _FAST):
+        if self._settings.method == "exact" or (self._settings.method == AUTO and size <= _FAST):
             return 0
         each = max(_EACH, 2 * -(-_IN_ALL // (2 * n)))
         if each * n * model.n_nodes > _MOST_CHAINS:
@@ -302,13 +306,13 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
-        if name == "prior" and isinstance(self.prior, str):
+        if name == "prior" and isinstance(self._settings.prior, str):
             return default_prior(Boltzmann())
         return super()._object(name)
 
     def _panel(self) -> Panel:
         levels = [tuple(map(str, levels_of(self._coding, i))) for i in range(len(self._names))]
-        return Panel(self._names, tuple(map(len, levels)), bool(self.within), tuple(levels))
+        return Panel(self._names, tuple(map(len, levels)), bool(self._settings.within), tuple(levels))
 
     def _attrs(self, s: _Setup) -> dict[str, Any]:
         kernel, cells = (s.kernel, b"") if isinstance(s.kernel, PanelKernel) else (
@@ -331,17 +335,17 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             "kind": "approximate (moments from persistent chains)" if kernel.n_row_chains else "exact",
             "n_chains_of_transition": kernel.n_row_chains,
             "prior": as_attribute(kernel.prior),
-            "intercepts": self.intercepts,
-            "within": int(self.within),
+            "intercepts": self._settings.intercepts,
+            "within": int(self._settings.within),
             "sizes": list(s.model.sizes),
             "transitions": numbers,
-            "first_mean": self._first_mean.tolist() if self.intercepts == "own" else [],
+            "first_mean": self._first_mean.tolist() if self._settings.intercepts == "own" else [],
             "data_hash": digest,
         }
 
     def _kept(self) -> Kept:
         given = self.get_params(deep=False)
-        given["columns"] = None if self.columns is None else Codebook.read(self.columns)
+        given["columns"] = None if self._settings.columns is None else Codebook.read(self._settings.columns)
         graph = Graph(len(self._names), np.zeros((0, 2), int), self._names)
         return Kept(type(self).__name__, given, graph, self._coding, [], "feature_names_in_" in self._of_fit)
 

@@ -82,7 +82,7 @@ class PanelPredictive(Tabulated, Answers):
         found = transitions(values, order)
         excess: list[float] = []
         before, after = values[found.before].astype(float), values[found.after]
-        person_of = found.person if self.intercepts == "own" else np.arange(len(before))
+        person_of = found.person if self._settings.intercepts == "own" else np.arange(len(before))
         total = []
         for theta, own in self._draws(values[found.first].astype(float), found.person):
             each = self._log_density(theta, before, after, own, excess)
@@ -218,13 +218,13 @@ class PanelPredictive(Tabulated, Answers):
         """Return parameters of draws, each with intercepts of the person of each row, or 0."""
         theta = variable(self.posterior_, "theta")
         some = np.unique(np.linspace(0, theta.shape[0] * theta.shape[1] - 1, _DRAWS).astype(int))
-        some = np.repeat(some, _OWN if self.intercepts == "own" else 1)
+        some = np.repeat(some, _OWN if self._settings.intercepts == "own" else 1)
         for row, own in zip(at_draws(theta, some), self._own_of(some, first, np.random.default_rng(0)), strict=True):
             yield row, own if np.ndim(own) == 0 else own[person]
 
     def _own_of(self, some: np.ndarray, first: np.ndarray, rng: np.random.Generator) -> Any:
         """Return intercepts of each person from each of some draws, given the first wave (n_people, d); or 0."""
-        if self.intercepts != "own":
+        if self._settings.intercepts != "own":
             yield from (0.0 for _ in some)
             return
         slope, root = (at_draws(variable(self.posterior_, f"intercept_{name}"), some) for name in ("slope", "root"))

@@ -192,14 +192,14 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
     def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
         self._graph, self.edges_, self._log_z = kept.graph, kept.graph.edges, {}
         self.model_ = tree.attrs["model"]
-        self._family, self._has_fields = self._object("model"), bool(self.fields)
+        self._family, self._has_fields = self._object("model"), bool(self._settings.fields)
         self.missing_ = missing_in(tree)
 
     def _kept(self) -> Kept:
         """Return what is stored of this estimator; the graph of the data stands for given edges."""
         given, option = self.get_params(deep=False), self._edges_option
         given |= {} if isinstance(given[option], str) else {option: self._graph}
-        given["columns"] = None if self.columns is None else Codebook.read(self.columns)
+        given["columns"] = None if self._settings.columns is None else Codebook.read(self._settings.columns)
         is_named = "feature_names_in_" in self._of_fit
         return Kept(type(self).__name__, given, self._graph, self._coding, list(self._labels), is_named)
 

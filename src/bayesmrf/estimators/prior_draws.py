@@ -122,6 +122,11 @@ def all_absent(prior: EdgesPrior) -> float | None:
     return float(np.prod(1 - np.broadcast_to(p0, n)))
 
 
+def has_one_density(prior: EdgesPrior) -> bool:
+    """Return whether all edges have the same prior probability, and any two of them can change places."""
+    return isinstance(prior.density, Blocks | Beta) or len(np.unique(prior.density)) == 1
+
+
 def draw_edges(
     prior: EdgesPrior, sizes: np.ndarray, n_draws: int, rng: np.random.Generator, n_copies: int = 1
 ) -> np.ndarray:

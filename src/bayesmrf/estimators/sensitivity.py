@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..declare.rule import PATH, optional
@@ -56,7 +55,8 @@ class Sensitive:
 
     posterior_: xr.DataTree
     _graph: Graph
-    _prior_of_edges: Any  # the prior in use; defined by estimators
+    _prior_of_edges: Any  # the prior of the fit; defined by estimators
+    _as_fitted: Callable[[], Any]
     table: Callable[..., pd.DataFrame]
 
     def sensitivity(
@@ -161,7 +161,7 @@ class Sensitive:
         seed = np.random.SeedSequence(_entropy(self.posterior_), spawn_key=(OTHER, len(path.values), k))
         name = f"{path.name}-{path.values[k]:.3g}.zarr"
         _log.info("A run under another prior: %s %.3g", path.name, path.values[k])
-        other: Any = clone(self)
+        other = self._as_fitted()
         other.set_params(
             **self._under(path.prior_at(in_order(self._prior_of_edges, self._graph), float(path.values[k]))),
             random_state=int(seed.generate_state(1)[0]),
