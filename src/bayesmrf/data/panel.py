@@ -19,7 +19,10 @@ class Order(NamedTuple):
 
     person: np.ndarray  # (n,) int
     time: np.ndarray  # (n,) float
-    n_people: int
+
+    def at(self, rows: np.ndarray) -> Order:
+        """Return the order of some of the rows; people who have none of them are gone."""
+        return Order(self.person[rows], self.time[rows])
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,9 @@ class Transitions:
     before, after : (n,) int array
         Rows of the table.
     person : (n,) int array
-        The person of each, from 0 in the order of the table.
+        The person of each: a place in ``first``.
     first : (n_people,) int array
-        Row of the first wave of each person.
+        Row of the first wave of each person who has a row, in the order of their codes.
     step : float
         The usual distance of two waves: the least one.
     n_pairs, n_gaps, n_missing : int
@@ -64,6 +67,10 @@ class Transitions:
         """Return those without missing answers."""
         whole = (values[self.before] >= 0).all(axis=1) & (values[self.after] >= 0).all(axis=1)
         return replace(self, before=self.before[whole], after=self.after[whole], person=self.person[whole])
+
+    def in_table(self, rows: np.ndarray) -> Transitions:
+        """Return them by the rows of a table of which these are the ``rows`` that were read."""
+        return replace(self, before=rows[self.before], after=rows[self.after], first=rows[self.first])
 
     @property
     def n_people(self) -> int:
@@ -114,13 +121,12 @@ def without_order(X: Any, person: Any, wave: Any) -> tuple[Any, Order]:
         import pandas as pd
 
         code = pd.factorize(who, sort=True)[0]  # whatever the order of the rows
-    n_people = int(code.max(initial=-1)) + 1
     if when is None:
         at = np.zeros(n)
-        for q in range(n_people):
+        for q in range(int(code.max(initial=-1)) + 1):
             mine = np.flatnonzero(code == q)
             at[mine] = np.arange(len(mine))
-        return X, Order(code, at, n_people)
+        return X, Order(code, at)
     try:
         at = np.asarray(when, dtype=float)
     except (TypeError, ValueError):
@@ -136,7 +142,7 @@ def without_order(X: Any, person: Any, wave: Any) -> tuple[Any, Order]:
         remedy = "keep one row of each wave" if who is not None else f"give {argument('person')}, or keep one row"
         raise DataError(f"{argument('X')} must have one row for each wave{of}, got wave {at[k]:g} in "
                         f"{1 + int(((code == code[k]) & (at == at[k])).sum()) - 1} rows; {remedy}.")  # fmt: skip
-    return X, Order(code, at, n_people)
+    return X, Order(code, at)
 
 
 def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Transitions:
@@ -151,9 +157,11 @@ def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Tra
     """
     at = np.lexsort((order.time, order.person))
     code, time = order.person[at], order.time[at]
+    begins = np.append(True, np.diff(code) != 0)
+    person = np.cumsum(begins) - 1  # codes may have gaps, as people without any answer have no row
     distinct = np.diff(np.unique(time))
     step = float(distinct.min()) if len(distinct) else 1.0
-    same = np.diff(code) == 0
+    same = ~begins[1:]
     near: np.ndarray = np.abs(np.diff(time) - step) <= 1e-6 * step
     whole = np.asarray((values >= 0).all(axis=1))[at]
     is_whole = whole[1:] & whole[:-1]
@@ -162,9 +170,8 @@ def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Tra
         without = "" if complete else " without missing answers"
         raise DataError(f"{argument('X')} must have two waves in a row of a person{without}, got none; check "
                         f"{argument('person')} and {argument('wave')}.")  # fmt: skip
-    firsts = at[np.append(0, np.flatnonzero(~same) + 1)]
     return Transitions(
-        at[:-1][used], at[1:][used], code[:-1][used], firsts[np.argsort(order.person[firsts])], step,
+        at[:-1][used], at[1:][used], person[:-1][used], at[begins], step,
         int(same.sum()), int((same & ~near).sum()), int((same & near & ~is_whole).sum()), complete,
     )  # fmt: skip
 

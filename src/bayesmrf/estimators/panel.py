@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import results
 from ..data.codebook import Codebook
 from ..data.frames import record_columns
-from ..data.panel import Order, Transitions, transitions, without_order
+from ..data.panel import Transitions, transitions, without_order
 from ..data.read import choose, read
 from ..data.states import States, levels_of
 from ..declare.option import check_params, option
@@ -224,8 +224,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         self.model_, self._names, self._coding = name, states.names, states.coding
         if len(states.names) < 2:
             raise DataError(f"{argument('X')} must have at least two items, got {len(states.names)}.")
-        rows = states.given_rows
-        model, order = self._panel(), Order(order.person[rows], order.time[rows], order.n_people)
+        model, order = self._panel(), order.at(states.given_rows)
         found = transitions(states.values, order, complete=True)
         n_chains = self._chains_of(model, states.values, found)
         if n_chains and found.n_missing:
@@ -233,7 +232,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             n_chains = self._chains_of(model, states.values, found) or _EACH
         if found.n_left_out:
             tell(f"{found.said[0].upper()}{found.said[1:]}.", TransitionsWarning)
-        self.transitions_ = found
+        self.transitions_ = found.in_table(states.given_rows)
         people, person_of = np.unique(found.person, return_inverse=True)
         is_own = self._settings.intercepts == "own"
         if is_own and len(people) < 2:

@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from ..blas import one_thread
+from ..data.observed import rows_with_answers
 from ..data.panel import Order, transitions, without_order
 from ..data.read import read_new
 from ..declare.rule import NONE, choice, either, integer
@@ -211,8 +212,8 @@ class PanelPredictive(Tabulated, Answers):
 
     def _values(self, X: Any, order: Order) -> tuple[np.ndarray, Order]:
         states = read_new(X, None, self)
-        rows = states.given_rows
-        return states.values, Order(order.person[rows], order.time[rows], order.n_people)
+        states = states.at(rows_with_answers(states.values))
+        return states.values, order.at(states.given_rows)
 
     def _draws(self, first: np.ndarray, person: np.ndarray) -> Any:
         """Return parameters of draws, each with intercepts of the person of each row, or 0."""
