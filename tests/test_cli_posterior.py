@@ -108,7 +108,7 @@ def test_ties(bayesmrf, votes, folder):
     Path("bad.csv").write_text("Ann,Zoe,x\n")
     one_sentence(bayesmrf(*run, "--ties", "bad.csv"), r"--ties must be labels by the names of edges .*, got .*Zoe")
     for text, words in (
-        ("Ann,Bob,x\nBob,Ann,y\n", "line 2 of bad.csv is the second for 'Ann - Bob'; list each once"),
+        ("Ann,Bob,x\nBob,Ann,y\n", "line 2 of bad.csv names Ann - Bob again; list each once"),
         (
             "Ann-Bob,x\nBob-Ann,x\n",
             "--ties must be one label for each edge, got 'Bob-Ann'; an edge has no direction",

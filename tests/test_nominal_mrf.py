@@ -187,15 +187,11 @@ def test_what_does_not_depend_on_it_is_taken(people):
     BayesianMRF(model="nominal", prior=priors.Cauchy(1.0), **TINY).fit(people[["owner", "happy"]])
     with pytest.raises(OptionError, match=r"priors.Normal or priors.WeightsAndBiases for columns without order"):
         log_evidence(BayesianMRF(), people, prior=priors.LogisticBeta(), **QUIET)
-    ranks = people.apply(lambda column: pd.Series(pd.factorize(column)[0] % 3, column.index))
-    with (
-        pytest.warns(LevelsWarning),
-        pytest.raises(OptionError, match=r"priors.Normal or priors.WeightsAndBiases for c"),
-    ):
+    ranks = pd.DataFrame(np.indices((3, 3)).reshape(2, -1).T.repeat(10, axis=0), columns=["u", "v"])
+    with pytest.raises(OptionError, match=r"priors.Normal or priors.WeightsAndBiases for columns without order"):
         BayesianMRF(model="potts", prior=priors.LogisticBeta()).check(ranks)
     agreement = families.Custom(lambda graph: Potts(graph, 3, False), 3)
-    with pytest.warns(LevelsWarning, match="by equal levels"):
-        BayesianMRF(model=agreement, prior=priors.LogisticBeta()).check(ranks)  # no node has parameters
+    BayesianMRF(model=agreement, prior=priors.LogisticBeta()).check(ranks)  # no node has parameters
     with pytest.raises(OptionError, match="coding must be 'boltzmann' for columns without order"):
         log_evidence(BayesianMRF(), people, coding="ising", **QUIET)
 
