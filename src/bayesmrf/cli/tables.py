@@ -210,16 +210,19 @@ def read_labels(path: Path, names: Sequence[str], option: str = "--ties") -> dic
     Raises
     ------
     DataError
-        If the file cannot be read, or a line has neither two nor three entries.
+        If the file cannot be read, a line has neither two nor three entries, or two lines have one name.
     """
     text = read_text(path)
     lines = [[s.strip() for s in line] for line in lines_of(path, text, separator_of(text))]
     if lines and not any(name in names or "-" in name for name in lines[0][:-1]):
         lines = lines[1:]
-    found: dict[Any, str] = {}
-    for number, line in enumerate(lines, start=1):
+    found, named = dict[Any, str](), set[tuple[str, ...]]()
+    for number, line in enumerate(lines, 1):
         if len(line) not in (2, 3) or not all(line):
-            raise DataError(f"{option}: {call(path)} must have two ends and a label a line, or a name and a label; "
-                            f"line {number} has {len(line)} entries")  # fmt: skip
+            got = f"line {number} has {len(line)} entries"
+            raise DataError(f"{option}: {call(path)} must have two ends, or a name, and a label a line; {got}")
+        if (ends := tuple(sorted(line[:-1]))) in named:
+            raise DataError(f"{option}: line {number} of {call(path)} names {' - '.join(ends)} again; list each once")
+        named.add(ends)
         found[tuple(line[:-1]) if len(line) == 3 else line[0]] = line[-1]
     return found

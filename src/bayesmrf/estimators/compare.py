@@ -40,6 +40,7 @@ from .engines import particle_sweeps, read_sample
 from .of_groups import OfGroups
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
+from .ties import require_invariant
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -195,6 +196,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
 
     def _target(self, parts: list[States], request: None) -> Setup:
         model = self._model()
+        require_invariant(self._object("prior"), model)
         if isinstance(self._family, CustomModel):
             like(model)
         if self._settings.biases != "free" and isinstance(model, NominalModel) and not all(model.ordered):

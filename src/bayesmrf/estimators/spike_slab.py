@@ -56,6 +56,7 @@ from .edge_start import EXTRAPOLATES, default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
+from .ties import require_invariant
 
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
@@ -151,6 +152,7 @@ class SpikeSlabMRF(WithEvidence, Posterior):
 
     def _target(self, parts: list[States], request: None) -> Setup:
         (states,), model, prior = parts, self._model(), in_order(self._object("prior"), self._graph)
+        require_invariant(prior, model)
         family = FAMILIES.find(self._family) or like(model)
         row = row_of(_automatic(family, states) if self._settings.method == AUTO else self._settings.method, EDGES)
         features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
