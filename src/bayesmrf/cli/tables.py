@@ -17,6 +17,7 @@ from ..data.files import call, read_declared, read_text
 from ..data.formats import MEASURE, Categories
 from ..data.missing import MISSING_TEXTS, stripped
 from ..data.no_answers import without
+from ..data.rows_of_events import combined
 from ..data.text_cells import is_number
 from ..data.understand import ALL_ANSWERS
 from ..errors import DataError, GraphError, OptionError
@@ -40,6 +41,7 @@ def read_votes(
     asked: Asked | None = None,
     by: str | None = None,
     also: Mapping[str, str] | None = None,
+    person: str | None = None,
 ) -> tuple[pd.DataFrame, pd.Series | None, Any]:
     """Read observations, one a row, from a file whose first line names the columns.
 
@@ -54,8 +56,8 @@ def read_votes(
     asked : Asked, optional
         Columns to keep or to drop, and values that code missing ones, also in the column ``by``. What else it says is
         not done here.
-    by : str, optional
-        Column with the group of each row.
+    by, person : str, optional
+        Columns with the group of each row, and with the person, whose rows become one.
     also : mapping, optional
         Other columns that are not nodes, by flag; they are returned by flag in the place of the groups.
 
@@ -101,7 +103,7 @@ def read_votes(
     if len(table) > 1 and table.iloc[1].astype(str).str.startswith('{"ImportId"').all():
         raise DataError(f"{call(path)}: rows 1 and 2 below the first line are headers of Qualtrics, not answers; "
                         "delete these two rows")  # fmt: skip
-    kept = {"--weight": weight, "--by": by, **(also or {})}
+    kept = {"--weight": weight, "--by": by, "--combine-rows": person, **(also or {})}
     asked = asked or Asked()
     drop = matching("drop", asked.drop, names, f" in {call(path)}")
     for option, column in kept.items():
@@ -126,8 +128,7 @@ def read_votes(
     for name, categories in declared.categories.items():
         if name in table:
             table[name] = _in_categories(table[name], categories)
-    says = declared._asdict()  # by format
-    of_file: dict[str, Any] = {MEASURE: declared.measure, LABELS: says.get("labels", {})}
+    of_file: dict[str, Any] = {MEASURE: declared.measure, LABELS: (says := declared._asdict()).get("labels", {})}
     of_file[QUESTIONS] = says.get("question", {})
     of_file[WRITTEN] = texts_for_missing(table, lines_of(path, text, separator), names)
     table.attrs = {key: {name: value for name, value in of.items() if name in table} for key, of in of_file.items()}
@@ -137,6 +138,8 @@ def read_votes(
     if by is not None and groups is not None:
         place = names.index(by)
         _check_labels(groups, [line[place].strip() for line in lines_of(path, text, separator) if line][1:], by)
+    if person is not None:
+        table, weights, groups = combined(table, table.pop(person), weights, groups)
     unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
         raise DataError(f"{call(path)}: a column has no name in the first line; drop it with --drop {unnamed!r} if it "

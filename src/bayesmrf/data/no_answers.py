@@ -17,6 +17,7 @@ from .frames import cells, in_pandas, is_frame
 from .made_of_others import relations
 from .missing import unmasked
 from .ordered_levels import CUT, MOST_LEVELS
+from .rows_of_events import rows_of_events
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +114,9 @@ def problems(frame: pd.DataFrame) -> list[str]:
     if (count := forgotten_count(frame)) is not None:
         give = in_python(f"sample_weight=X[{quoted(count)}], without this column in X", f"--weight {_in_shell(count)}")
         texts.append(f"column {quoted(count)} looks like the number of times that each row was observed; give {give}")
-    if (name := repeated_identifier(frame)) is not None:
+    if (name := repeated_identifier(frame)) is not None and (events := rows_of_events(frame, name)):
+        texts.append(events)
+    elif name is not None:
         n = len(frame) / frame[name].nunique()
         labelled = in_python(f"make it the index, X.set_index({quoted(name)})", f"give --drop {_in_shell(name)}")
         texts.append(
