@@ -171,7 +171,7 @@ class Data(ColumnFlags):
         from ..data.typed_table import typed
         from .tables import read_votes
 
-        raw, weights, groups = read_votes(self.table, self.weight, self.asked, by, also)
+        raw, weights, groups = read_votes(self.table, self.weight, self.asked, by, also, self.combine_rows)
         family: Any = None if model == AUTO else FAMILIES.row(model).options
         takes = {*takes, *(family.takes if family is not None and "names" in family.takes else ())} - {"values"}
         with common.about_file(self.table), collected() as self.noticed:

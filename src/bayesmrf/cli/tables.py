@@ -13,6 +13,7 @@ from ..data.group_labels import check_written
 from ..data.infer_columns import ALL_ANSWERS
 from ..data.kinds.identifier import without
 from ..data.missing import MISSING_TEXTS
+from ..data.rows_of_events import combined
 from ..data.text_tables import (
     lines_of,
     read_table,
@@ -35,6 +36,7 @@ def read_votes(
     asked: ColumnOptions | None = None,
     by: str | None = None,
     also: Mapping[str, str] | None = None,
+    person: str | None = None,
 ) -> tuple[pd.DataFrame, pd.Series | None, Any]:
     """Read observations, one a row, from a file whose first line names the columns.
 
@@ -49,8 +51,8 @@ def read_votes(
     asked : ColumnOptions, optional
         Columns to keep or to drop, and values that code missing ones, also in the column ``by``. What else it says is
         not done here.
-    by : str, optional
-        Column with the group of each row.
+    by, person : str, optional
+        Columns with the group of each row, and with the person, whose rows become one.
     also : mapping, optional
         Other columns that are not nodes, by flag; they are returned by flag in the place of the groups.
 
@@ -70,7 +72,7 @@ def read_votes(
     """
     read = read_table(path)
     table, names = read.frame, read.names
-    kept = {"--weight": weight, "--by": by, **(also or {})}
+    kept = {"--weight": weight, "--by": by, "--combine-rows": person, **(also or {})}
     asked = asked or ColumnOptions()
     drop = matching("drop", asked.drop, names, f" in {call(path)}")
     for option, column in kept.items():
@@ -97,6 +99,8 @@ def read_votes(
     if by is not None and groups is not None:
         place = names.index(by)
         check_written(groups, [line[place].strip() for line in read.lines()][1:], by)
+    if person is not None:
+        table, weights, groups = combined(table, table.pop(person), weights, groups)
     unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
         raise DataError(f"{call(path)}: a column has no name in the first line; drop it with --drop {unnamed!r} if it "

@@ -34,6 +34,7 @@ from .kinds.metadata import metadata_columns
 from .kinds.ordered import in_steps, share_levels
 from .kinds.values import Values, values_of
 from .levels import Foreign, find_foreign
+from .rows_of_events import event_columns
 from .table_forms import answered, one_row_per_answer
 from .table_forms import problems as problems_of_rows
 
@@ -82,7 +83,7 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
     if "values" in takes or all(s.counts.keys() <= constant.BITS for s in rest):
         foreign = Foreign()
     else:
-        apart, problems, is_long = _of_rows(_part(frame, [s.name for s in rest]))
+        apart, problems, is_long = _of_rows(_part(frame, [*added, *(s.name for s in rest)]), added)
         compared = [s for s in rest if s.name not in apart]
         foreign = find_foreign(*_compared(compared))
         names = [s.name for s in compared if not s.ordered]
@@ -99,7 +100,7 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
     if "numbers" in takes:
         found = {name: _as_it_is(column) for name, column in found.items()}
     columns = changed([found[s.name] for s in seen], asked)
-    problems += metadata.problems(columns)
+    problems += metadata.problems([c for c in columns if c.name not in apart])
     texts += constant.problems_of_boxes([c for c in columns if c.name in boxes])
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
     problems += number.problems_of_few([c for c in numbers if not number.are_many(c)])
@@ -162,15 +163,21 @@ def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
     return part.set_axis(list(map(str, part.columns)), axis=1)
 
 
-def _of_rows(frame: pd.DataFrame) -> tuple[dict[str, str], list[str], bool]:
-    """Return columns that say what the rows are, with their kinds, what is wrong, and whether a row is one answer."""
-    frame = answered(frame)
-    if not len(frame):
+def _of_rows(frame: pd.DataFrame, added: Collection[str]) -> tuple[dict[str, str], list[str], bool]:
+    """Return columns that say what the rows are, with their kinds, what is wrong, and whether a row is one answer.
+
+    Columns that a survey program ``added`` are among them only where a row is an event of a person.
+    """
+    every = answered(frame, added)
+    if not len(every):
         return {}, [], False
-    person, is_long = repeated_identifier(frame), one_row_per_answer(frame) is not None
-    count = None if is_long else forgotten_count(frame)
+    rest = every.drop(columns=list(added))
+    person, is_long = repeated_identifier(rest), one_row_per_answer(rest) is not None
+    count = None if is_long else forgotten_count(rest)
     kinds = {name: kind for name, kind in ((person, IDENTIFIER), (count, COUNT)) if name is not None}
-    return kinds, problems_of_rows(frame), is_long
+    events = None if person is None or is_long else event_columns(every, person)
+    kinds |= dict.fromkeys(events or (), METADATA)
+    return kinds, problems_of_rows(every, added), is_long
 
 
 def _no_answer(column: Column, kind: str) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from .kinds.identifier import FEWEST_PERSONS, is_named_identifier, is_named_pers
 from .kinds.number import are_many_values
 from .made_of_others import relations
 from .missing import is_missing, unmasked
+from .rows_of_events import rows_of_events
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,9 +38,12 @@ class Answers(NamedTuple):
     answer: str
 
 
-def answered(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with an answer: those of instruments that were not filled in have identifiers alone."""
-    named = [c for c in frame.columns if is_named_person(str(c)) or is_named_identifier(str(c))]
+def answered(frame: pd.DataFrame, added: Collection[str] = ()) -> pd.DataFrame:
+    """Return the rows with an answer: others, of instruments that were not filled in, have identifiers alone.
+
+    Columns that a survey program ``added`` have none.
+    """
+    named = [c for c in frame.columns if c in added or is_named_person(str(c)) or is_named_identifier(str(c))]
     rest = frame.drop(columns=named) if named else None
     if rest is None or not rest.shape[1]:
         return frame
@@ -101,8 +106,12 @@ def _is_numeric(column: pd.Series) -> bool:
     return column.dtype.kind in "biuf"
 
 
-def problems(frame: pd.DataFrame) -> list[str]:
-    """Return what is wrong with a table whose columns are no answers, each with what to do; names are unique texts."""
+def problems(frame: pd.DataFrame, added: Collection[str] = ()) -> list[str]:
+    """Return what is wrong with a table whose columns are no answers, each with what to do; names are unique texts.
+
+    Of the columns that a survey program ``added`` it says which are to be left out where a row is an event.
+    """
+    every, frame = frame, frame.drop(columns=list(added))
     if (found := one_row_per_answer(frame)) is not None:
         person, question, answer = map(quoted, found)
         return [
@@ -114,7 +123,9 @@ def problems(frame: pd.DataFrame) -> list[str]:
     if (count := forgotten_count(frame)) is not None:
         give = in_python(f"sample_weight=X[{quoted(count)}], without this column in X", f"--weight {in_shell(count)}")
         texts.append(f"column {quoted(count)} looks like the number of times that each row was observed; give {give}")
-    if (name := repeated_identifier(frame)) is not None:
+    if (name := repeated_identifier(frame)) is not None and (events := rows_of_events(every, name)):
+        texts.append(events)
+    elif name is not None:
         n = len(frame) / frame[name].nunique()
         labelled = in_python(f"make it the index, X.set_index({quoted(name)})", f"give --drop {in_shell(name)}")
         texts.append(
