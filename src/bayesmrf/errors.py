@@ -219,6 +219,10 @@ class DependentRowsWarning(BayesMRFWarning):
     """Rows that follow each other, or rows of one person, are alike, and the likelihood takes them as independent."""
 
 
+class SurveyWeightWarning(BayesMRFWarning):
+    """Rows have weights of a survey, or counts that look like such weights."""
+
+
 class EmptyRowsWarning(BayesMRFWarning):
     """Rows in which every value is missing were left out, as they are uninformative."""
 

@@ -19,7 +19,7 @@ from .levels import warn_of_texts, warn_outside
 from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
 from .ordered_levels import ordered_categories, ordered_levels
-from .sample_weight import check_weights, row_numbers
+from .sample_weight import Survey, check_weights, row_numbers
 from .unordered_levels import unordered_levels
 from .yes_no import CODED, CODINGS, missing_cells, read_yes_no, refuse_missing
 
@@ -70,7 +70,7 @@ class States:
     names : tuple of str
         Column names of a DataFrame, else "0", "1", ...
     weights : (n_samples,) float array or None
-        How often each row was observed.
+        How often each row was observed or, with a survey, its weight in the likelihood.
     coding : {"01", "pm1", "bool"}, tuple or ColumnLevels
         Coding of the user's data, in which samples are returned; of nodes with many states, the level of each state,
         for all columns or for each.
@@ -78,6 +78,8 @@ class States:
         Row of the user's table of each row; None if no row was left out.
     blocks : Blocks or None
         None if no two rows have the same label.
+    survey : Survey or None
+        Weights of a survey, if they differ between rows.
     """
 
     values: np.ndarray
@@ -86,10 +88,16 @@ class States:
     coding: Coding
     places: np.ndarray | None = None
     blocks: Blocks | None = None
+    survey: Survey | None = None
+
+    @property
+    def counts(self) -> np.ndarray | None:
+        """How often each row was observed; None if each was once."""
+        return self.weights if self.survey is None else self.survey.counts
 
     @property
     def n_samples(self) -> float:
-        """Number of observations N, counting weights."""
+        """Number of observations N, counting weights; with those of a survey, the effective one."""
         return float(len(self.values)) if self.weights is None else float(self.weights.sum())
 
     @property
@@ -99,7 +107,7 @@ class States:
         Raises
         ------
         DataError
-            If there are too many observations to list them.
+            If there are too many observations to list them, or they have weights of a survey.
         """
         if self.weights is None:
             return np.arange(len(self.values))
@@ -122,10 +130,13 @@ class States:
         return found
 
     def at(self, rows: np.ndarray) -> States:
-        """Return some of the rows, by their numbers in `values`."""
-        weights = None if self.weights is None else self.weights[rows]
+        """Return some of the rows, by their numbers in `values`; weights of a survey are scaled again."""
+        survey, weights = None, None if self.weights is None else self.weights[rows]
+        if self.survey is not None:
+            survey, weights = self.survey.at(rows)
         blocks = None if self.blocks is None else self.blocks._replace(codes=self.blocks.codes[rows])
-        return replace(self, values=self.values[rows], weights=weights, places=self.given_rows[rows], blocks=blocks)
+        kept: dict[str, Any] = {"values": self.values[rows], "weights": weights, "places": self.given_rows[rows]}
+        return replace(self, **kept, blocks=blocks, survey=survey)
 
     @property
     def rows(self) -> np.ndarray:
