@@ -26,6 +26,7 @@ from .answers import in_shell, texts_for_missing, without_codes
 if TYPE_CHECKING:
     import pandas as pd
 
+SURVEY = "--survey-weight"  # the flag of a column
 _VALUES = {"0", "1", "-1", "0.0", "1.0", "-1.0", "true", "false"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # 1.250: a little more than one, or a thousand and more
@@ -57,7 +58,8 @@ def read_votes(
     by : str, optional
         Column with the group of each row.
     also : mapping, optional
-        Other columns that are not nodes, by flag; they are returned by flag in the place of the groups.
+        Other columns that are not nodes, by flag; they are returned by flag in the place of the groups, which are among
+        them as "--by".
 
     Returns
     -------
@@ -109,11 +111,12 @@ def read_votes(
             raise OptionError(f"{option}: there is no column {quoted(column)} in {call(path)}; its columns are "
                               f"{listed(list(map(quoted, names)), total=True)}")  # fmt: skip
     for option, column in kept.items():
-        other = "--drop" if column in drop else "--by" if option == "--weight" and column == by else ""
+        same = [o for o in kept if o != option and kept[o] == column and {o, option} & {"--weight", SURVEY}]
+        other = "--drop" if column in drop else same[-1] if same else ""
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
     weighting = declared.weight and declared.weight.strip()
-    if weighting and weighting not in (weight, *drop):
+    if weighting and weighting not in (weight, *drop, (also or {}).get(SURVEY)):
         _refuse_weighted(path, table, weighting)
     chosen = asked.chosen(names, f" in {call(path)}")
     table = without(table, [c for c in names if c not in chosen and c not in kept.values()])
@@ -133,7 +136,7 @@ def read_votes(
     table.attrs = {key: {name: value for name, value in of.items() if name in table} for key, of in of_file.items()}
     codes = [c for c in asked.missing if c.strip().lower() != ALL_ANSWERS and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
-    groups: Any = (others or None) if by is None else table.pop(by)
+    groups: Any = None if by is None else table.pop(by)
     if by is not None and groups is not None:
         place = names.index(by)
         _check_labels(groups, [line[place].strip() for line in lines_of(path, text, separator) if line][1:], by)
@@ -144,7 +147,7 @@ def read_votes(
     if table.shape[1] < 2:
         raise DataError(f"{call(path)}: the table must have at least two nodes, got {table.shape[1]} column(s); "
                         "separate columns by commas")  # fmt: skip
-    return table, weights, groups
+    return table, weights, groups if not others else others if by is None else others | {"--by": groups}
 
 
 def _refuse_weighted(path: Path, table: pd.DataFrame, name: str) -> None:
@@ -152,10 +155,8 @@ def _refuse_weighted(path: Path, table: pd.DataFrame, name: str) -> None:
     values = table[name]
     without = f"--drop {in_shell(name)} to use each row once"
     counts = values.dtype.kind in "iuf" and bool(((values >= 0) & (values == values.round())).all())
-    remedy = f"give --weight {in_shell(name)} if it counts how often each row was observed, or {without}"
-    if not counts:
-        remedy = "its values are not all counts of rows (integers >= 0), and survey weights are not supported: "
-        remedy += f"give {without}"
+    counted = f"--weight {in_shell(name)} if it counts how often each row was observed, " if counts else ""
+    remedy = f"give {counted}{SURVEY} {in_shell(name)} if it is the weight of a survey, or {without}"
     raise DataError(f"{call(path)}: SPSS weights the rows of this file by column {quoted(name)}; {remedy}")
 
 

@@ -131,9 +131,8 @@ class States:
 
     def at(self, rows: np.ndarray) -> States:
         """Return some of the rows, by their numbers in `values`; weights of a survey are scaled again."""
-        survey, weights = None, None if self.weights is None else self.weights[rows]
-        if self.survey is not None:
-            survey, weights = self.survey.at(rows)
+        alone = None, None if self.weights is None else self.weights[rows]
+        survey, weights = alone if self.survey is None else self.survey.at(rows)
         blocks = None if self.blocks is None else self.blocks._replace(codes=self.blocks.codes[rows])
         kept: dict[str, Any] = {"values": self.values[rows], "weights": weights, "places": self.given_rows[rows]}
         return replace(self, **kept, blocks=blocks, survey=survey)
