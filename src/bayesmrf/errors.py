@@ -219,8 +219,8 @@ class DependentRowsWarning(BayesMRFWarning):
     """Rows that follow each other, or rows of one person, are alike, and the likelihood takes them as independent."""
 
 
-class SurveyWeightWarning(BayesMRFWarning):
-    """Rows have weights of a survey, or counts that look like such weights."""
+class WeightWarning(BayesMRFWarning):
+    """Rows have weights of a survey, or counts that look like these; or a column of answers looks like counts."""
 
 
 class EmptyRowsWarning(BayesMRFWarning):

@@ -24,7 +24,7 @@ from ..errors import (
     DependentRowsWarning,
     OptionError,
     StoppedWarning,
-    SurveyWeightWarning,
+    WeightWarning,
     in_words,
     said,
 )
@@ -354,7 +354,7 @@ class Run(Data):
                 if not self.quiet or self.chain is not None:
                     warnings.filterwarnings("ignore", f"Not (converged|judged)|{LIMIT}|{MISSING}", ConvergenceWarning)
                     warnings.filterwarnings("ignore", f"{UNSEEN}|{FAR}", ApproximatePosteriorWarning)
-                    for kind in (DependentRowsWarning, SurveyWeightWarning):
+                    for kind in (DependentRowsWarning, WeightWarning):
                         warnings.simplefilter("ignore", kind)
                 warnings.simplefilter("ignore", StoppedWarning)  # said at the end
                 estimator.fit(table, **more)

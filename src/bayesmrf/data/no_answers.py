@@ -111,8 +111,7 @@ def problems(frame: pd.DataFrame) -> list[str]:
         ]
     texts = []
     if (count := forgotten_count(frame)) is not None:
-        give = in_python(f"sample_weight=X[{quoted(count)}], without this column in X", f"--weight {_in_shell(count)}")
-        texts.append(f"column {quoted(count)} looks like the number of times that each row was observed; give {give}")
+        texts.append(of_count(count))
     if (name := repeated_identifier(frame)) is not None:
         n = len(frame) / frame[name].nunique()
         labelled = in_python(f"make it the index, X.set_index({quoted(name)})", f"give --drop {_in_shell(name)}")
@@ -124,6 +123,12 @@ def problems(frame: pd.DataFrame) -> list[str]:
     many = [name for name in numbers if _many(frame[name].dropna().to_numpy())]
     totals = [r for r in relations(frame) if r.kind == TOTAL and r.columns[0] in many] if many else []
     return texts + [relation.sentence for relation in totals]
+
+
+def of_count(name: str) -> str:
+    """Return what a column of counts looks like, and what to give."""
+    give = in_python(f"sample_weight=X[{quoted(name)}], without this column in X", f"--weight {_in_shell(name)}")
+    return f"column {quoted(name)} looks like the number of times that each row was observed; give {give}"
 
 
 def remedy_for_measurements(columns: Sequence[np.ndarray], names: Sequence[str]) -> str:

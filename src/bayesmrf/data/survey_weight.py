@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, SurveyWeightWarning, argument, data_row
+from ..errors import DataError, WeightWarning, argument, data_row
 from ..findings import NOTE, tell
 from ..names import digits, shown
 from .sample_weight import Survey, read_weights
@@ -75,6 +75,6 @@ def tell_of_survey(parts: Sequence[States], labels: Sequence[Any] = ()) -> None:
         f"Survey weights: the effective sample size is {', '.join(sizes)}. Clusters and strata of the design are not "
         "used, so that intervals are too narrow if people of one cluster are alike. Bayes factors are approximate, as "
         "those of a likelihood with scaled weights. The fit was not compared with simulated tables.",
-        SurveyWeightWarning,
+        WeightWarning,
         NOTE,
     )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import bdtr
 
-from ..errors import SurveyWeightWarning, argument
+from ..errors import WeightWarning, argument
 from ..findings import tell
 from .states import States
 
@@ -59,7 +59,7 @@ class WeightsAsCounts(NamedTuple):
 def tell_of_weights(parts: Sequence[States]) -> None:
     """Tell of counts that look like weights of a survey."""
     if remark := remark_on_weights(parts):
-        tell(remark, SurveyWeightWarning)
+        tell(remark, WeightWarning)
 
 
 def remark_on_weights(parts: Sequence[States]) -> str:

@@ -14,6 +14,7 @@ from .. import results
 from ..base import Kernel
 from ..data.codebook import Codebook
 from ..data.dependent_rows import tell_of_rows
+from ..data.forgotten_counts import tell_of_forgotten_counts
 from ..data.states import States
 from ..data.survey_weight import is_weighted, n_rows, tell_of_survey
 from ..data.weights_as_counts import tell_of_weights
@@ -147,7 +148,8 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         self._summarise()
         check_modes(self, s.parts, seeds, s.sweeps)
         tell_of_rare(s.parts, self._graph)
-        tell_of_rows(s.parts)
+        if not tell_of_forgotten_counts(s.parts):
+            tell_of_rows(s.parts)
         tell_of_weights(s.parts)
         tell_of_survey(s.parts, self._labels)
         tell_if_short(draws)
