@@ -219,6 +219,10 @@ class DependentRowsWarning(BayesMRFWarning):
     """Rows that follow each other, or rows of one person, are alike, and the likelihood takes them as independent."""
 
 
+class WeightWarning(BayesMRFWarning):
+    """Rows have weights of a survey, or counts that look like these; or a column of answers looks like counts."""
+
+
 class EmptyRowsWarning(BayesMRFWarning):
     """Rows in which every value is missing were left out, as they are uninformative."""
 

@@ -56,7 +56,7 @@ def panel(
     from ..priors import SpikeSlab, read_slab
     from ..results.summary import PanelSummary
 
-    for option, value in {"weight": run.weight, "neutral": run.neutral}.items():
+    for option, value in {"weight": run.weight, "survey_weight": run.survey_weight, "neutral": run.neutral}.items():
         if value:
             raise OptionError(option=option, got=value, expected="omitted, as panels do not support it")
     out = run.path(run.out, ".zarr")

@@ -29,6 +29,8 @@ from ..names import listed, quoted
 if TYPE_CHECKING:
     import pandas as pd
 
+SURVEY = "--survey-weight"  # the flag of a column
+
 
 def read_votes(
     path: Path,
@@ -54,7 +56,8 @@ def read_votes(
     by, person : str, optional
         Columns with the group of each row, and with the person, whose rows become one.
     also : mapping, optional
-        Other columns that are not nodes, by flag; they are returned by flag in the place of the groups.
+        Other columns that are not nodes, by flag; they are returned by flag in the place of the groups, which are among
+        them as "--by".
 
     Returns
     -------
@@ -80,11 +83,12 @@ def read_votes(
             raise OptionError(f"{option}: there is no column {quoted(column)} in {call(path)}; its columns are "
                               f"{listed(list(map(quoted, names)), total=True)}")  # fmt: skip
     for option, column in kept.items():
-        other = "--drop" if column in drop else "--by" if option == "--weight" and column == by else ""
+        same = [o for o in kept if o != option and kept[o] == column and {o, option} & {"--weight", SURVEY}]
+        other = "--drop" if column in drop else same[-1] if same else ""
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
     weighting = read.declared.weight and read.declared.weight.strip()
-    if weighting and weighting not in (weight, *drop):
+    if weighting and weighting not in (weight, *drop, (also or {}).get(SURVEY)):
         refuse_weighted(path, table, weighting)
     chosen = asked.chosen(names, f" in {call(path)}")
     table = without(table, [c for c in names if c not in chosen and c not in kept.values()])
@@ -95,12 +99,16 @@ def read_votes(
     table = with_declared(read, table)
     codes = [c for c in asked.missing if c.strip().lower() != ALL_ANSWERS and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
-    groups: Any = (others or None) if by is None else table.pop(by)
+    groups: Any = None if by is None else table.pop(by)
     if by is not None and groups is not None:
         place = names.index(by)
         check_written(groups, [line[place].strip() for line in read.lines()][1:], by)
     if person is not None:
-        table, weights, groups = combined(table, table.pop(person), weights, groups)
+        if others.keys() - {SURVEY}:
+            expected = "omitted where rows are waves of a person"
+            raise OptionError(option="combine_rows", got=person, expected=expected)
+        table, weights, groups, *rest = combined(table, table.pop(person), weights, groups, *others.values())
+        others = dict(zip(others, rest, strict=True))
     unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
         raise DataError(f"{call(path)}: a column has no name in the first line; drop it with --drop {unnamed!r} if it "
@@ -108,7 +116,7 @@ def read_votes(
     if table.shape[1] < 2:
         raise DataError(f"{call(path)}: the table must have at least two nodes, got {table.shape[1]} column(s); "
                         "separate columns by commas")  # fmt: skip
-    return table, weights, groups
+    return table, weights, groups if not others else others if by is None else others | {"--by": groups}
 
 
 def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tuple[list[tuple[Any, Any]], str | None]:

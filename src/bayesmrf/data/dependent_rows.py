@@ -135,7 +135,7 @@ def _excess(means: np.ndarray) -> tuple[np.ndarray, float]:
 
 def _ordered(states: States) -> list[np.ndarray]:
     """Return the first rows as deviations from their means, in pieces whose order is informative."""
-    values, weights = states.scores, states.weights
+    values, weights = states.scores, states.counts
     if weights is not None:
         if (weights > 1).any():
             return []

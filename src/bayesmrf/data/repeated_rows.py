@@ -99,7 +99,7 @@ def _blocks(states: States) -> Blocks | None:
     Without labels of rows, they are the rows from a lowest value to the next highest one of a column that counts up
     and begins again, such as the wave of a panel.
     """
-    values, weights, blocks = states.scores, states.weights, states.blocks
+    values, weights, blocks = states.scores, states.counts, states.blocks
     if weights is not None and (weights > 1).any():
         return None
     if blocks is None:

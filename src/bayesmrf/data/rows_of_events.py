@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, OptionError, argument, in_python
+from ..errors import DataError, argument, in_python
 from ..names import in_shell, listed, quoted, shown
 
 if TYPE_CHECKING:
@@ -89,9 +88,6 @@ def combined(table: pd.DataFrame, person: pd.Series, *more: Any) -> tuple[Any, .
     """
     import pandas as pd
 
-    if any(isinstance(values, Mapping) for values in more):
-        expected = "omitted where rows are waves of a person"
-        raise OptionError(option="combine_rows", got=str(person.name), expected=expected)
     there = [values for values in more if values is not None]
     whole = one_row_each(pd.concat([table, *there], axis=1), person)
     found = whole.iloc[:, : table.shape[1]]

@@ -22,7 +22,7 @@ from .level_names import MIXED, NOMINAL
 from .levels import warn_of_texts, warn_outside
 from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
-from .sample_weight import check_weights, row_numbers
+from .sample_weight import Survey, check_weights, row_numbers
 
 _X = argument("X")
 
@@ -71,7 +71,7 @@ class States:
     names : tuple of str
         Column names of a DataFrame, else "0", "1", ...
     weights : (n_samples,) float array or None
-        How often each row was observed.
+        How often each row was observed or, with a survey, its weight in the likelihood.
     coding : {"01", "pm1", "bool"}, tuple or ColumnLevels
         Coding of the user's data, in which samples are returned; of nodes with many states, the level of each state,
         for all columns or for each.
@@ -79,6 +79,8 @@ class States:
         Row of the user's table of each row; None if no row was left out.
     blocks : Blocks or None
         None if no two rows have the same label.
+    survey : Survey or None
+        Weights of a survey, if they differ between rows.
     """
 
     values: np.ndarray
@@ -87,10 +89,16 @@ class States:
     coding: Coding
     places: np.ndarray | None = None
     blocks: Blocks | None = None
+    survey: Survey | None = None
+
+    @property
+    def counts(self) -> np.ndarray | None:
+        """How often each row was observed; None if each was once."""
+        return self.weights if self.survey is None else self.survey.counts
 
     @property
     def n_samples(self) -> float:
-        """Number of observations N, counting weights."""
+        """Number of observations N, counting weights; with those of a survey, the effective one."""
         return float(len(self.values)) if self.weights is None else float(self.weights.sum())
 
     @property
@@ -100,7 +108,7 @@ class States:
         Raises
         ------
         DataError
-            If there are too many observations to list them.
+            If there are too many observations to list them, or they have weights of a survey.
         """
         if self.weights is None:
             return np.arange(len(self.values))
@@ -123,10 +131,12 @@ class States:
         return found
 
     def at(self, rows: np.ndarray) -> States:
-        """Return some of the rows, by their numbers in `values`."""
-        weights = None if self.weights is None else self.weights[rows]
+        """Return some of the rows, by their numbers in `values`; weights of a survey are scaled again."""
+        alone = None, None if self.weights is None else self.weights[rows]
+        survey, weights = alone if self.survey is None else self.survey.at(rows)
         blocks = None if self.blocks is None else self.blocks._replace(codes=self.blocks.codes[rows])
-        return replace(self, values=self.values[rows], weights=weights, places=self.given_rows[rows], blocks=blocks)
+        kept: dict[str, Any] = {"values": self.values[rows], "weights": weights, "places": self.given_rows[rows]}
+        return replace(self, **kept, blocks=blocks, survey=survey)
 
     @property
     def rows(self) -> np.ndarray:

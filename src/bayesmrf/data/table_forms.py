@@ -13,7 +13,7 @@ from ..errors import DataError, argument, in_python
 from ..names import in_shell, quoted
 from .codebook import MOST_LEVELS, TOTAL
 from .frames import cells, in_pandas, is_frame
-from .kinds.count import forgotten_count, is_count, whole_numbers
+from .kinds.count import count_problem, forgotten_count, is_count, whole_numbers
 from .kinds.identifier import FEWEST_PERSONS, is_named_identifier, is_named_person, repeated_identifier
 from .kinds.number import are_many_values
 from .made_of_others import relations
@@ -121,8 +121,7 @@ def problems(frame: pd.DataFrame, added: Collection[str] = ()) -> list[str]:
         ]
     texts = []
     if (count := forgotten_count(frame)) is not None:
-        give = in_python(f"sample_weight=X[{quoted(count)}], without this column in X", f"--weight {in_shell(count)}")
-        texts.append(f"column {quoted(count)} looks like the number of times that each row was observed; give {give}")
+        texts.append(count_problem(count))
     if (name := repeated_identifier(frame)) is not None and (events := rows_of_events(every, name)):
         texts.append(events)
     elif name is not None:

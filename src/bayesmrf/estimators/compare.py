@@ -158,7 +158,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
             return replace(given, bias_scale=prior.bias_scale, biases=prior.biases) if is_spiked else given
         return super()._object(name)
 
-    def fit(self, X: Any, groups: Any = None, sample_weight: Any = None) -> CompareMRF:
+    def fit(self, X: Any, groups: Any = None, sample_weight: Any = None, survey_weight: Any = None) -> CompareMRF:
         """Sample the posterior.
 
         Parameters
@@ -171,15 +171,17 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
             that of the groups; a Series with the index of ``X``. No label may be missing or blank.
         sample_weight : (n_samples,) array, optional
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
+        survey_weight : (n_samples,) array, optional
+            Weights of a survey, as in `SpikeSlabMRF.fit`; they are scaled in each group separately.
         """
-        found: CompareMRF = self._fit(X, sample_weight, groups)
+        found: CompareMRF = self._fit(X, sample_weight, survey_weight, groups)
         return found
 
     def check(  # type: ignore[override]
-        self, X: Any, groups: Any = None, sample_weight: Any = None
+        self, X: Any, groups: Any = None, sample_weight: Any = None, survey_weight: Any = None
     ) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, sample_weight, groups)
+        self._prepare(X, sample_weight, survey_weight, groups)
 
     def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
         super()._follow(tree, kept)

@@ -23,6 +23,7 @@ from ..models.categorical import is_categorical, states_of
 from ..models.two_arrays import TwoArrays
 from ..models.two_state_tables import tables_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
+from ..posterior.groups.dirichlet_process import sums_of_counts
 from ..posterior.groups.gibbs import GroupedGibbs
 from ..posterior.groups.items import base_precision
 from ..posterior.groups.kernels import exact_groups, particle_groups
@@ -170,7 +171,7 @@ class Problem(NamedTuple):
 
 
 def _tree(_: Any, p: Problem) -> Kernel:
-    return GroupedTree(p.model.graph, np.rint(p.n * p.s_bar), p.n, p.request.prior)
+    return GroupedTree(p.model.graph, sums_of_counts(p.s_bar, p.n), p.n, p.request.prior)
 
 
 def _exact(_: Any, p: Problem) -> Kernel:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.frames import record_columns
+from ..data.frames import in_pandas, record_columns
 from ..data.level_names import NOMINAL
 from ..data.nominal import warn_of_meanings
 from ..data.read import choose, read
 from ..data.states import States
+from ..data.survey_weight import with_survey
 from ..families import AUTO, Custom, Nominal, families_of
 from ..graphs import Graph
 from ..models.bases import edge_starts
@@ -80,10 +81,13 @@ class Network(Answers):
         self._family, self._has_fields = self._object("model"), bool(self._settings.fields)
         return X
 
-    def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:
+    def _read(
+        self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False, survey_weight: Any = None
+    ) -> States:
         """Read the data and the graph."""
         family, option = self._family, self._edges_option
         states = read(X, sample_weight, family, missing, self._settings.ties is not None)
+        states = with_survey(states, survey_weight, in_pandas(X), len(X))
         record_columns(self, X, len(states.names))
         self._graph = read_graph(getattr(self._settings, option), states, progress, option)
         self.edges_ = self._graph.edges

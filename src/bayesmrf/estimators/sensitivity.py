@@ -60,7 +60,11 @@ class Sensitive:
     table: Callable[..., pd.DataFrame]
 
     def sensitivity(
-        self, X: Any, sample_weight: Any = None, checkpoint: str | PathLike[str] | None = None
+        self,
+        X: Any,
+        sample_weight: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
+        survey_weight: Any = None,
     ) -> pd.DataFrame:
         """Compute how the evidence for each edge depends on its prior: its inclusion, and the scale of its slab.
 
@@ -80,6 +84,8 @@ class Sensitive:
             As in the fit.
         checkpoint : path, optional
             Folder in which the runs are stored, each as a checkpoint, and from which they continue.
+        survey_weight : (n_samples,) array, optional
+            As in the fit.
 
         Returns
         -------
@@ -100,7 +106,7 @@ class Sensitive:
         ConvergenceWarning
             If some of the runs have not converged.
         """
-        return self._sensitivity(X, {"sample_weight": sample_weight}, checkpoint)
+        return self._sensitivity(X, {"sample_weight": sample_weight, "survey_weight": survey_weight}, checkpoint)
 
     def _sensitivity(self, X: Any, more: Mapping[str, Any], checkpoint: Any) -> pd.DataFrame:
         check_is_fitted(self)

@@ -140,8 +140,10 @@ class SpikeSlabMRF(WithEvidence, Posterior):
         is_default = name == "prior" and isinstance(self._settings.prior, str)
         return default_prior(self._object("model")) if is_default else super()._object(name)
 
-    def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:
-        states = super()._read(X, sample_weight, missing, progress)
+    def _read(
+        self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False, survey_weight: Any = None
+    ) -> States:
+        states = super()._read(X, sample_weight, missing, progress, survey_weight)
         self._graph = possible(self._graph, self._object("prior"))
         self.edges_ = self._graph.edges
         return states

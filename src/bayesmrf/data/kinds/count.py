@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...errors import in_python
+from ...names import in_shell, quoted
+
 if TYPE_CHECKING:
     import pandas as pd
 _COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency|uencies)?|weights?|wt|times|n_?obs|cases)$")
@@ -35,6 +38,12 @@ def forgotten_count(frame: pd.DataFrame) -> str | None:
 def is_count(name: str) -> bool:
     """Return whether a column is named as one that counts rows."""
     return bool(_COUNTS.search(name))
+
+
+def count_problem(name: str) -> str:
+    """Return what a column of counts looks like, and what to give."""
+    give = in_python(f"sample_weight=X[{quoted(name)}], without this column in X", f"--weight {in_shell(name)}")
+    return f"column {quoted(name)} looks like the number of times that each row was observed; give {give}"
 
 
 def whole_numbers(column: pd.Series) -> np.ndarray | None:

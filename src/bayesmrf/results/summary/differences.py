@@ -14,6 +14,7 @@ from ...names import shown
 from ..blocks import Columns, stacked
 from ..differences import bias_table, difference_table, exist_in_groups, may_be_absent
 from ..intervals import intervals, intervals_given
+from ..surveyed import SURVEYED
 from .base import count
 from .inclusion import InclusionSummary
 
@@ -131,7 +132,8 @@ class DifferenceSummary(InclusionSummary):
     @property
     def data_sentence(self) -> str:
         """Size of the groups, of the network, and how many values were missing."""
-        sizes = ", ".join(f"{count(round(n), 'row')} of {g}" for g, n in zip(self.groups, self.sizes, strict=True))
+        row = "effective row" if SURVEYED in self.attrs else "row"
+        sizes = ", ".join(f"{count(round(n), row)} of {g}" for g, n in zip(self.groups, self.sizes, strict=True))
         return f"{sizes}: {count(len(self.names), 'node')}, {count(self.n_edges, 'edge')}, {self.model_clause}"
 
     @property

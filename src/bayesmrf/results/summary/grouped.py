@@ -234,14 +234,13 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     @property
     def data_sentence(self) -> str:
         """Size of data and graph, whether edges may be absent, and whether nodes have fields."""
-        n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
         states = f" with {len(self.levels)} states" if self.levels else ""
         named = self.family is None or self.family.name == "ordinal"
         more = f", {self.model_clause}" if named else self.missing_clause
         edges = count(self.n_edges, "candidate edge" if self.spike else "edge")
         own = "with" if self.attrs.get("fields") in (True, 1) else "without"
         fields = "node fields in groups" if self.fields_grouped else f"{own} node fields"
-        return f"{n} of {count(len(self.names), 'node')}{states}, {edges}, {fields}{more}"
+        return f"{self.size} of {count(len(self.names), 'node')}{states}, {edges}, {fields}{more}"
 
     @property
     def printed_options(self) -> dict[str, str]:
