@@ -24,10 +24,11 @@ from bayesmrf.models import Nominal, Ordinal
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.exact_tables import SpikeSlabTables
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
-from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, LogisticBeta, Moment, Normal, SpikeSlab
+from bayesmrf.priors import Beta, Cauchy, LogisticBeta, Moment, Normal, SpikeSlab
 from bayesmrf.runs import run
 from tests.bounds import Comparison
 from tests.ranks import few_draws, p_value, rank
+from tests.spike_slab_oracle import taper
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 KINDS = {
@@ -71,10 +72,10 @@ def log_evidence(x, sizes, ordered, edges, slab, seed, n_draws=60_000):
                 found -= 0.5 * square + 0.5 * k * np.log(2 * np.pi)
             elif isinstance(slab, Moment):
                 found += gammaln((k + 3) / 2) + np.log(2 / k) - (k + 1) / 2 * np.log(np.pi)
-                found += np.log(square) - (k + 3) / 2 * np.log1p(square) - 0.5 * square / CAUCHY_TAPER**2
+                found += np.log(square) - (k + 3) / 2 * np.log1p(square) - 0.5 * square / taper(k, 2) ** 2
             else:
                 found += gammaln((k + 1) / 2) - (k + 1) / 2 * (np.log(np.pi) + np.log1p(square))
-                found -= 0.5 * square / CAUCHY_TAPER**2
+                found -= 0.5 * square / taper(k) ** 2
         own = theta[..., starts[-1] :] / 10
         return found - 0.5 * (own**2).sum(axis=-1) - own.shape[-1] * np.log(10 * np.sqrt(2 * np.pi))
 
