@@ -49,6 +49,15 @@ def edge_probabilities(given: Any, graph: Graph) -> np.ndarray:
     return found
 
 
+def names_pairs(given: Any, graph: Graph) -> np.ndarray:
+    """Return which edges of a graph the probabilities of `edge_probabilities` name, (n_edges,): of a matrix all."""
+    given = in_pandas(given, "density")
+    if _is_matrix(given, graph.n_nodes):
+        return np.ones(graph.n_edges, dtype=bool)
+    found: np.ndarray = ~np.isnan(_of_pairs(given, graph.names, others=False)[tuple(graph.edges.T)])
+    return found
+
+
 def _is_matrix(given: Any, n_nodes: int) -> bool:
     """Return whether this is a matrix, not rows of two nodes and a probability."""
     shape = getattr(given, "shape", (0, 3))
@@ -84,12 +93,12 @@ def _matrix(given: Any, names: Sequence[str]) -> np.ndarray:
     return matrix
 
 
-def _of_pairs(given: Any, names: Sequence[str]) -> np.ndarray:
-    """Return the matrix of a table of pairs; NaN for those that are not named."""
+def _of_pairs(given: Any, names: Sequence[str], others: bool = True) -> np.ndarray:
+    """Return the matrix of a table of pairs; NaN for those that are not named, nor among the ``others``."""
     rows = list(given.itertuples(index=False, name=None)) if hasattr(given, "iloc") else [tuple(row) for row in given]
     if wrong := next((row for row in rows if len(row) != 3), None):
         raise _refused(f"a row of {len(wrong)} entries", _EXPECTED)
-    p, others = _numbers([row[2] for row in rows]), np.nan
+    p, of_others = _numbers([row[2] for row in rows]), np.nan
     _require_probabilities(p, lambda k: " - ".join(quoted(str(end)) for end in rows[k][:2]), missing=True)
     number = {name: i for i, name in enumerate(names)}
     ends = [row[:2] for row in rows if row[:2] != (OTHERS, OTHERS)]
@@ -99,14 +108,14 @@ def _of_pairs(given: Any, names: Sequence[str]) -> np.ndarray:
     found = np.full((len(names), len(names)), np.nan)
     for (a, b, _), value in zip(rows, p, strict=True):
         if (a, b) == (OTHERS, OTHERS):
-            others = value
+            of_others = value
             continue
         u, v = (number[str(end).removesuffix(".0")] for end in (a, b))
         if u == v or not np.isnan(found[u, v]):
             what = "joins a node to itself" if u == v else "is there twice"
             raise _refused(f"{_pair(names, u, v)}, which {what}", "each pair of two nodes once", "remove the row")
         found[u, v] = found[v, u] = value
-    return np.where(np.isnan(found), others, found)
+    return np.where(np.isnan(found) & others, of_others, found)
 
 
 def _are_numbers(pair: Sequence[Any]) -> bool:

@@ -35,6 +35,7 @@ def edges(s: GroupedSummary) -> Table:
     listed = listed.assign(group=np.array([f"{g}" if g else None for g in listed["group"]], dtype=object))
     wide = Listing(f"Values, with the {interval(s).head} (from, to)", listed, rest_of(len(frame), MOST_EDGES, which))
     columns = (text("group"), number("agreement"), interval(s))
+    columns += (text("evidence"),) if "evidence" in frame else ()
     if not s.spike:
         return Table("edges", frame.reset_index(drop=True), (ENDS, *columns, number("mle", s.mle_name)), wide=wide)
     most = at_most(MOST_LIKELY, len(s.strongest))
