@@ -64,7 +64,7 @@ class Silent(NamedTuple):
         n = each.sum(axis=0)
         in_all, in_most = n == len(samples), n > max(len(samples) - 2, 0)
         groups = [str(label) for label, one in zip(labels, each, strict=False) if (one & in_most & ~in_all).any()]
-        return cls(in_all, in_most, never.any(axis=0), groups)
+        return cls(in_all, in_most, np.asarray(never.any(axis=0)), groups)
 
     def settle(self, graph: Graph, is_asked: np.ndarray, what: str) -> tuple[Graph, np.ndarray]:
         """Leave out the edges of which no row says anything, unless a user asks for them.
@@ -148,6 +148,6 @@ def _in_words(texts: Sequence[str], never: np.ndarray, constant: np.ndarray, uni
             (never, f"no {unit} shows both ends of"),
             (constant, f"one end is constant in all {unit}s that show the other end of"),
         )
-        if (names := [texts[e] for e in np.flatnonzero(some)])
+        if (names := [text for text, is_in in zip(texts, some, strict=True) if is_in])
     ]
     return "; ".join(found)
