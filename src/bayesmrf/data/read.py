@@ -10,6 +10,7 @@ import numpy as np
 
 from ..names import quoted
 from .chosen_model import choose_model, ordered_column
+from .empty_cells import tell_of_empty_cells
 from .equal_columns import warn_of_equal
 from .frames import in_pandas
 from .level_names import MIXED, NOMINAL
@@ -58,7 +59,8 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
         warn_of_nominal(X, states)
     if not tied:
         warn_of_equal(states)
-        tell_of_relations(_relations(states))
+        tell_of_relations(found := _relations(states))
+        tell_of_empty_cells(states, [relation.columns for relation in found])
     return states
 
 
