@@ -229,6 +229,12 @@ class EmptyRowsWarning(BayesMRFWarning):
     severity = "note"
 
 
+class UnobservedPairsWarning(BayesMRFWarning):
+    """Columns were never observed together, so that the data say nothing of an edge between them."""
+
+    severity = "note"
+
+
 class TransitionsWarning(BayesMRFWarning):
     """Rows of a panel were not taken as following each other, as waves or answers between them are missing."""
 

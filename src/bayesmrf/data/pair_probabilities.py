@@ -51,6 +51,15 @@ def edge_probabilities(given: Any, graph: Graph) -> np.ndarray:
     return found
 
 
+def names_pairs(given: Any, graph: Graph) -> np.ndarray:
+    """Return which edges of a graph the probabilities of `edge_probabilities` name, (n_edges,): of a matrix all."""
+    given = in_pandas(given, "density")
+    if _is_matrix(given, graph.n_nodes):
+        return np.ones(graph.n_edges, dtype=bool)
+    found: np.ndarray = ~np.isnan(_of_pairs(given, graph.names)[0][tuple(graph.edges.T)])
+    return found
+
+
 def _is_matrix(given: Any, n_nodes: int) -> bool:
     """Return whether this is a matrix, not rows of two nodes and a probability."""
     shape = getattr(given, "shape", (0, 3))

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import DataError
 from ..names import quoted
 from .chosen_model import choose_model, ordered_column
+from .empty_cells import tell_of_empty_cells
 from .equal_columns import warn_of_equal
 from .forgotten_counts import refuse_forgotten_counts
 from .frames import in_pandas
@@ -65,7 +66,8 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
         warn_of_nominal(X, states)
     if not tied:
         warn_of_equal(states)
-        tell_of_relations(_relations(states))
+        tell_of_relations(found := _relations(states))
+        tell_of_empty_cells(states, [relation.columns for relation in found])
     return states
 
 

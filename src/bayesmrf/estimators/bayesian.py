@@ -131,6 +131,7 @@ or callable
     }
     _needs_edges = False
     _method_option = "kernel"
+    _of_silent = "Their parameters are"
 
     graph: Any = "complete"
     model: Any = option("auto", model_rule("BayesianMRF"))
@@ -138,6 +139,9 @@ or callable
     prior: Any = option("normal", OF_PARAMETERS)
     kernel: Any = option("auto", KERNELS.rule_with_own("auto"))
     engine: Any = option("auto", ENGINE)
+
+    def _asked(self) -> np.ndarray:
+        return np.ones(self._graph.n_edges, dtype=bool)  # all edges exist
 
     def _target(self, parts: list[States], request: None) -> Setup:
         (states,) = parts

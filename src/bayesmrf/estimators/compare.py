@@ -34,7 +34,7 @@ from ..results.intervals import central
 from ..results.stored import Kept
 from ..runs.run import Draws
 from .edge_evidence import WithEvidence, terms_of_differences
-from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, warn_of_taper
+from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, named_pairs, warn_of_taper
 from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
 from .of_groups import OfGroups
@@ -133,6 +133,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
     _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
     _of_edges = _PRIORS
+    _of_silent = "The differences between groups in them are"
 
     candidates: Any = "complete"
     prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
@@ -241,6 +242,10 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
         given = parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps
         return Setup(*given, constant=constant, edges=terms_of_differences(likelihood, prior, row.name == "exact"))
+
+    def _asked(self) -> np.ndarray:
+        named = [named_pairs(self._object(name), self._graph) for name in _PRIORS]
+        return super()._asked() | np.any(named, axis=0)
 
     def _kept(self) -> Kept:
         kept = super()._kept()

@@ -180,6 +180,9 @@ class GroupedMRF(Posterior):
     def _edges_option(self) -> str:
         return "graph" if self._settings.candidates is None else "candidates"
 
+    def _asked(self) -> np.ndarray:
+        return super()._asked() | (self.candidates is None)  # then all edges exist
+
     def _request(self) -> Request:
         return read_request(self)
 

@@ -32,6 +32,7 @@ from ..priors import Beta
 from ..results import convergence
 from ..results.blocks import Columns, variable
 from ..results.edge_evidence import add_recorded_evidence
+from ..results.identified import FIELD
 from ..results.stored import Kept, keep
 from ..results.until_good import tell_if_short
 from ..rng import OTHER, descendant
@@ -42,6 +43,7 @@ from .edge_evidence import WithEvidence
 from .edge_prior import as_attribute, default_prior, warn_of_taper
 from .panel_checks import check_fit
 from .panel_predictive import PanelPredictive
+from .rarely_observed import silent_edges
 from .restored import Restored
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class _Setup(NamedTuple):
     model: Panel
     found: Transitions
     states: States
+    not_identified: np.ndarray  # (n_edges,) whether the transitions say nothing of an edge
 
 
 @dataclass(eq=False, repr=False)
@@ -191,7 +194,10 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             left_out |= {"log_likelihood"} if attrs["n_chains_of_transition"] else set()
             fields = {name: v for name, v in draws.fields.items() if name not in left_out}
             n = len(s.found.before)
-            tree = results.to_datatree(replace(draws, fields=fields), s.model, attrs=attrs, observed={"n_samples": n})
+            observed, constant = {"n_samples": n}, {FIELD: s.not_identified} if s.not_identified.any() else None
+            tree = results.to_datatree(
+                replace(draws, fields=fields), s.model, attrs=attrs, observed=observed, constant=constant
+            )
             add_recorded_evidence(tree, *(draws.values[name] for name in _OF_EVIDENCE))
             return tree
 
@@ -252,7 +258,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         kernel = PanelKernel(tables, first, self._object("prior"), n_chains)
         hidden = self._hidden(states.values, found, person_of)
         whole = kernel if hidden is None else PanelMissingKernel(kernel, model, hidden)
-        return _Setup(whole, model, found, states)
+        return _Setup(whole, model, found, states, silent_edges(states, found, model))
 
     def _hidden(self, values: np.ndarray, found: Transitions, person_of: np.ndarray) -> PanelHidden | None:
         """Return the missing answers of the rows of transitions, if any."""

@@ -25,6 +25,7 @@ from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..results import convergence
 from ..results.blocks import Columns, variable
+from ..results.identified import FIELD
 from ..results.stored import Kept, keep
 from ..results.surveyed import SURVEYED, refuse_surveyed
 from ..results.until_good import tell_if_short
@@ -36,7 +37,7 @@ from .edge_evidence import EdgeTerms, add_edge_evidence
 from .mode_check import check_modes
 from .observations import Observations
 from .predictive_checks import check_fit, check_table
-from .rarely_observed import tell_of_rare
+from .rarely_observed import Silent, tell_of_rare
 from .restored import Restored
 from .sensitivity import Sensitive
 from .statements import Statements
@@ -70,6 +71,7 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
 
     _needs_edges: ClassVar[bool] = True
     _method_option: ClassVar[str] = "method"  # or "kernel"
+    _of_silent: ClassVar[str] = "Their inclusion and weights are"  # what the prior determines
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -198,9 +200,17 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         states = self._read(X, sample_weight, True, self.progress, survey_weight)
         if self._needs_edges:
             require_edges(self._graph, self._edges_option)
-        found = self._target(self._parts(states, X, groups), request)
+        parts = self._parts(states, X, groups)
+        silent = Silent.of(parts, self._graph, self._labels)
+        self._graph, not_identified = silent.settle(self._graph, self._asked(), self._of_silent)
+        self.edges_ = self._graph.edges
+        found = self._target(parts, request)
         self._name_choices(found.likelihood.model.name, found.method)
-        return found
+        return found._replace(constant={**found.constant, FIELD: not_identified}) if not_identified.any() else found
+
+    def _asked(self) -> np.ndarray:
+        """Return which edges the user names, (n_edges,)."""
+        return np.full(self._graph.n_edges, not isinstance(getattr(self, self._edges_option), str))
 
     def _name_choices(self, model: str, method: str) -> None:
         self.model_ = model

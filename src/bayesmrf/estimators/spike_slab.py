@@ -47,6 +47,7 @@ from .edge_prior import (
     default_prior,
     in_order,
     like,
+    named_pairs,
     possible,
     warn_of_prior,
     warn_of_taper,
@@ -147,6 +148,9 @@ class SpikeSlabMRF(WithEvidence, Posterior):
         self._graph = possible(self._graph, self._object("prior"))
         self.edges_ = self._graph.edges
         return states
+
+    def _asked(self) -> np.ndarray:
+        return super()._asked() | named_pairs(self._object("prior"), self._graph)
 
     def _kept(self) -> Kept:
         kept = super()._kept()
