@@ -17,6 +17,7 @@ from .frames import cells, in_pandas, is_frame
 from .made_of_others import relations
 from .missing import unmasked
 from .ordered_levels import CUT, MOST_LEVELS
+from .row_blocks import label_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,11 +195,15 @@ def require_answers(X: Any) -> None:
 
 
 def without(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Return a table without some columns; if one of them says which rows are of one person, it becomes the index."""
+    """Return a table without some columns; those that say which rows belong together become its index."""
     import pandas as pd
 
-    rest, person = frame.drop(columns=list(names)), repeated_identifier(frame[list(names)])
-    return rest if person is None else rest.set_axis(pd.Index(frame[person], name=person), axis=0)
+    rest, dropped = frame.drop(columns=list(names)), frame[list(names)]
+    labels = label_columns(dropped)
+    if not labels:
+        return rest
+    index = pd.Index(frame[labels[0]], name=labels[0]) if len(labels) == 1 else pd.MultiIndex.from_frame(frame[labels])
+    return rest.set_axis(index, axis=0)
 
 
 def is_count(name: str) -> bool:
