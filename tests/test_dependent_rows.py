@@ -141,7 +141,8 @@ def labelled(x, n_waves=4, **more):
 
 def clustered(y, x, group):
     """Standard error of a logistic regression of y on x, by groups, divided by that of independent rows."""
-    design, beta = np.column_stack([np.ones(len(x)), x]), np.zeros(2)
+    design = np.column_stack([np.ones(len(x)), x])
+    beta = np.zeros(design.shape[1])
     for _ in range(30):
         p = 1 / (1 + np.exp(-design @ beta))
         information = design.T @ (design * (p * (1 - p))[:, None])

@@ -219,6 +219,12 @@ class DependentRowsWarning(BayesMRFWarning):
     """Rows that follow each other, or rows of one person, are alike, and the likelihood takes them as independent."""
 
 
+class SideBySideWarning(BayesMRFWarning):
+    """Columns look like waves of the same items side by side, in a model whose edges have no direction in time."""
+
+    severity = "note"
+
+
 class EmptyRowsWarning(BayesMRFWarning):
     """Rows in which every value is missing were left out, as they are uninformative."""
 

@@ -17,6 +17,7 @@ from .made_of_others import FIRST, Relation, linear_relations, tell_of_relations
 from .nominal import require_shared_levels, warn_of_nominal
 from .states import ColumnLevels, States, check_states, levels_of
 from .unordered_levels import is_unordered, nominal_column
+from .waves_side_by_side import tell_of_waves
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
     if not tied:
         warn_of_equal(states)
         tell_of_relations(_relations(states))
+        tell_of_waves(states.names)
     return states
 
 

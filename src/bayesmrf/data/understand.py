@@ -26,6 +26,7 @@ from .no_answers import problems as problems_of_rows
 from .ordered_levels import MOST_LEVELS
 from .said_columns import changed, given, said_columns
 from .text_cells import is_number, remedy_for_text
+from .time_columns import said_of_times, time_columns
 from .typed_table import STEPS
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ _BITS = {"-1", "0", "1", "True", "False"}
 _X = argument("X")
 
 
-def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collection[str] = ()) -> Codebook:
+def understand(
+    frame: pd.DataFrame, asked: Asked | None = None, takes: Collection[str] = (), of_panel: bool = False
+) -> Codebook:
     """Return the codebook of a pandas table.
 
     Parameters
@@ -50,6 +53,8 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collectio
     takes : collection of str
         What is no problem for those who read the table: "names" without order; "numbers" that are no scale; "values"
         that do not look like answers, as of identifiers, or outside the levels of most answers.
+    of_panel : bool
+        Whether it is a panel, whose rows follow each other in time.
     """
     asked = asked or Asked()
     chosen = asked.chosen([str(name) for name in frame.columns])
@@ -70,6 +75,9 @@ def understand(frame: pd.DataFrame, asked: Asked | None = None, takes: Collectio
         foreign = Foreign()
     else:
         apart, problems, is_long = _of_rows(_part(frame, [s.name for s in rest]))
+        times = time_columns(part := _part(frame, [s.name for s in rest if not s.ordered and s.name not in apart]))
+        problems += said_of_times(part, times, of_panel)
+        apart |= dict.fromkeys(times, IDENTIFIER)
         compared = [s for s in rest if s.name not in apart]
         foreign = find_foreign(*_values_of(compared))
         names = [s.name for s in compared if not s.ordered]
