@@ -196,14 +196,33 @@ def require_answers(X: Any) -> None:
 
 def without(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """Return a table without some columns; those that say which rows belong together become its index."""
+    return _labelled(frame.drop(columns=list(names)), frame[list(names)])
+
+
+def without_others(frame: pd.DataFrame, of: Any) -> pd.DataFrame:
+    """Return a table with the columns that it lacks of another one as its index, as `without` does.
+
+    An index that is not that of pandas' defaults stays.
+    """
     import pandas as pd
 
-    rest, dropped = frame.drop(columns=list(names)), frame[list(names)]
-    labels = label_columns(dropped)
+    other = in_pandas(of)
+    if other is frame or not is_frame(other) or not isinstance(other.index, pd.RangeIndex):
+        return frame
+    lacking = other.iloc[:, [str(name) not in set(map(str, frame.columns)) for name in other.columns]]
+    return _labelled(frame, lacking.set_axis(list(map(str, lacking.columns)), axis=1))
+
+
+def _labelled(frame: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    labels = label_columns(others)
     if not labels:
-        return rest
-    index = pd.Index(frame[labels[0]], name=labels[0]) if len(labels) == 1 else pd.MultiIndex.from_frame(frame[labels])
-    return rest.set_axis(index, axis=0)
+        return frame
+    index = (
+        pd.Index(others[labels[0]], name=labels[0]) if len(labels) == 1 else pd.MultiIndex.from_frame(others[labels])
+    )
+    return frame.set_axis(index, axis=0)
 
 
 def is_count(name: str) -> bool:

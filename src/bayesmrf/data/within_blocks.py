@@ -84,7 +84,7 @@ class Weights(NamedTuple):
 
 
 def conditional(parts: Sequence[States], codes: Sequence[np.ndarray]) -> Conditional | None:
-    """Return what weights say of rows that are alike in blocks; None if too few rows are complete.
+    """Return what weights say of rows that are alike in blocks; None if less than half of the rows are complete.
 
     Weights that change within blocks have another sign there, or are distinguishable from 0 (outside a 95 % interval)
     in one of the two only, and differ more than by chance.
@@ -98,7 +98,8 @@ def conditional(parts: Sequence[States], codes: Sequence[np.ndarray]) -> Conditi
     """
     names = parts[0].names[:_WIDEST]
     x, block, group = _rows(parts, codes)
-    if len(names) < 2 or min(np.bincount(group, minlength=len(parts))) <= len(names):
+    n_rows = min(sum(len(s.values) for s in parts), _MOST)
+    if len(names) < 2 or len(x) < n_rows / 2 or min(np.bincount(group, minlength=len(parts))) <= len(names):
         return None
     pooled = estimate(x, group, block)
     each = [pooled] if len(parts) == 1 else [

@@ -176,9 +176,9 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
 
     def _prepare(self, X: Any, sample_weight: Any = None, groups: Any = None) -> Setup:
         check_params(self)
-        X = self._choose_model(X, sample_weight)
+        table = self._choose_model(X, sample_weight)
         request = self._request()
-        states = self._read(X, sample_weight, missing=True, progress=self.progress)
+        states = self._read(table, sample_weight, missing=True, progress=self.progress)
         if self._needs_edges:
             require_edges(self._graph, self._edges_option)
         found = self._target(self._parts(states, X, groups), request)
