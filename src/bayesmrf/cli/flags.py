@@ -162,25 +162,30 @@ class Data(ColumnFlags):
         by: str | None = None,
         takes: Collection[str] = (),
         also: Mapping[str, str] | None = None,
+        wide: bool = False,
     ) -> tuple[Any, Any, Any]:
         """Return the observations, how often each occurs, and the groups in the column ``by``, or columns ``also``.
 
-        Columns have the types that a model reads, which also ``takes`` what is no answer for others.
+        Columns have the types that a model reads, which also ``takes`` what is no answer for others. Waves that are
+        side by side in a ``wide`` table are put one below the other.
         """
         from ..data.codebook import Codebook
         from ..data.codes import MOST_STATES
         from ..data.infer_columns import ALL_ANSWERS, infer_columns, require_readable
         from ..data.typed_table import typed
         from .tables import SURVEY, read_votes
+        from .wide_tables import one_below_the_other
 
         surveyed = {} if self.survey_weight is None else {SURVEY: self.survey_weight}
         raw, weights, groups = read_votes(self.table, self.weight, self.asked, by, surveyed or also, self.combine_rows)
         if surveyed:
             self.survey, groups = groups.pop(SURVEY), groups.get("--by")
+        if wide:
+            raw, groups = one_below_the_other(self.table, raw, groups)
         family: Any = None if model == AUTO else FAMILIES.row(model).options
         takes = {*takes, *(family.takes if family is not None and "names" in family.takes else ())} - {"values"}
         with common.about_file(self.table), collected() as self.noticed:
-            book = infer_columns(raw, self.asked.of_columns, takes)
+            book = infer_columns(raw, self.asked.of_columns, takes, of_panel=also is not None)
             require_readable(book)
             as_it_is = "names" in takes and not self.asked.says  # edges compare levels
             table = raw if as_it_is else typed(raw, book)

@@ -37,6 +37,7 @@ from .levels import Foreign, find_foreign
 from .rows_of_events import event_columns
 from .table_forms import answered, one_row_per_answer
 from .table_forms import problems as problems_of_rows
+from .time_columns import said_of_times, time_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,9 @@ ALL_ANSWERS = "none"  # of codes of missing values: there are none, and every va
 _X = argument("X")
 
 
-def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes: Collection[str] = ()) -> Codebook:
+def infer_columns(
+    frame: pd.DataFrame, asked: ColumnOptions | None = None, takes: Collection[str] = (), of_panel: bool = False
+) -> Codebook:
     """Return the codebook of a pandas table.
 
     Parameters
@@ -57,6 +60,8 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
     takes : collection of str
         What is no problem for those who read the table: "names" without order; "numbers" that are no scale; "values"
         that do not look like answers, as of identifiers, or outside the levels of most answers.
+    of_panel : bool
+        Whether it is a panel, whose rows follow each other in time.
     """
     asked = asked or ColumnOptions()
     chosen = asked.chosen([str(name) for name in frame.columns])
@@ -84,6 +89,9 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
         foreign = Foreign()
     else:
         apart, problems, is_long = _of_rows(_part(frame, [*added, *(s.name for s in rest)]), added)
+        times = time_columns(part := _part(frame, [s.name for s in rest if not s.ordered and s.name not in apart]))
+        problems += said_of_times(part, times, of_panel)
+        apart |= dict.fromkeys(times, IDENTIFIER)
         compared = [s for s in rest if s.name not in apart]
         foreign = find_foreign(*_compared(compared))
         names = [s.name for s in compared if not s.ordered]

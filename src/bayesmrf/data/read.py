@@ -20,6 +20,7 @@ from .level_names import MIXED, NOMINAL
 from .made_of_others import FIRST, Relation, linear_relations, tell_of_relations
 from .nominal import require_shared_levels, warn_of_nominal
 from .states import ColumnLevels, States, check_states, levels_of
+from .waves_side_by_side import tell_of_waves
 
 _log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
         warn_of_equal(states)
         tell_of_relations(found := _relations(states))
         tell_of_empty_cells(states, [relation.columns for relation in found])
+        tell_of_waves(states.names)
     return states
 
 

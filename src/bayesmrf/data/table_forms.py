@@ -19,14 +19,13 @@ from .kinds.number import are_many_values
 from .made_of_others import relations
 from .missing import is_missing, unmasked
 from .rows_of_events import rows_of_events
+from .time_columns import is_named_time
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _QUESTION = re.compile(r"(?i)^(items?|questions?|question_?(id|nr|number|name)|item_?(id|nr|number|name)|variables?|"
                        r"symptoms?|features?|statements?|words?|stimul(us|i)|tasks?)$")  # fmt: skip
-_TIME = re.compile(r"(?i)(^|[\W_])(waves?|times?|t|days?|dates?|weeks?|months?|years?|visits?|sessions?|rounds?|"
-                   r"occasions?|beeps?|phases?|periods?|trials?)([\W_]|\d*$)")  # fmt: skip
 _FEWEST_CROSSED, _CROSSED = 8, 0.9  # values of each of two crossed identifiers; least share of their pairs
 
 
@@ -88,7 +87,7 @@ def _crossing(frame: pd.DataFrame) -> Answers | None:
     crossed = [
         name for name, size in sizes.items() if size >= _FEWEST_CROSSED or (size > 2 and not _is_numeric(frame[name]))
     ]
-    for first, second in combinations([name for name in crossed if not _TIME.search(name)], 2):
+    for first, second in combinations([name for name in crossed if not is_named_time(name)], 2):
         pairs = sizes[first] * sizes[second]
         if max(sizes[first], sizes[second]) < FEWEST_PERSONS or not _CROSSED * pairs <= len(frame) <= pairs:
             continue

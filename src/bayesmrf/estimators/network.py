@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.frames import in_pandas, record_columns
+from ..data.kinds.identifier import without_others
 from ..data.level_names import NOMINAL
 from ..data.nominal import warn_of_meanings
 from ..data.read import choose, read
@@ -75,7 +76,9 @@ class Network(Answers):
     def _choose_model(self, X: Any, sample_weight: Any = None) -> Any:
         """Forget a former fit, choose the model by the data if it is "auto", and return the table with its types."""
         self._begin()
-        X = self._typed(X, () if self._chooses else self._object("model").takes)
+        table = self._typed(X, () if self._chooses else self._object("model").takes)
+        # Counts of rows have the index of the table, and no labels.
+        X = table if sample_weight is not None or table is X else without_others(table, X)
         if self._chooses:
             self.model_ = choose(X, sample_weight, self._yes_no, families_of(type(self).__name__).names)
         self._family, self._has_fields = self._object("model"), bool(self._settings.fields)

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import results
 from ..data.codebook import Codebook
-from ..data.frames import record_columns
+from ..data.frames import column_names, in_pandas, is_frame, record_columns
 from ..data.panel import Transitions, transitions, without_order
 from ..data.read import choose, read
 from ..data.states import States, levels_of
+from ..data.waves_side_by_side import refuse_waves
 from ..declare.option import check_params, option
 from ..declare.rule import FLAG, choice, either, instance, is_number
 from ..errors import DataError, OptionError, TransitionsWarning, argument
@@ -146,14 +147,14 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X: Any, person: Any = None, wave: Any = None) -> PanelMRF:
+    def fit(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> PanelMRF:
         """Sample the posterior.
 
         Rows follow each other if they are of one person and their waves have the least distance that two waves of the
-        table have: lags never cross people, or waves that are not there; a finding says how many transitions are left
-        out. Missing answers are drawn with the parameters, given the rows before and after; those of first waves have
-        the shares of the answers of the item as their prior. Where Z is followed by chains, transitions with missing
-        answers are left out instead.
+        table have: lags never cross people, nights, or waves that are not there; a finding says how many transitions
+        are left out. Missing answers are drawn with the parameters, given the rows before and after; those of first
+        waves have the shares of the answers of the item as their prior. Where Z is followed by chains, transitions with
+        missing answers are left out instead.
 
         Parameters
         ----------
@@ -161,9 +162,12 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             A long table with a row for each person and wave; yes/no or ordered items, as in `SpikeSlabMRF`.
         person : str or (n_samples,) sequence, optional
             The column of X with the person (or series) of each row, or its values; None if all rows are one series.
-        wave : str or (n_samples,) sequence of numbers, optional
-            The column of X with the number or time of the wave, or its values; None if the rows of a person follow each
-            other.
+        wave : str or (n_samples,) sequence, optional
+            The column of X with the number of the wave, or a date or time such as 2024-03-01 09:00 (the most frequent
+            distance is a step), or its values; None if the rows of a person follow each other.
+        day : str or (n_samples,) sequence, optional
+            The column of X with the day, or session, of the row, or its values: lags do not cross nights, and waves may
+            begin again each day.
 
         Raises
         ------
@@ -175,16 +179,16 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         BayesMRFWarning
             Of every doubt about the result. ``table("findings")`` lists them.
         """
-        found: PanelMRF = self._fit(X, person, wave)
+        found: PanelMRF = self._fit(X, person, wave, day)
         return found
 
-    def check(self, X: Any, person: Any = None, wave: Any = None) -> None:
+    def check(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, person, wave)
+        self._prepare(X, person, wave, day)
 
     @recorded
-    def _fit(self, X: Any, person: Any, wave: Any) -> Any:
-        s = self._prepare(X, person, wave)
+    def _fit(self, X: Any, person: Any, wave: Any, day: Any) -> Any:
+        s = self._prepare(X, person, wave, day)
         seeds = run_seed(self)
         attrs = self._attrs(s) | self._columns_kept()
 
@@ -211,20 +215,19 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         check_fit(self, s.states.values, s.found, descendant(seeds, _KEY), has_converged)
         return self
 
-    def _prepare(self, X: Any, person: Any, wave: Any) -> _Setup:
+    def _prepare(self, X: Any, person: Any, wave: Any, day: Any) -> _Setup:
         check_params(self)
         self._begin()
         density = self._object("prior").density
         if not (isinstance(density, Beta) or is_number(density)):
             expected = "a prior whose density is a number or a Beta, of all edges of a kind"
             raise OptionError(option="prior", got=type(density).__name__, expected=expected)
-        X, order = without_order(X, person, wave)
-        X = self._typed(X, () if self._settings.model == AUTO else self._family(self._settings.model).takes)
-        name = (
-            choose(X, None, "boltzmann", ("boltzmann", "ordinal"))
-            if self._settings.model == AUTO
-            else self._settings.model
-        )
+        X, order = without_order(X, person, wave, day)
+        if is_frame(X):
+            refuse_waves(list(map(str, column_names(in_pandas(X)))))
+        chooses = self._settings.model == AUTO
+        X = self._typed(X, () if chooses else self._family(self._settings.model).takes, of_panel=True)
+        name = choose(X, None, "boltzmann", ("boltzmann", "ordinal")) if chooses else self._settings.model
         states = read(X, None, self._family(name), missing=True)
         record_columns(self, X, len(states.names))
         self.model_, self._names, self._coding = name, states.names, states.coding
@@ -331,7 +334,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         numbers = {
             "rows": len(s.states.values), "people": found.n_people, "pairs": found.n_pairs,
             "used": len(found.before), "gaps": found.n_gaps, "missing": found.n_missing, "step": found.step,
-            "completed": int(found.is_completed),
+            "completed": int(found.is_completed), "nights": found.n_nights,
         }  # fmt: skip
         return {
             "model": Panel.name,

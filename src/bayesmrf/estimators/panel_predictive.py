@@ -61,7 +61,7 @@ class PanelPredictive(Tabulated, Answers):
     def _panel(self) -> Panel:
         """Return the names and sizes of the fitted items."""
 
-    def score(self, X: Any, person: Any = None, wave: Any = None) -> float:
+    def score(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> float:
         """Compute the mean log predictive density of a transition, in nats.
 
         Where people have their own intercepts it is that of all transitions of a person together, given the first wave,
@@ -69,7 +69,7 @@ class PanelPredictive(Tabulated, Answers):
 
         Parameters
         ----------
-        X, person, wave
+        X, person, wave, day
             As in `PanelMRF.fit`; rows with missing answers are left out.
 
         Warns
@@ -78,7 +78,7 @@ class PanelPredictive(Tabulated, Answers):
             If Z of rows is by annealing, and its estimates are so rough that the score is too large by above 0.1 nats.
         """
         check_is_fitted(self)
-        X, order = without_order(X, person, wave)
+        X, order = without_order(X, person, wave, day)
         values, order = self._values(X, order)
         found = transitions(values, order)
         excess: list[float] = []
@@ -151,7 +151,7 @@ class PanelPredictive(Tabulated, Answers):
         return (found.between_nodes if between else found.table)(names, probability)
 
     def predictive_checks(
-        self, X: Any, person: Any = None, wave: Any = None, random_state: int | None = None
+        self, X: Any, person: Any = None, wave: Any = None, random_state: int | None = None, day: Any = None
     ) -> pd.DataFrame:
         """Compare the waves of a table with waves from the posterior, each given the wave before it in the table.
 
@@ -161,7 +161,7 @@ class PanelPredictive(Tabulated, Answers):
 
         Parameters
         ----------
-        X, person, wave
+        X, person, wave, day
             As in `PanelMRF.fit`.
         random_state : int, optional
 
@@ -171,13 +171,13 @@ class PanelPredictive(Tabulated, Answers):
             As of `SpikeSlabMRF.predictive_checks`.
         """
         check_is_fitted(self)
-        X, order = without_order(X, person, wave)
+        X, order = without_order(X, person, wave, day)
         values, order = self._values(X, order)
         with one_thread():
             return checks_of(self, values, transitions(values, order), np.random.default_rng(random_state)).frame
 
     def add_log_likelihood(
-        self, X: Any, person: Any = None, wave: Any = None, n_draws: int | None = None
+        self, X: Any, person: Any = None, wave: Any = None, n_draws: int | None = None, day: Any = None
     ) -> pd.DataFrame:
         """Add the log density of each transition under each draw to ``posterior_``, as ArviZ's `loo` reads it.
 
@@ -187,7 +187,7 @@ class PanelPredictive(Tabulated, Answers):
 
         Parameters
         ----------
-        X, person, wave
+        X, person, wave, day
             As in `PanelMRF.fit`; transitions with missing answers are left out.
         n_draws : int, optional
             Evenly spaced draws of each chain that are used; None for all.
@@ -204,7 +204,7 @@ class PanelPredictive(Tabulated, Answers):
         """
         check_is_fitted(self)
         _N_DRAWS.check("n_draws", n_draws)
-        X, order = without_order(X, person, wave)
+        X, order = without_order(X, person, wave, day)
         values, order = self._values(X, order)
         add_transitions(self, values, transitions(values, order), n_draws)
         found: pd.DataFrame = self.table("loo")

@@ -195,9 +195,9 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
 
     def _prepare(self, X: Any, sample_weight: Any, survey_weight: Any, groups: Any = None) -> Setup:
         check_params(self)
-        X = self._choose_model(X, sample_weight)
+        table = self._choose_model(X, sample_weight)
         request = self._request()
-        states = self._read(X, sample_weight, True, self.progress, survey_weight)
+        states = self._read(table, sample_weight, True, self.progress, survey_weight)
         if self._needs_edges:
             require_edges(self._graph, self._edges_option)
         parts = self._parts(states, X, groups)

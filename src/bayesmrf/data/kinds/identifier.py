@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..cells import is_whole
+from ..frames import in_pandas, is_frame
+from ..row_blocks import label_columns
 from .count import whole_numbers
 
 if TYPE_CHECKING:
@@ -74,8 +76,31 @@ def repeated_identifier(frame: pd.DataFrame) -> str | None:
 
 
 def without(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Return a table without some columns; if one of them says which rows are of one person, it becomes the index."""
+    """Return a table without some columns; those that say which rows belong together become its index."""
+    return _labelled(frame.drop(columns=list(names)), frame[list(names)])
+
+
+def without_others(frame: pd.DataFrame, of: Any) -> pd.DataFrame:
+    """Return a table with the columns that it lacks of another one as its index, as `without` does.
+
+    An index that is not that of pandas' defaults stays.
+    """
     import pandas as pd
 
-    rest, person = frame.drop(columns=list(names)), repeated_identifier(frame[list(names)])
-    return rest if person is None else rest.set_axis(pd.Index(frame[person], name=person), axis=0)
+    other = in_pandas(of)
+    if other is frame or not is_frame(other) or not isinstance(other.index, pd.RangeIndex):
+        return frame
+    lacking = other.iloc[:, [str(name) not in set(map(str, frame.columns)) for name in other.columns]]
+    return _labelled(frame, lacking.set_axis(list(map(str, lacking.columns)), axis=1))
+
+
+def _labelled(frame: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    labels = label_columns(others)
+    if not labels:
+        return frame
+    index = (
+        pd.Index(others[labels[0]], name=labels[0]) if len(labels) == 1 else pd.MultiIndex.from_frame(others[labels])
+    )
+    return frame.set_axis(index, axis=0)
