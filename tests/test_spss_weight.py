@@ -78,7 +78,8 @@ def test_a_weighted_file_is_not_run_in_silence(tmp_path, capsys):
     with pytest.raises(DataError) as e:
         read_votes(path)
     assert str(e.value) == (f"{path}: SPSS weights the rows of this file by column 'wt'; give --weight wt if it counts "
-                            "how often each row was observed, --survey-weight wt if it is the weight of a survey, or --drop wt to use each row once")  # fmt: skip
+                            "how often each row was observed, --survey-weight wt if it is the weight of a survey, or "
+                            "--drop wt to use each row once")  # fmt: skip
     table, weights, _ = read_votes(path, "wt")
     assert list(table) == ["sleep", "mood"]
     assert weights.tolist() == WT
