@@ -14,6 +14,7 @@ from .. import results
 from ..base import Kernel
 from ..data.codebook import Codebook
 from ..data.dependent_rows import tell_of_rows
+from ..data.observed import rows_with_answers
 from ..data.states import States
 from ..declare.option import check_params
 from ..declare.rule import SEED
@@ -171,8 +172,9 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         states = self._new(X, sample_weight)
         SEED.check("random_state", random_state)
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
-        parts = [(g, states.at(mine)) for g, mine in self._codes(groups, X, len(states.values))]
-        return check_table(self, parts, rng)
+        kept = rows_with_answers(states.values, states.weights)
+        parts = [(g, np.intersect1d(mine, kept)) for g, mine in self._codes(groups, X, len(states.values))]
+        return check_table(self, [(g, states.at(mine)) for g, mine in parts if len(mine)], rng)
 
     def _prepare(self, X: Any, sample_weight: Any = None, groups: Any = None) -> Setup:
         check_params(self)
