@@ -174,7 +174,7 @@ BAD = {
     ),
     "no order": ({"sad": ["red", "blue"] * 60}, "structure", "two words in no known order: 'sad' (blue, red); "),
     "few rows": ({"sex": ["f"] * 3 + ["m"] * 117}, "compare", "groups of at least 10 rows each, but 'f' has 3"),
-    "a level": ({"asleep": lambda t: t["asleep"].where(t["sex"] == "f", 1)}, "compare", "never has the level 0 in"),
+    "a level": ({"asleep": lambda t: (t["sex"] == "f").astype(int)}, "compare", "is constant in every group"),
     "no label": ({"sex": lambda t: t["sex"].where(t.index != 4)}, "compare", "1 row(s) have none, the first of them"),
     "one group": ({"sex": "f"}, "compare", "--by must have at least two different labels, but all are 'f'"),
     "no groups": ({}, "compare --by gender", "--by: there is no column 'gender' in answers.csv; its columns are"),

@@ -260,8 +260,12 @@ BAD = {
     "one group": (lambda t: (t[NAMES], ["a"] * 500), "groups must have at least two different labels, but all are 'a'"),
     "few rows": (lambda t: (t[NAMES], np.where(t.index < 3, "x", "y")), "at least 10 rows each, but 'x' has 3"),
     "constant": (
-        lambda t: (t[NAMES].assign(Bob=t["Bob"].where(t["group"] == "g0", 1)), t["group"]),
-        "X: column 'Bob' never has the level 0 in group 'g1'",
+        lambda t: (t[NAMES].assign(Bob=(t["group"] == "g0").astype(int)), t["group"]),
+        "X: column 'Bob' is constant in every group, so that the groups cannot be compared there; leave out the column",
+    ),
+    "no answer": (
+        lambda t: (t[NAMES].assign(Bob=t["Bob"].where(t["group"] == "g0")), t["group"]),
+        "X: column 'Bob' has no answer in group 'g1'",
     ),
     "NaN in a list": (lambda t: (t[NAMES], [*t["group"][1:], np.nan]), r"missing labels, but 1 row\(s\) .* row 499"),
     "blank": (lambda t: (t[NAMES], t["group"].replace("g1", " ")), r"missing labels, but 200 row\(s\)"),
@@ -381,7 +385,7 @@ def test_the_command(bayesmrf, fitted, folder):
 
 
 def test_ordered_answers(bayesmrf, rng, folder):
-    """Categories of each column; a column with one of them in a group is refused."""
+    """Categories of each column; one that a group has one of has a finding, and one without an answer is refused."""
     table = pd.DataFrame({"a": rng.integers(1, 4, 200), "b": rng.integers(0, 2, 200), "by": np.arange(200) % 2})
     table["a"] = np.where((table["by"] == 1) & (table["b"] == 1), 3, table["a"])
     table.to_csv("ordered.csv", index=False)
@@ -396,10 +400,32 @@ def test_ordered_answers(bayesmrf, rng, folder):
     with pytest.warns(LevelsWarning, match="stays in the model: 'a' is never 2 in '1'. Its threshold"):
         CompareMRF(model="ordinal", **QUICK).check(table[["a", "b"]].assign(a=table["a"].where(table["by"] == 0, 3)
                                                    .where(np.arange(200) != 1, 1)), table["by"])  # fmt: skip
-    for alone in (3, np.nan):  # after a merge nothing is left to compare
-        with pytest.raises(BayesMRFError, match=r"'a' never has .* in group '1'.*; leave out the column or the group"):
-            CompareMRF(model="ordinal", **QUICK).fit(table.assign(a=table["a"].where(table["by"] == 0, alone))
-                                                     [["a", "b"]], table["by"])  # fmt: skip
+    with pytest.warns(LevelsWarning, match="single answer in a group stays in the model: 'a' is always 3 in '1'. Its"):
+        CompareMRF(model="ordinal", **QUICK).check(table[["a", "b"]].assign(a=table["a"].where(table["by"] == 0, 3)),
+                                                   table["by"])  # fmt: skip
+    with pytest.raises(BayesMRFError, match=r"'a' has no answer in group '1'.*; leave out the column or the group"):
+        CompareMRF(model="ordinal", **QUICK).fit(table[["a", "b"]].assign(a=table["a"].where(table["by"] == 0)),
+                                                 table["by"])  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["exact", "reversible-jump"])
+def test_a_yes_no_column_that_is_constant_in_a_group(method, bayesmrf, rng, folder):
+    """A finding names it, in the shell, too; its differences are hardly known, and others are as without it."""
+    table = table_of(rng)
+    X, group = table[NAMES].assign(Bob=table["Bob"].where(table["group"] == "g0", 0)), table["group"]
+    told = "A column with a single answer in a group stays in the model: 'Bob' is always 0 in 'g1'. Its parameters"
+    with pytest.warns(LevelsWarning, match=told):
+        est = CompareMRF(method=method, **QUICK).fit(X, group)
+    assert est.table("findings")["text"].str.contains(told).sum() == 1
+    found = est.table("differences")
+    of_bob = found[["first", "second"]].eq("Bob").any(axis=1)
+    assert ((found["upper"] - found["lower"])[of_bob] > (found["upper"] - found["lower"])[~of_bob].max()).all()
+    assert pd.DataFrame(est.theta_, est.groups_, est.feature_names_).loc["g1", "Bob"] < -4
+    if method == "exact":
+        X.assign(group=group).to_csv("answers.csv", index=False)
+        code, out, _ = bayesmrf("compare", "answers.csv", "--by", "group", *SMALL)
+        assert code == 0
+        assert told in " ".join(out.split())
 
 
 def test_levels_that_a_group_never_has(bayesmrf, rng, folder):
@@ -431,7 +457,7 @@ def test_levels_that_a_group_never_has(bayesmrf, rng, folder):
     [
         (["--by", "grp"], "--by: there is no column 'grp' in answers.csv; its columns are"),
         (["--by", "group", "--drop", "group"], "--by: column 'group' is also named by --drop"),
-        (["--by", "Ann", "--drop", "group"], "column 'Bob' never has the level 1 in group '0'"),
+        (["--by", "Ann", "--drop", "group"], "column 'Bob' is constant in every group"),
         (["--by", "one", "--drop", "group"], "--by must have at least two different labels"),
         (["--by", "group", "--missing-code", "g1"], r"--by must not have missing labels, but 40 row\(s\) have none"),
         (["--by", "group", "--baseline", "none"], "--baseline must be"),

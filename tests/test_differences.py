@@ -261,6 +261,20 @@ def test_a_level_that_one_group_never_has(name, level, rng):
         assert not compared(draws, merged).holds
 
 
+@pytest.mark.parametrize("answer", few([0, 1], 0))
+def test_a_yes_no_column_that_is_constant_in_one_group(answer, rng):
+    """It stays, with its prior, with exact moments and by chains. Control: a group in which both answers are given."""
+    model = Boltzmann(graphs.path(2))
+    both, other = rows(model, (50, 80), rng)
+    constant = both.copy()
+    constant[:, 1] = answer
+    truth, control = (exact(model, data, rng) for data in ([constant, other], [both, other]))
+    for chains in (False, True):
+        draws = draws_of(kernel(model, [constant, other], chains=chains), rng, n_warmup=20 + 180 * chains)
+        assert (found := compared(draws, truth)).holds, (chains, found)
+        assert not compared(draws, control).holds
+
+
 @pytest.mark.parametrize("make", few([Ordinal, Potts], Potts))
 def test_the_inclusion_by_chains_is_exact_where_a_group_never_has_a_level(make, rng):
     """On three nodes. Control: the first node is independent of the others in both groups."""

@@ -5,11 +5,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF
+import bayesmrf
+from bayesmrf import RBM, BayesianMRF, CompareMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF
 from bayesmrf.data.states import check_states
 from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning, DataError, EmptyRowsWarning
-from bayesmrf.results import load
+from bayesmrf.results import load, save
 
 QUICK = {"n_draws": 6, "n_warmup": 3, "n_chains": 1, "random_state": 1, "progress": False}
 ESTIMATORS = {
@@ -65,6 +67,80 @@ def test_the_posterior_is_that_without_them(name, weighted, table):
     kept = np.setdiff1d(kept, [20])
     fewer = fitted(name, table, kept, weights).posterior_["posterior"]["theta"].values
     assert not np.array_equal(draws, fewer)
+
+
+@pytest.fixture(scope="module")
+def complete(module_rng):
+    return pd.DataFrame((module_rng.random((N_ROWS, 4)) < 0.6).astype(float), columns=list("abcd"))
+
+
+SCORED = ESTIMATORS | {
+    "likelihood": MaximumLikelihoodMRF(model="boltzmann", random_state=1),
+    "hidden units": RBM(n_hidden=2, n_steps=50, random_state=1),
+}
+
+
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ApproximateScoreWarning")
+@pytest.mark.parametrize("name", SCORED)
+def test_they_are_not_predicted(name, table, complete):
+    """Scores are those of the other rows; control: their density, 1, would change the mean."""
+    group = np.arange(N_ROWS) % 2
+    given = [group] if name == "compare" else []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        est = SCORED[name].fit(complete, *given)
+    kept = np.setdiff1d(np.arange(N_ROWS), EMPTY)
+    few = (table.iloc[kept], *(g[kept] for g in given))
+    weights = np.where(np.isin(np.arange(N_ROWS), EMPTY), 50, 1)
+    right = est.score(*few)
+    with pytest.warns(EmptyRowsWarning, match=r"^4 row\(s\) of X were left out, as every value in them is missing"):
+        assert est.score(table, *given) == pytest.approx(right, rel=1e-12)
+    with pytest.warns(EmptyRowsWarning, match=r"^200 row\(s\) of X were left out"):
+        assert est.score(table, *given, sample_weight=weights) == pytest.approx(right, rel=1e-12)
+    with pytest.warns(EmptyRowsWarning, match=r"^4 row\(s\) of X have no density \(NaN\), as every value"):
+        each = est.score_samples(table, *given)
+    assert np.isnan(each[EMPTY]).all()
+    np.testing.assert_allclose(each[kept], est.score_samples(*few), rtol=1e-12)
+    assert each[kept].mean() == pytest.approx(right, rel=1e-12)
+    assert abs(np.where(np.isnan(each), 0, each).mean() - right) > 0.05  # control
+    # Where a is held, row 20, of which it is the only answer, says nothing.
+    nothing = [*EMPTY, 20]
+    rest = np.setdiff1d(np.arange(N_ROWS), nothing)
+    with pytest.warns(EmptyRowsWarning, match=r"^5 row.* as every value that is predicted in them is missing"):
+        held = est.score(table, *given, clamped=["a"])
+    assert held == pytest.approx(est.score(table.iloc[rest], *(g[rest] for g in given), clamped=["a"]), rel=1e-12)
+    with pytest.raises(DataError, match="X must have a row with an answer, but every value is missing"):
+        est.score(table.iloc[EMPTY], *(g[EMPTY] for g in given))
+    # What is known of a node of an empty row is its marginal probability.
+    p = est.predict_conditional(table, *given, nodes=["b"])
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert np.ptp(p[EMPTY][:: 2 if given else 1], axis=0).max() < 1e-12 or given
+
+
+def test_log_likelihoods_and_checks_are_those_without_them(table, complete, tmp_path):
+    given = [np.arange(N_ROWS) % 2]
+    kept = np.setdiff1d(np.arange(N_ROWS), EMPTY)
+    few = (table.iloc[kept], *(g[kept] for g in given))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        est = clone(ESTIMATORS["compare"]).set_params(n_draws=200).fit(complete, *given)
+    with pytest.warns(EmptyRowsWarning, match="^4 row"):
+        loo = est.add_log_likelihood(table, *given)
+    np.testing.assert_array_equal(est.posterior_["log_likelihood"]["row"], kept)
+    np.testing.assert_array_equal(est.posterior_["loo"]["row"], kept)
+    prediction = est.table("prediction")
+    save(est, tmp_path / "r.zarr")
+    pd.testing.assert_frame_equal(bayesmrf.load(tmp_path / "r.zarr").table("loo"), loo)
+    pd.testing.assert_frame_equal(loo, est.add_log_likelihood(*few))
+    pd.testing.assert_frame_equal(prediction, est.table("prediction"))
+    with pytest.warns(EmptyRowsWarning, match="^4 row"):
+        checks = est.predictive_checks(table, *given, random_state=1)
+    without = est.predictive_checks(*few, random_state=1)
+    numbers = {f"row {i}": f"row {row}" for i, row in enumerate(kept)}
+    pd.testing.assert_frame_equal(checks, without.assign(what=without["what"].replace(numbers)))
+    with pytest.warns(EmptyRowsWarning, match="^7 row.* have no density .* that is predicted in them"):
+        log_p = est.conditional_log_likelihood(table, *given, nodes=["b", "c"])
+    assert np.flatnonzero(np.isnan(log_p)).tolist() == sorted([*EMPTY, 3, 11, 20])
 
 
 def test_what_is_left_is_complete(table):

@@ -80,6 +80,41 @@ def test_transitions_are_those_of_a_loop(step, rng):
         np.testing.assert_array_equal(wave[found.first], earliest)
 
 
+def test_waves_may_be_rounded_and_staggered(table):
+    """Waves 0.3 and 3 * 0.1 are one; people who are asked every seven days, on days of their own, have one step."""
+    same = [
+        table.assign(t=np.where(table["id"] % 2, 0.1 * table["t"], table["t"] / 10)),  # 0.30000000000000004, 0.3
+        table.assign(t=(0.1 * table["t"]).astype("float32")),
+        table.assign(t=7 * table["t"] + table["id"] % 5),
+        table.assign(t=1.7e9 + 0.1 * table["t"]),
+    ]
+    _, order = without_order(table, "id", "t")
+    right = transitions(np.zeros((400, 3)), order)
+    for one in same:
+        _, order = without_order(one, "id", "t")
+        found = transitions(np.zeros((400, 3)), order)
+        np.testing.assert_array_equal(found.before, right.before)
+        np.testing.assert_array_equal(found.after, right.after)
+        assert len(found.before) == 300
+    _, order = without_order(table.assign(t=7 * table["t"] + (table["t"] == 1)), "id", "t")  # 8, 6 and 7 days
+    found = transitions(np.zeros((400, 3)), order)
+    assert found.distances == ((6.0, 100), (7.0, 100), (8.0, 100))
+    assert found.said == (
+        "100 of 300 transitions between successive rows are used: 200 left out as their distance is not 6 (distances "
+        "of successive waves: 6 (100 times), 7 (100 times), 8 (100 times)); if those of a person are one step apart, "
+        "number them 1, 2, 3, ..."
+    )
+    with pytest.raises(DataError, match=r"one row for each wave of person '?1'?, got wave 0.3"):
+        without_order(table.assign(t=0.3 + 1e-17 * table["t"]).query("id == 1"), "id", "t")
+    values = np.where(table[["t"]] % 2, -1, 0)
+    with pytest.raises(
+        DataError, match=r"at a distance of 1 without missing answers, got none \(.*: 1 \(300 times\)\)"
+    ):
+        transitions(values, without_order(table, "id", "t")[1])
+    with pytest.raises(DataError, match="two waves of a person, got one row of each of 100 people; check person"):
+        PanelMRF(**QUICK).fit(table.query("t == 1"), "id", "t")
+
+
 def test_a_series_needs_neither_person_nor_wave(table):
     rows = table[["a", "b", "c"]]
     est = PanelMRF(**QUICK).fit(rows)

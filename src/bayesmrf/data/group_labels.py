@@ -118,42 +118,65 @@ def _labels_of_rows(groups: Any, X: Any, n: int) -> pd.Series:
 
 
 def check_group(label: Any, states: States) -> None:
-    """Refuse groups with few rows, and groups in which a column has one level, so that nothing can be compared."""
+    """Refuse groups with few rows, and groups in which a column has no answer, so that nothing can be compared."""
     name = shown(str(label))
     if states.n_samples < FEWEST_ROWS:
         raise DataError(f"{_GROUPS} must give groups of at least {FEWEST_ROWS} rows each, but '{name}' has "
                         f"{states.n_samples:g}; merge or leave out small groups.")  # fmt: skip
-    for i, (node, used, size) in enumerate(zip(states.names, _levels_in(states), states.sizes, strict=True)):
-        if len(used) < min(2, size):
-            level = levels_of(states.coding, i)[min({*range(size)} - used)]
-            raise DataError(f"{_X}: column '{shown(node)}' never has the level {level} in group '{name}', so that the "
-                            "groups cannot be compared there; leave out the column or the group.")  # fmt: skip
+    for node, used in zip(states.names, _levels_in(states), strict=True):
+        if not used:
+            raise DataError(f"{_X}: column '{shown(node)}' has no answer in group '{name}', so that the groups cannot "
+                            "be compared there; leave out the column or the group.")  # fmt: skip
+
+
+def check_compared(parts: Sequence[States]) -> None:
+    """Refuse columns that are constant in every group, so that nothing can be compared."""
+    for node, *used in zip(parts[0].names, *map(_levels_in, parts), strict=True):
+        if all(len(levels) < 2 for levels in used):
+            raise DataError(f"{_X}: column '{shown(node)}' is constant in every group, so that the groups cannot be "
+                            "compared there; leave out the column.")  # fmt: skip
 
 
 def tell_of_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
-    """Tell of levels of columns that a group never has, and another one has."""
-    there = [_levels_in(part) for part in parts]
-    ordered = are_ordered(parts[0].coding, len(parts[0].names))
-    found = [
-        (level, f"{quoted(name)} is never {levels_of(parts[0].coding, i)[level]} in {quoted(str(label))}", ordered[i])
-        for i, name in enumerate(parts[0].names)
-        for label, used in zip(labels, there, strict=True)
-        for level in sorted(set().union(*(each[i] for each in there)) - used[i])
-    ]
+    """Tell of levels of columns that a group never has, and another one has; and of columns that a group has one of."""
+    there, coding = [_levels_in(part) for part in parts], parts[0].coding
+    ordered = are_ordered(coding, len(parts[0].names))
+    found, constant = [], []
+    for i, name in enumerate(parts[0].names):
+        of_all, levels = set().union(*(each[i] for each in there)), levels_of(coding, i)
+        for label, used in zip(labels, there, strict=True):
+            group = quoted(str(label))
+            if len(used[i]) == 1 and len(of_all) > 1:
+                constant.append((quoted(name), f"{quoted(name)} is always {levels[min(used[i])]} in {group}"))
+                continue
+            lacking = sorted(of_all - used[i])
+            found += [(level, f"{quoted(name)} is never {levels[level]} in {group}", ordered[i]) for level in lacking]
+    if constant:
+        name, first = constant[0]
+        tell(
+            f"A column with a single answer in a group stays in the model: {first}{_more(constant)}. Its parameters of "
+            f"nodes there follow from the prior of biases, and this group says hardly anything of the edges of {name}, "
+            "whose differences follow from their prior and the other groups; leave out the column if they are not of "
+            "interest.",
+            LevelsWarning,
+        )
     if found:
         _, first, is_ordered = min(found)
-        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
         term, other = ("threshold", "the next one") if is_ordered else ("log weight", "another one")
         low = (
             f" Thresholds are relative to the lowest level: {argument('method', 'reversible-jump')} moves those of "
             "one that is never given together, and needs fewer draws."
         )
         tell(
-            f"A level that a group never has stays in the model: {first}{more}. Its {term} there follows from the "
-            f"prior of biases, and edges are compared by the other levels; merge it with {other} if it is rare in all "
-            f"groups.{low if any(level == 0 and has_order for level, _, has_order in found) else ''}",
+            f"A level that a group never has stays in the model: {first}{_more(found)}. Its {term} there follows from "
+            f"the prior of biases, and edges are compared by the other levels; merge it with {other} if it is rare in "
+            f"all groups.{low if any(level == 0 and has_order for level, _, has_order in found) else ''}",
             LevelsWarning,
         )
+
+
+def _more(found: Sequence[Any]) -> str:
+    return f", and {len(found) - 1} more" if len(found) > 1 else ""
 
 
 def _levels_in(states: States) -> list[set[int]]:

@@ -10,10 +10,14 @@ import numpy as np
 from ..errors import DataError, OptionError, argument
 from ..names import quoted
 from .frames import in_pandas, is_frame
+from .missing import widened
 from .time_columns import time_columns
 from .time_stamps import in_steps, seconds_of
 
-_NAMED = 3  # of what is wrong
+_NAMED = 3  # distances of waves
+_SAME, _ROUNDED = 1e-9, 16 * np.finfo(float).eps  # of the range, and of the largest time: differences by rounding
+_NEAR = 1e-6  # share of the step by which a distance may be off
+_NUMBER_WAVES = "if those of a person are one step apart, number them 1, 2, 3, ..."
 
 
 class Order(NamedTuple):
@@ -43,7 +47,9 @@ class Transitions:
     first : (n_people,) int array
         Row of the first wave of each person who has a row, in the order of their codes.
     step : float
-        The usual distance of two waves: the least one.
+        The usual distance of two waves: the least one of successive waves of a person.
+    distances : tuple of (float, int)
+        The most frequent distances of successive waves of a person, and how often they occur.
     n_pairs, n_gaps, n_missing : int
         How many pairs of successive rows of a person there are, how many of these are left out as waves between them
         are not in the table, and in how many answers are missing.
@@ -58,6 +64,7 @@ class Transitions:
     person: np.ndarray
     first: np.ndarray
     step: float
+    distances: tuple[tuple[float, int], ...]
     n_pairs: int
     n_gaps: int
     n_missing: int
@@ -84,11 +91,22 @@ class Transitions:
         return len(np.unique(self.person))
 
     @property
+    def is_mostly_left_out(self) -> bool:
+        """Whether most pairs of successive waves are not at the usual distance."""
+        return 2 * self.n_gaps > self.n_pairs
+
+    @property
+    def said_distances(self) -> str:
+        """The most frequent distances of successive waves."""
+        return f"distances of successive waves: {_said(self.distances)}"
+
+    @property
     def said(self) -> str:
         """How many transitions are used, and why others are not."""
         n, gaps, missing = len(self.before), self.n_gaps, self.n_missing
         found = f"{n:,} of {self.n_pairs:,} transitions between successive rows are used"
-        why = [f"{gaps:,} left out as their distance is not {self.step:g}"] if gaps else []
+        others = f" ({self.said_distances}); {_NUMBER_WAVES}" if self.is_mostly_left_out else ""
+        why = [f"{gaps:,} left out as their distance is not {self.step:g}{others}"] if gaps else []
         why += [f"{missing:,} left out as answers are missing"] if missing and not self.is_completed else []
         return f"{found}: {'; '.join(why)}" if why else found
 
@@ -142,7 +160,7 @@ def without_order(X: Any, person: Any, wave: Any, day: Any = None) -> tuple[Any,
     stamps = None if when.dtype.kind in "iuf" else seconds_of(when)
     steps = when if stamps is None else in_steps(stamps, series, when[0])
     try:
-        at = np.asarray(steps, dtype=float)
+        at = _one_of_each(np.asarray(widened(steps), dtype=float))
     except (TypeError, ValueError):
         example = next(str(v) for v in when.tolist() if not _is_number(v))
         raise OptionError(
@@ -164,9 +182,9 @@ def without_order(X: Any, person: Any, wave: Any, day: Any = None) -> tuple[Any,
 
 
 def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Transitions:
-    """Return the pairs of rows of a person at the least distance of two waves.
+    """Return the pairs of successive rows of a person at the least distance that any such pair has.
 
-    Without ``complete`` none of their answers is missing.
+    Other people may have been asked at other times. Without ``complete`` none of their answers is missing.
 
     Raises
     ------
@@ -177,22 +195,42 @@ def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Tra
     code, time = order.person[at], order.time[at]
     begins = np.append(True, np.diff(code) != 0)
     person = np.cumsum(begins) - 1  # codes may have gaps, as people without any answer have no row
-    distinct = np.diff(np.unique(time))
-    step = float(distinct.min()) if len(distinct) else 1.0
     same = ~begins[1:] & (np.diff(order.day[at]) == 0)
-    near: np.ndarray = np.abs(np.diff(time) - step) <= 1e-6 * step
+    between = np.diff(time)
+    if not same.any():
+        raise DataError(f"{argument('X')} must have two waves of a person, got one row of each of {person[-1] + 1:,} "
+                        f"people; check {argument('person')}.")  # fmt: skip
+    step = float(between[same].min())
+    near: np.ndarray = between <= step + max(_NEAR * step, _ROUNDED * np.abs(time).max())
     whole = np.asarray((values >= 0).all(axis=1))[at]
     is_whole = whole[1:] & whole[:-1]
     used = same & near & (is_whole | complete)
+    digits = 5 - int(np.floor(np.log10(step)))
+    each, times = np.unique(np.round(between[same], digits), return_counts=True)
+    order_of = np.argsort(-times, kind="stable")[:_NAMED]
+    distances = tuple((float(each[k]), int(times[k])) for k in order_of)
     if not used.any():
-        without = "" if complete else " without missing answers"
-        raise DataError(f"{argument('X')} must have two waves in a row of a person{without}, got none; check "
-                        f"{argument('person')} and {argument('wave')}.")  # fmt: skip
+        raise DataError(f"{argument('X')} must have two waves of a person at a distance of {step:g} without missing "
+                        f"answers, got none (distances of successive waves: {_said(distances)}); {_NUMBER_WAVES}, or "
+                        "correct the table if they have answers.")  # fmt: skip
     return Transitions(
-        at[:-1][used], at[1:][used], person[:-1][used], at[begins], step,
+        at[:-1][used], at[1:][used], person[:-1][used], at[begins], step, distances,
         int(same.sum()), int((same & ~near).sum()), int((same & near & ~is_whole).sum()), complete,
         int(((np.diff(code) == 0) & ~same).sum()),
     )  # fmt: skip
+
+
+def _one_of_each(time: np.ndarray) -> np.ndarray:
+    """Return times of which those that differ by rounding alone, such as 0.3 and 3 * 0.1, are the same."""
+    distinct, place = np.unique(time, return_inverse=True)
+    rounding = max(_SAME * np.ptp(distinct), _ROUNDED * np.abs(distinct).max())
+    begins = np.append(True, np.diff(distinct) > rounding)
+    found: np.ndarray = distinct[begins][np.cumsum(begins) - 1][place.ravel()]
+    return found
+
+
+def _said(distances: tuple[tuple[float, int], ...]) -> str:
+    return ", ".join(f"{distance:g} ({n:,} times)" for distance, n in distances)
 
 
 def _column(option: str, values: Any, n: int) -> np.ndarray:

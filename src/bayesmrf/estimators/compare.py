@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.group_labels import check_group, code_of, codes_of, read_groups, tell_of_levels
+from ..data.group_labels import check_compared, check_group, code_of, codes_of, read_groups, tell_of_levels
 from ..data.states import States
 from ..declare.option import option
 from ..declare.rule import SLAB, choice, either, instance
@@ -92,7 +92,8 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
     model : {"auto", "boltzmann", "ordinal", "potts"}, object of `bayesmrf.families` or callable
         Weights and biases of yes/no columns, weights and thresholds of ordered answers, or couplings and fields of
         columns with the same levels in any order, as in `BayesianMRF`. A callable makes your own model
-        (`families.Custom`), as in `SpikeSlabMRF`. A level that a group never has stays in the model, with its prior.
+        (`families.Custom`), as in `SpikeSlabMRF`. A level that a group never has stays in the model, with its prior; so
+        does a column that is constant in one group.
     n_draws, n_warmup, n_chains, thin, random_state, n_jobs, executor, progress, checkpoint, columns
         As in `GroupedMRF`.
 
@@ -194,6 +195,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         parts = [states.at(np.flatnonzero(code == g)) for g in range(len(self.groups_))]
         for label, part in zip(self.groups_, parts, strict=True):
             check_group(label, part)
+        check_compared(parts)
         tell_of_levels(self.groups_, parts)
         return parts
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.observed import rows_with_answers
 from ..data.states import levels_of
 from ..declare.rule import integer, optional
 from ..errors import ApproximateScoreWarning, OptionError
@@ -46,7 +47,7 @@ class Observations(Predictive):
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
-            Mostly the data of the fit, which a stored run does not have.
+            Mostly the data of the fit, which a stored run does not have. Rows without any answer are left out.
         sample_weight : (n_samples,) array, optional
             Counts of rows, integers >= 0.
         n_draws : int, optional
@@ -79,7 +80,9 @@ class Observations(Predictive):
         kept, numbers = spaced_draws(n_chains, n_own, n_draws)
         weights = np.ones(len(rows), dtype=int) if states.weights is None else np.asarray(states.weights).astype(int)
         check_size(len(numbers) * int(weights.sum()), MOST, LOG_LIKELIHOODS, n_draws)
-        parts, log_z, error = self._codes(groups, X, len(rows)), [], []
+        persons, log_z, error = rows_with_answers(rows, states.weights), [], []
+        parts = [(g, np.intersect1d(mine, persons)) for g, mine in self._codes(groups, X, len(rows))]
+        parts = [(g, mine) for g, mine in parts if len(mine)]
         found = np.empty((len(numbers), len(rows)))
         for g, mine in parts:
             thetas = at_draws(theta if g is None else theta[:, :, g], numbers)
@@ -96,10 +99,8 @@ class Observations(Predictive):
         several = theta.ndim == 4
         own, its_error = (np.array(v).T.reshape(*shape, -1)[..., slice(None) if several else 0] for v in (log_z, error))
         labels, sizes = [g for g, _ in parts if g is not None], [int(weights[mine].sum()) for _, mine in parts]
-        log_likelihood = found.reshape(*shape, -1)
-        add_observations(
-            self.posterior_, Observed(kept, log_likelihood, weights, own, its_error, labels, sizes, correct, base)
-        )
+        each_person = found[:, persons].reshape(*shape, -1), persons, weights[persons]
+        add_observations(self.posterior_, Observed(kept, *each_person, own, its_error, labels, sizes, correct, base))
         table: pd.DataFrame = self.table("loo")
         if (rough := float(table["log_z_error"].iloc[0])) > 1:
             tell(

@@ -22,7 +22,7 @@ from ..declare.option import check_params, option
 from ..declare.rule import FLAG, choice, either, instance, is_number
 from ..errors import DataError, OptionError, TransitionsWarning, argument
 from ..families import AUTO, Boltzmann, Ordinal
-from ..findings import recorded, tell
+from ..findings import FAIR, recorded, tell
 from ..graphs import Graph
 from ..models.panel import Panel
 from ..posterior.conditionals.panel_hidden import PanelHidden
@@ -150,11 +150,13 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
     def fit(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> PanelMRF:
         """Sample the posterior.
 
-        Rows follow each other if they are of one person and their waves have the least distance that two waves of the
-        table have: lags never cross people, nights, or waves that are not there; a finding says how many transitions
-        are left out. Missing answers are drawn with the parameters, given the rows before and after; those of first
-        waves have the shares of the answers of the item as their prior. Where Z is followed by chains, transitions with
-        missing answers are left out instead.
+        Rows follow each other if they are of one person and their waves have the least distance that two successive
+        waves of any person have: lags never cross people, nights, or waves that are not there; a finding says how many
+        transitions are left out. People may be asked on different days; if the distance of their waves varies, number
+        the waves of each person 1, 2, 3, .... Missing answers are drawn with the parameters, given the rows before and
+        after; those of first waves have the shares of the answers of the item as their prior, and own intercepts take
+        the mean of the item in their place. Where Z is followed by chains, transitions with missing answers are left
+        out instead.
 
         Parameters
         ----------
@@ -240,7 +242,8 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             found = transitions(states.values, order)
             n_chains = self._chains_of(model, states.values, found) or _EACH
         if found.n_left_out:
-            tell(f"{found.said[0].upper()}{found.said[1:]}.", TransitionsWarning)
+            severity = FAIR if found.is_mostly_left_out else None
+            tell(f"{found.said[0].upper()}{found.said[1:]}.", TransitionsWarning, severity)
         self.transitions_ = found.in_table(states.given_rows)
         people, person_of = np.unique(found.person, return_inverse=True)
         is_own = self._settings.intercepts == "own"

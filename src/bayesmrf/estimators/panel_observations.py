@@ -46,5 +46,7 @@ def add_transitions(estimator: Any, values: np.ndarray, found: Transitions, n_dr
     zero = np.zeros((n_chains, len(kept)))  # Z of each row is exact, and is part of its log density
     each = log_p[:, place.ravel()].reshape(n_chains, len(kept), -1)
     ones = np.ones(len(before), int)
-    seen = Observed(kept, each, ones, zero, zero, [], [len(before)], correct, base, "transitions")
+    seen = Observed(
+        kept, each, np.arange(len(before)), ones, zero, zero, [], [len(before)], correct, base, "transitions"
+    )
     add_observations(estimator.posterior_, seen)

@@ -15,6 +15,7 @@ from ..base import Kernel
 from ..data.codebook import Codebook
 from ..data.dependent_rows import tell_of_rows
 from ..data.forgotten_counts import tell_of_forgotten_counts
+from ..data.observed import rows_with_answers
 from ..data.states import States
 from ..data.survey_weight import is_weighted, n_rows, tell_of_survey
 from ..data.weights_as_counts import tell_of_weights
@@ -190,8 +191,9 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         states = self._new(X, sample_weight)
         SEED.check("random_state", random_state)
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
-        parts = [(g, states.at(mine)) for g, mine in self._codes(groups, X, len(states.values))]
-        return check_table(self, parts, rng)
+        kept = rows_with_answers(states.values, states.weights)
+        parts = [(g, np.intersect1d(mine, kept)) for g, mine in self._codes(groups, X, len(states.values))]
+        return check_table(self, [(g, states.at(mine)) for g, mine in parts if len(mine)], rng)
 
     def _prepare(self, X: Any, sample_weight: Any, survey_weight: Any, groups: Any = None) -> Setup:
         check_params(self)

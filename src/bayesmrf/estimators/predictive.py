@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
 from ..base import EVERY_FAMILY, SAMPLE, Kind
+from ..data.observed import LEFT_OUT, NO_DENSITY, rows_with_answers
 from ..data.read import read_new
 from ..data.states import States, decode
 from ..declare.rule import SEED, choice, integer
@@ -61,7 +62,8 @@ class Predictive(Network, DensityMixin):
 
     Rows may have missing values. They are summed out: exactly under each draw where elimination on the missing values
     is cheap (twenty yes/no values that all depend on each other, or any number on a narrow graph), else by annealed
-    importance sampling. A row without any value has the density 1.
+    importance sampling. Rows without any value are left out of `score`, as by `fit`: the density of no answer is 1, and
+    says nothing of the fit. In `score_samples` their density is NaN.
     """
 
     _has_draws: ClassVar[bool] = True
@@ -87,7 +89,7 @@ class Predictive(Network, DensityMixin):
         Parameters
         ----------
         X : (n_samples, n_nodes) array or DataFrame
-            Missing values are summed out.
+            Missing values are summed out. Rows without any answer that is not ``clamped`` are left out.
         y : None
             Ignored.
         sample_weight : (n_samples,) array, optional
@@ -104,8 +106,9 @@ class Predictive(Network, DensityMixin):
     def score_samples(self, X: Any, average: str = "bayes", clamped: Any = None) -> np.ndarray:
         """Compute the log predictive density of each row of X, in nats, (n_samples,); see `score`.
 
-        An `ApproximateScoreWarning` says how many rows have a standard error above 0.25 nats, as few of the 100 draws
-        give them most of their density.
+        It is NaN for rows without any answer (that is not ``clamped``), of which an `EmptyRowsWarning` says how many
+        there are. An `ApproximateScoreWarning` says how many rows have a standard error above 0.25 nats, as few of the
+        100 draws give them most of their density.
         """
         return self._score_samples(X, average, clamped=clamped)
 
@@ -142,7 +145,7 @@ class Predictive(Network, DensityMixin):
         X : (n_samples, n_nodes) array or DataFrame
             The values of the nodes A are not used. Values of others may be missing, and are summed out of the
             probability given the values that the row has (where they are too many for an exact sum, averaged over 64
-            draws of them under each :math:`\theta_k`).
+            draws of them under each :math:`\theta_k`). A row without any other answer has the marginal probability.
         nodes : sequence
             Nodes by name or by number, at most 16 (fewer if they have many states: m^g <= 2^16).
         average : {"bayes", "mean"}
@@ -160,7 +163,7 @@ class Predictive(Network, DensityMixin):
         """Compute the log probability of the states of some nodes, given the other nodes of each row, in nats.
 
         It is the log of `predict_conditional` at the states that X has, (n_samples,), summed over those of the nodes
-        that are missing.
+        that are missing; NaN for rows in which all of them are, of which an `EmptyRowsWarning` tells.
         """
         return self._conditional(X, nodes, average, is_read=True)
 
@@ -300,32 +303,45 @@ class Predictive(Network, DensityMixin):
         return [(None, np.arange(n))]
 
     def _log_predictive_of_rows(
-        self, X: Any, average: str, sample_weight: Any = None, groups: Any = None, clamped: Any = None
+        self,
+        X: Any,
+        average: str,
+        sample_weight: Any = None,
+        groups: Any = None,
+        clamped: Any = None,
+        what: str = LEFT_OUT,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Compute what `_log_predictive` does of each row in the network of its group, and weights, whose sum is 1."""
+        """Compute what `_log_predictive` does of each row in the network of its group, and weights, whose sum is 1.
+
+        Rows without an answer that is predicted have the density NaN and the weight 0; the warning says ``what`` this
+        means.
+        """
         states = self._new(X, sample_weight)
         nodes = numbers_of(clamped, self._names, "clamped")
-        n = len(states.values)
-        parts = self._codes(groups, X, n)
-        weights = np.ones(n) if states.weights is None else states.weights
-        weights = weights / weights.sum()
-        each, error, away = np.empty(n), np.empty(n), np.zeros(1)
-        if (states.values[:, nodes] < 0).all(axis=1).any():
-            self._warn_of_log_z(average, [g for g, _ in parts])
+        n, free = len(states.values), [i for i in range(len(self._names)) if i not in nodes]
+        kept = rows_with_answers(states.values, states.weights, free, what)
+        parts = [(g, np.intersect1d(mine, kept)) for g, mine in self._codes(groups, X, n)]
+        weights = np.zeros(n)
+        weights[kept] = 1.0 if states.weights is None else states.weights[kept]
+        weights /= weights.sum() or 1.0
+        each, error, away = np.full(n, np.nan), np.zeros(n), np.zeros(1)
+        if (states.values[kept][:, nodes] < 0).all(axis=1).any():
+            self._warn_of_log_z(average, [g for g, mine in parts if len(mine)])
         for g, mine in parts:
-            share = weights[mine].sum()  # 0 if no row of the group counts
-            of_group = self._log_predictive(states.values[mine], average, weights[mine] / (share or 1.0), g, nodes)
-            each[mine], error[mine] = of_group[:2]
-            away = away + share * of_group[2]  # the same draws, in which groups may depend on each other
+            if len(mine):
+                share = weights[mine].sum()  # 0 if no row of the group counts
+                of_group = self._log_predictive(states.values[mine], average, weights[mine] / (share or 1.0), g, nodes)
+                each[mine], error[mine] = of_group[:2]
+                away = away + share * of_group[2]  # the same draws, in which groups may depend on each other
         return each, error, away, weights
 
     def _score(self, X: Any, average: str, sample_weight: Any = None, groups: Any = None, clamped: Any = None) -> float:
         each, _, away, weights = self._log_predictive_of_rows(X, average, sample_weight, groups, clamped)
         warn_if_few("the score", error_of_mean(away), LARGEST_ERROR)
-        return float(each @ weights)
+        return float(each[weights > 0] @ weights[weights > 0])
 
     def _score_samples(self, X: Any, average: str, groups: Any = None, clamped: Any = None) -> np.ndarray:
-        each, error, _, _ = self._log_predictive_of_rows(X, average, groups=groups, clamped=clamped)
+        each, error, _, _ = self._log_predictive_of_rows(X, average, None, groups, clamped, NO_DENSITY)
         warn_if_few("the log density of {} of {} rows", error, LARGEST_ERROR_OF_A_ROW)
         return each
 
@@ -350,7 +366,11 @@ class Predictive(Network, DensityMixin):
             return found
         joint = np.array(np.unravel_index(np.arange(n_states), (model.n_states,) * len(numbers))).T
         at = states[:, None, numbers]
-        return np.logaddexp.reduce(np.where(((at == joint) | (at < 0)).all(axis=2), found, -np.inf), axis=1)
+        kept = rows_with_answers(states, None, numbers, NO_DENSITY)
+        each = np.full(len(states), np.nan)
+        fits = ((at == joint) | (at < 0)).all(axis=2)
+        each[kept] = np.logaddexp.reduce(np.where(fits, found, -np.inf), axis=1)[kept]
+        return each
 
 
 def error_of_mean(away: np.ndarray) -> np.ndarray:

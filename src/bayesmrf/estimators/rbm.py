@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.frames import record_columns
+from ..data.observed import LEFT_OUT, NO_DENSITY, rows_with_answers
 from ..data.read import read, read_new
 from ..data.states import States, decode
 from ..declare.option import check_params, option
@@ -153,15 +154,19 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def score_samples(self, X: Any, clamped: Any = None) -> np.ndarray:
         """Compute the log likelihood of each row, in nats: minus its free energy, minus `log_z_`; see `score`.
 
-        scikit-learn's ``BernoulliRBM`` returns a stochastic pseudo-likelihood instead.
+        It is NaN for rows without any answer (that is not ``clamped``). scikit-learn's ``BernoulliRBM`` returns a
+        stochastic pseudo-likelihood instead.
         """
-        return self._log_likelihood(self._read(X).values, clamped)
+        values = self._read(X).values
+        each, kept = np.full(len(values), np.nan), self._kept_rows(values, None, clamped, NO_DENSITY)
+        each[kept] = self._log_likelihood(values[kept], clamped)
+        return each
 
     def score(self, X: Any, y: None = None, sample_weight: Any = None, clamped: Any = None) -> float:
         """Compute the mean log likelihood of an observation, in nats.
 
         Missing values are summed out: exactly where they, or the hidden units, are about twenty at most, else by
-        annealed importance sampling of the row.
+        annealed importance sampling of the row. Rows without any answer (that is not ``clamped``) are left out.
 
         Parameters
         ----------
@@ -175,6 +180,7 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             other values given these.
         """
         states = self._read(X, sample_weight)
+        states = states.at(self._kept_rows(states.values, states.weights, clamped, LEFT_OUT))
         return float(np.average(self._log_likelihood(states.values, clamped), weights=states.weights))
 
     def sample(self, n_samples: int = 1, random_state: Any = None, clamped: Any = None) -> np.ndarray:
@@ -269,6 +275,12 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _read(self, X: Any, sample_weight: Any = None, missing: bool = True) -> States:
         check_is_fitted(self)
         return read_new(X, sample_weight, self, missing=missing)
+
+    def _kept_rows(self, values: np.ndarray, weights: np.ndarray | None, clamped: Any, what: str) -> np.ndarray:
+        """Return the numbers of rows that have an answer whose likelihood is computed; see `rows_with_answers`."""
+        held = numbers_of(clamped, self._names, "clamped")
+        free = [i for i in range(len(self._names)) if i not in held]
+        return rows_with_answers(values, weights, free, what)
 
     def _joint(self, values: np.ndarray) -> np.ndarray:
         """Return rows of visible and hidden units; the latter are missing."""

@@ -22,6 +22,7 @@ class Observed(NamedTuple):
 
     draws: np.ndarray  # (n_draws,), their numbers in each chain
     log_likelihood: np.ndarray  # (n_chains, n_draws, n_rows)
+    rows: np.ndarray  # (n_rows,), their numbers in the table
     weights: np.ndarray  # (n_rows,) int, how many persons a row is
     log_z: np.ndarray  # (n_chains, n_draws[, n_groups])
     log_z_error: np.ndarray  # the same, standard errors; 0 where log Z is exact
@@ -58,10 +59,10 @@ def add_observations(tree: xr.DataTree, found: Observed) -> None:
     dims, normal = ("chain", "draw"), {"log_z": found.log_z, "log_z_error": found.log_z_error}
     more = ("group",) if found.groups else ()
     labels = {"group": posterior["group"].values[found.groups]} if found.groups else {}
-    persons = np.repeat(np.arange(len(found.weights)), found.weights)
+    persons = np.repeat(np.arange(len(found.rows)), found.weights)
     each = xr.Dataset(
         {"answers": ((*dims, "person"), found.log_likelihood[:, :, persons])},
-        coords=coords | {"row": ("person", persons)},
+        coords=coords | {"row": ("person", found.rows[persons])},
     )
     tree["log_likelihood"] = xr.DataTree(each)
     tree["normaliser"] = xr.DataTree(
@@ -74,7 +75,11 @@ def add_observations(tree: xr.DataTree, found: Observed) -> None:
     errors = found.log_z_error.reshape(n, -1)
     common = float(np.sqrt((np.asarray(found.sizes) ** 2 @ (errors**2).sum(axis=0)) / n**2))
     tree["loo"] = xr.DataTree(
-        xr.Dataset({name: ("row", v) for name, v in out.items()}, attrs={"log_z_error": common, "unit": found.unit})
+        xr.Dataset(
+            {name: ("row", v) for name, v in out.items()},
+            coords={"row": found.rows},
+            attrs={"log_z_error": common, "unit": found.unit},
+        )
     )
     shares = {"correct": ("node", found.correct), "base_rate": ("node", found.base_rate)}
     nodes = tree["constant_data"].dataset["node"].values
