@@ -323,8 +323,8 @@ class Run(Data):
 
         table, weights, groups = data
         with collected() as found:
-            given = {"sample_weight": weights, "survey_weight": self.survey, "groups": groups}
-            given = groups if isinstance(groups, dict) else {k: v for k, v in given.items() if v is not None}
+            of_rows = {"sample_weight": weights, "survey_weight": self.survey, "groups": groups}
+            given = groups if isinstance(groups, dict) else {k: v for k, v in of_rows.items() if v is not None}
             self._fit(estimator, table, out, given)
         tree = estimator.posterior_
         if self.chain is not None:
@@ -398,5 +398,5 @@ class Run(Data):
         from .show import show
 
         show(summary, self.console)
-        again = f"For a report with figures: bayesmrf report {shlex.quote(str(out))}"
-        self.console.print(f"\nThe result is in {out}\n{again}", soft_wrap=True)
+        make = f"bayesmrf report {shlex.quote(str(out))}"
+        self.console.print(f"\nThe result is in {out}\nFor a report with figures: {make}", soft_wrap=True)

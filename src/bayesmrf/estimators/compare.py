@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +28,7 @@ from ..posterior.edges.differences import DifferencePrior, Differences, check_si
 from ..posterior.edges.group_chains import GroupChains
 from ..priors import SpikeSlab
 from ..results.blocks import Columns, nominal_of, variable
-from ..results.differences import exist_in_groups
-from ..results.intervals import central
+from ..results.differences import compared, exist_in_groups
 from ..results.stored import Kept
 from ..runs.run import Draws
 from .edge_evidence import WithEvidence, terms_of_differences
@@ -389,23 +387,5 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
             Columns mean, lower, upper; one row for each group and for each difference "b - a" of two groups, for each
             value of the quantity.
         """
-        import pandas as pd
-        import xarray as xr
-
         check_is_fitted(self)
-        if not (isinstance(draws, xr.DataArray) and {"chain", "draw", "group"} <= {*draws.dims}):
-            expected = "draws of each group, with the dimensions chain, draw and group"
-            raise OptionError(option="draws", got=draws, expected=expected, remedy="take `statistic` or `strength`")
-        rest = [d for d in draws.dims if d not in ("chain", "draw", "group")]
-        stacked = np.asarray(draws.transpose("chain", "draw", "group", *rest), dtype=float)
-        stacked = stacked.reshape(-1, draws.sizes["group"], *stacked.shape[3:])
-        values = {str(g): stacked[:, i] for i, g in enumerate(draws["group"].values)}
-        values |= {f"{b} - {a}": values[b] - values[a] for a, b in combinations(list(values), 2)}
-        places = [grid.ravel() for grid in np.meshgrid(*(draws[d].values for d in rest), indexing="ij")]
-        found = []
-        for name, x in values.items():
-            lower, upper = np.quantile(x, central(probability), axis=0)
-            each = {k: np.ravel(v) for k, v in (("mean", x.mean(axis=0)), ("lower", lower), ("upper", upper))}
-            each |= {str(d): labels for d, labels in zip(rest, places, strict=True)}
-            found.append(pd.DataFrame(each).assign(group=name))
-        return pd.concat(found).set_index(["group", *rest])
+        return compared(draws, probability)

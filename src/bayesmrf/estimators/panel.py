@@ -262,25 +262,9 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         person = person_of if is_own else None
         tables = panel_tables(model, values[found.before], values[found.after], person, with_states=not n_chains)
         kernel = PanelKernel(tables, first, self._object("prior"), n_chains)
-        hidden = self._hidden(states.values, found, person_of)
+        hidden = PanelHidden.of(states.values, model.sizes, found.before, found.after, person_of)
         whole = kernel if hidden is None else PanelMissingKernel(kernel, model, hidden)
         return _Setup(whole, model, found, states, silent_edges(states, found, model))
-
-    def _hidden(self, values: np.ndarray, found: Transitions, person_of: np.ndarray) -> PanelHidden | None:
-        """Return the missing answers of the rows of transitions, if any."""
-        used = np.zeros(len(values), bool)
-        used[found.before] = used[found.after] = True
-        cells = np.argwhere((values < 0) & used[:, None])
-        if not len(cells):
-            return None
-        sizes = self._panel().sizes
-        log_share = np.full((len(sizes), max(sizes)), -np.inf)
-        for i, m in enumerate(sizes):
-            counts = np.bincount(values[values[:, i] >= 0, i].astype(int), minlength=m) + 0.5
-            log_share[i, :m] = np.log(counts / counts.sum())
-        person = np.zeros(len(values), int)
-        person[found.before] = person[found.after] = person_of
-        return PanelHidden(np.maximum(values, 0).astype(int), cells, found.before, found.after, person, log_share)
 
     def _chains_of(self, model: Panel, values: np.ndarray, found: Transitions) -> int:
         """Return the number of chains for each transition; 0 if Z is exact."""

@@ -212,7 +212,7 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
 
     def _asked(self) -> np.ndarray:
         """Return which edges the user names, (n_edges,)."""
-        return np.full(self._graph.n_edges, not isinstance(getattr(self, self._edges_option), str))
+        return np.full(self._graph.n_edges, not isinstance(getattr(self._settings, self._edges_option), str))
 
     def _name_choices(self, model: str, method: str) -> None:
         self.model_ = model

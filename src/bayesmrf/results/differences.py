@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import OptionError
 from .blocks import Columns, nominal_of, variable
 from .edge_evidence import evidence, evidence_columns, has_evidence
-from .intervals import intervals_given
+from .intervals import central, intervals_given
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,3 +113,31 @@ def _table(
         moments = {"difference": mean, "lower": lower, "upper": upper, "inclusion": share}
         parts.append(pd.DataFrame(table | pair | moments))
     return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
+
+
+def compared(draws: xr.DataArray, probability: float) -> pd.DataFrame:
+    """Return means and intervals of a quantity of each group, and of its differences, from draws with their group.
+
+    Raises
+    ------
+    OptionError
+    """
+    import pandas as pd
+    import xarray as xr
+
+    if not (isinstance(draws, xr.DataArray) and {"chain", "draw", "group"} <= {*draws.dims}):
+        expected = "draws of each group, with the dimensions chain, draw and group"
+        raise OptionError(option="draws", got=draws, expected=expected, remedy="take `statistic` or `strength`")
+    rest = [d for d in draws.dims if d not in ("chain", "draw", "group")]
+    stacked = np.asarray(draws.transpose("chain", "draw", "group", *rest), dtype=float)
+    stacked = stacked.reshape(-1, draws.sizes["group"], *stacked.shape[3:])
+    values = {str(g): stacked[:, i] for i, g in enumerate(draws["group"].values)}
+    values |= {f"{b} - {a}": values[b] - values[a] for a, b in combinations(list(values), 2)}
+    places = [grid.ravel() for grid in np.meshgrid(*(draws[d].values for d in rest), indexing="ij")]
+    found = []
+    for name, x in values.items():
+        lower, upper = np.quantile(x, central(probability), axis=0)
+        each = {k: np.ravel(v) for k, v in (("mean", x.mean(axis=0)), ("lower", lower), ("upper", upper))}
+        each |= {str(d): labels for d, labels in zip(rest, places, strict=True)}
+        found.append(pd.DataFrame(each).assign(group=name))
+    return pd.concat(found).set_index(["group", *rest])

@@ -13,6 +13,7 @@ without a row before has the shares of the answers of each item instead of p(x |
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, log
 from typing import NamedTuple
 
@@ -32,6 +33,24 @@ class PanelHidden(NamedTuple):
     after: np.ndarray
     person: np.ndarray  # (n,) the person of each row, from 0
     log_share: np.ndarray  # (d, m) of the categories of each item
+
+    @classmethod
+    def of(
+        cls, values: np.ndarray, sizes: Sequence[int], before: np.ndarray, after: np.ndarray, person: np.ndarray
+    ) -> PanelHidden | None:
+        """Return the missing answers, -1 in ``values``, of the rows of transitions of each ``person``, if any."""
+        is_used = np.zeros(len(values), bool)
+        is_used[before] = is_used[after] = True
+        cells = np.argwhere((values < 0) & is_used[:, None])
+        if not len(cells):
+            return None
+        log_share = np.full((len(sizes), max(sizes)), -np.inf)
+        for i, m in enumerate(sizes):
+            counts = np.bincount(values[values[:, i] >= 0, i].astype(int), minlength=m) + 0.5
+            log_share[i, :m] = np.log(counts / counts.sum())
+        of_row = np.zeros(len(values), int)
+        of_row[before] = of_row[after] = person
+        return cls(np.maximum(values, 0).astype(int), cells, before, after, of_row, log_share)
 
 
 @strict_leaf
