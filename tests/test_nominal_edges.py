@@ -26,6 +26,7 @@ from bayesmrf.posterior.edges.exact_tables import SpikeSlabTables
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.priors import Beta, Cauchy, LogisticBeta, Moment, Normal, SpikeSlab
 from bayesmrf.runs import run
+from tests import table_differences_oracle as tables_oracle
 from tests.bounds import Comparison
 from tests.ranks import few_draws, p_value, rank
 from tests.spike_slab_oracle import taper
@@ -192,6 +193,20 @@ def test_groups_of_people(rng):
     )
     agree(included(chains), included(exact).mean(axis=(0, 1)), bias=0.02, error=0.008)
     assert upper(exact.difference_inclusion_)[1] > 0.9
+
+
+def test_differences_of_a_table_between_four_groups_have_their_probability(rng):
+    """Under a moment slab, whose 12 coordinates of a difference are proposed one after another."""
+    counts = tables_oracle.simulate(rng, (100, 100, 100, 100), 3, 0.6)
+    truth, error = tables_oracle.probability(counts, rng, 2, taper)
+    x = np.repeat(np.array(list(np.ndindex(3, 3, 1)))[:, :2], 4, axis=0).reshape(9, 4, 2).swapaxes(0, 1).reshape(-1, 2)
+    groups = np.repeat(np.arange(4), 9)
+    given = {"n_draws": 1000, "n_warmup": 200, "n_chains": 2, "model": "nominal", "method": "exact", **OPTIONS}
+    est = CompareMRF(prior=SpikeSlab(0.5, Moment(1.0)), **given)
+    est.fit(typed(x, (3, 3), (False, False)), groups, sample_weight=counts.ravel())
+    agree(included(est), [truth], error=np.array([error * truth * (1 - truth)]))
+    other = 0.5 * truth if truth > 0.5 else 0.5 + 0.5 * truth
+    assert not Comparison().means(included(est), [other], error=np.array([error * truth * (1 - truth)])).holds
 
 
 @pytest.mark.parametrize("biases", ["slab", "spike-slab"])
