@@ -17,6 +17,7 @@ from .codebook import (
     MOST_NAMED,
     NUMBER,
     ORDERED,
+    SEVERAL,
     TEXT,
     Codebook,
     Column,
@@ -25,7 +26,7 @@ from .codebook import (
 )
 from .column_options import ColumnOptions
 from .declared_columns import changed, declared_columns, given
-from .kinds import constant, nominal, number, text
+from .kinds import constant, nominal, number, several, text
 from .kinds.count import forgotten_count, is_count
 from .kinds.detect import kind_of
 from .kinds.identifier import repeated_identifier
@@ -56,6 +57,7 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
         that do not look like answers, as of identifiers, or outside the levels of most answers.
     """
     asked = asked or ColumnOptions()
+    frame = several.expanded(frame, asked)
     chosen = asked.chosen([str(name) for name in frame.columns])
     seen = [s for s in values_of(frame) if s.name in chosen]
     codes = set(map(as_text, asked.missing))
@@ -96,6 +98,7 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
     texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)
     free = [(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == TEXT and c.name not in apart]
     texts += text.problems(free, frame)
+    texts += several.problems([(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == SEVERAL], frame)
     texts += constant.problems_of_ticks([c for c in columns if constant.is_tick(c, len(frame))])
     texts += constant.problems_of_words(
         [c for c in columns if constant.is_one_word(c) and not constant.is_tick(c, len(frame))]
