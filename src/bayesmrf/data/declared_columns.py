@@ -9,7 +9,8 @@ from ..errors import OptionError
 from ..names import listed
 from .codebook import CONSTANT, NOMINAL, ORDERED, YES_NO, Codebook, Column, as_text
 from .column_options import ColumnOptions, matching
-from .kinds import nominal, number, ordered, yes_no
+from .kinds import nominal, ordered, yes_no
+from .kinds.cut import cut
 from .kinds.detect import kind_of
 from .kinds.values import Values
 from .known_words import plain_word
@@ -42,7 +43,7 @@ def declared_columns(asked: ColumnOptions, seen: Sequence[Values]) -> dict[str, 
         columns[name] = ordered.declared(by_name[name], kind_of(by_name[name])[0])
     for pattern, n in asked.cut.items():
         for name in matching("cut", [pattern], [*by_name]):
-            columns[name] = number.cut(by_name[name], n)
+            columns[name] = cut(by_name[name], n)
     return columns
 
 

@@ -24,15 +24,17 @@ from .codebook import (
     Problem,
     as_text,
 )
-from .column_options import ColumnOptions
+from .column_options import ColumnOptions, matching
 from .declared_columns import changed, declared_columns, given
 from .kinds import constant, nominal, number, several, text
 from .kinds.count import forgotten_count, is_count
+from .kinds.cut import problems_of_codes
 from .kinds.detect import kind_of
 from .kinds.identifier import repeated_identifier
 from .kinds.ordered import in_steps, share_levels
 from .kinds.values import Values, values_of
 from .levels import Foreign, find_foreign
+from .other_tables import problem_of
 from .table_forms import one_row_per_answer
 from .table_forms import problems as problems_of_rows
 
@@ -93,6 +95,10 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
     if "numbers" in takes:
         found = {name: _as_it_is(column) for name, column in found.items()}
     columns = changed([found[s.name] for s in seen], asked)
+    if "values" not in takes:
+        measured = {name for pattern in asked.cut for name in matching("cut", [pattern], list(found))}
+        measured |= {c.name for c in columns if c.kind in (NUMBER, COUNT)}
+        problems += problems_of_codes([s for s in seen if s.name in measured and len(s.counts) > MOST_LEVELS])
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
     problems += number.problems_of_few([c for c in numbers if not number.are_many(c)])
     texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)
@@ -111,6 +117,9 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
         texts = []  # of a table that is to be another one
     every = [Problem(text, unless=True) for text in problems]
     every += map(Problem, texts)
+    of_rows = problem_of(_part(frame, [s.name for s in seen]))
+    if of_rows is not None and not (of_rows.unless and "values" in takes):
+        every = [of_rows]  # which makes others
     return Codebook(tuple(columns), tuple(every))
 
 

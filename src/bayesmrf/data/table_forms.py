@@ -14,6 +14,7 @@ from .kinds.identifier import repeated_identifier
 from .kinds.number import are_many_values
 from .made_of_others import relations
 from .missing import unmasked
+from .other_tables import problem_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,10 +94,12 @@ def require_answers(X: Any) -> None:
         if values.ndim != 2 or values.dtype.kind == "c":
             return
         X = pd.DataFrame(values)
+    if (found := problem_of(X.set_axis(list(map(str, X.columns)), axis=1))) is not None:
+        raise DataError(f"{argument('X')} must contain answers: {found.text}.")
     values = cells(X)
     if not values.size or (values.dtype.kind in "biuf" and not ((values > 1) | (values < -1)).any()):
         return
     frame = X.set_axis(list(map(str, X.columns)), axis=1)
-    if found := problems(frame) if frame.columns.is_unique else []:
-        raise DataError(f"{argument('X')} must contain answers only: {'; '.join(found)}, or set "
+    if texts := problems(frame) if frame.columns.is_unique else []:
+        raise DataError(f"{argument('X')} must contain answers only: {'; '.join(texts)}, or set "
                         f"{argument('model', 'ordinal')} if all values are answers.")  # fmt: skip

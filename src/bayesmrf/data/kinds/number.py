@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...errors import OptionError, in_python, preparing
+from ...errors import in_python, preparing
 from ...names import digits, listed, quoted
-from ..codebook import MOST_LEVELS, MOST_NAMED, NUMBER, ORDERED, YES_NO, Column, Level
+from ..codebook import MOST_LEVELS, MOST_NAMED, NUMBER, Column
 from .values import Values
 
 _MANY_PIXELS, _BRIGHT = 64, 200  # columns, and the least largest value, of pictures
@@ -48,23 +48,6 @@ def problems_of_many(columns: list[Column], seen: list[Values]) -> list[str]:
         f"{preparing('cut', *(f'{name}:4' for name in names))}{divide}, or leave them out with "
         f"{preparing('drop', *names)}"
     ]
-
-
-def cut(seen: Values, n: int) -> Column:
-    """Return a column of numbers in at most ``n`` levels of about equal counts; equal numbers stay together."""
-    import pandas as pd
-
-    numbers = seen.numbers
-    if numbers is None or n < 2:
-        expected = "a column of numbers and two or more levels"
-        raise OptionError(option="cut", got=f"{seen.name}:{n}", expected=expected)
-    part = pd.qcut(numbers, n, labels=False, duplicates="drop")
-    spans = [(numbers[part == k].min(), numbers[part == k].max(), int((part == k).sum())) for k in np.unique(part)]
-    if len(spans) < 2:
-        raise OptionError(option="cut", got=f"{seen.name}:{n}", expected="fewer levels than numbers that differ")
-    texts = [f"{digits(low)} to {digits(high)}" for low, high, _ in spans]
-    levels = tuple(Level(text, text, k) for text, (*_, k) in zip(texts, spans, strict=True))
-    return seen.column(ORDERED if len(spans) > 2 else YES_NO, [])._replace(levels=levels)
 
 
 def remedy_for_measurements(columns: Sequence[np.ndarray], names: Sequence[str]) -> str:
