@@ -100,7 +100,7 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
         measured |= {c.name for c in columns if c.kind in (NUMBER, COUNT)}
         problems += problems_of_codes([s for s in seen if s.name in measured and len(s.counts) > MOST_LEVELS])
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
-    problems += number.problems_of_few([c for c in numbers if not number.are_many(c)])
+    problems += number.problems_of_few([c for c in numbers if not number.are_many(c)], rest)
     texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)
     free = [(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == TEXT and c.name not in apart]
     texts += text.problems(free, frame)

@@ -168,7 +168,7 @@ def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataF
 
     table = parsed(text, names, ".")
     tidy = table.select_dtypes(["object", "string"]).map(stripped)
-    commas = [str(c) for c in tidy if _are_decimals(tidy[c].dropna())]
+    commas = [str(c) for c in tidy if _are_decimals(tidy[c][~tidy[c].isin(MISSING_TEXTS)].dropna())]
     spaced = [str(c) for c in tidy if c not in commas and not tidy[c].equals(table[c])]
     for columns, decimal in ((commas, ","), (spaced, ".")):  # read again: spaces hide numbers and missing values
         if columns:

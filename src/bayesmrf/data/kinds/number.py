@@ -12,6 +12,7 @@ from ..codebook import MOST_LEVELS, MOST_NAMED, NUMBER, Column
 from .values import Values
 
 _MANY_PIXELS, _BRIGHT = 64, 200  # columns, and the least largest value, of pictures
+_FEWEST_TO_CUT = 5  # different numbers
 CUT = "pandas.qcut(column, 4, False, duplicates='drop')"  # of a measurement, into levels of about equal counts
 
 
@@ -20,16 +21,25 @@ def are_many(column: Column) -> bool:
     return int((column.does or "0").split()[0]) > MOST_LEVELS
 
 
-def problems_of_few(columns: list[Column]) -> list[str]:
-    """Return what is wrong with columns of few different numbers that are no scale."""
+def problems_of_few(columns: list[Column], seen: list[Values]) -> list[str]:
+    """Return what is wrong with columns of few different numbers that are no scale, among them counts with gaps."""
     if not columns:
         return []
     names = [c.name for c in columns][:MOST_NAMED]
     each = listed([f"{quoted(c.name)} ({c.does})" if c.does else quoted(c.name) for c in columns], 3, total=True)
+    wide = [name for name in names if any(s.name == name and len(s.counts) >= _FEWEST_TO_CUT for s in seen)]
+    cuts = f"cut them into levels of equal counts with {preparing('cut', *(f'{n}:3' for n in wide))}, " if wide else ""
     return [
         f"numbers that are no scale of answers: {each}; take them in their order with {preparing('ordered', *names)}, "
-        f"or leave them out with {preparing('drop', *names)}"
+        f"{cuts}{_division(seen) if wide else ''}or leave them out with {preparing('drop', *names)}"
     ]
+
+
+def _division(seen: list[Values]) -> str:
+    """Return how to divide all columns by one rule, on the command line; "" if none divides every column."""
+    values = [s.numbers for s in seen if s.numbers is not None]
+    rule = dividing_rule(values) if len(values) == len(seen) else ""
+    return in_python("", f'divide all columns with --binarize "{rule}", ') if rule else ""
 
 
 def problems_of_many(columns: list[Column], seen: list[Values]) -> list[str]:
@@ -41,11 +51,9 @@ def problems_of_many(columns: list[Column], seen: list[Values]) -> list[str]:
         return [pictures]
     names = [c.name for c in columns][:MOST_NAMED]
     each = listed([f"{quoted(c.name)} ({c.does})" for c in columns], 3, total=True)
-    rule = dividing_rule(values) if len(values) == len(seen) else ""
-    divide = in_python("", f', divide all columns with --binarize "{rule}"') if rule else ""
     return [
         f"{len(columns)} column(s) are measurements: {each}; cut them into levels of equal counts with "
-        f"{preparing('cut', *(f'{name}:4' for name in names))}{divide}, or leave them out with "
+        f"{preparing('cut', *(f'{name}:4' for name in names))}, {_division(seen)}or leave them out with "
         f"{preparing('drop', *names)}"
     ]
 
