@@ -35,9 +35,14 @@ def problem_of(frame: pd.DataFrame) -> Problem | None:
     return None
 
 
+def _texts(frame: pd.DataFrame) -> list[int]:
+    """Return the columns that may have texts."""
+    return [i for i, kind in enumerate(frame.dtypes) if kind.name in ("object", "string", "str")]
+
+
 def _of_headers(frame: pd.DataFrame) -> Problem | None:
     """Return what to do about lines of headers among the rows."""
-    if all(kind.kind in "biufcM" for kind in frame.dtypes if isinstance(kind, np.dtype)):
+    if not _texts(frame):
         return None
 
     def rows() -> Iterator[list[str]]:
@@ -61,9 +66,8 @@ def _of_sequences(frame: pd.DataFrame) -> Problem | None:
     if names[:1] and names[0].startswith(">") and len(names) == 1:
         return Problem("the table has the lines of an alignment of sequences (FASTA); make a row of each sequence and "
                        "a column of each position")  # fmt: skip
-    for i, name in enumerate(names):
-        if frame.dtypes.iloc[i].kind not in "OTU" and frame.dtypes.iloc[i].name not in ("str", "string"):
-            continue
+    for i in _texts(frame):
+        name = names[i]
         cells = [cell for cell in frame.iloc[:, i] if isinstance(cell, str) and cell.strip()]
         letters = set("".join(cells))
         if (
