@@ -96,9 +96,13 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
         found = {name: _as_it_is(column) for name, column in found.items()}
     columns = changed([found[s.name] for s in seen], asked)
     if "values" not in takes:
-        measured = {name for pattern in asked.cut for name in matching("cut", [pattern], list(found))}
-        measured |= {c.name for c in columns if c.kind in (NUMBER, COUNT)}
-        problems += problems_of_codes([s for s in seen if s.name in measured and len(s.counts) > MOST_LEVELS])
+        cut = {name for pattern in asked.cut for name in matching("cut", [pattern], list(found))}
+        many = {
+            c.name
+            for c, s in zip(columns, seen, strict=True)
+            if c.kind in (NUMBER, COUNT) and len(s.counts) > MOST_LEVELS
+        }
+        problems += problems_of_codes([s for s in seen if s.name in cut | many])
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
     problems += number.problems_of_few([c for c in numbers if not number.are_many(c)], rest)
     texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)

@@ -98,6 +98,9 @@ def _places(column: Column, is_new: bool) -> Any:
     known = labels | {level.value: labels[level.label] for level in column.levels}
     matches = [(m, level.label) for level in column.levels if (m := _SPAN.fullmatch(level.value))]
     spans = sorted((float(m[1]), float(m[2]), labels[label]) for m, label in matches)
+    if spans:  # a number that is a level of its own is a range, too
+        of_numbers = [level for level in column.levels if is_number(level.value)]
+        spans = sorted([*spans, *((float(v.value), float(v.value), labels[v.label]) for v in of_numbers)])
     starts = [start for start, _, _ in spans]
 
     def place(text: str) -> int:
