@@ -43,7 +43,7 @@ def extra_headers(names: Sequence[str], rows: Iterator[Sequence[str]]) -> int:
     head = [first[0][i] if i < len(first[0]) else "" for i in range(len(names))]
     unnamed = [i for i, name in enumerate(names) if _UNNAMED.fullmatch(name.strip())]
     texts = [i for i, cell in enumerate(head) if cell not in MISSING_TEXTS and not is_number(cell)]
-    if unnamed and set(unnamed) <= set(texts):
+    if unnamed and set(unnamed) <= set(texts) and not any(map(is_number, head)):
         ticks = [i for i in unnamed if {cell for cell in below[i] if cell} <= {head[i]}]
         if ticks or any(_RESPONSE.fullmatch(cell) for cell in head):
             return 1

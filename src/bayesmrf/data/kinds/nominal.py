@@ -60,9 +60,12 @@ def problems_of_many(columns: list[Column]) -> list[str]:
         merge = preparing("merge", f"{column.name}:{joined(short)}")
         if len(short) > _MOST_LISTED:
             merge = f"a codebook ({argument('columns')}) in which they are written as 'a + b + c = other'"
+        fewer = f"merge rare ones with {preparing('nominal', column.name)} and {merge}"
+        if all(map(is_number, n)):
+            fewer = f"cut its numbers into ordered levels with {preparing('cut', f'{column.name}:4')}"
         found.append(
-            f"column {quoted(column.name)} must have at most {MOST_WORDS} levels, got {len(n)}; merge rare ones with "
-            f"{preparing('nominal', column.name)} and {merge}, or leave it out with {preparing('drop', column.name)}"
+            f"column {quoted(column.name)} must have at most {MOST_WORDS} levels, got {len(n)}; leave it out with "
+            f"{preparing('drop', column.name)} if it is no answer, or {fewer}"
         )
     return found
 
