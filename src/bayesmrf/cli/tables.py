@@ -81,7 +81,15 @@ def read_votes(
             raise OptionError(f"{option}: there is no column {quoted(column)} in {call(path)}; its columns are "
                               f"{listed(list(map(quoted, names)), total=True)}")  # fmt: skip
     for option, column in kept.items():
-        other = "--drop" if column in drop else "--by" if option == "--weight" and column == by else ""
+        other = (
+            "--drop"
+            if column in drop
+            else "--split"
+            if column not in columns
+            else "--by"
+            if option == "--weight" and column == by
+            else ""
+        )
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
     weighting = read.declared.weight and read.declared.weight.strip()

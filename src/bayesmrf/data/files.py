@@ -56,7 +56,7 @@ _REFUSED = {
 }
 # By what is at the beginning of a file, or, of SPSS, a few bytes later.
 _BEGINNINGS = (
-    (re.compile(rb"\s*>[^\n]*\n[A-Za-z*.~?-]+\s*[\n>]"), "an alignment of sequences (FASTA)"),
+    (re.compile(rb"\s*>[^\n]*\n[A-Za-z*.~?-]+\s*(?:[\n>]|\Z)"), "an alignment of sequences (FASTA)"),
     (re.compile(rb"CLUSTAL|# STOCKHOLM|#NEXUS"), "an alignment of sequences"),
     (re.compile(rb".{0,32}ENCRYPTED(SAV|SPS|SPV)", re.DOTALL), "an SPSS file with a password"),
 )

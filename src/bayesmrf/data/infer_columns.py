@@ -121,7 +121,7 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
         texts = []  # of a table that is to be another one
     every = [Problem(text, unless=True) for text in problems]
     every += map(Problem, texts)
-    of_rows = problem_of(_part(frame, [s.name for s in seen]))
+    of_rows = problem_of(frame if len(seen) == frame.shape[1] else _part(frame, [s.name for s in seen]))
     if of_rows is not None and not (of_rows.unless and "values" in takes):
         every = [of_rows]  # which makes others
     return Codebook(tuple(columns), tuple(every))

@@ -24,6 +24,8 @@ _SAME = 1e-8  # largest difference of the halves of a matrix
 _CORRELATION = 1.5  # no value of a matrix of correlations, on whose diagonal is 1, is as large
 _SEQUENCE = re.compile(r"[A-Za-z*.~-]+")
 _SHORTEST = 6  # letters of a sequence
+_FIRST = 1000  # rows that are looked at
+_BASES = set("ACGTUNacgtun-.")
 _MOST_LETTERS = 25  # different ones of sequences: 20 of amino acids, gaps and unknown ones
 
 
@@ -68,15 +70,14 @@ def _of_sequences(frame: pd.DataFrame) -> Problem | None:
                        "a column of each position")  # fmt: skip
     for i in _texts(frame):
         name = names[i]
-        cells = [cell for cell in frame.iloc[:, i] if isinstance(cell, str) and cell.strip()]
+        cells = [cell for cell in frame.iloc[:_FIRST, i] if isinstance(cell, str) and cell.strip()]
         letters = set("".join(cells))
+        gaps = "-" in letters and "".join(cells).isupper() and 2 * len(set(cells)) > len(cells)
         if (
-            len(cells) > 1
+            len(set(cells)) > 1
             and len(set(map(len, cells))) == 1
             and len(cells[0]) >= _SHORTEST
-            and len(set(cells)) > 1
-            and len(letters) <= _MOST_LETTERS
-            and (letters <= set("ACGTUNacgtun-.") or ("".join(cells).upper() == "".join(cells) and "-" in letters))
+            and (letters <= _BASES or (gaps and len(letters) <= _MOST_LETTERS))
             and all(map(_SEQUENCE.fullmatch, cells))
         ):
             split = in_python(f" (pandas: pd.DataFrame(X[{quoted(name)}].map(list).tolist()))")
@@ -134,7 +135,7 @@ def _of_columns(frame: pd.DataFrame) -> Problem | None:
     if len(frame) < _FEWEST or frame.shape[1] - 1 <= len(frame):
         return None
     texts = frame.select_dtypes(exclude=["number", "bool"])
-    if texts.shape[1] != 1:
+    if texts.shape[1] != 1 or not _texts(texts):
         return None
     name, values = str(texts.columns[0]), texts.iloc[:, 0]
     is_name = values.notna().all() and values.is_unique and not values.map(lambda v: isinstance(v, float)).any()

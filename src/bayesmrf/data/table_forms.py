@@ -116,7 +116,7 @@ def require_answers(X: Any) -> None:
         if values.ndim != 2 or values.dtype.kind == "c":
             return
         X = pd.DataFrame(values)
-    if (found := problem_of(X.set_axis(list(map(str, X.columns)), axis=1))) is not None:
+    if (found := problem_of(X)) is not None:
         unless = f", or set {argument('model', 'ordinal')} if all values are answers" if found.unless else ""
         raise DataError(f"{argument('X')} must contain answers only: {found.text}{unless}.")
     values = cells(X)
