@@ -35,7 +35,6 @@ COMMANDS = {
     "species_in_rows.csv": "more columns .30. than rows .14., which 'species' names; .* transpose the table, else",
     "alignment.fasta": "an alignment of sequences .FASTA., which is not supported; make a table of it: a row for each",
     "age_999999.csv": "'age' .999999 in 30 cells.; give --missing-code 999999 if it codes missing values",
-    "form_status.csv": "'phq_complete' says whether a form of REDCap is complete.*--drop phq_complete",
     "abundances.csv": '5 column.s. are measurements.*--cut sp0:4 .*divide all columns with --binarize ">=1"',
 }
 

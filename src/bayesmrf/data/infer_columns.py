@@ -35,7 +35,7 @@ from .kinds.ordered import in_steps, share_levels
 from .kinds.values import Values, values_of
 from .levels import Foreign, find_foreign
 from .other_tables import problem_of
-from .table_forms import form_status, one_row_per_answer
+from .table_forms import one_row_per_answer
 from .table_forms import problems as problems_of_rows
 
 if TYPE_CHECKING:
@@ -175,7 +175,6 @@ def _of_rows(frame: pd.DataFrame) -> tuple[dict[str, str], list[str], bool]:
     person, is_long = repeated_identifier(frame), one_row_per_answer(frame) is not None
     count = None if is_long else forgotten_count(frame)
     kinds = {name: kind for name, kind in ((person, IDENTIFIER), (count, COUNT)) if name is not None}
-    kinds |= dict.fromkeys(form_status(frame), TEXT)
     return kinds, problems_of_rows(frame), is_long
 
 

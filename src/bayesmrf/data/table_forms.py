@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import DataError, argument, in_python, preparing
-from ..names import in_shell, listed, quoted
-from .codebook import TOTAL, as_text
+from ..errors import DataError, argument, in_python
+from ..names import in_shell, quoted
+from .codebook import TOTAL
 from .frames import cells, in_pandas, is_frame
 from .kinds.count import forgotten_count, whole_numbers
 from .kinds.identifier import repeated_identifier
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 _QUESTION = re.compile(r"(?i)^(items?|questions?|question_?(id|nr|number|name)|item_?(id|nr|number|name)|variables?|"
                        r"symptoms?|features?|statements?|words?|stimul(us|i)|tasks?)$")  # fmt: skip
-
-_STATUS = re.compile(r"[a-z0-9_]+_complete|Complete\?(\.\d+)?")
-_RECORD = re.compile(r"(?i)record[_ ]?id|redcap_\w+")
-_STATUS_WORDS = {"Incomplete", "Unverified", "Complete"}
 
 
 class Answers(NamedTuple):
@@ -57,19 +53,6 @@ def one_row_per_answer(frame: pd.DataFrame) -> Answers | None:
     return None
 
 
-def form_status(frame: pd.DataFrame) -> list[str]:
-    """Return the columns in which REDCap says whether a form is complete: 0, 1 and 2, or words."""
-    names = list(map(str, frame.columns))
-    is_redcap = any(map(_RECORD.fullmatch, names))
-    found = []
-    for i, name in enumerate(names):
-        if _STATUS.fullmatch(name):
-            values = {as_text(value) for value in frame.iloc[:, i].dropna().unique()}
-            is_status = values <= {"0", "1", "2"} and ("2" in values or is_redcap)
-            found += [name] * (is_status or (bool(values) and values <= _STATUS_WORDS))
-    return found
-
-
 def problems(frame: pd.DataFrame) -> list[str]:
     """Return what is wrong with a table whose columns are no answers, each with what to do; names are unique texts."""
     if (found := one_row_per_answer(frame)) is not None:
@@ -89,11 +72,6 @@ def problems(frame: pd.DataFrame) -> list[str]:
         texts.append(
             f"column {quoted(name)} looks like an identifier with {round(n, 1):g} rows each, and rows of one person "
             f"are not independent; {labelled}, and the result says what that means for it"
-        )
-    if status := form_status(frame):
-        texts.append(
-            f"{listed(list(map(quoted, status)), 3, total=True)} {'say' if status[1:] else 'says'} whether a form of "
-            f"REDCap is complete, which is no answer; leave out with {preparing('drop', *status)}"
         )
     numbers = [name for name in map(str, frame.columns) if frame[name].dtype.kind in "iuf"]
     many = [name for name in numbers if are_many_values(frame[name].dropna().to_numpy())]
