@@ -34,7 +34,8 @@ def log_slab(d, slab):
 
 def cauchy(squares, slab, q):
     """Density of a Cauchy or moment slab of q coordinates, up to a factor."""
-    tails = (1 + squares / slab.scale**2) ** (-(q + 1) / 2) * np.exp(-squares / 2 / one_group.TAPER**2)
+    limit = one_group.taper(q, 2 * isinstance(slab, Moment))
+    tails = (1 + squares / slab.scale**2) ** (-(q + 1) / 2) * np.exp(-squares / 2 / limit**2)
     return tails * squares / (1 + squares / slab.scale**2) if isinstance(slab, Moment) else tails
 
 

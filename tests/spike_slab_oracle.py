@@ -21,7 +21,7 @@ from tests.bounds import Comparison
 from tests.oracle import all_states
 
 _DF = 6.0
-TAPER = 50.0  # standard deviation of the normal factor of a Cauchy slab
+TAPER = 50.0  # standard deviation of the normal factor of a Cauchy slab of one parameter
 
 
 def _features(graph):
@@ -86,6 +86,19 @@ def scale_terms(weights, prior):
     terms = terms - weights.shape[-1] * (t + log(pi) + log_taper(1.0))
     x = (weights[..., None] / s) ** 2
     return s, terms - (np.log1p(x) + x / TAPER**2 / 2).sum(axis=-2)
+
+
+@lru_cache
+def taper(n, power=0):
+    """Standard deviation of the normal factor of a slab of n parameters: as probable to be exceeded as 50 is by one.
+
+    With m = n + power, the tail of the density of |d| is r^-2 over the integral of r^(m - 1) (1 + r^2)^(-(m + 1) / 2).
+    """
+
+    def integral(m):
+        return quad(lambda r: r ** (m - 1) * (1 + r**2) ** (-(m + 1) / 2), 0, np.inf)[0]
+
+    return TAPER * integral(1 + power) / integral(n + power)
 
 
 @lru_cache

@@ -74,6 +74,8 @@ def test_each_answer_becomes_a_column(form, rng):
     part = prepare(table[:7], columns=read_columns(found))  # by a codebook, of few rows, which lack answers
     pd.testing.assert_frame_equal(part, found[:7])
     pd.testing.assert_frame_equal(prepare(table, split="help", drop="alone"), found[names])
+    skipped = prepare(table.assign(help=["-99", *table["help"][1:]]), split="help", missing="-99")
+    assert skipped[names].isna().sum(axis=1).tolist() == [3] + [0] * 119
     pd.testing.assert_frame_equal(prepare(table, split="help", keep="help"), found[names])
 
 

@@ -107,6 +107,15 @@ def test_ties(bayesmrf, votes, folder):
     assert bayesmrf("report", "labels.csv.zarr")[0] == 0
     Path("bad.csv").write_text("Ann,Zoe,x\n")
     one_sentence(bayesmrf(*run, "--ties", "bad.csv"), r"--ties must be labels by the names of edges .*, got .*Zoe")
+    for text, words in (
+        ("Ann,Bob,x\nBob,Ann,y\n", "line 2 of bad.csv names Ann - Bob again; list each once"),
+        (
+            "Ann-Bob,x\nBob-Ann,x\n",
+            "--ties must be one label for each edge, got 'Bob-Ann'; an edge has no direction",
+        ),
+    ):
+        Path("bad.csv").write_text(text)
+        one_sentence(bayesmrf(*run, "--ties", "bad.csv"), words)
 
 
 def test_a_graph_is_learnt_as_the_estimator_learns_it(bayesmrf, votes):

@@ -478,6 +478,8 @@ def test_the_command_shows_writes_and_takes_columns(bayesmrf, folder, rng):
         pd.read_csv("columns.csv", keep_default_na=False), read_columns(table), check_dtype=False
     )
     one_sentence(bayesmrf("columns", "t.csv", "--out", "columns.csv"), "exists already.*--overwrite")
+    table.loc[[3, 5], "tired"] = None
+    table.to_csv("t.csv", index=False)
     given = bayesmrf("structure", "t.csv", *SMALL)
     one_sentence(given, r"\(1\) 1 column.*measurements.*--cut age:4.*\(2\) two words.*--nominal sex.*--levels f,m")
     code, out, err = bayesmrf("structure", "t.csv", *SMALL, "--cut", "age:3", "--nominal", "sex", "--reverse", "ill")
@@ -489,6 +491,13 @@ def test_the_command_shows_writes_and_takes_columns(bayesmrf, folder, rng):
     assert "sad, tired: ordered, never &lt; sometimes" in (folder / "report.html").read_text()
     stored = load("t.zarr")
     assert stored.columns_.set_index("name").loc["ill", ["levels", "counts"]].tolist()[0] == "yes < no"
+    asked = "--cut", "age:3", "--nominal", "sex", "--reverse", "ill"
+    assert bayesmrf("columns", "t.csv", *asked, "--out", "asked.csv")[0] == 0
+    assert bayesmrf("export", "t.zarr", "--to", "csv", "--out", "tables")[0] == 0
+    as_columns_says = pd.read_csv("asked.csv", keep_default_na=False).drop(columns=["codes", "question"])
+    assert as_columns_says["counts"].str.match(r"[1-9]\d*(, [1-9]\d*)+$").all()
+    pd.testing.assert_frame_equal(pd.read_csv("tables/columns.csv", keep_default_na=False), as_columns_says)
+    pd.testing.assert_frame_equal(stored.table("columns"), as_columns_says, check_dtype=False)
     typed = prepare(table, cut="age:3", nominal="sex", reverse="ill")
     np.testing.assert_array_equal(stored.score_samples(table), stored.score_samples(typed))
     np.testing.assert_array_equal(SpikeSlabMRF(**QUICK).fit(typed).theta_, stored.theta_)
@@ -511,6 +520,8 @@ def test_the_command_says_what_an_edited_codebook_lacks(bayesmrf, folder):
     code, out, _ = bayesmrf("columns", "t.csv", "--columns", "columns.csv")
     assert code == 0
     assert "To answer" not in out
+    assert bayesmrf("structure", "t.csv", *SMALL, "--columns", "columns.csv")[0] == 0  # one without counts
+    assert load("t.zarr").table("columns")["counts"].tolist() == ["10, 10, 10", "10, 20", "19, 11"]
     book.assign(name=["angry", "sad", "glad"]).to_csv("columns.csv", index=False)
     assert "lacks 'angry'" in " ".join(bayesmrf("columns", "t.csv", "--columns", "columns.csv")[1].split())
 

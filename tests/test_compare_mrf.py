@@ -3,6 +3,7 @@
 import dataclasses
 import re
 import warnings
+from itertools import product
 
 import networkx as nx
 import numpy as np
@@ -18,6 +19,7 @@ from bayesmrf.models import Boltzmann
 from bayesmrf.priors import LogisticBeta
 from bayesmrf.results import load
 from bayesmrf.results.summary import DifferenceSummary, summarise
+from bayesmrf.results.tables import table_of as shown_table
 from tests import groups_oracle
 from tests.commands import one_sentence
 from tests.tables_of_others import NotOfPandas
@@ -119,6 +121,21 @@ def test_edges_that_exist(fitted):
     place = {name: i for i, name in enumerate(NAMES)}
     for e in found.itertuples():
         assert e.edge_inclusion == spiked.edge_inclusion_[place[e.first], place[e.second]]
+    # Weights are given that the edge exists, in all that shows them: control, the mean over all draws is another one.
+    table = spiked.table("edges").set_index(["first", "second", "group"])
+    drawn = summarise(spiked.posterior_).weights_given((0.05, 0.95)).reshape(3, -1, 2)
+    for (k, e), g in product(enumerate(spiked.edges_), (0, 1)):
+        values = weights[:, :, g, k][weights[:, :, g, k] != 0]
+        shown = table.loc[(NAMES[e[0]], NAMES[e[1]], f"g{g}")]
+        np.testing.assert_allclose(shown[["weight", "lower", "upper"]].astype(float), [
+            values.mean(), *np.quantile(values, [0.05, 0.95])], rtol=1e-9)  # fmt: skip
+        np.testing.assert_allclose(drawn[0, k, g], values.mean(), rtol=1e-9)
+        np.testing.assert_allclose([spiked.weights_[g, *e], spiked.theta_[g, k]], values.mean(), rtol=1e-9)
+        assert shown["inclusion"] == pytest.approx(share[k])
+        assert spiked.graphs_[f"g{g}"].has_edge(*(NAMES[i] for i in e)) == (share[k] > 0.5)
+        assert (spiked._components("mean", g)[0][k] != 0) == (share[k] > 0.5)
+    assert np.abs(spiked.theta_[:, :3] - weights.mean(axis=(0, 1))).max() > 0.01
+    assert "where the edge exists" in shown_table(spiked, "edges", 0.9).note
 
 
 def test_statistics_of_the_groups(fitted):

@@ -1,20 +1,24 @@
 """Convergence: every scalar that is reported is judged, chains that never moved are found, and `fit` warns."""
 
+import re
 import time
 import warnings
+from typing import NamedTuple
 
 import arviz_stats
 import numpy as np
 import pytest
 import xarray as xr
 
-from bayesmrf import CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, results
-from bayesmrf.errors import ConvergenceWarning
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, results
+from bayesmrf.errors import ConvergenceWarning, OptionError
+from bayesmrf.methods import Custom
 from bayesmrf.models import Agreement, Boltzmann, Symmetric
 from bayesmrf.priors import SpikeSlab
 from bayesmrf.results import convergence
 from bayesmrf.results.rank_diagnostics import rank_diagnostics
 from bayesmrf.results.summary import summarise
+from bayesmrf.results.until_good import shortfall
 from bayesmrf.runs.run import Draws
 from tests.flat import bayesian, label_field
 
@@ -393,3 +397,108 @@ def test_two_equal_columns_are_not_called_converged():
     with pytest.warns(ConvergenceWarning, match=r"^Not converged: theta\["):
         est = SpikeSlabMRF(n_draws=300, random_state=0, progress=False).fit(X)
     assert convergence.diagnostics(est.posterior_).loc["density", "r_hat"] < 1.05
+
+
+# ---- draws that no sampler makes
+
+
+def edges(rng):
+    return edges_come_and_go(rng, np.array([0.5, 0.5, 0.02, 1.0, 0.3, 0.9]))
+
+
+PLANTED = {
+    "nan": (parameters, "theta", (2, 17, 3), np.nan, r"theta\[b-c\] is nan and must be finite, in draw 17 of chain 2"),
+    "inf": (parameters, "theta", (0, 0, 9), -np.inf, r"theta\[d\] is -inf and must be finite, in draw 0 of chain 0\."),
+    "nan of an edge": (edges, "theta", (3, slice(7, 10), 0), np.nan, r"theta\[a-b\] is nan .* chain 3 and 2 more\."),
+    "nan of p0": (edges, "density", (1, 5), np.nan, "density is nan and must be from 0 to 1, in draw 5"),
+    "p0": (edges, "density", (1, 5), 1.5, "density is 1.5 and must be from 0 to 1, in draw 5 of chain 1"),
+    "indicator": (edges, "included", (0, 2, 1), 2.0, r"included\[a-c\] is 2 and must be from 0 to 1, in draw 2"),
+    "scale": (edges, "slab_scale", (0, 999), -1.0, "slab_scale is -1 and must be 0 or more, in draw 999 of chain 0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_numbers_that_no_sampler_draws_are_bad(kind, is_stored, rng, tmp_path):
+    """Wherever it is judged; control: the same run without them is good or fair."""
+    make, name, at, value, words = PLANTED[kind]
+    tree = make(rng)
+    shape = tree["posterior"]["theta"].shape[:2]
+    for own in {"density", "slab_scale"} - set(tree["posterior"].data_vars):
+        tree["posterior"][own] = xr.DataArray(rng.uniform(0.1, 0.9, shape), dims=("chain", "draw"))
+    if name == "included":
+        tree["posterior"]["included"] = tree["posterior"]["included"].astype(float)
+    assert convergence.verdict(tree).grade in ("good", "fair")
+    tree["posterior"][name].values[at] = value
+    if is_stored:
+        results.save(tree, tmp_path / "run.zarr")
+        tree = results.load(tmp_path / "run.zarr")
+    found = convergence.verdict(tree)
+    assert found.grade == "bad"
+    assert re.search(f"^Invalid draws: {words}", found.sentence), found.sentence
+    with pytest.warns(ConvergenceWarning, match="Invalid draws"):
+        assert not convergence.warn_unless_converged(tree)
+    assert shortfall(tree).startswith("Invalid draws")
+
+
+@pytest.mark.parametrize("make", [parameters, edges])
+def test_a_chain_that_is_a_copy_of_another_is_bad(make, rng):
+    """Control: chains that have all but a draw in common are no copies."""
+    tree = make(rng)
+    assert convergence.verdict(tree).grade in ("good", "fair")
+    theta = tree["posterior"]["theta"].values
+    theta[2] = theta[0]
+    if make is edges:
+        tree["posterior"]["included"].values[2] = tree["posterior"]["included"].values[0]
+    found = convergence.verdict(tree)
+    assert found.grade == "bad"
+    assert found.sentence.startswith("Copied chains: their draws are equal (chain 2 has those of chain 0), so that")
+    theta[3] = theta[0]
+    assert "(chain 2 has those of chain 0, chain 3 has those of chain 0)" in convergence.verdict(tree).sentence
+    theta[2:] = rng.normal(size=theta[2:].shape)
+    theta[2, 1:] = theta[0, 1:]
+    assert "Copied" not in convergence.verdict(tree).sentence
+
+
+def test_what_may_be_equal_in_chains_is_no_copy(rng):
+    """Which edges exist, in all draws; a parameter that was given; chains of two states."""
+    tree = edges_come_and_go(rng, np.ones(6))
+    tree["posterior"]["theta"].values[..., 7] = 0.3
+    assert convergence.verdict(tree).grade == "good"
+    two_states = parameters(rng, n_draws=8)
+    two_states["posterior"]["theta"].values[:] = (np.arange(8) % 2)[None, :, None] + 0.5
+    assert "Copied" not in convergence.verdict(two_states).sentence
+
+
+class Drawn(NamedTuple):
+    theta: np.ndarray
+
+
+class Broken:
+    """A kernel of independent draws, of which some are NaN."""
+
+    name, needs, particle_sweeps = "broken", frozenset(), 0
+    dims = {"theta": ("feature",)}  # noqa: RUF012
+
+    def __init__(self, share):
+        self.share = share
+
+    def init(self, rng):
+        return Drawn(np.zeros(6))
+
+    def step(self, rng, state):
+        theta = rng.standard_normal(6)
+        theta[4] = np.nan if rng.random() < self.share else theta[4]
+        return Drawn(theta), Drawn(theta)
+
+
+def test_fit_warns_of_draws_that_are_no_numbers(rng):
+    X = rng.integers(0, 2, (50, 3))
+    with pytest.warns(
+        ConvergenceWarning, match=r"Invalid draws: theta\[1\] is nan .* in draw \d+ of chain \d and \d+ more"
+    ):
+        est = BayesianMRF(
+            kernel=Custom(lambda *_: Broken(0.1)), n_draws=150, n_warmup=1, n_chains=2, random_state=1, progress=False
+        ).fit(X)
+    with pytest.raises(OptionError, match=r"must have finite draws, .* Invalid draws: "):
+        est.table("parameters")

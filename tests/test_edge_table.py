@@ -28,6 +28,7 @@ from tests.commands import one_sentence
 
 N = 40
 FOUR = np.array([[0, 0.9, 0.1, 0], [0.9, 0, 0.3, 1], [0.1, 0.3, 0, 0.6], [0, 1, 0.6, 0]])
+UNFORCED = np.where(FOUR == 1, 0.7, FOUR)
 THREE = np.array([[0, 0.8, 1], [0.8, 0, 0.2], [1, 0.2, 0.0]])
 QUICK = {"n_draws": 40, "n_warmup": 20, "n_chains": 2, "progress": False, "random_state": 1}
 
@@ -116,26 +117,35 @@ def test_forms_of_a_table():
     """A matrix by place or by name, pairs by name or number, and a rest."""
     graph = graphs.from_edges([("a", "b"), ("b", "c"), ("c", "d")], tuple("abcd"))
     names, expected = list("abcd"), [0.9, 0.3, 0.6]
-    frame = pd.DataFrame(FOUR, names, names)
+    frame = pd.DataFrame(UNFORCED, names, names)
     pairs = [("a", "b", 0.9), ("c", "b", 0.3), ("d", "c", 0.6)]
     numbers = [(0, 1, 0.9), (2, 1, 0.3), (2, 3, 0.6)]
     for given in (
-        FOUR, frame, frame.loc[list("dbac"), list("bcda")], pairs, numbers, pd.DataFrame(pairs), pd.DataFrame(numbers),
-        np.array(numbers), [("b", "a", 0.9), *pairs[1:]], FOUR + np.diag([np.nan] * 4),
+        UNFORCED, frame, frame.loc[list("dbac"), list("bcda")], pairs, numbers, pd.DataFrame(pairs),
+        pd.DataFrame(numbers), np.array(numbers), [("b", "a", 0.9), *pairs[1:]], UNFORCED + np.diag([np.nan] * 4),
     ):  # fmt: skip
         np.testing.assert_array_equal(edge_probabilities(given, graph), expected)
     np.testing.assert_array_equal(edge_probabilities([pairs[0], ("*", "*", 0.2)], graph), [0.9, 0.2, 0.2])
+    np.testing.assert_array_equal(edge_probabilities([("*", "*", 1.0)], graph), [1, 1, 1])  # of candidates
+    dotted = graphs.from_edges([(0, 1), (1, 2)], ("a.0", "a", "b"))
+    table = pd.DataFrame([("a.0", "a", 0.3), ("a", "b", 0.4), ("a.0", "b", 0.5)])  # as many rows as columns
+    np.testing.assert_array_equal(edge_probabilities(table, dotted), [0.3, 0.4])
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (FOUR + np.eye(4)[[1, 0, 2, 3]] * 0.2, r"\[0, 1\], got 1.1 of 'a' - 'b'; 0 forbids"),
+        (FOUR + np.eye(4)[[1, 0]].T @ np.eye(4)[:2] * 0.2, r"\[0, 1\], got 1.1 of 'a' - 'b'; 0 forbids"),
         (FOUR * [[1], [0.5], [1], [1]], "a symmetric matrix, got 0.9 and 0.45 of 'a' - 'b'"),
         (THREE[:2, :2], r"a matrix \(4, 4\), a row and a column for each node, got shape \(2, 2\)"),
         ([("a", "x", 0.5)], "columns of the data, got 'x'; the columns are 'a', 'b', 'c', 'd'"),
         ([("a", "b", 0.5)], "got without 2 of 3 pairs, such as 'b' - 'c'; add them, or a row"),
-        ([("a", "b", 0.5), ("b", "a", 0.5)], "got 'b' - 'a', which is there twice"),
+        ([("a", "b", 0.5), ("b", "a", 0.5)], "got two rows for 'b' - 'a'; remove one"),
+        ([("*", "*", 0.5), ("*", "*", 0.4)], r"got two rows for '\*' - '\*'"),
+        ([("*", "*", 0.5), ("a", "d", 1.0)], "below 1 for pairs that are no candidates, got 1 of 'a' - 'd'"),
+        (FOUR, "got 1 of 'b' - 'd'; give 0, or add the pair to candidates"),
+        (UNFORCED + np.diag([0, 0, 0.5, 0]), "a matrix whose diagonal is 0, got 0.5 of 'c' - 'c'"),
+        (pd.DataFrame(UNFORCED, list("aabc"), list("aabc")), "got 'a' twice; remove one"),
         ([("a", "a", 0.5)], "got 'a' - 'a', which joins a node to itself"),
         ([("a", "b", np.nan)], "got nan of 'a' - 'b'"),
         ([("a", "b", "much")], "got entries that are no numbers"),
@@ -246,6 +256,8 @@ def test_files_that_are_refused(bayesmrf, folder, rng):
         ("a,b,.5\na,c\n", "lines of different numbers of entries"),
         ("", "the file is empty|got no line"),
         ("a,b,.5\n", "density must be a probability of each pair"),
+        ("a,b,.5\nb,a,.5\n*,*,.5\n", "got two rows for 'b' - 'a'"),
+        (".5,.5,.2\n.5,.5,1\n.2,1,.5\n", "a matrix whose diagonal is 0, got 0.5 of 'a' - 'a'"),
         ("a,b,2\n*,*,.5\n", r"--density must be probabilities in \[0, 1\], got 2"),
     ):
         (folder / "p.csv").write_text(text)

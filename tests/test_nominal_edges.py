@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import gammaln
 from scipy.stats import multivariate_t
 
-from bayesmrf import CompareMRF, SpikeSlabMRF, graphs
+from bayesmrf import CompareMRF, SpikeSlabMRF, calibrate, graphs, plan
 from bayesmrf.engines import Elimination
 from bayesmrf.errors import OptionError
 from bayesmrf.likelihood import Likelihood
@@ -24,10 +24,11 @@ from bayesmrf.models import Nominal, Ordinal
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.exact_tables import SpikeSlabTables
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
-from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Moment, Normal, SpikeSlab
+from bayesmrf.priors import Beta, Cauchy, LogisticBeta, Moment, Normal, SpikeSlab
 from bayesmrf.runs import run
 from tests.bounds import Comparison
 from tests.ranks import few_draws, p_value, rank
+from tests.spike_slab_oracle import taper
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 KINDS = {
@@ -71,10 +72,10 @@ def log_evidence(x, sizes, ordered, edges, slab, seed, n_draws=60_000):
                 found -= 0.5 * square + 0.5 * k * np.log(2 * np.pi)
             elif isinstance(slab, Moment):
                 found += gammaln((k + 3) / 2) + np.log(2 / k) - (k + 1) / 2 * np.log(np.pi)
-                found += np.log(square) - (k + 3) / 2 * np.log1p(square) - 0.5 * square / CAUCHY_TAPER**2
+                found += np.log(square) - (k + 3) / 2 * np.log1p(square) - 0.5 * square / taper(k, 2) ** 2
             else:
                 found += gammaln((k + 1) / 2) - (k + 1) / 2 * (np.log(np.pi) + np.log1p(square))
-                found -= 0.5 * square / CAUCHY_TAPER**2
+                found -= 0.5 * square / taper(k) ** 2
         own = theta[..., starts[-1] :] / 10
         return found - 0.5 * (own**2).sum(axis=-1) - own.shape[-1] * np.log(10 * np.sqrt(2 * np.pi))
 
@@ -194,10 +195,36 @@ def test_groups_of_people(rng):
 
 
 @pytest.mark.parametrize("biases", ["slab", "spike-slab"])
-def test_priors_that_depend_on_the_order_of_categories_are_refused(biases, rng):
+def test_differences_of_biases_that_depend_on_the_order_of_categories_are_refused(biases, rng):
     sizes, ordered = KINDS["mixed"]
     with pytest.raises(OptionError, match="biases must be 'free' with columns without order"):
         CompareMRF(biases=biases).check(typed(answers(sizes, 60, rng), sizes, ordered), np.repeat(["a", "b"], 30))
+
+
+def test_priors_of_biases_that_depend_on_the_order_of_categories_are_refused(rng):
+    """By every estimator, and in each model of columns without order; yes/no and ordered columns have an order."""
+    table, groups = typed(answers((3, 3), 60, rng), (3, 3), (False, False)), np.repeat(["a", "b"], 30)
+    ranks = table.apply(lambda column: column.cat.codes.astype(int))
+    prior, message = (
+        SpikeSlab(biases=LogisticBeta(0.5, 0.5)),
+        "prior must be a SpikeSlab with biases=None for columns w",
+    )
+    for model in ("nominal", "potts"):
+        x = table if model == "nominal" else ranks
+        with pytest.raises(OptionError, match=message):
+            SpikeSlabMRF(prior=prior, model=model).check(x)
+        with pytest.raises(OptionError, match=message):
+            CompareMRF(prior=prior, model=model).check(x, groups)
+    est = SpikeSlabMRF(prior=prior, model="potts", progress=False)
+    with pytest.raises(OptionError, match=message):
+        calibrate(est, 50, nodes=3, levels=3, replicates=2, progress=False, n_jobs=1)
+    with pytest.raises(OptionError, match=message):
+        plan(n=[50], nodes=3, levels=3, estimator=est, replicates=2, progress=False, n_jobs=1)
+    SpikeSlabMRF(prior=prior, model="ordinal").check(ranks)
+    two = typed(answers((2, 2), 60, rng), (2, 2), (False, False))
+    SpikeSlabMRF(prior=prior, model="nominal").check(two)  # the same for either order
+    with pytest.raises(OptionError, match=message):
+        SpikeSlabMRF(prior=SpikeSlab(biases=LogisticBeta(2, 1)), model="nominal").check(two)
 
 
 def test_missing_answers(rng):

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from bayesmrf import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, families, log_evidence, priors
 from bayesmrf.errors import BoundaryWarning, DataError, LevelsWarning, OptionError
+from bayesmrf.models import Potts
 
 from .bounds import Comparison
 
@@ -186,6 +187,11 @@ def test_what_does_not_depend_on_it_is_taken(people):
     BayesianMRF(model="nominal", prior=priors.Cauchy(1.0), **TINY).fit(people[["owner", "happy"]])
     with pytest.raises(OptionError, match=r"priors.Normal or priors.WeightsAndBiases for columns without order"):
         log_evidence(BayesianMRF(), people, prior=priors.LogisticBeta(), **QUIET)
+    ranks = pd.DataFrame(np.indices((3, 3)).reshape(2, -1).T.repeat(10, axis=0), columns=["u", "v"])
+    with pytest.raises(OptionError, match=r"priors.Normal or priors.WeightsAndBiases for columns without order"):
+        BayesianMRF(model="potts", prior=priors.LogisticBeta()).check(ranks)
+    agreement = families.Custom(lambda graph: Potts(graph, 3, False), 3)
+    BayesianMRF(model=agreement, prior=priors.LogisticBeta()).check(ranks)  # no node has parameters
     with pytest.raises(OptionError, match="coding must be 'boltzmann' for columns without order"):
         log_evidence(BayesianMRF(), people, coding="ising", **QUIET)
 

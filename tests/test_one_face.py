@@ -14,8 +14,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning
 QUICK = {"n_draws": 40, "n_warmup": 20, "n_chains": 2, "progress": False, "random_state": 1}
 KINDS = (BayesianMRF, SpikeSlabMRF, GroupedMRF, CompareMRF)
 FACE = {
-    "fit": ["X", "sample_weight"],
-    "check": ["X", "sample_weight"],
+    "fit": ["X", "sample_weight", "survey_weight"],
+    "check": ["X", "sample_weight", "survey_weight"],
     "load": ["path"],
     "table": ["name", "probability", "edge"],
     "report": ["path", "overwrite"],
@@ -34,7 +34,7 @@ FACE = {
     "add_log_likelihood": ["X", "sample_weight", "n_draws"],
     "add_log_prior": [],
     "probability": ["statement", "n_prior", "random_state"],
-    "sensitivity": ["X", "sample_weight", "checkpoint"],
+    "sensitivity": ["X", "sample_weight", "checkpoint", "survey_weight"],
 }
 
 

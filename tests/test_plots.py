@@ -1,5 +1,6 @@
 """Pictures show the numbers they stand for, on any axes, without pyplot."""
 
+import re
 import subprocess
 import sys
 from io import BytesIO
@@ -416,8 +417,11 @@ def test_remedies_for_a_posterior_without_weights(rng):
 def test_draws_that_are_not_finite_are_refused(plot, value, rng):
     tree = parameter_tree(rng)
     tree["posterior"]["theta"][0, 3, 1] = value
-    with pytest.raises(OptionError, match="tree must have finite draws, but 1 values of 'theta' are infinite or NaN"):
+    with pytest.raises(
+        OptionError, match="tree must have finite draws, but 1 values of 'theta' are infinite or NaN"
+    ) as e:
         plot(tree)
+    assert re.search(r"Invalid draws: theta\[\S+\] is \S+ and must be finite, in draw 3 of chain 0", str(e.value))
 
 
 @pytest.mark.parametrize("group", ["posterior", "constant_data"])

@@ -7,7 +7,7 @@ import pytest
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF
 from bayesmrf.engines import Persistent, Phases
-from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning
+from bayesmrf.errors import BayesMRFWarning, ConvergenceWarning, UnobservedPairsWarning
 from bayesmrf.results import convergence
 
 STAR = [("a", "d"), ("b", "d"), ("c", "d")]
@@ -69,16 +69,21 @@ def test_signs_in_doubt_are_said(estimator):
 def test_chains_of_hidden_entries_have_no_ladder(engine):
     """Its weights follow theta, and hidden entries are drawn at theta."""
     est = BayesianMRF(STAR, kernel="exchange", engine=Phases("exact", hidden=engine))
-    found = est._prepare(named(answers()), None).likelihood.hidden.engine
+    with pytest.warns(UnobservedPairsWarning, match="constant in all rows that show the other end of 3 pairs"):
+        found = est._prepare(named(answers()), None).likelihood.hidden.engine
     assert not isinstance(found, Persistent) or not found.tempered
     wide = SpikeSlabMRF("complete", method="reversible-jump")
     x = np.where(np.random.default_rng(0).random((40, 24)) < 0.7, np.nan, np.arange(40)[:, None] % 2)
-    assert not wide._prepare(x)[1].hidden.engine.tempered
+    with pytest.warns(UnobservedPairsWarning, match=r"no row shows both ends of 1 pair \(8 – 10\). The data"):
+        assert not wide._prepare(x)[1].hidden.engine.tempered
 
 
 def test_fit_of_groups_of_people_warns():
     x = named(answers())
     x.loc[2:3, "d"] = [1, 0]
     est = CompareMRF(random_state=0, progress=False, **SHORT)
-    with pytest.warns(ConvergenceWarning, match="^Missing values: fewer than 30 rows have a value of d, which may be"):
+    with (
+        pytest.warns(ConvergenceWarning, match="^Missing values: fewer than 30 rows have a value of d, which may be"),
+        pytest.warns(UnobservedPairsWarning, match="in the group 0. The differences between groups in them"),
+    ):
         est.fit(x, np.arange(100) // 2 % 2)

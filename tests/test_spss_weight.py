@@ -1,4 +1,4 @@
-"""Files whose rows SPSS weights (WEIGHT BY) are refused until --weight or --drop names the column."""
+"""Files whose rows SPSS weights (WEIGHT BY) are refused until --weight, --survey-weight or --drop names the column."""
 
 import struct
 
@@ -78,10 +78,14 @@ def test_a_weighted_file_is_not_run_in_silence(tmp_path, capsys):
     with pytest.raises(DataError) as e:
         read_votes(path)
     assert str(e.value) == (f"{path}: SPSS weights the rows of this file by column 'wt'; give --weight wt if it counts "
-                            "how often each row was observed, or --drop wt to use each row once")  # fmt: skip
+                            "how often each row was observed, --survey-weight wt if it is the weight of a survey, or --drop wt to use each row once")  # fmt: skip
     table, weights, _ = read_votes(path, "wt")
     assert list(table) == ["sleep", "mood"]
     assert weights.tolist() == WT
+    table, weights, others = read_votes(path, also={"--survey-weight": "wt"})
+    assert list(table) == ["sleep", "mood"]
+    assert weights is None
+    assert others["--survey-weight"].tolist() == WT
     table, weights, _ = read_votes(path, asked=ColumnOptions(drop=("wt",)))
     assert list(table) == ["sleep", "mood"]
     assert weights is None
@@ -101,10 +105,12 @@ def test_weights_that_are_no_counts(value, tmp_path):
         weighted(path, ITEMS.assign(wt=list("abcde")), 3)
     else:
         weighted(path, ITEMS.assign(wt=[*WT[:4], value]), 3)
-    with pytest.raises(DataError, match=r"by column 'wt'; its values are not all counts of rows .*: give --drop wt to"):
+    with pytest.raises(
+        DataError, match="by column 'wt'; give --survey-weight wt if it is the weight of a survey, or --drop wt to"
+    ):
         read_votes(path)
     table, weights, _ = read_votes(path, "wt")
-    match = "must contain numbers" if value == "texts" else "weights of a survey are not supported: leave them out"
+    match = "must contain numbers" if value == "texts" else "weights of a survey are survey_weight, where"
     with pytest.raises(DataError, match=match):
         check_weights(weights, table, len(table))
 

@@ -180,13 +180,17 @@ def test_rows_of_one_person_are_not_independent(name, tables, bayesmrf, folder):
     assert "make it the index, X.set_index('id')" in refusal(table)
     message = r"same 'id' are alike.* up to 1\.4 times as large \(symptom – exposed\)"
     with pytest.warns(DependentRowsWarning, match=message):
-        fitted(table.set_index("id"), 5)
+        fitted(table.drop(columns="wave").set_index("id"), 5)
+    assert "'wave' (1 to 4) numbers times, and is no answer; use PanelMRF if rows of one person follow" in refusal(
+        table.set_index("id")
+    )
+    ordered = table.astype({"wave": pd.CategoricalDtype([1, 2, 3, 4], ordered=True)})  # an answer, as a user says
     for columns in (["symptom", "exposed"], ["wave", "symptom", "exposed"]):  # without the identifier
         with pytest.warns(DependentRowsWarning, match="Dependent rows"):
-            fitted(table[columns], 5)
+            fitted(ordered[columns], 5)
     code, _, err = bayesmrf("structure", path)
     assert (code, "give --drop id, and the result says" in err) == (2, True)
-    code, out, err = bayesmrf("structure", path, "--drop", "id", "--n-draws", 5, "--seed", 1, "--out", "p.zarr")
+    code, out, err = bayesmrf("structure", path, "--drop", "id,wave", "--n-draws", 5, "--seed", 1, "--out", "p.zarr")
     assert code == 0
     assert "up to 1.4 times as large (symptom – exposed), of the means of nodes up to 2.0 times" in " ".join(
         out.split()

@@ -219,8 +219,24 @@ class DependentRowsWarning(BayesMRFWarning):
     """Rows that follow each other, or rows of one person, are alike, and the likelihood takes them as independent."""
 
 
+class WeightWarning(BayesMRFWarning):
+    """Rows have weights of a survey, or counts that look like these; or a column of answers looks like counts."""
+
+
+class SideBySideWarning(BayesMRFWarning):
+    """Columns look like waves of the same items side by side, in a model whose edges have no direction in time."""
+
+    severity = "note"
+
+
 class EmptyRowsWarning(BayesMRFWarning):
     """Rows in which every value is missing were left out, as they are uninformative."""
+
+    severity = "note"
+
+
+class UnobservedPairsWarning(BayesMRFWarning):
+    """Columns were never observed together, so that the data say nothing of an edge between them."""
 
     severity = "note"
 

@@ -35,6 +35,7 @@ from .base import (
     Moves,
     WalkingEngine,
 )
+from .errors import OptionError, argument
 from .inference.registry import check_model, require_answers
 from .likelihood_terms import NO_MEMORY, Curve, Evaluation, Hidden, Memory, Sample, Term, linked, rows
 from .models.bases import is_binary
@@ -141,6 +142,9 @@ class Likelihood:
         """
         require_answers(self.engine, kernel, needs, self.model)
         self.require_hidden(kernel, needs)
+        if SAMPLE in needs and any(sample.n_samples % 1 for sample in self.samples):
+            raise OptionError(f"{kernel} draws a whole number of observations, which {argument('survey_weight')} does "
+                              "not have; take another kernel or method")  # fmt: skip
 
     def require_hidden(self, kernel: str, needs: Iterable[str]) -> None:
         """Check the engines of the positive phase."""

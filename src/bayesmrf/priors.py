@@ -291,8 +291,9 @@ class SpikeSlab(Checked):
         Normal: the weights are normal with a fixed standard deviation. Cauchy: the weights are Cauchy with a fixed
         scale s; the density is proportional to :math:`e^{-a^2 / 2 \tau^2} / (1 + a^2 / s^2)` with tau = 50
         (`CAUCHY_TAPER`), which differs from the Cauchy density only at weights that no data can distinguish, and by its
-        constant: Bayes factors for edges are 2 % larger at scale 1, and 16 % at 10. `fit` warns above 20 %. Moment: the
-        same, with that density. Cauchy(Gamma(shape, rate)): the scale s has this prior, and tau is 50 s.
+        constant: Bayes factors for edges are 2 % larger at scale 1, and 16 % at 10. `fit` warns above 20 %. Of an edge
+        with several parameters tau is larger, so that these figures are the same to within 1 %. Moment: the same, with
+        that density. Cauchy(Gamma(shape, rate)): the scale s has this prior, and tau is relative to it.
     biases
         None for the normal one.
     """

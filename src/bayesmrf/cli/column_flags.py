@@ -23,6 +23,10 @@ class ColumnFlags:
     keep: list[str] | None = flag(f"Columns to read: {_NAMES}; {_SEVERAL}.", "COLUMNS", shown="all")
     drop: list[str] | None = flag(f"Columns to leave out, named as those of --keep; {_SEVERAL}.", "COLUMNS")
     columns: Path | None = flag("What each column is: the table of bayesmrf columns, edited.", "COLUMNS.csv")
+    combine_rows: str | None = flag(
+        "Column that says which rows are of one person, to make one row of each: of each other column the only value.",
+        "COLUMN",
+    )
     levels: list[str] | None = flag(
         f"Words, or numbers, in their order, for all columns that have no others; {_SEVERAL}.", "WORD,WORD,..."
     )

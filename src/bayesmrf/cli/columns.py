@@ -35,7 +35,7 @@ def columns(
 
     if out is not None and out.exists() and not overwrite:
         raise StoreError(f"--out: {out} exists already; give another path, or --overwrite to replace it")
-    raw, _, _ = read_votes(table, asked=given.asked)
+    raw, _, _ = read_votes(table, asked=given.asked, person=given.combine_rows)
     console = common.new_console()
     book = described(raw, given.asked.of_columns)
     frame = book.frame()

@@ -92,6 +92,9 @@ def evidence(
     from ..runs.workers import connect
 
     out, console = given.path(out, "-models" if compare else "-evidence"), given.console
+    if given.survey_weight is not None:
+        expected = "omitted, as the evidence is a probability of whole observations"
+        raise OptionError(option="survey_weight", got=given.survey_weight, expected=expected)
     names = _models(hidden, compare, {"--edges": edges, "--holdout": holdout, "--neutral": given.neutral})
     if task is not None:
         names = [_of_task(names, task, given.overwrite, plot)]

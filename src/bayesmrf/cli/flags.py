@@ -24,6 +24,7 @@ from ..errors import (
     DependentRowsWarning,
     OptionError,
     StoppedWarning,
+    WeightWarning,
     in_words,
     said,
 )
@@ -131,6 +132,7 @@ class Data(ColumnFlags):
     context: typer.Context
     table: Path
     weight: str | None = flag("Column of the number of times each row occurs.", "COLUMN")
+    survey_weight: str | None = flag("Column of the weight of each row in a survey.", "COLUMN")
     neutral: list[str] | None = flag(
         "Column of ordered levels with a neutral category, and its score, from 0; may be given several times.",
         "COLUMN=SCORE",
@@ -140,7 +142,7 @@ class Data(ColumnFlags):
     quiet: bool = flag("No progress bars and no summary.", None, False, "--quiet", "-q")
 
     def __post_init__(self) -> None:
-        self.n_levels = 0  # of a table whose values are all valid, once it is read
+        self.n_levels, self.survey = 0, None  # of a table whose values are all valid, and its weights, once it is read
         self.kept = _NOTHING  # what an interruption leaves
         self.chosen, self.noticed = False, list[Finding]()  # whether the table chose the model, and what was found
         self.book: Codebook | None = None  # by which the columns of the table were read
@@ -160,22 +162,30 @@ class Data(ColumnFlags):
         by: str | None = None,
         takes: Collection[str] = (),
         also: Mapping[str, str] | None = None,
+        wide: bool = False,
     ) -> tuple[Any, Any, Any]:
         """Return the observations, how often each occurs, and the groups in the column ``by``, or columns ``also``.
 
-        Columns have the types that a model reads, which also ``takes`` what is no answer for others.
+        Columns have the types that a model reads, which also ``takes`` what is no answer for others. Waves that are
+        side by side in a ``wide`` table are put one below the other.
         """
         from ..data.codebook import Codebook
         from ..data.codes import MOST_STATES
         from ..data.infer_columns import ALL_ANSWERS, infer_columns, require_readable
         from ..data.typed_table import typed
-        from .tables import read_votes
+        from .tables import SURVEY, read_votes
+        from .wide_tables import one_below_the_other
 
-        raw, weights, groups = read_votes(self.table, self.weight, self.asked, by, also)
+        surveyed = {} if self.survey_weight is None else {SURVEY: self.survey_weight}
+        raw, weights, groups = read_votes(self.table, self.weight, self.asked, by, surveyed or also, self.combine_rows)
+        if surveyed:
+            self.survey, groups = groups.pop(SURVEY), groups.get("--by")
+        if wide:
+            raw, groups = one_below_the_other(self.table, raw, groups)
         family: Any = None if model == AUTO else FAMILIES.row(model).options
         takes = {*takes, *(family.takes if family is not None and "names" in family.takes else ())} - {"values"}
         with common.about_file(self.table), collected() as self.noticed:
-            book = infer_columns(raw, self.asked.of_columns, takes)
+            book = infer_columns(raw, self.asked.of_columns, takes, of_panel=also is not None)
             require_readable(book)
             as_it_is = "names" in takes and not self.asked.says  # edges compare levels
             table = raw if as_it_is else typed(raw, book)
@@ -313,8 +323,8 @@ class Run(Data):
 
         table, weights, groups = data
         with collected() as found:
-            more_data = {} if groups is None else {"groups": groups}
-            given = groups if isinstance(groups, dict) else {"sample_weight": weights} | more_data
+            given = {"sample_weight": weights, "survey_weight": self.survey, "groups": groups}
+            given = groups if isinstance(groups, dict) else {k: v for k, v in given.items() if v is not None}
             self._fit(estimator, table, out, given)
         tree = estimator.posterior_
         if self.chain is not None:
@@ -349,7 +359,8 @@ class Run(Data):
                 if not self.quiet or self.chain is not None:
                     warnings.filterwarnings("ignore", f"Not (converged|judged)|{LIMIT}|{MISSING}", ConvergenceWarning)
                     warnings.filterwarnings("ignore", f"{UNSEEN}|{FAR}", ApproximatePosteriorWarning)
-                    warnings.simplefilter("ignore", DependentRowsWarning)
+                    for kind in (DependentRowsWarning, WeightWarning):
+                        warnings.simplefilter("ignore", kind)
                 warnings.simplefilter("ignore", StoppedWarning)  # said at the end
                 estimator.fit(table, **more)
         except KeyboardInterrupt:

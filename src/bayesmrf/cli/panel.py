@@ -19,9 +19,18 @@ def panel(
     ),
     person: str | None = flag("Column with the person of each row.", "COLUMN", shown="all rows are one series"),
     wave: str | None = flag(
-        "Column with the number of the wave, or a time in numbers. Lags never cross waves that are not there.",
+        "Column with the number of the wave, or a time, in numbers or such as 2024-03-01 09:00. Lags never cross waves "
+        "that are not there.",
         "COLUMN",
         shown="rows of a person follow each other",
+    ),
+    day: str | None = flag("Column with the day, or session, of each row. Lags do not cross nights.", "COLUMN"),
+    wide: bool = flag(
+        "Waves are side by side, such as sad_t1 and sad_t2 (or T1_sad, sad_pre and sad_post, sad.1 and sad.2), and a "
+        "row is a person.",
+        None,
+        False,
+        "--wide",
     ),
     within: bool = flag("Edges within a wave, too.", None, False, "--within"),
     method: str = flag(
@@ -56,16 +65,20 @@ def panel(
     from ..priors import SpikeSlab, read_slab
     from ..results.summary import PanelSummary
 
-    for option, value in {"weight": run.weight, "neutral": run.neutral}.items():
+    for option, value in {"weight": run.weight, "survey_weight": run.survey_weight, "neutral": run.neutral}.items():
         if value:
             raise OptionError(option=option, got=value, expected="omitted, as panels do not support it")
+    for option, value in {"wave": wave, "day": day}.items():
+        if wide and value is not None:
+            raise OptionError(option=option, got=value, expected="omitted with --wide")
     out = run.path(run.out, ".zarr")
     options = common.checked(PanelMRF, within=within, method=method, intercepts=intercepts, model=model, **run.options)
     prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
     options = {name: options[name] for name in ("within", "method", "intercepts", "model")}
     common.check_out(out, run.overwrite)
-    also = {f"--{name}": column for name, column in {"person": person, "wave": wave}.items() if column is not None}
-    data, _, order = run.read(model, also=also)
+    of_rows = {"person": person, "wave": wave, "day": day}
+    also = {f"--{name}": column for name, column in of_rows.items() if column is not None}
+    data, _, order = run.read(model, also=also, wide=wide)
     run.n_levels = 0  # of other models
     given = {name.removeprefix("--"): values.to_numpy() for name, values in (order or {}).items()}
     estimator = run.estimator(PanelMRF, out, prior=prior, **options)

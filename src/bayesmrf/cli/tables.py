@@ -14,6 +14,7 @@ from ..data.infer_columns import ALL_ANSWERS
 from ..data.kinds.identifier import without
 from ..data.kinds.several import expanded
 from ..data.missing import MISSING_TEXTS
+from ..data.rows_of_events import combined
 from ..data.text_tables import (
     lines_of,
     read_table,
@@ -29,6 +30,8 @@ from ..names import listed, quoted
 if TYPE_CHECKING:
     import pandas as pd
 
+SURVEY = "--survey-weight"  # the flag of a column
+
 
 def read_votes(
     path: Path,
@@ -36,6 +39,7 @@ def read_votes(
     asked: ColumnOptions | None = None,
     by: str | None = None,
     also: Mapping[str, str] | None = None,
+    person: str | None = None,
 ) -> tuple[pd.DataFrame, pd.Series | None, Any]:
     """Read observations, one a row, from a file whose first line names the columns.
 
@@ -50,10 +54,11 @@ def read_votes(
     asked : ColumnOptions, optional
         Columns to keep or to drop, and values that code missing ones, also in the column ``by``. What else it says is
         not done here.
-    by : str, optional
-        Column with the group of each row.
+    by, person : str, optional
+        Columns with the group of each row, and with the person, whose rows become one.
     also : mapping, optional
-        Other columns that are not nodes, by flag; they are returned by flag in the place of the groups.
+        Other columns that are not nodes, by flag; they are returned by flag in the place of the groups, which are among
+        them as "--by".
 
     Returns
     -------
@@ -71,7 +76,7 @@ def read_votes(
     """
     read = read_table(path)
     names = read.names
-    kept = {"--weight": weight, "--by": by, **(also or {})}
+    kept = {"--weight": weight, "--by": by, "--combine-rows": person, **(also or {})}
     asked = asked or ColumnOptions()
     table = expanded(read.frame, asked)
     columns = list(map(str, table))
@@ -81,19 +86,12 @@ def read_votes(
             raise OptionError(f"{option}: there is no column {quoted(column)} in {call(path)}; its columns are "
                               f"{listed(list(map(quoted, names)), total=True)}")  # fmt: skip
     for option, column in kept.items():
-        other = (
-            "--drop"
-            if column in drop
-            else "--split"
-            if column not in columns
-            else "--by"
-            if option == "--weight" and column == by
-            else ""
-        )
+        same = [o for o in kept if o != option and kept[o] == column and {o, option} & {"--weight", SURVEY}]
+        other = "--drop" if column in drop else "--split" if column not in columns else same[-1] if same else ""
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
     weighting = read.declared.weight and read.declared.weight.strip()
-    if weighting and weighting not in (weight, *drop):
+    if weighting and weighting not in (weight, *drop, (also or {}).get(SURVEY)):
         refuse_weighted(path, table, weighting)
     chosen = asked.chosen(columns, f" in {call(path)}")
     table = without(table, [c for c in columns if c not in chosen and c not in kept.values()])
@@ -104,10 +102,16 @@ def read_votes(
     table = with_declared(read, table)
     codes = [c for c in asked.missing if c.strip().lower() != ALL_ANSWERS and c.strip() not in MISSING_TEXTS]
     table = without_codes(path, table, codes)
-    groups: Any = (others or None) if by is None else table.pop(by)
+    groups: Any = None if by is None else table.pop(by)
     if by is not None and groups is not None:
         place = names.index(by)
         check_written(groups, [line[place].strip() for line in read.lines()][1:], by)
+    if person is not None:
+        if others.keys() - {SURVEY}:
+            expected = "omitted where rows are waves of a person"
+            raise OptionError(option="combine_rows", got=person, expected=expected)
+        table, weights, groups, *rest = combined(table, table.pop(person), weights, groups, *others.values())
+        others = dict(zip(others, rest, strict=True))
     unnamed = next((c for c in table.columns if re.fullmatch(r"Unnamed: \d+", c)), None)
     if unnamed is not None:
         raise DataError(f"{call(path)}: a column has no name in the first line; drop it with --drop {unnamed!r} if it "
@@ -115,7 +119,7 @@ def read_votes(
     if table.shape[1] < 2:
         raise DataError(f"{call(path)}: the table must have at least two nodes, got {table.shape[1]} column(s); "
                         "separate columns by commas")  # fmt: skip
-    return table, weights, groups
+    return table, weights, groups if not others else others if by is None else others | {"--by": groups}
 
 
 def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tuple[list[tuple[Any, Any]], str | None]:
@@ -221,16 +225,19 @@ def read_labels(path: Path, names: Sequence[str], option: str = "--ties") -> dic
     Raises
     ------
     DataError
-        If the file cannot be read, or a line has neither two nor three entries.
+        If the file cannot be read, a line has neither two nor three entries, or two lines have one name.
     """
     text = read_text(path)
     lines = [[s.strip() for s in line] for line in lines_of(path, text, separator_of(text))]
     if lines and not any(name in names or "-" in name for name in lines[0][:-1]):
         lines = lines[1:]
-    found: dict[Any, str] = {}
-    for number, line in enumerate(lines, start=1):
+    found, named = dict[Any, str](), set[tuple[str, ...]]()
+    for number, line in enumerate(lines, 1):
         if len(line) not in (2, 3) or not all(line):
-            raise DataError(f"{option}: {call(path)} must have two ends and a label a line, or a name and a label; "
-                            f"line {number} has {len(line)} entries")  # fmt: skip
+            got = f"line {number} has {len(line)} entries"
+            raise DataError(f"{option}: {call(path)} must have two ends, or a name, and a label a line; {got}")
+        if (ends := tuple(sorted(line[:-1]))) in named:
+            raise DataError(f"{option}: line {number} of {call(path)} names {' - '.join(ends)} again; list each once")
+        named.add(ends)
         found[tuple(line[:-1]) if len(line) == 3 else line[0]] = line[-1]
     return found

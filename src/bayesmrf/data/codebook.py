@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 YES_NO, ORDERED, NOMINAL, CONSTANT = "yes/no", "ordered", "nominal", "constant"
 COUNT, IDENTIFIER, NUMBER, TEXT, SEVERAL = "count", "identifier", "number", "text", "all that apply"
-TOTAL, DUMMY = "total of others", "dummy of others"
-KINDS = (YES_NO, ORDERED, NOMINAL, COUNT, IDENTIFIER, NUMBER, TEXT, SEVERAL, CONSTANT, TOTAL, DUMMY)
-NO_NODES = (COUNT, IDENTIFIER, NUMBER, TEXT, SEVERAL)  # kinds of columns that are no answers
+TOTAL, DUMMY, METADATA = "total of others", "dummy of others", "metadata"
+KINDS = (YES_NO, ORDERED, NOMINAL, COUNT, IDENTIFIER, NUMBER, TEXT, SEVERAL, CONSTANT, TOTAL, DUMMY, METADATA)
+NO_NODES = (COUNT, IDENTIFIER, NUMBER, TEXT, SEVERAL, METADATA)  # kinds of columns that are no answers
 _COLUMNS = ("name", "kind", "levels", "counts", "missing", "codes", "question", "does")
 _IN_ORDER, _WITHOUT, _SAME, _CALLED = " < ", " | ", " + ", " = "
 _CODEBOOK = argument("columns")

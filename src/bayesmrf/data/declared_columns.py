@@ -61,11 +61,19 @@ def given(book: Codebook, seen: Sequence[Values]) -> list[Column]:
             continue
         s = s.without(set(column.codes)) if set(column.codes) & s.counts.keys() else s
         levels = column.levels
-        if any(v.value in s.counts for v in levels):  # not of a table that has its labels already
+        if any(v.value in s.counts for v in levels) and not _is_counted(column, s):
             levels = tuple(v._replace(n=s.counts.get(v.value, s.missing if v.value == "" else 0)) for v in levels)
         missing = 0 if any(v.value == "" for v in levels) else s.missing
         found.append(column._replace(levels=levels, missing=missing))
     return found
+
+
+def _is_counted(column: Column, seen: Values) -> bool:
+    """Return whether a column has the counts of a table whose cells are its labels, each of one or several values."""
+    by_label = dict.fromkeys(column.labels, 0)
+    for level in column.levels:
+        by_label[level.label] += level.n
+    return {label: n for label, n in by_label.items() if n} == dict(seen.counts)
 
 
 def changed(columns: Sequence[Column], asked: ColumnOptions) -> list[Column]:

@@ -59,6 +59,11 @@ class DependentRows(NamedTuple):
         )
 
     @property
+    def effect(self) -> str:
+        """What that means for edges."""
+        return ", and edges may be too many"
+
+    @property
     def factors(self) -> str:
         """How much larger standard deviations should be."""
         return (
@@ -80,7 +85,7 @@ def remark_on_rows(parts: Sequence[States], evidence: bool = False) -> str:
         return ""
     if evidence:
         return found.said(f"Differences of log evidence may be too large by a factor of about {found.edges**2:.1f}")
-    return found.said(f"{found.factors}, and edges may be too many")
+    return found.said(f"{found.factors}{found.effect}")
 
 
 def dependent_rows(parts: Sequence[States]) -> DependentRows | None:
@@ -135,7 +140,7 @@ def _excess(means: np.ndarray) -> tuple[np.ndarray, float]:
 
 def _ordered(states: States) -> list[np.ndarray]:
     """Return the first rows as deviations from their means, in pieces whose order is informative."""
-    values, weights = states.scores, states.weights
+    values, weights = states.scores, states.counts
     if weights is not None:
         if (weights > 1).any():
             return []

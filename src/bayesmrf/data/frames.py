@@ -31,6 +31,16 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "to_numpy")
 
 
+def categories_of(kind: Any) -> Any:
+    """Return the categories of a type of pandas columns; None for other types, and where there is no column."""
+    return getattr(kind, "categories", None)
+
+
+def is_ordered(kind: Any) -> bool | None:
+    """Return whether the categories of a type of pandas columns have an order; None for other types."""
+    return getattr(kind, "ordered", None)
+
+
 def text_names(X: Any) -> np.ndarray | None:
     """Return the names of the columns if all are texts (``feature_names_in_`` of scikit-learn), else None."""
     named = is_frame(X) and all(isinstance(c, str) for c in X.columns)

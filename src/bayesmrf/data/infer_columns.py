@@ -13,6 +13,7 @@ from .cells import is_number
 from .codebook import (
     COUNT,
     IDENTIFIER,
+    METADATA,
     MOST_LEVELS,
     MOST_NAMED,
     NUMBER,
@@ -26,17 +27,20 @@ from .codebook import (
 )
 from .column_options import ColumnOptions, matching
 from .declared_columns import changed, declared_columns, given
-from .kinds import constant, nominal, number, several, text
+from .kinds import constant, metadata, nominal, number, several, text
 from .kinds.count import forgotten_count, is_count
 from .kinds.cut import problems_of_codes
 from .kinds.detect import kind_of
 from .kinds.identifier import repeated_identifier
+from .kinds.metadata import metadata_columns
 from .kinds.ordered import in_steps, share_levels
 from .kinds.values import Values, values_of
 from .levels import Foreign, find_foreign
 from .other_tables import problem_of
-from .table_forms import one_row_per_answer
+from .rows_of_events import event_columns
+from .table_forms import answered, one_row_per_answer
 from .table_forms import problems as problems_of_rows
+from .time_columns import said_of_times, time_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +50,9 @@ ALL_ANSWERS = "none"  # of codes of missing values: there are none, and every va
 _X = argument("X")
 
 
-def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes: Collection[str] = ()) -> Codebook:
+def infer_columns(
+    frame: pd.DataFrame, asked: ColumnOptions | None = None, takes: Collection[str] = (), of_panel: bool = False
+) -> Codebook:
     """Return the codebook of a pandas table.
 
     Parameters
@@ -57,6 +63,8 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
     takes : collection of str
         What is no problem for those who read the table: "names" without order; "numbers" that are no scale; "values"
         that do not look like answers, as of identifiers, or outside the levels of most answers.
+    of_panel : bool
+        Whether it is a panel, whose rows follow each other in time.
     """
     asked = asked or ColumnOptions()
     frame = several.expanded(frame, asked)
@@ -75,21 +83,30 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
         )
     said = declared_columns(asked, seen)
     rest = sorted((s for s in seen if s.name not in said), key=lambda s: s.ordered)
+    added = [] if "values" in takes else metadata_columns(rest)
+    boxes = {} if "values" in takes else {s.name: code for s in rest if (code := constant.empty_box(s)) is not None}
+    outer = {s.name: s.column(METADATA, []) for s in rest if s.name in added}
+    outer |= {s.name: kind_of(s.without({boxes[s.name]}))[0] for s in rest if s.name in boxes}
+    rest = [s for s in rest if s.name not in outer]
     problems, texts, apart, is_long = list[str](), list[str](), dict[str, str](), False
     if "values" in takes or all(s.counts.keys() <= constant.BITS for s in rest):
         foreign = Foreign()
     else:
-        apart, problems, is_long = _of_rows(_part(frame, [s.name for s in rest]))
+        apart, problems, is_long = _of_rows(_part(frame, [*added, *(s.name for s in rest)]), added)
+        times = time_columns(part := _part(frame, [s.name for s in rest if not s.ordered and s.name not in apart]))
+        problems += said_of_times(part, times, of_panel)
+        apart |= dict.fromkeys(times, IDENTIFIER)
         compared = [s for s in rest if s.name not in apart]
         foreign = find_foreign(*_compared(compared))
         names = [s.name for s in compared if not s.ordered]
         many = {s.name for s in compared if s.numbers is not None and len(s.counts) > MOST_LEVELS}
-        problems += [*_no_answers(foreign, names, many), *_outside(foreign, _part(frame, names))]
+        if not is_long:
+            problems += [*_no_answers(foreign, names, many), *_outside(foreign, _part(frame, names))]
         apart |= {names[i]: IDENTIFIER for i in foreign.ids if i < len(names)}
         apart |= {names[i]: NUMBER for i in foreign.scales if i < len(names)}
     outside = set(map(digits, foreign.codes))
     shown = [s.without(outside) if outside & s.counts.keys() else s for s in rest]
-    found = said | {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
+    found = said | outer | {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
     found |= in_steps([s for s in shown if s.name not in apart and not s.ordered])
     found |= {name: _no_answer(found[name], kind) for name, kind in apart.items()}
     if "numbers" in takes:
@@ -103,6 +120,8 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
             if c.kind in (NUMBER, COUNT) and len(s.counts) > MOST_LEVELS
         }
         problems += problems_of_codes([s for s in seen if s.name in cut | many])
+    problems += metadata.problems([c for c in columns if c.name not in apart])
+    texts += constant.problems_of_boxes([c for c in columns if c.name in boxes])
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
     problems += number.problems_of_few([c for c in numbers if not number.are_many(c)], rest)
     texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)
@@ -168,14 +187,21 @@ def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
     return part.set_axis(list(map(str, part.columns)), axis=1)
 
 
-def _of_rows(frame: pd.DataFrame) -> tuple[dict[str, str], list[str], bool]:
-    """Return columns that say what the rows are, with their kinds, what is wrong, and whether a row is one answer."""
-    if not len(frame):
+def _of_rows(frame: pd.DataFrame, added: Collection[str]) -> tuple[dict[str, str], list[str], bool]:
+    """Return columns that say what the rows are, with their kinds, what is wrong, and whether a row is one answer.
+
+    Columns that a survey program ``added`` are among them only where a row is an event of a person.
+    """
+    every = answered(frame, added)
+    if not len(every):
         return {}, [], False
-    person, is_long = repeated_identifier(frame), one_row_per_answer(frame) is not None
-    count = None if is_long else forgotten_count(frame)
+    rest = every.drop(columns=list(added))
+    person, is_long = repeated_identifier(rest), one_row_per_answer(rest) is not None
+    count = None if is_long else forgotten_count(rest)
     kinds = {name: kind for name, kind in ((person, IDENTIFIER), (count, COUNT)) if name is not None}
-    return kinds, problems_of_rows(frame), is_long
+    events = None if person is None or is_long else event_columns(every, person)
+    kinds |= dict.fromkeys(events or (), METADATA)
+    return kinds, problems_of_rows(every, added), is_long
 
 
 def _no_answer(column: Column, kind: str) -> Column:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..errors import ConstantColumnWarning, DataError, EmptyRowsWarning, argument
@@ -9,6 +11,7 @@ from ..findings import tell
 from ..names import listed, quoted
 
 _X = argument("X")
+LEFT_OUT, NO_DENSITY = "were left out", "have no density (NaN)"
 
 
 def check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None:
@@ -48,13 +51,55 @@ def rows_that_say_something(gone: np.ndarray, weights: np.ndarray | None) -> np.
     out = is_empty | (gone.any(axis=1) & (times == 0))
     if not out.any():
         return None
-    if n := times[is_empty].sum():
+    tell_of_empty(times[is_empty].sum())
+    return np.flatnonzero(~out)
+
+
+def rows_with_answers(
+    values: np.ndarray, weights: np.ndarray | None = None, nodes: Sequence[int] | None = None, what: str = LEFT_OUT
+) -> np.ndarray:
+    """Return the numbers of the rows of new data that have an answer, as `fit` leaves out others, too.
+
+    The probability of no answer is 1, so that rows without any would make the mean of log probabilities too large.
+
+    Parameters
+    ----------
+    values : (n_samples, n_nodes) int array
+        -1 where a value is missing.
+    weights : (n_samples,) array or None
+        How often each row was observed.
+    nodes : sequence of int, optional
+        Those whose answers are predicted; all by default.
+    what : str
+        What becomes of other rows.
+
+    Raises
+    ------
+    DataError
+        If rows are left out, and none that was observed is left.
+
+    Warns
+    -----
+    EmptyRowsWarning
+        If rows that were observed have no answer.
+    """
+    there = values if nodes is None else values[:, list(nodes)]
+    has_answer, times = (there >= 0).any(axis=1), np.ones(len(values)) if weights is None else weights
+    of = "" if nodes is None or len(nodes) == values.shape[1] else "that is predicted "
+    if what == LEFT_OUT and not times[has_answer].any():
+        raise DataError(f"{_X} must have a row with an answer, but every value {of}is missing; give rows with answers.")
+    tell_of_empty(times[~has_answer].sum(), what, of)
+    return np.flatnonzero(has_answer)
+
+
+def tell_of_empty(n: float, what: str = LEFT_OUT, of: str = "") -> None:
+    """Tell of rows in which every value (that is predicted) is missing, if there are any."""
+    if n:
         tell(
-            f"{n:,.0f} row(s) of {_X} were left out, as every value in them is missing; drop them, or correct them if "
+            f"{n:,.0f} row(s) of {_X} {what}, as every value {of}in them is missing; drop them, or correct them if "
             "they have answers",
             EmptyRowsWarning,
         )
-    return np.flatnonzero(~out)
 
 
 def _some(columns: np.ndarray, labels: tuple[str, ...]) -> str:

@@ -24,19 +24,21 @@ def edge_probabilities(given: Any, graph: Graph) -> np.ndarray:
     given : array, DataFrame or list
         A symmetric matrix (n_nodes, n_nodes), in the order of the nodes, or of a DataFrame with their names as columns
         and index; or rows with the names or numbers of two nodes and a probability, of which "*" and "*" stand for all
-        pairs that no other row names. What it says of other pairs than the edges, and of its diagonal, is not read.
+        candidates that no other row names. Of a pair that is no edge of the graph it may say anything but 1.
     graph : Graph
 
     Raises
     ------
     OptionError
-        If a probability is not in [0, 1], or missing; the matrix is not symmetric, or has another size; or a name is
-        not that of a node.
+        If a probability is not in [0, 1], or missing, or is 1 without an edge; the matrix is not symmetric, has a
+        diagonal that is not 0, or another size; a pair has two rows; or a name is not that of a node.
     """
     given = in_pandas(given, "density")
     read = _matrix if _is_matrix(given, graph.n_nodes) else _of_pairs
-    matrix = read(given, graph.names)
+    matrix, others = read(given, graph.names)
+    _refuse_forced(matrix, graph)
     found: np.ndarray = matrix[tuple(graph.edges.T)]
+    found = np.where(np.isnan(found), others, found)
     if (missing := np.flatnonzero(np.isnan(found))).size:
         u, v = graph.edges[missing[0]]
         raise _refused(
@@ -49,19 +51,40 @@ def edge_probabilities(given: Any, graph: Graph) -> np.ndarray:
     return found
 
 
+def names_pairs(given: Any, graph: Graph) -> np.ndarray:
+    """Return which edges of a graph the probabilities of `edge_probabilities` name, (n_edges,): of a matrix all."""
+    given = in_pandas(given, "density")
+    if _is_matrix(given, graph.n_nodes):
+        return np.ones(graph.n_edges, dtype=bool)
+    found: np.ndarray = ~np.isnan(_of_pairs(given, graph.names)[0][tuple(graph.edges.T)])
+    return found
+
+
 def _is_matrix(given: Any, n_nodes: int) -> bool:
     """Return whether this is a matrix, not rows of two nodes and a probability."""
     shape = getattr(given, "shape", (0, 3))
     if hasattr(given, "iloc") and n_nodes == 3 == shape[0]:
-        return {*map(str, given.index)} == {*map(str, given.columns)}
+        is_number = len(given.select_dtypes("number").columns) == 3
+        return is_number and {*map(str, given.index)} == {*map(str, given.columns)}
     return bool(shape[1] != 3 or n_nodes == 3 == shape[0])
 
 
-def _matrix(given: Any, names: Sequence[str]) -> np.ndarray:
-    """Return a matrix in the order of the nodes."""
+def _refuse_forced(matrix: np.ndarray, graph: Graph) -> None:
+    """Refuse the probability 1 of a pair that is no candidate, whose edge cannot exist."""
+    forced = np.triu(matrix == 1, 1)
+    forced[graph.edges.min(axis=1), graph.edges.max(axis=1)] = False
+    if (pairs := np.argwhere(forced)).size:
+        got, remedy = f"1 of {_pair(graph.names, *pairs[0])}", f"give 0, or add the pair to {argument('candidates')}"
+        raise _refused(got, "below 1 for pairs that are no candidates", remedy)
+
+
+def _matrix(given: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
+    """Return a matrix in the order of the nodes, and NaN for what it has not."""
     d = len(names)
     if hasattr(given, "iloc"):
         rows, columns = list(map(str, given.index)), list(map(str, given.columns))
+        if twice := next((n for labels in (rows, columns) for n in labels if labels.count(n) > 1), None):
+            raise _refused(f"{quoted(twice)} twice", "a matrix with a row and a column for each node", "remove one")
         if set(rows) == set(columns):
             _require_nodes(columns, names)
             if len(columns) == d == len(rows):
@@ -75,38 +98,49 @@ def _matrix(given: Any, names: Sequence[str]) -> np.ndarray:
     if matrix.shape != (d, d):
         expected = f"a matrix ({d}, {d}), a row and a column for each node"
         raise _refused(f"shape {matrix.shape}", expected, "or a table of pairs: two nodes and a probability a row")
+    if (loops := np.flatnonzero(np.nan_to_num(matrix.diagonal()) != 0)).size:
+        got = f"{matrix[loops[0], loops[0]]:g} of {_pair(names, loops[0], loops[0])}"
+        raise _refused(got, "a matrix whose diagonal is 0", "an edge joins two nodes: set the diagonal to 0")
     matrix = np.where(np.eye(d, dtype=bool), 0.0, matrix)
     _require_probabilities(matrix.ravel(), lambda k: _pair(names, *divmod(k, d)))
     if (apart := np.argwhere(~np.isclose(matrix, matrix.T, equal_nan=True))).size:
         u, v = apart[0]
         got = f"{matrix[u, v]:g} and {matrix[v, u]:g} of {_pair(names, u, v)}"
         raise _refused(got, "a symmetric matrix", "an edge has no direction: give both entries the same value")
-    return matrix
+    return matrix, np.nan
 
 
-def _of_pairs(given: Any, names: Sequence[str]) -> np.ndarray:
-    """Return the matrix of a table of pairs; NaN for those that are not named."""
+def _of_pairs(given: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
+    """Return the matrix of a table of pairs, NaN for those that are not named, and the probability of these."""
     rows = list(given.itertuples(index=False, name=None)) if hasattr(given, "iloc") else [tuple(row) for row in given]
     if wrong := next((row for row in rows if len(row) != 3), None):
         raise _refused(f"a row of {len(wrong)} entries", _EXPECTED)
     p, others = _numbers([row[2] for row in rows]), np.nan
     _require_probabilities(p, lambda k: " - ".join(quoted(str(end)) for end in rows[k][:2]), missing=True)
     number = {name: i for i, name in enumerate(names)}
-    ends = [row[:2] for row in rows if row[:2] != (OTHERS, OTHERS)]
-    if not all(str(end) in number for pair in ends for end in pair) and all(map(_are_numbers, ends)):
+    ends = [tuple(map(str, row[:2])) for row in rows]
+    named = {end for pair in ends if pair != (OTHERS, OTHERS) for end in pair}
+    if not named <= {*number} and all(_are_numbers(row[:2]) for row in rows if row[:2] != (OTHERS, OTHERS)):
         number = {str(i): i for i in range(len(names))}
-    _require_nodes([str(end).removesuffix(".0") for pair in ends for end in pair], list(number))
+        ends = [(a.removesuffix(".0"), b.removesuffix(".0")) for a, b in ends]
+        named = {end.removesuffix(".0") for end in named}
+    _require_nodes(sorted(named), list(number))
     found = np.full((len(names), len(names)), np.nan)
-    for (a, b, _), value in zip(rows, p, strict=True):
+    for (a, b), value in zip(ends, p, strict=True):
         if (a, b) == (OTHERS, OTHERS):
+            if not np.isnan(others):
+                raise _refused(f"two rows for {OTHERS!r} - {OTHERS!r}", "each pair of two nodes once", "remove one")
             others = value
             continue
-        u, v = (number[str(end).removesuffix(".0")] for end in (a, b))
-        if u == v or not np.isnan(found[u, v]):
-            what = "joins a node to itself" if u == v else "is there twice"
-            raise _refused(f"{_pair(names, u, v)}, which {what}", "each pair of two nodes once", "remove the row")
+        u, v = number[a], number[b]
+        if u == v:
+            got = f"{_pair(names, u, v)}, which joins a node to itself"
+            raise _refused(got, "pairs of two nodes", "remove the row")
+        if not np.isnan(found[u, v]):
+            got = f"two rows for {_pair(names, u, v)}"
+            raise _refused(got, "each pair of two nodes once, in either order", "remove one")
         found[u, v] = found[v, u] = value
-    return np.where(np.isnan(found), others, found)
+    return found, others
 
 
 def _are_numbers(pair: Sequence[Any]) -> bool:

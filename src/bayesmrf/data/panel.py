@@ -10,6 +10,8 @@ import numpy as np
 from ..errors import DataError, OptionError, argument
 from ..names import quoted
 from .frames import in_pandas, is_frame
+from .time_columns import time_columns
+from .time_stamps import in_steps, seconds_of
 
 _NAMED = 3  # of what is wrong
 
@@ -19,7 +21,11 @@ class Order(NamedTuple):
 
     person: np.ndarray  # (n,) int
     time: np.ndarray  # (n,) float
-    n_people: int
+    day: np.ndarray  # (n,) int; rows of different days do not follow each other
+
+    def at(self, rows: np.ndarray) -> Order:
+        """Return the order of some of the rows; people who have none of them are gone."""
+        return Order(self.person[rows], self.time[rows], self.day[rows])
 
 
 @dataclass(frozen=True)
@@ -33,9 +39,9 @@ class Transitions:
     before, after : (n,) int array
         Rows of the table.
     person : (n,) int array
-        The person of each, from 0 in the order of the table.
+        The person of each: a place in ``first``.
     first : (n_people,) int array
-        Row of the first wave of each person.
+        Row of the first wave of each person who has a row, in the order of their codes.
     step : float
         The usual distance of two waves: the least one.
     n_pairs, n_gaps, n_missing : int
@@ -43,6 +49,8 @@ class Transitions:
         are not in the table, and in how many answers are missing.
     is_completed : bool
         Whether missing answers are drawn; else these pairs are left out.
+    n_nights : int
+        How many rows of a person are followed by one of another day, which lags do not cross.
     """
 
     before: np.ndarray
@@ -54,6 +62,7 @@ class Transitions:
     n_gaps: int
     n_missing: int
     is_completed: bool = False
+    n_nights: int = 0
 
     @property
     def n_left_out(self) -> int:
@@ -64,6 +73,10 @@ class Transitions:
         """Return those without missing answers."""
         whole = (values[self.before] >= 0).all(axis=1) & (values[self.after] >= 0).all(axis=1)
         return replace(self, before=self.before[whole], after=self.after[whole], person=self.person[whole])
+
+    def in_table(self, rows: np.ndarray) -> Transitions:
+        """Return them by the rows of a table of which these are the ``rows`` that were read."""
+        return replace(self, before=rows[self.before], after=rows[self.after], first=rows[self.first])
 
     @property
     def n_people(self) -> int:
@@ -80,23 +93,24 @@ class Transitions:
         return f"{found}: {'; '.join(why)}" if why else found
 
 
-def without_order(X: Any, person: Any, wave: Any) -> tuple[Any, Order]:
+def without_order(X: Any, person: Any, wave: Any, day: Any = None) -> tuple[Any, Order]:
     """Return the answers of a long table, and the person and the time of each row.
 
     Parameters
     ----------
     X : array or DataFrame
-    person, wave : str, (n,) sequence or None
+    person, wave, day : str, (n,) sequence or None
         A column of the table, which is no item, or a value for each row. Without a person all rows are one series;
-        without a wave those of a person follow each other.
+        without a wave those of a person, and of a day if there are days, follow each other.
 
     Raises
     ------
     DataError, OptionError
-        If there is no such column, a value is missing, a wave is no number, or a person has a wave twice.
+        If there is no such column, a value is missing, a wave is neither a number nor a time, or a person has a wave
+        twice, on one day.
     """
     n, frame = len(X), in_pandas(X) if is_frame(X) else None
-    given = {"person": person, "wave": wave}
+    given = {"person": person, "wave": wave, "day": day}
     named = {option: v for option, v in given.items() if isinstance(v, str)}
     values: dict[str, np.ndarray | None] = {}
     for option, v in given.items():
@@ -114,29 +128,39 @@ def without_order(X: Any, person: Any, wave: Any) -> tuple[Any, Order]:
         import pandas as pd
 
         code = pd.factorize(who, sort=True)[0]  # whatever the order of the rows
-    n_people = int(code.max(initial=-1)) + 1
+    days = np.zeros(n, int)
+    if values["day"] is not None:
+        import pandas as pd
+
+        days = pd.factorize(values["day"], sort=True)[0]
+    series = np.unique(np.column_stack([code, days]), axis=0, return_inverse=True)[1].ravel()
     if when is None:
+        order = np.argsort(series, kind="stable")
         at = np.zeros(n)
-        for q in range(n_people):
-            mine = np.flatnonzero(code == q)
-            at[mine] = np.arange(len(mine))
-        return X, Order(code, at, n_people)
+        at[order] = np.arange(n) - np.searchsorted(series[order], series[order])
+        return X, Order(code, at, days)
+    stamps = None if when.dtype.kind in "iuf" else seconds_of(when)
+    steps = when if stamps is None else in_steps(stamps, series, when[0])
     try:
-        at = np.asarray(when, dtype=float)
+        at = np.asarray(steps, dtype=float)
     except (TypeError, ValueError):
         example = next(str(v) for v in when.tolist() if not _is_number(v))
         raise OptionError(
-            option="wave", got=example, expected="a number for each row", remedy="number the waves 1, 2, 3, ..."
-        ) from None
-    order = np.lexsort((at, code))
-    same = (np.diff(code[order]) == 0) & (np.diff(at[order]) == 0)
+            option="wave", got=example, expected="a number for each row",
+            remedy="number the waves 1, 2, 3, ... in order, or write times such as 2024-03-01 09:00",
+        ) from None  # fmt: skip
+    order = np.lexsort((at, series))
+    same = (np.diff(series[order]) == 0) & (np.diff(at[order]) == 0)
     if same.any():
         k = order[np.flatnonzero(same)[0]]
         of = f" of person {quoted(who[k])}" if who is not None else ""
         remedy = "keep one row of each wave" if who is not None else f"give {argument('person')}, or keep one row"
-        raise DataError(f"{argument('X')} must have one row for each wave{of}, got wave {at[k]:g} in "
-                        f"{1 + int(((code == code[k]) & (at == at[k])).sum()) - 1} rows; {remedy}.")  # fmt: skip
-    return X, Order(code, at, n_people)
+        n_same = int(((series == series[k]) & (at == at[k])).sum())
+        if who is not None and values["day"] is None and frame is not None and (other := _day_of(X, code, at)):
+            remedy = f"give {argument('day', other)}, as waves begin again each day"
+        raise DataError(f"{argument('X')} must have one row for each wave{of}, got wave {when[k]} in {n_same} rows; "
+                        f"{remedy}.")  # fmt: skip
+    return X, Order(code, at, days)
 
 
 def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Transitions:
@@ -149,11 +173,13 @@ def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Tra
     DataError
         If there are none.
     """
-    at = np.lexsort((order.time, order.person))
+    at = np.lexsort((order.time, order.day, order.person))
     code, time = order.person[at], order.time[at]
+    begins = np.append(True, np.diff(code) != 0)
+    person = np.cumsum(begins) - 1  # codes may have gaps, as people without any answer have no row
     distinct = np.diff(np.unique(time))
     step = float(distinct.min()) if len(distinct) else 1.0
-    same = np.diff(code) == 0
+    same = ~begins[1:] & (np.diff(order.day[at]) == 0)
     near: np.ndarray = np.abs(np.diff(time) - step) <= 1e-6 * step
     whole = np.asarray((values >= 0).all(axis=1))[at]
     is_whole = whole[1:] & whole[:-1]
@@ -162,10 +188,10 @@ def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Tra
         without = "" if complete else " without missing answers"
         raise DataError(f"{argument('X')} must have two waves in a row of a person{without}, got none; check "
                         f"{argument('person')} and {argument('wave')}.")  # fmt: skip
-    firsts = at[np.append(0, np.flatnonzero(~same) + 1)]
     return Transitions(
-        at[:-1][used], at[1:][used], code[:-1][used], firsts[np.argsort(order.person[firsts])], step,
+        at[:-1][used], at[1:][used], person[:-1][used], at[begins], step,
         int(same.sum()), int((same & ~near).sum()), int((same & near & ~is_whole).sum()), complete,
+        int(((np.diff(code) == 0) & ~same).sum()),
     )  # fmt: skip
 
 
@@ -181,6 +207,15 @@ def _column(option: str, values: Any, n: int) -> np.ndarray:
         row = int(np.flatnonzero(found.isna())[0])
         raise DataError(f"{argument(option)} must have a value for each row, got none in row {row}; drop these rows.")
     return found.to_numpy()
+
+
+def _day_of(frame: Any, code: np.ndarray, at: np.ndarray) -> str:
+    """Return the column of times within which no person has a wave twice; "" if there is none."""
+    for name in time_columns(frame):
+        keys = np.column_stack([code, at, frame[name].to_numpy(dtype=float)])
+        if len(np.unique(keys, axis=0)) == len(keys):
+            return name
+    return ""
 
 
 def _is_number(value: Any) -> bool:

@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DataError
 from ..names import quoted
 from .chosen_model import choose_model, ordered_column
+from .empty_cells import tell_of_empty_cells
 from .equal_columns import warn_of_equal
+from .forgotten_counts import refuse_forgotten_counts
 from .frames import in_pandas
 from .kinds.nominal import is_unordered, nominal_column
 from .level_names import MIXED, NOMINAL
 from .made_of_others import FIRST, Relation, linear_relations, tell_of_relations
 from .nominal import require_shared_levels, warn_of_nominal
 from .states import ColumnLevels, States, check_states, levels_of
+from .waves_side_by_side import tell_of_waves
 
 _log = logging.getLogger(__name__)
 
@@ -49,16 +53,23 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
     tied : bool
         Whether edges share parameters, so that equal columns are no trouble.
     """
+    given = {} if model is None else {"n_states": model.n_states, "ordinal": True}
+    try:
+        states = check_states(X, sample_weight, missing=missing, **given)
+    except DataError:
+        refuse_forgotten_counts(X, sample_weight)
+        raise
     if model is None:
-        return check_states(X, sample_weight, missing=missing)
-    states = check_states(X, sample_weight, missing=missing, n_states=model.n_states, ordinal=True)
+        return states
     if model.shares_levels:
         require_shared_levels(X, states, type(model).__name__.lower(), model.n_states)
     if isinstance(states.coding, ColumnLevels) and model.n_states not in (NOMINAL, MIXED):
         warn_of_nominal(X, states)
     if not tied:
         warn_of_equal(states)
-        tell_of_relations(_relations(states))
+        tell_of_relations(found := _relations(states))
+        tell_of_empty_cells(states, [relation.columns for relation in found])
+        tell_of_waves(states.names)
     return states
 
 

@@ -1,8 +1,8 @@
-"""Checks of sample weights, the counts of rows."""
+"""Checks of sample weights, the counts of rows, and scales of the weights of a survey."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,33 @@ MOST_ENTRIES = 5 * 10**7  # of a table with a row for each observation
 MOST_SAMPLES = 10**12  # total number of observations; more must be a mistake
 
 
+class Survey(NamedTuple):
+    """Weights of a survey of the rows of a table, and how often each occurs.
+
+    Parameters
+    ----------
+    weights : (n_samples,) float array, > 0
+    counts : (n_samples,) float array or None
+    """
+
+    weights: np.ndarray
+    counts: np.ndarray | None
+
+    def at(self, rows: np.ndarray) -> tuple[Survey | None, np.ndarray | None]:
+        """Return the survey of some rows, and their weights in the likelihood.
+
+        The sum of these is the effective sample size of Kish. Equal weights of all rows that occur change nothing: they
+        are no survey, and the counts are returned.
+        """
+        w, counts = self.weights[rows], None if self.counts is None else self.counts[rows]
+        there = w if counts is None else w[counts > 0]
+        if (there == there[:1]).all():
+            return None, counts
+        w = w / w.max()
+        each = w if counts is None else w * counts
+        return Survey(self.weights[rows], counts), each * (each.sum() / (each @ w))
+
+
 def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     """Read the counts of the ``n`` rows of ``X``: integers >= 0 in floating point; None if each was observed once.
 
@@ -29,36 +56,49 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     """
     if sample_weight is None:
         return None
-    check_index("sample_weight", sample_weight, X)
-    given = widened(unmasked(sample_weight))
-    if given.dtype.kind == "O":
-        from pandas import isna
-
-        given = np.where(isna(given), np.nan, given)
-    is_text = given.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in given.flat)
-    try:
-        w = given.astype(np.float64) if given.dtype.kind in "biufO" and not is_text else None
-    except (TypeError, ValueError):
-        w = None
-    if w is None:
-        text = next((i for i, v in enumerate(given.flat) if isinstance(v, str | bytes)), None)
-        got = in_words(sample_weight)
-        if given.ndim == 1 and text is not None:
-            got = f"{in_words(given[text])} in {data_row(text)}"
-        raise DataError(f"{_WEIGHT} must contain numbers, one for each row of {_X}, got {got}")
-    if w.shape != (n,):
-        raise DataError(f"{_WEIGHT} must have shape ({n},), one number for each row of {_X}, got shape {w.shape}")
+    w = read_weights("sample_weight", sample_weight, X, n)
     bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0) & (w == np.round(w))))
     if bad.size:
         more = f" and others in {bad.size - 1:,} more" if bad.size > 1 else ""
         raise DataError(f"{_WEIGHT} must contain integers >= 0, how often each row was seen, got "
-                        f"{digits(w[bad[0]])} in {data_row(bad[0])}{more}; weights of a survey are not supported: "
-                        "leave them out to use each row once")  # fmt: skip
+                        f"{digits(w[bad[0]])} in {data_row(bad[0])}{more}; weights of a survey are "
+                        f"{argument('survey_weight')}, where that is supported")  # fmt: skip
     if w.sum() == 0:
         raise DataError(f"{_WEIGHT} must be above zero in at least one row, got zeros only")
     if w.sum() > MOST_SAMPLES:
         raise DataError(f"{_WEIGHT} must sum to at most {MOST_SAMPLES:,}, got a sum of {w.sum():,.0f}; divide the "
                         "weights by a common factor")  # fmt: skip
+    return w
+
+
+def read_weights(option: str, given: Any, X: Any, n: int) -> np.ndarray:
+    """Read a number for each of the ``n`` rows of ``X`` in floating point, NaN where it is missing.
+
+    Raises
+    ------
+    DataError
+        If they are no numbers, of another shape, or a Series whose index differs from that of the DataFrame ``X``.
+    """
+    check_index(option, given, X)
+    values = widened(unmasked(given))
+    if values.dtype.kind == "O":
+        from pandas import isna
+
+        values = np.where(isna(values), np.nan, values)
+    is_text = values.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in values.flat)
+    try:
+        w = values.astype(np.float64) if values.dtype.kind in "biufO" and not is_text else None
+    except (TypeError, ValueError):
+        w = None
+    if w is None:
+        text = next((i for i, v in enumerate(values.flat) if isinstance(v, str | bytes)), None)
+        got = in_words(given)
+        if values.ndim == 1 and text is not None:
+            got = f"{in_words(values[text])} in {data_row(text)}"
+        raise DataError(f"{argument(option)} must contain numbers, one for each row of {_X}, got {got}")
+    if w.shape != (n,):
+        raise DataError(f"{argument(option)} must have shape ({n},), one number for each row of {_X}, got shape "
+                        f"{w.shape}")  # fmt: skip
     return w
 
 
@@ -77,7 +117,10 @@ def row_numbers(weights: np.ndarray, n_columns: int) -> np.ndarray:
     Raises
     ------
     DataError
-        If the observations are too many for a table with a row for each.
+        If the observations are too many for a table with a row for each, or are no whole rows.
     """
+    if (weights % 1).any():
+        raise DataError(f"{argument('survey_weight')} must be omitted where each observation needs a row of its own, "
+                        "as for chains that start there; take another method or engine")  # fmt: skip
     check_listed(float(weights.sum()), n_columns)
     return np.repeat(np.arange(len(weights)), weights.astype(np.int64))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -22,7 +22,8 @@ from .level_names import MIXED, NOMINAL
 from .levels import warn_of_texts, warn_outside
 from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
-from .sample_weight import check_weights, row_numbers
+from .row_blocks import Blocks, blocks_of
+from .sample_weight import Survey, check_weights, row_numbers
 
 _X = argument("X")
 
@@ -46,21 +47,6 @@ class ColumnLevels:
 Coding = str | tuple[Any, ...] | ColumnLevels
 
 
-class Blocks(NamedTuple):
-    """Rows that belong together: those with one label of the index of a table, such as the number of a person.
-
-    Parameters
-    ----------
-    codes : (n_samples,) array
-        Number of the block of each row.
-    same : str
-        What they have in common, such as "with the same 'id'".
-    """
-
-    codes: np.ndarray
-    same: str
-
-
 @dataclass(frozen=True, eq=False)
 class States:
     """Observations in one coding.
@@ -71,14 +57,16 @@ class States:
     names : tuple of str
         Column names of a DataFrame, else "0", "1", ...
     weights : (n_samples,) float array or None
-        How often each row was observed.
+        How often each row was observed or, with a survey, its weight in the likelihood.
     coding : {"01", "pm1", "bool"}, tuple or ColumnLevels
         Coding of the user's data, in which samples are returned; of nodes with many states, the level of each state,
         for all columns or for each.
     places : (n_samples,) int array or None
         Row of the user's table of each row; None if no row was left out.
-    blocks : Blocks or None
-        None if no two rows have the same label.
+    blocks : tuple of Blocks
+        Rows that have one label, for each column of labels; empty if no two rows have the same one.
+    survey : Survey or None
+        Weights of a survey, if they differ between rows.
     """
 
     values: np.ndarray
@@ -86,11 +74,17 @@ class States:
     weights: np.ndarray | None
     coding: Coding
     places: np.ndarray | None = None
-    blocks: Blocks | None = None
+    blocks: tuple[Blocks, ...] = ()
+    survey: Survey | None = None
+
+    @property
+    def counts(self) -> np.ndarray | None:
+        """How often each row was observed; None if each was once."""
+        return self.weights if self.survey is None else self.survey.counts
 
     @property
     def n_samples(self) -> float:
-        """Number of observations N, counting weights."""
+        """Number of observations N, counting weights; with those of a survey, the effective one."""
         return float(len(self.values)) if self.weights is None else float(self.weights.sum())
 
     @property
@@ -100,7 +94,7 @@ class States:
         Raises
         ------
         DataError
-            If there are too many observations to list them.
+            If there are too many observations to list them, or they have weights of a survey.
         """
         if self.weights is None:
             return np.arange(len(self.values))
@@ -123,10 +117,12 @@ class States:
         return found
 
     def at(self, rows: np.ndarray) -> States:
-        """Return some of the rows, by their numbers in `values`."""
-        weights = None if self.weights is None else self.weights[rows]
-        blocks = None if self.blocks is None else self.blocks._replace(codes=self.blocks.codes[rows])
-        return replace(self, values=self.values[rows], weights=weights, places=self.given_rows[rows], blocks=blocks)
+        """Return some of the rows, by their numbers in `values`; weights of a survey are scaled again."""
+        alone = None, None if self.weights is None else self.weights[rows]
+        survey, weights = alone if self.survey is None else self.survey.at(rows)
+        blocks = tuple(each._replace(codes=each.codes[rows]) for each in self.blocks)
+        kept: dict[str, Any] = {"values": self.values[rows], "weights": weights, "places": self.given_rows[rows]}
+        return replace(self, **kept, blocks=blocks, survey=survey)
 
     @property
     def rows(self) -> np.ndarray:
@@ -315,7 +311,7 @@ def check_states(
         check_columns(seen, labels, gone is not None)
         if n_states == "auto" and weights is not None:
             warn_of_unused(seen, coding)
-    states = States(values, labels, weights, coding, blocks=_blocks(X) if named else None)
+    states = States(values, labels, weights, coding, blocks=blocks_of(X) if named else ())
     kept = None if names is not None or gone is None else rows_that_say_something(values < 0, weights)
     return states if kept is None else states.at(kept)
 
@@ -371,16 +367,6 @@ def _by_column(
     if gone.any() and not allowed:
         refuse_missing(gone, labels)
     return codes, gone if gone.any() else None, ColumnLevels(tuple(found), frozenset(nominal))
-
-
-def _blocks(frame: Any) -> Blocks | None:
-    """Return the rows of a DataFrame that have one label; rows without a label are on their own."""
-    if frame.index.is_unique or len(frame.reset_index().drop_duplicates()) == frame.index.nunique():
-        return None  # or all rows of a label are one row, which was repeated as often as it was counted
-    codes, labels = frame.index.factorize()
-    codes[codes < 0] = len(labels) + np.arange((codes < 0).sum())
-    name = frame.index.name
-    return Blocks(codes, "with the same label of the index" if name is None else f"with the same {quoted(name)}")
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:

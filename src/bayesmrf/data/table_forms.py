@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ..errors import DataError, argument, in_python
 from ..names import in_shell, quoted
-from .codebook import TOTAL
+from .codebook import MOST_LEVELS, TOTAL
 from .frames import cells, in_pandas, is_frame
-from .kinds.count import forgotten_count, whole_numbers
-from .kinds.identifier import repeated_identifier
+from .kinds.count import count_problem, forgotten_count, is_count, whole_numbers
+from .kinds.identifier import FEWEST_PERSONS, is_named_identifier, is_named_person, repeated_identifier
 from .kinds.number import are_many_values
 from .made_of_others import relations
-from .missing import unmasked
+from .missing import is_missing, unmasked
 from .other_tables import problem_of
+from .rows_of_events import rows_of_events
+from .time_columns import is_named_time
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _QUESTION = re.compile(r"(?i)^(items?|questions?|question_?(id|nr|number|name)|item_?(id|nr|number|name)|variables?|"
                        r"symptoms?|features?|statements?|words?|stimul(us|i)|tasks?)$")  # fmt: skip
+_FEWEST_CROSSED, _CROSSED = 8, 0.9  # values of each of two crossed identifiers; least share of their pairs
 
 
 class Answers(NamedTuple):
@@ -31,12 +38,29 @@ class Answers(NamedTuple):
     answer: str
 
 
+def answered(frame: pd.DataFrame, added: Collection[str] = ()) -> pd.DataFrame:
+    """Return the rows with an answer: others, of instruments that were not filled in, have identifiers alone.
+
+    Columns that a survey program ``added`` have none.
+    """
+    named = [c for c in frame.columns if c in added or is_named_person(str(c)) or is_named_identifier(str(c))]
+    rest = frame.drop(columns=named) if named else None
+    if rest is None or not rest.shape[1]:
+        return frame
+    rows = np.flatnonzero(~is_missing(rest.to_numpy(dtype=object)).all(axis=1))
+    return frame if len(rows) == len(frame) else frame.iloc[rows]
+
+
 def one_row_per_answer(frame: pd.DataFrame) -> Answers | None:
     """Return person, question and answer of a table with one row for each answer; None for another one.
 
     Persons repeat (`repeated_identifier`), no person has the same question twice, questions are texts or the column is
-    named like them, and one other column differs between the rows of a person.
+    named like them, and one other column differs between the rows of a person; or two identifiers are crossed.
     """
+    return _by_question(frame) or _crossing(frame)
+
+
+def _by_question(frame: pd.DataFrame) -> Answers | None:
     person = repeated_identifier(frame)
     if person is None:
         return None
@@ -53,8 +77,41 @@ def one_row_per_answer(frame: pd.DataFrame) -> Answers | None:
     return None
 
 
-def problems(frame: pd.DataFrame) -> list[str]:
-    """Return what is wrong with a table whose columns are no answers, each with what to do; names are unique texts."""
+def _crossing(frame: pd.DataFrame) -> Answers | None:
+    """Return the crossing of two identifiers, such as of roll calls and legislators, with one answer for each pair.
+
+    No pair occurs twice, and nine of ten occur. One column has 20 different values or more, the other eight or more,
+    or three texts, and neither is named as a time (people by waves are a panel). One more column alone differs among
+    the rows of both; it has at most 12 values, so that it is no count of the pairs.
+    """
+    sizes = {name: frame[name].nunique() for name in map(str, frame.columns)}
+    crossed = [
+        name for name, size in sizes.items() if size >= _FEWEST_CROSSED or (size > 2 and not _is_numeric(frame[name]))
+    ]
+    for first, second in combinations([name for name in crossed if not is_named_time(name)], 2):
+        pairs = sizes[first] * sizes[second]
+        if max(sizes[first], sizes[second]) < FEWEST_PERSONS or not _CROSSED * pairs <= len(frame) <= pairs:
+            continue
+        if frame.duplicated([first, second]).any() or frame[[first, second]].isna().any(axis=None):
+            continue
+        rest = [name for name in sizes if name not in (first, second)]
+        free = [name for name in rest if all((frame.groupby(by)[name].nunique() > 1).any() for by in (first, second))]
+        if len(free) == 1 and sizes[free[0]] <= MOST_LEVELS and not is_count(free[0]):
+            person = max((first, second), key=lambda name: (is_named_person(name), sizes[name]))
+            return Answers(person, second if person == first else first, free[0])
+    return None
+
+
+def _is_numeric(column: pd.Series) -> bool:
+    return column.dtype.kind in "biuf"
+
+
+def problems(frame: pd.DataFrame, added: Collection[str] = ()) -> list[str]:
+    """Return what is wrong with a table whose columns are no answers, each with what to do; names are unique texts.
+
+    Of the columns that a survey program ``added`` it says which are to be left out where a row is an event.
+    """
+    every, frame = frame, frame.drop(columns=list(added))
     if (found := one_row_per_answer(frame)) is not None:
         person, question, answer = map(quoted, found)
         return [
@@ -64,9 +121,10 @@ def problems(frame: pd.DataFrame) -> list[str]:
         ]
     texts = []
     if (count := forgotten_count(frame)) is not None:
-        give = in_python(f"sample_weight=X[{quoted(count)}], without this column in X", f"--weight {in_shell(count)}")
-        texts.append(f"column {quoted(count)} looks like the number of times that each row was observed; give {give}")
-    if (name := repeated_identifier(frame)) is not None:
+        texts.append(count_problem(count))
+    if (name := repeated_identifier(frame)) is not None and (events := rows_of_events(every, name)):
+        texts.append(events)
+    elif name is not None:
         n = len(frame) / frame[name].nunique()
         labelled = in_python(f"make it the index, X.set_index({quoted(name)})", f"give --drop {in_shell(name)}")
         texts.append(

@@ -276,8 +276,6 @@ def refuse_weighted(path: Path, table: pd.DataFrame, name: str) -> None:
     values = table[name]
     without = f"--drop {in_shell(name)} to use each row once"
     counts = values.dtype.kind in "iuf" and bool(((values >= 0) & (values == values.round())).all())
-    remedy = f"give --weight {in_shell(name)} if it counts how often each row was observed, or {without}"
-    if not counts:
-        remedy = "its values are not all counts of rows (integers >= 0), and survey weights are not supported: "
-        remedy += f"give {without}"
+    counted = f"--weight {in_shell(name)} if it counts how often each row was observed, " if counts else ""
+    remedy = f"give {counted}--survey-weight {in_shell(name)} if it is the weight of a survey, or {without}"
     raise DataError(f"{call(path)}: SPSS weights the rows of this file by column {quoted(name)}; {remedy}")

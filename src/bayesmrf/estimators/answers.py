@@ -34,7 +34,7 @@ class Answers(Estimator):
 
     columns: Any = option(None, COLUMNS)
 
-    def _typed(self, X: Any, takes: Collection[str] = ()) -> Any:
+    def _typed(self, X: Any, takes: Collection[str] = (), of_panel: bool = False) -> Any:
         """Return a table with the types of its codebook, and keep this for later tables.
 
         Parameters
@@ -43,16 +43,20 @@ class Answers(Estimator):
         takes : collection of str
             What the model takes, as in `bayesmrf.data.infer_columns`. One that takes everything reads a table as it
             is, unless there is a codebook.
+        of_panel : bool
+            Whether rows follow each other in time.
         """
         self._codebook: Codebook | None = None  # by which columns of the fit became others
-        if self.columns is None and (len(takes) == len(ANYTHING) or not is_frame(X)):
+        if self._settings.columns is None and (len(takes) == len(ANYTHING) or not is_frame(X)):
             return X
         frame = frame_of(X)
-        book = infer_columns(frame, None if self.columns is None else ColumnOptions.of(columns=self.columns), takes)
+        columns = self._settings.columns
+        asked = None if columns is None else ColumnOptions.of(columns=columns)
+        book = infer_columns(frame, asked, takes, of_panel)
         require_readable(book)
         table = typed(frame, book)
         self.columns_ = book.frame()
-        if table is not frame or self.columns is not None:  # its labels may be those of a codebook
+        if table is not frame or self._settings.columns is not None:  # its labels may be those of a codebook
             self._codebook = Codebook(book.columns)
         return X if table is frame else table
 

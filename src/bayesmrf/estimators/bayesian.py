@@ -131,6 +131,7 @@ or callable
     }
     _needs_edges = False
     _method_option = "kernel"
+    _of_silent = "Their parameters are"
 
     graph: Any = "complete"
     model: Any = option("auto", model_rule("BayesianMRF"))
@@ -139,10 +140,13 @@ or callable
     kernel: Any = option("auto", KERNELS.rule_with_own("auto"))
     engine: Any = option("auto", ENGINE)
 
+    def _asked(self) -> np.ndarray:
+        return np.ones(self._graph.n_edges, dtype=bool)  # all edges exist
+
     def _target(self, parts: list[States], request: None) -> Setup:
         (states,) = parts
-        phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
-        options = None if self.kernel == AUTO else self._object("kernel")
+        phases = self._settings.engine if isinstance(self._settings.engine, Phases) else Phases(self._settings.engine)
+        options = None if self._settings.kernel == AUTO else self._object("kernel")
         if options is not None:
             family = FAMILIES.find(self._family)
             gaps, tables = bool((states.values < 0).any()), family is not None and family.tables
@@ -158,7 +162,7 @@ or callable
             phases = replace(phases, model=suitable_engine(name, model, adjusted))
         engine = read_engine(phases.model, states)
         data = read_sample(model, states, engine, phases.hidden)
-        curve = read_ties(self.ties, model)
+        curve = read_ties(self._settings.ties, model)
         prior = self._prior(model, curve)
         with instead_of_exact(instead_of(name, model, adjusted)):
             likelihood = Likelihood(model, data.s_bar, n, engine, data.hidden, curve)
@@ -168,7 +172,7 @@ or callable
         with instead_of_exact(f"it without {argument('corrected', True)}"):
             truth = likelihood.replaced(data.s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
-        kernel = parameter_kernel(options, Problem(likelihood, prior, at, self.n_warmup))
+        kernel = parameter_kernel(options, Problem(likelihood, prior, at, self._settings.n_warmup))
         attrs = ({} if isinstance(options, Custom) else asdict(options)) | {
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
@@ -199,13 +203,15 @@ or callable
         return prior
 
     def _log_prior(self) -> dict[str, np.ndarray]:
-        return parameter_terms(self.posterior_, self._prior(self._model(), read_ties(self.ties, self._model())))
+        return parameter_terms(
+            self.posterior_, self._prior(self._model(), read_ties(self._settings.ties, self._model()))
+        )
 
     def _draw_prior(
         self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
     ) -> np.ndarray | None:
         model, prior = self._model(), self._object("prior")
-        if self.ties is not None or not isinstance(prior, Normal | Cauchy | WeightsAndBiases | ProperPrior):
+        if self._settings.ties is not None or not isinstance(prior, Normal | Cauchy | WeightsAndBiases | ProperPrior):
             return None  # shared parameters, or no draws of the prior
         prior, starts = self._prior(model, None), edge_starts(model)
         places = np.concatenate([np.arange(*starts[e : e + 2]) for e in edges])
@@ -217,7 +223,7 @@ or callable
 
     def _prior_absent(self, edges: Sequence[int]) -> float | None:
         is_even = isinstance(self._object("prior"), Normal | Cauchy | WeightsAndBiases)
-        return 0.0 if self.ties is None and is_even else None
+        return 0.0 if self._settings.ties is None and is_even else None
 
     def _correct(self, setup: Setup, draws: run.Draws) -> run.Draws:
         truth, prior = setup.own

@@ -147,6 +147,7 @@ def calibrate(
     integer(2, 1000).check("waves", waves)
     COUNT.check("replicates", replicates)
     SEED.check("random_state", random_state)
+    estimator = clone(estimator)  # a fit has parameters of its own
     truths = estimator if prior is None else clone(estimator).set_params(prior=prior)
     entropy = as_seed_sequence(random_state).entropy
     source = FromPrior(truths, int(nodes), int(levels), int(groups), int(waves))

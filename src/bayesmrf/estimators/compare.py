@@ -34,12 +34,13 @@ from ..results.intervals import central
 from ..results.stored import Kept
 from ..runs.run import Draws
 from .edge_evidence import WithEvidence, terms_of_differences
-from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, warn_of_taper
+from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, named_pairs, warn_of_taper
 from .edge_start import default_particles
 from .engines import particle_sweeps, read_sample
 from .of_groups import OfGroups
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
+from .ties import require_invariant
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -105,15 +106,17 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         Probability that an edge exists, because its baseline is present or the groups differ in it; in both cases it
         exists in all groups. Symmetric, 0 without a candidate. Below 1 only if baselines may be absent.
     weights_ : (n_groups, n_nodes, n_nodes) array
-        Posterior mean of the weight of each edge in each group; symmetric, 0 without a candidate. Of an edge with
-        a table it is the strength of its mean.
+        Posterior mean of the weight of each edge in each group, given that the edge exists; symmetric, 0 without a
+        candidate, and if the edge never exists. Of an edge with a table it is the strength of its mean.
     theta_ : (n_groups, n_features) array
-        Posterior means of the weights and biases of each group.
+        Posterior means of the weights of each group, given that the edge exists (0 if it never does), and of its
+        biases.
     graph_ : networkx.Graph
         Edges in which the groups differ with a probability above 0.5, with the attributes ``inclusion`` and
         ``difference``: the mean weights of the other groups minus that of the first (an array if they are several).
     graphs_ : dict of label to networkx.Graph
-        The network of each group: edges with ``weight``, nodes with ``bias``.
+        The network of each group: edges with ``weight``, nodes with ``bias``. If baselines may be absent, it has the
+        edges with `edge_inclusion_` above 0.5.
     density_ : float
         Posterior mean of p0.
     method_, model_ : str
@@ -130,6 +133,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
     _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
     _of_edges = _PRIORS
+    _of_silent = "The differences between groups in them are"
 
     candidates: Any = "complete"
     prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
@@ -144,10 +148,10 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
-        if name == "prior" and isinstance(self.prior, str):
+        if name == "prior" and isinstance(self._settings.prior, str):
             return replace(default_prior(self._object("model")), density=0.5)
         if name == "baseline":
-            prior, given = self._object("prior"), self.baseline
+            prior, given = self._object("prior"), self._settings.baseline
             if isinstance(given, str):
                 given = prior.slab if given == "slab" else SpikeSlab(slab=prior.slab)
             # The biases have one prior.
@@ -155,7 +159,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
             return replace(given, bias_scale=prior.bias_scale, biases=prior.biases) if is_spiked else given
         return super()._object(name)
 
-    def fit(self, X: Any, groups: Any = None, sample_weight: Any = None) -> CompareMRF:
+    def fit(self, X: Any, groups: Any = None, sample_weight: Any = None, survey_weight: Any = None) -> CompareMRF:
         """Sample the posterior.
 
         Parameters
@@ -168,15 +172,17 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
             that of the groups; a Series with the index of ``X``. No label may be missing or blank.
         sample_weight : (n_samples,) array, optional
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
+        survey_weight : (n_samples,) array, optional
+            Weights of a survey, as in `SpikeSlabMRF.fit`; they are scaled in each group separately.
         """
-        found: CompareMRF = self._fit(X, sample_weight, groups)
+        found: CompareMRF = self._fit(X, sample_weight, survey_weight, groups)
         return found
 
     def check(  # type: ignore[override]
-        self, X: Any, groups: Any = None, sample_weight: Any = None
+        self, X: Any, groups: Any = None, sample_weight: Any = None, survey_weight: Any = None
     ) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, sample_weight, groups)
+        self._prepare(X, sample_weight, survey_weight, groups)
 
     def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
         super()._follow(tree, kept)
@@ -193,22 +199,23 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
 
     def _target(self, parts: list[States], request: None) -> Setup:
         model = self._model()
+        require_invariant(self._object("prior"), model)
         if isinstance(self._family, CustomModel):
             like(model)
-        if self.biases != "free" and isinstance(model, NominalModel) and not all(model.ordered):
+        if self._settings.biases != "free" and isinstance(model, NominalModel) and not all(model.ordered):
             # Contrasts with priors of their own would depend on the order of the categories.
-            raise OptionError(option="biases", got=self.biases, expected="'free' with columns without order")
+            raise OptionError(option="biases", got=self._settings.biases, expected="'free' with columns without order")
         n_states = prod([model.n_states] * model.graph.n_nodes)
         chosen = "exact" if n_states <= _EXACT else "reversible-jump"
-        row = row_of(chosen if self.method == AUTO else self.method, COMPARISONS)
-        method = row.options() if isinstance(self.method, str) else self.method
+        row = row_of(chosen if self._settings.method == AUTO else self._settings.method, COMPARISONS)
+        method = row.options() if isinstance(self._settings.method, str) else self._settings.method
         if row.name == "exact":
             check_size(model)
         samples = [read_sample(model, part, Elimination()) for part in parts]
         contrast = contrasts([s.n_samples for s in samples])
-        likelihood = group_likelihood(model, samples, contrast, Persistent(), self.biases)
+        likelihood = group_likelihood(model, samples, contrast, Persistent(), self._settings.biases)
         of_differences, of_baselines = (in_order(self._object(name), self._graph) for name in _PRIORS)
-        prior = DifferencePrior(contrast, of_differences, of_baselines, self.biases)
+        prior = DifferencePrior(contrast, of_differences, of_baselines, self._settings.biases)
         kernel: Any
         if row.options is Custom:
             kernel, row = own_method_of_edges(COMPARISONS, method, likelihood, prior)
@@ -224,22 +231,27 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
                     method = replace(method, n_particles=default_particles(max(s.n_samples for s in samples)))
                 known = is_categorical(model)
                 tables = [pair_tables(model, part.values, part.weights) for part in parts] if known else None
-                kernel = GroupChains(likelihood, *prior, options=method, n_adapt=self.n_warmup, tables=tables)
+                kernel = GroupChains(likelihood, *prior, options=method, n_adapt=self._settings.n_warmup, tables=tables)
             sweeps = kernel.particle_sweeps
         attrs = {
             "prior": as_attribute(prior.prior),
             "baseline": in_words(prior.baseline),
-            "biases": self.biases,
+            "biases": self._settings.biases,
             "kind": row.kind,
         } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
         constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
         given = parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps
         return Setup(*given, constant=constant, edges=terms_of_differences(likelihood, prior, row.name == "exact"))
 
+    def _asked(self) -> np.ndarray:
+        named = [named_pairs(self._object(name), self._graph) for name in _PRIORS]
+        return super()._asked() | np.any(named, axis=0)
+
     def _kept(self) -> Kept:
         kept = super()._kept()
         return kept._replace(
-            parameters=kept.parameters | {name: in_order(getattr(self, name), self._graph) for name in _PRIORS}
+            parameters=kept.parameters
+            | {name: in_order(getattr(self._settings, name), self._graph) for name in _PRIORS}
         )
 
     def _summarise(self) -> None:
@@ -247,7 +259,10 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         theta, tables, r = variable(self.posterior_, "theta"), nominal_of(self.posterior_), len(self.edges_)
         exist = Columns(theta, 0, r, exist_in_groups, tables)
         self.difference_inclusion_ = self._symmetric(Columns(variable(self.posterior_, "included")).means())
-        self.edge_inclusion_ = self._symmetric(exist.means())
+        share = exist.means()
+        self.edge_inclusion_ = self._symmetric(share)
+        starts = np.arange(r + 1) if tables is None else tables.edge_starts
+        self.theta_[:, : starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
         each = (
             self.theta_[:, :r]
             if tables is None
@@ -257,7 +272,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         self.density_ = self._mean("density")
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
-        given = [] if isinstance(self.method, Custom) else [self._object("prior"), self._object("baseline")]
+        given = [] if isinstance(self._settings.method, Custom) else [self._object("prior"), self._object("baseline")]
         # Baselines may have the slab of differences.
         for slab in dict.fromkeys(p.slab for p in given if isinstance(p, SpikeSlab)):
             warn_of_taper(slab)
@@ -329,9 +344,16 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
 
     @property
     def graphs_(self) -> dict[Any, nx.Graph]:
-        """The network of each group: edges with ``weight``, nodes with ``bias``."""
+        """The network of each group: edges with ``weight``, nodes with ``bias``; see the class."""
         check_is_fitted(self)
-        return {label: self._network(theta) for label, theta in zip(self.groups_, self.theta_, strict=True)}
+        found = {label: self._network(theta) for label, theta in zip(self.groups_, self.theta_, strict=True)}
+        for network in found.values():
+            network.remove_edges_from(np.array(self._names, dtype=object)[self.edges_[self._inclusion <= 0.5]].tolist())
+        return found
+
+    @property
+    def _inclusion(self) -> np.ndarray:
+        return np.asarray(self.edge_inclusion_[tuple(self.edges_.T)])
 
     @property
     def graph_(self) -> nx.Graph:

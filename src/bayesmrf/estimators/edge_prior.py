@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..data.pair_probabilities import edge_probabilities
+from ..data.pair_probabilities import edge_probabilities, names_pairs
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, OptionError, PriorWarning, in_python
 from ..families import FAMILIES, FamilyRow, Nominal, Ordinal
 from ..findings import BAD, tell
@@ -63,6 +63,13 @@ def possible(candidates: Graph, prior: SpikeSlab) -> Graph:
         return candidates
     there = edge_probabilities(prior.density, candidates) > 0
     return candidates if there.all() else Graph(candidates.n_nodes, candidates.edges[there], candidates.names)
+
+
+def named_pairs(prior: Any, graph: Graph) -> np.ndarray:
+    """Return which edges a prior names, as they have probabilities of their own, (n_edges,)."""
+    if not (isinstance(prior, SpikeSlab) and has_pairs(prior)):
+        return np.zeros(graph.n_edges, dtype=bool)
+    return names_pairs(prior.density, graph)
 
 
 def in_order(prior: Any, graph: Graph) -> Any:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy, deepcopy
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar
 
+from sklearn.base import clone
+
 from ..errors import OptionError
 from ..families import AUTO
+
+STEERING = ("random_state", "n_jobs", "executor", "progress", "checkpoint")
+"""Parameters that say how something is computed, and not what was fitted: see `Estimator`."""
 
 
 class Estimator:
@@ -16,8 +22,14 @@ class Estimator:
     Parameters may be frozen dataclasses, such as ``method=Particle(n_particles=4096)``. Their fields are parameters of
     the estimator, named ``method__n_particles``, to any depth. ``set_params`` replaces an object by a changed copy; a
     name stands for the object with its defaults, but "auto" has none.
+
+    What is computed from a fit does not depend on parameters that are set after it: methods read those with which the
+    fit began, of which ``_settings`` has copies. Exceptions are the parameters in `STEERING`, which belong to the next
+    computation: where its random numbers come from (``sample`` and ``predictive_checks`` without a ``random_state``),
+    how many chains run at once, what is shown meanwhile, and where a run is stored.
     """
 
+    _at_fit: Any = None
     _names: tuple[str, ...]  # of the columns that were fitted
     _readers: ClassVar[dict[str, Callable[[Any], Any]]] = {}
     """Functions from a text to an object, by the name of the parameter."""
@@ -46,10 +58,29 @@ class Estimator:
         """Return lines on what was fitted: none if they cannot be told, as of draws that were changed since."""
         return []
 
-    def _forget(self) -> None:
-        """Remove the attributes of a former fit: the next one may have others, or be stopped before it has any."""
+    @property
+    def _settings(self) -> Any:
+        """The parameters with which the last fit began, or those that are set if there was none; see the class."""
+        return self if self._at_fit is None else self._at_fit
+
+    def _keep_settings(self) -> None:
+        """Copy the parameters: those of a fit must not change with a later ``set_params``, or in place."""
+        given = self.get_params(deep=False)
+        self._at_fit = type(self)(**{name: _copied(v) for name, v in given.items() if name not in STEERING})
+
+    def _begin(self) -> None:
+        """Begin a fit: keep its parameters, and remove the attributes of a former one.
+
+        The new fit may have other attributes, or be stopped before it has any.
+        """
+        self._keep_settings()
         for name in self._of_fit:
             delattr(self, name)
+
+    def _as_fitted(self) -> Any:
+        """Return an estimator that is not fitted, with the parameters of the last fit and the steering ones of now."""
+        of_fit = self._settings.get_params(deep=False)
+        return clone(self).set_params(**{name: v for name, v in of_fit.items() if name not in STEERING})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters and, if ``deep``, the fields of those that are objects.
@@ -85,13 +116,23 @@ class Estimator:
                 if isinstance(was, str) and was == AUTO:  # the data choose: options of one choice would choose, too
                     expected, remedy = f"chosen before {key} is set", f"set {name} to a name or an object"
                     raise OptionError(option=name, got=was, expected=expected, remedy=remedy)
-                setattr(self, name, _replaced(self._object(name), key, rest.split("__"), value))
+                now = copy(self)
+                now._at_fit = None  # what is set, not what was fitted
+                setattr(self, name, _replaced(now._object(name), key, rest.split("__"), value))
         return self
 
     def _object(self, name: str) -> Any:
-        """Return the value of a parameter as an object."""
-        value = getattr(self, name)
+        """Return the value of a parameter of the fit as an object; see `_settings`."""
+        value = getattr(self._settings, name)
         return self._readers[name](value) if isinstance(value, str) and name in self._readers else value
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of a parameter; an object of a user that cannot be copied stays as it is."""
+    try:
+        return deepcopy(value)
+    except Exception:  # whatever a class of a user raises
+        return value
 
 
 def _fields_of(name: str, value: Any) -> dict[str, Any]:

@@ -11,8 +11,10 @@ from sklearn.base import clone
 from .. import graphs
 from ..base import BINARY
 from ..data.dependent_rows import remark_on_rows
+from ..data.forgotten_counts import remark_on_counts
 from ..data.read import read
 from ..data.states import States
+from ..data.weights_as_counts import remark_on_weights
 from ..declare.option import check_params
 from ..declare.rule import SCALE, choice, optional
 from ..errors import OptionError, argument
@@ -155,9 +157,8 @@ def _shared(curve: LinearMap | None, model: PairwiseModel) -> tuple[np.ndarray |
 
 def _remark(states: States, found: str = "") -> str:
     """Return remarks on rows that are dependent, and on what was found on the same data."""
-    return "; ".join(
-        s for s in (_SAME_DATA.format(found) if found else "", remark_on_rows([states], evidence=True)) if s
-    )
+    of_rows = remark_on_counts([states]) or remark_on_rows([states], evidence=True), remark_on_weights([states])
+    return "; ".join(s for s in (_SAME_DATA.format(found) if found else "", *of_rows) if s)
 
 
 def _field(

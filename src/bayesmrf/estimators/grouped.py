@@ -178,7 +178,10 @@ class GroupedMRF(Posterior):
 
     @property
     def _edges_option(self) -> str:
-        return "graph" if self.candidates is None else "candidates"
+        return "graph" if self._settings.candidates is None else "candidates"
+
+    def _asked(self) -> np.ndarray:
+        return super()._asked() | (self.candidates is None)  # then all edges exist
 
     def _request(self) -> Request:
         return read_request(self)
@@ -190,7 +193,7 @@ class GroupedMRF(Posterior):
     def _target(self, parts: list[States], request: Request) -> Setup:
         (states,), model = parts, self._model()
         request = request.of(model)
-        if not self.fields and request.family.shared != "table":  # which holds what fields do
+        if not self._settings.fields and request.family.shared != "table":  # which holds what fields do
             warn_of_unbalanced(states)
         n, missing = states.n_samples, bool((states.values < 0).any())
         method = choose_method(request, model, missing, n)
@@ -217,7 +220,7 @@ class GroupedMRF(Posterior):
         sweeps = 0 if used is None else particle_sweeps(used)
         prior, base = request.prior, request.prior.base
         attrs = ({} if isinstance(method, Custom) else asdict(method)) | {
-            "fields": self.fields,
+            "fields": self._settings.fields,
             "alpha": _constants(prior.alpha),
             "kind": kind_of(row, method, self._graph.is_forest and not model.fields),
             "engine": "none" if used is None else used.name,
@@ -245,7 +248,7 @@ class GroupedMRF(Posterior):
         )
 
     def _finish(self, setup: Setup, draws: Draws) -> Draws:
-        unasked = {"density": "density" not in setup.attrs, "field_groups": self.fields != "grouped"}
+        unasked = {"density": "density" not in setup.attrs, "field_groups": self._settings.fields != "grouped"}
         return replace(draws, fields={name: v for name, v in draws.fields.items() if not unasked.get(name)})
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:

@@ -23,6 +23,7 @@ from ..models.categorical import is_categorical, states_of
 from ..models.two_arrays import TwoArrays
 from ..models.two_state_tables import tables_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
+from ..posterior.groups.dirichlet_process import sums_of_counts
 from ..posterior.groups.gibbs import GroupedGibbs
 from ..posterior.groups.items import base_precision
 from ..posterior.groups.kernels import exact_groups, particle_groups
@@ -111,18 +112,18 @@ def read_request(estimator: Any) -> Request:
     ------
     OptionError
     """
-    model = estimator._object("model")
+    settings, model = estimator._settings, estimator._object("model")
     family = FAMILIES.row("symmetric" if isinstance(model, Custom) else model)
     prior = estimator._object("prior")
-    if estimator.candidates is not None and prior.density is None:
-        if not isinstance(estimator.prior, str):
+    if settings.candidates is not None and prior.density is None:
+        if not isinstance(settings.prior, str):
             expected = "None where the prior has no density, so that all edges exist"
             remedy = "give the edges as graph, or DirichletProcess(density=Beta(5, 5))"
-            raise OptionError(option="candidates", got=estimator.candidates, expected=expected, remedy=remedy)
+            raise OptionError(option="candidates", got=settings.candidates, expected=expected, remedy=remedy)
         prior = replace(prior, density=_DENSITY)
-    if estimator.candidates is not None and not (isinstance(estimator.graph, str) and estimator.graph == "complete"):
+    if settings.candidates is not None and not (isinstance(settings.graph, str) and settings.graph == "complete"):
         expected = "omitted with candidates, which are the edges"
-        raise OptionError(option="graph", got=estimator.graph, expected=expected, remedy="remove one of the two")
+        raise OptionError(option="graph", got=settings.graph, expected=expected, remedy="remove one of the two")
     is_normal = family.shared != "agreement"
     if is_normal and prior.base == Beta():  # the default
         prior = replace(prior, base=Normal())
@@ -131,13 +132,13 @@ def read_request(estimator: Any) -> Request:
         raise OptionError(
             option="prior.base", got=prior.base, expected=f"{expected} for {argument('model', family.name)}"
         )
-    fields = DirichletProcess(prior.alpha, Normal(FIELD_SCALE)) if estimator.fields == "grouped" else None
-    method = None if estimator.method == "auto" else estimator._object("method")
+    fields = DirichletProcess(prior.alpha, Normal(FIELD_SCALE)) if settings.fields == "grouped" else None
+    method = None if settings.method == "auto" else estimator._object("method")
     own = method if isinstance(method, AuxiliaryParticles) and method.inner == "exact" else None
     if own is not None and own.n_sweeps != AuxiliaryParticles.n_sweeps:  # the default is not one given
         expected = f"omitted with {argument('inner', 'exact')}, whose particles need no sweeps"
         raise OptionError(option="n_sweeps", got=own.n_sweeps, expected=expected, remedy="remove it")
-    found = Request(family, model, prior, fields, bool(estimator.fields), method)
+    found = Request(family, model, prior, fields, bool(settings.fields), method)
     if not isinstance(model, Custom):  # which is not made yet
         found.check(row_of("exact" if method is None else method, GROUPS))
     return found
@@ -170,7 +171,7 @@ class Problem(NamedTuple):
 
 
 def _tree(_: Any, p: Problem) -> Kernel:
-    return GroupedTree(p.model.graph, np.rint(p.n * p.s_bar), p.n, p.request.prior)
+    return GroupedTree(p.model.graph, sums_of_counts(p.s_bar, p.n), p.n, p.request.prior)
 
 
 def _exact(_: Any, p: Problem) -> Kernel:

@@ -126,7 +126,7 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
             If points are not finite numbers, or there are not two classes.
         """
         check_params(self)
-        self._forget()
+        self._begin()
         points, names, labels = self._read(X, y)
         field = LabelField(points, names)
         self._warn_of_scale(field)
@@ -230,7 +230,7 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
 
     def _likelihood(self, field: LabelField, labels: np.ndarray) -> Likelihood:
         chains: dict[str, Any] = {"n_chains": _CHAINS, "n_sweeps": _SWEEPS, "moves": "swendsen-wang"}
-        phases = self.engine if isinstance(self.engine, Phases) else Phases(self.engine)
+        phases = self._settings.engine if isinstance(self._settings.engine, Phases) else Phases(self._settings.engine)
         is_default = isinstance(phases.model, str) and phases.model == AUTO
         engine = engine_of(type(self).engine if is_default else phases.model, **chains)
         if isinstance(engine, Brief):
@@ -254,7 +254,7 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
             epsilon = uncorrected_epsilon(options.epsilon, self._stiffness(field, spread))
             return LangevinKernel(likelihood, prior, start, replace(options, epsilon=epsilon), spread=spread)
         kernel = ExchangeKernel if isinstance(options, methods.Exchange) else MetropolisKernel
-        scale, n_adapt = (spread, self.n_warmup) if options.step_size is None else (None, 0)
+        scale, n_adapt = (spread, self._settings.n_warmup) if options.step_size is None else (None, 0)
         return kernel(likelihood, prior, start, options, scale, spread, n_adapt)
 
     def _stiffness(self, field: LabelField, spread: np.ndarray) -> float:

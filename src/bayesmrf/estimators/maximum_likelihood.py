@@ -80,16 +80,18 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
         nodes, edges = count(len(self._names), "node"), count(len(self.edges_), "edge")
         return [f"{nodes}, {edges}, model {self.model_}", f"Maximum of the likelihood, method {self.method_}"]
 
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> MaximumLikelihoodMRF:
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None, survey_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
         check_params(self)
         X = self._choose_model(X, sample_weight)
-        states = self._read(X, sample_weight)
+        states = self._read(X, sample_weight, survey_weight=survey_weight)
         model = self._model()
         self.model_ = model.name
-        if not (self.fields or isinstance(self._family, Custom) or isinstance(model, Symmetric)):  # tables hold fields
+        if not (
+            self._settings.fields or isinstance(self._family, Custom) or isinstance(model, Symmetric)
+        ):  # tables hold fields
             warn_of_unbalanced(states)
-        curve = read_ties(self.ties, model)
+        curve = read_ties(self._settings.ties, model)
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
         s_bar = model.statistics(states.values, states.weights)
         engine = choose(self._graph, n_states=states_of(model))

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.frames import record_columns
+from ..data.frames import in_pandas, record_columns
+from ..data.kinds.identifier import without_others
 from ..data.level_names import NOMINAL
 from ..data.nominal import warn_of_meanings
 from ..data.read import choose, read
 from ..data.states import States
+from ..data.survey_weight import with_survey
 from ..families import AUTO, Custom, Nominal, families_of
 from ..graphs import Graph
 from ..models.bases import edge_starts
@@ -58,8 +60,9 @@ class Network(Answers):
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object; of the model "auto", the one that was chosen."""
-        if name == "model" and callable(self.model):
-            return Custom(self.model)
+        model = self._settings.model
+        if name == "model" and callable(model):
+            return Custom(model)
         if name == "model" and self._chooses:
             name = self._of_fit.get("model_", self._yes_no)
             return Nominal(numbers="ordered") if name == NOMINAL else self._readers["model"](name)
@@ -67,23 +70,29 @@ class Network(Answers):
 
     @property
     def _chooses(self) -> bool:
-        return isinstance(self.model, str) and self.model == AUTO
+        model = self._settings.model
+        return isinstance(model, str) and model == AUTO
 
     def _choose_model(self, X: Any, sample_weight: Any = None) -> Any:
         """Forget a former fit, choose the model by the data if it is "auto", and return the table with its types."""
-        self._forget()
-        X = self._typed(X, () if self._chooses else self._object("model").takes)
+        self._begin()
+        table = self._typed(X, () if self._chooses else self._object("model").takes)
+        # Counts of rows have the index of the table, and no labels.
+        X = table if sample_weight is not None or table is X else without_others(table, X)
         if self._chooses:
             self.model_ = choose(X, sample_weight, self._yes_no, families_of(type(self).__name__).names)
-        self._family, self._has_fields = self._object("model"), bool(self.fields)
+        self._family, self._has_fields = self._object("model"), bool(self._settings.fields)
         return X
 
-    def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:
+    def _read(
+        self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False, survey_weight: Any = None
+    ) -> States:
         """Read the data and the graph."""
         family, option = self._family, self._edges_option
-        states = read(X, sample_weight, family, missing, self.ties is not None)
+        states = read(X, sample_weight, family, missing, self._settings.ties is not None)
+        states = with_survey(states, survey_weight, in_pandas(X), len(X))
         record_columns(self, X, len(states.names))
-        self._graph = read_graph(getattr(self, option), states, progress, option)
+        self._graph = read_graph(getattr(self._settings, option), states, progress, option)
         self.edges_ = self._graph.edges
         self._names, self._coding, self._log_z = states.names, states.coding, {}
         if family.shares_levels:

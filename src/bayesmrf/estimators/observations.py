@@ -15,6 +15,7 @@ from ..priors import DirichletProcess
 from ..results.blocks import at_draws, variable
 from ..results.log_prior import add_log_prior, spike_slab_terms
 from ..results.observations import LOG_LIKELIHOODS, MOST, Observed, add_observations, check_size, spaced_draws
+from ..results.surveyed import refuse_surveyed
 from .normaliser import normaliser, own_normalisers
 from .partly_seen import PartlySeen, log_potential, log_sums
 from .predictive import ANNEALING, Predictive
@@ -71,6 +72,7 @@ class Observations(Predictive):
     def _add_log_likelihood(self, X: Any, sample_weight: Any, n_draws: Any, groups: Any = None) -> pd.DataFrame:
         check_is_fitted(self)
         _DRAWS.check("n_draws", n_draws)
+        refuse_surveyed(self.posterior_, "add_log_likelihood", "leave-one-out leaves out whole rows, and not weights")
         states = self._new(X, sample_weight)
         rows, theta = states.values, variable(self.posterior_, "theta")
         n_chains, n_own = theta.shape[:2]

@@ -18,10 +18,11 @@ class OfGroups(Sensitive, Observations):
     """Estimators of networks of several groups: each row has the label of its group, in ``groups``."""
 
     def sensitivity(  # type: ignore[override]
-        self, X: Any, groups: Any, sample_weight: Any = None, checkpoint: Any = None
+        self, X: Any, groups: Any, sample_weight: Any = None, checkpoint: Any = None, survey_weight: Any = None
     ) -> pd.DataFrame:
         """Compute how the evidence for differences depends on their prior; see `Sensitive.sensitivity`."""
-        return self._sensitivity(X, {"groups": groups, "sample_weight": sample_weight}, checkpoint)
+        more = {"groups": groups, "sample_weight": sample_weight, "survey_weight": survey_weight}
+        return self._sensitivity(X, more, checkpoint)
 
     def _under(self, prior: Any) -> dict[str, Any]:
         return {"prior": prior, "baseline": self._object("baseline")}  # which may be made of the prior

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import results
 from ..data.codebook import Codebook
-from ..data.frames import record_columns
-from ..data.panel import Order, Transitions, transitions, without_order
+from ..data.frames import column_names, in_pandas, is_frame, record_columns
+from ..data.panel import Transitions, transitions, without_order
 from ..data.read import choose, read
 from ..data.states import States, levels_of
+from ..data.waves_side_by_side import refuse_waves
 from ..declare.option import check_params, option
 from ..declare.rule import FLAG, choice, either, instance, is_number
 from ..errors import DataError, OptionError, TransitionsWarning, argument
@@ -32,6 +33,7 @@ from ..priors import Beta
 from ..results import convergence
 from ..results.blocks import Columns, variable
 from ..results.edge_evidence import add_recorded_evidence
+from ..results.identified import FIELD
 from ..results.stored import Kept, keep
 from ..results.until_good import tell_if_short
 from ..rng import OTHER, descendant
@@ -42,6 +44,7 @@ from .edge_evidence import WithEvidence
 from .edge_prior import as_attribute, default_prior, warn_of_taper
 from .panel_checks import check_fit
 from .panel_predictive import PanelPredictive
+from .rarely_observed import silent_edges
 from .restored import Restored
 
 if TYPE_CHECKING:
@@ -69,6 +72,7 @@ class _Setup(NamedTuple):
     model: Panel
     found: Transitions
     states: States
+    not_identified: np.ndarray  # (n_edges,) whether the transitions say nothing of an edge
 
 
 @dataclass(eq=False, repr=False)
@@ -143,14 +147,14 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X: Any, person: Any = None, wave: Any = None) -> PanelMRF:
+    def fit(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> PanelMRF:
         """Sample the posterior.
 
         Rows follow each other if they are of one person and their waves have the least distance that two waves of the
-        table have: lags never cross people, or waves that are not there; a finding says how many transitions are left
-        out. Missing answers are drawn with the parameters, given the rows before and after; those of first waves have
-        the shares of the answers of the item as their prior. Where Z is followed by chains, transitions with missing
-        answers are left out instead.
+        table have: lags never cross people, nights, or waves that are not there; a finding says how many transitions
+        are left out. Missing answers are drawn with the parameters, given the rows before and after; those of first
+        waves have the shares of the answers of the item as their prior. Where Z is followed by chains, transitions with
+        missing answers are left out instead.
 
         Parameters
         ----------
@@ -158,9 +162,12 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             A long table with a row for each person and wave; yes/no or ordered items, as in `SpikeSlabMRF`.
         person : str or (n_samples,) sequence, optional
             The column of X with the person (or series) of each row, or its values; None if all rows are one series.
-        wave : str or (n_samples,) sequence of numbers, optional
-            The column of X with the number or time of the wave, or its values; None if the rows of a person follow each
-            other.
+        wave : str or (n_samples,) sequence, optional
+            The column of X with the number of the wave, or a date or time such as 2024-03-01 09:00 (the most frequent
+            distance is a step), or its values; None if the rows of a person follow each other.
+        day : str or (n_samples,) sequence, optional
+            The column of X with the day, or session, of the row, or its values: lags do not cross nights, and waves may
+            begin again each day.
 
         Raises
         ------
@@ -172,26 +179,29 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         BayesMRFWarning
             Of every doubt about the result. ``table("findings")`` lists them.
         """
-        found: PanelMRF = self._fit(X, person, wave)
+        found: PanelMRF = self._fit(X, person, wave, day)
         return found
 
-    def check(self, X: Any, person: Any = None, wave: Any = None) -> None:
+    def check(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, person, wave)
+        self._prepare(X, person, wave, day)
 
     @recorded
-    def _fit(self, X: Any, person: Any, wave: Any) -> Any:
-        s = self._prepare(X, person, wave)
+    def _fit(self, X: Any, person: Any, wave: Any, day: Any) -> Any:
+        s = self._prepare(X, person, wave, day)
         seeds = run_seed(self)
         attrs = self._attrs(s) | self._columns_kept()
 
         def tree_of(draws: Draws) -> xr.DataTree:
-            left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self.intercepts == "common" else set())
-            left_out |= set() if self.within else {"within_density"}
+            left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self._settings.intercepts == "common" else set())
+            left_out |= set() if self._settings.within else {"within_density"}
             left_out |= {"log_likelihood"} if attrs["n_chains_of_transition"] else set()
             fields = {name: v for name, v in draws.fields.items() if name not in left_out}
             n = len(s.found.before)
-            tree = results.to_datatree(replace(draws, fields=fields), s.model, attrs=attrs, observed={"n_samples": n})
+            observed, constant = {"n_samples": n}, {FIELD: s.not_identified} if s.not_identified.any() else None
+            tree = results.to_datatree(
+                replace(draws, fields=fields), s.model, attrs=attrs, observed=observed, constant=constant
+            )
             add_recorded_evidence(tree, *(draws.values[name] for name in _OF_EVIDENCE))
             return tree
 
@@ -205,23 +215,25 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         check_fit(self, s.states.values, s.found, descendant(seeds, _KEY), has_converged)
         return self
 
-    def _prepare(self, X: Any, person: Any, wave: Any) -> _Setup:
+    def _prepare(self, X: Any, person: Any, wave: Any, day: Any) -> _Setup:
         check_params(self)
-        self._forget()
+        self._begin()
         density = self._object("prior").density
         if not (isinstance(density, Beta) or is_number(density)):
             expected = "a prior whose density is a number or a Beta, of all edges of a kind"
             raise OptionError(option="prior", got=type(density).__name__, expected=expected)
-        X, order = without_order(X, person, wave)
-        X = self._typed(X, () if self.model == AUTO else self._family(self.model).takes)
-        name = choose(X, None, "boltzmann", ("boltzmann", "ordinal")) if self.model == AUTO else self.model
+        X, order = without_order(X, person, wave, day)
+        if is_frame(X):
+            refuse_waves(list(map(str, column_names(in_pandas(X)))))
+        chooses = self._settings.model == AUTO
+        X = self._typed(X, () if chooses else self._family(self._settings.model).takes, of_panel=True)
+        name = choose(X, None, "boltzmann", ("boltzmann", "ordinal")) if chooses else self._settings.model
         states = read(X, None, self._family(name), missing=True)
         record_columns(self, X, len(states.names))
         self.model_, self._names, self._coding = name, states.names, states.coding
         if len(states.names) < 2:
             raise DataError(f"{argument('X')} must have at least two items, got {len(states.names)}.")
-        rows = states.given_rows
-        model, order = self._panel(), Order(order.person[rows], order.time[rows], order.n_people)
+        model, order = self._panel(), order.at(states.given_rows)
         found = transitions(states.values, order, complete=True)
         n_chains = self._chains_of(model, states.values, found)
         if n_chains and found.n_missing:
@@ -229,12 +241,12 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             n_chains = self._chains_of(model, states.values, found) or _EACH
         if found.n_left_out:
             tell(f"{found.said[0].upper()}{found.said[1:]}.", TransitionsWarning)
-        self.transitions_ = found
+        self.transitions_ = found.in_table(states.given_rows)
         people, person_of = np.unique(found.person, return_inverse=True)
-        is_own = self.intercepts == "own"
+        is_own = self._settings.intercepts == "own"
         if is_own and len(people) < 2:
             expected = f"'common' for one series; or give {argument('person')}"
-            raise OptionError(option="intercepts", got=self.intercepts, expected=expected)
+            raise OptionError(option="intercepts", got=self._settings.intercepts, expected=expected)
         scores = states.values.astype(float)
         first = np.zeros((0, model.n_nodes))
         if is_own:
@@ -249,7 +261,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         kernel = PanelKernel(tables, first, self._object("prior"), n_chains)
         hidden = self._hidden(states.values, found, person_of)
         whole = kernel if hidden is None else PanelMissingKernel(kernel, model, hidden)
-        return _Setup(whole, model, found, states)
+        return _Setup(whole, model, found, states, silent_edges(states, found, model))
 
     def _hidden(self, values: np.ndarray, found: Transitions, person_of: np.ndarray) -> PanelHidden | None:
         """Return the missing answers of the rows of transitions, if any."""
@@ -269,21 +281,21 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
 
     def _chains_of(self, model: Panel, values: np.ndarray, found: Transitions) -> int:
         """Return the number of chains for each transition; 0 if Z is exact."""
-        if not self.within:
-            if self.method == "chains":
+        if not self._settings.within:
+            if self._settings.method == "chains":
                 raise OptionError(option="method", got="chains", expected="'auto' or 'exact' without within=True")
             return 0
         n, before = len(found.before), values[found.before]
-        is_each = self.intercepts == "own" or found.n_missing  # a row of its own
+        is_each = self._settings.intercepts == "own" or found.n_missing  # a row of its own
         n_rows = n if is_each else len(np.unique(before, axis=0))
         size = n_rows * model.n_states
-        if self.method == "exact" and size > _MOST:
+        if self._settings.method == "exact" and size > _MOST:
             expected = (
                 f"'auto' or 'chains' where {n_rows:,} distinct rows before times {size / n_rows:,.0f} states of a row "
                 f"are more than {_MOST:,}"
             )
             raise OptionError(option="method", got="exact", expected=expected)
-        if self.method == "exact" or (self.method == AUTO and size <= _FAST):
+        if self._settings.method == "exact" or (self._settings.method == AUTO and size <= _FAST):
             return 0
         each = max(_EACH, 2 * -(-_IN_ALL // (2 * n)))
         if each * n * model.n_nodes > _MOST_CHAINS:
@@ -302,13 +314,13 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
-        if name == "prior" and isinstance(self.prior, str):
+        if name == "prior" and isinstance(self._settings.prior, str):
             return default_prior(Boltzmann())
         return super()._object(name)
 
     def _panel(self) -> Panel:
         levels = [tuple(map(str, levels_of(self._coding, i))) for i in range(len(self._names))]
-        return Panel(self._names, tuple(map(len, levels)), bool(self.within), tuple(levels))
+        return Panel(self._names, tuple(map(len, levels)), bool(self._settings.within), tuple(levels))
 
     def _attrs(self, s: _Setup) -> dict[str, Any]:
         kernel, cells = (s.kernel, b"") if isinstance(s.kernel, PanelKernel) else (
@@ -322,7 +334,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         numbers = {
             "rows": len(s.states.values), "people": found.n_people, "pairs": found.n_pairs,
             "used": len(found.before), "gaps": found.n_gaps, "missing": found.n_missing, "step": found.step,
-            "completed": int(found.is_completed),
+            "completed": int(found.is_completed), "nights": found.n_nights,
         }  # fmt: skip
         return {
             "model": Panel.name,
@@ -331,17 +343,17 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             "kind": "approximate (moments from persistent chains)" if kernel.n_row_chains else "exact",
             "n_chains_of_transition": kernel.n_row_chains,
             "prior": as_attribute(kernel.prior),
-            "intercepts": self.intercepts,
-            "within": int(self.within),
+            "intercepts": self._settings.intercepts,
+            "within": int(self._settings.within),
             "sizes": list(s.model.sizes),
             "transitions": numbers,
-            "first_mean": self._first_mean.tolist() if self.intercepts == "own" else [],
+            "first_mean": self._first_mean.tolist() if self._settings.intercepts == "own" else [],
             "data_hash": digest,
         }
 
     def _kept(self) -> Kept:
         given = self.get_params(deep=False)
-        given["columns"] = None if self.columns is None else Codebook.read(self.columns)
+        given["columns"] = None if self._settings.columns is None else Codebook.read(self._settings.columns)
         graph = Graph(len(self._names), np.zeros((0, 2), int), self._names)
         return Kept(type(self).__name__, given, graph, self._coding, [], "feature_names_in_" in self._of_fit)
 

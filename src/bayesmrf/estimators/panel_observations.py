@@ -16,7 +16,7 @@ _STATES = 2**31  # of rows under draws, where items of a wave have edges
 
 def add_transitions(estimator: Any, values: np.ndarray, found: Transitions, n_draws: int | None) -> None:
     """Add the log density of each transition under each draw to the tree of an estimator, and its predictions."""
-    if estimator.intercepts == "own":
+    if estimator._settings.intercepts == "own":
         raise OptionError(
             option="intercepts",
             got="own",

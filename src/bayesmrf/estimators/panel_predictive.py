@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from ..blas import one_thread
+from ..data.observed import rows_with_answers
 from ..data.panel import Order, transitions, without_order
 from ..data.read import read_new
 from ..declare.rule import NONE, choice, either, integer
@@ -60,7 +61,7 @@ class PanelPredictive(Tabulated, Answers):
     def _panel(self) -> Panel:
         """Return the names and sizes of the fitted items."""
 
-    def score(self, X: Any, person: Any = None, wave: Any = None) -> float:
+    def score(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> float:
         """Compute the mean log predictive density of a transition, in nats.
 
         Where people have their own intercepts it is that of all transitions of a person together, given the first wave,
@@ -68,7 +69,7 @@ class PanelPredictive(Tabulated, Answers):
 
         Parameters
         ----------
-        X, person, wave
+        X, person, wave, day
             As in `PanelMRF.fit`; rows with missing answers are left out.
 
         Warns
@@ -77,12 +78,12 @@ class PanelPredictive(Tabulated, Answers):
             If Z of rows is by annealing, and its estimates are so rough that the score is too large by above 0.1 nats.
         """
         check_is_fitted(self)
-        X, order = without_order(X, person, wave)
+        X, order = without_order(X, person, wave, day)
         values, order = self._values(X, order)
         found = transitions(values, order)
         excess: list[float] = []
         before, after = values[found.before].astype(float), values[found.after]
-        person_of = found.person if self.intercepts == "own" else np.arange(len(before))
+        person_of = found.person if self._settings.intercepts == "own" else np.arange(len(before))
         total = []
         for theta, own in self._draws(values[found.first].astype(float), found.person):
             each = self._log_density(theta, before, after, own, excess)
@@ -150,7 +151,7 @@ class PanelPredictive(Tabulated, Answers):
         return (found.between_nodes if between else found.table)(names, probability)
 
     def predictive_checks(
-        self, X: Any, person: Any = None, wave: Any = None, random_state: int | None = None
+        self, X: Any, person: Any = None, wave: Any = None, random_state: int | None = None, day: Any = None
     ) -> pd.DataFrame:
         """Compare the waves of a table with waves from the posterior, each given the wave before it in the table.
 
@@ -160,7 +161,7 @@ class PanelPredictive(Tabulated, Answers):
 
         Parameters
         ----------
-        X, person, wave
+        X, person, wave, day
             As in `PanelMRF.fit`.
         random_state : int, optional
 
@@ -170,13 +171,13 @@ class PanelPredictive(Tabulated, Answers):
             As of `SpikeSlabMRF.predictive_checks`.
         """
         check_is_fitted(self)
-        X, order = without_order(X, person, wave)
+        X, order = without_order(X, person, wave, day)
         values, order = self._values(X, order)
         with one_thread():
             return checks_of(self, values, transitions(values, order), np.random.default_rng(random_state)).frame
 
     def add_log_likelihood(
-        self, X: Any, person: Any = None, wave: Any = None, n_draws: int | None = None
+        self, X: Any, person: Any = None, wave: Any = None, n_draws: int | None = None, day: Any = None
     ) -> pd.DataFrame:
         """Add the log density of each transition under each draw to ``posterior_``, as ArviZ's `loo` reads it.
 
@@ -186,7 +187,7 @@ class PanelPredictive(Tabulated, Answers):
 
         Parameters
         ----------
-        X, person, wave
+        X, person, wave, day
             As in `PanelMRF.fit`; transitions with missing answers are left out.
         n_draws : int, optional
             Evenly spaced draws of each chain that are used; None for all.
@@ -203,7 +204,7 @@ class PanelPredictive(Tabulated, Answers):
         """
         check_is_fitted(self)
         _N_DRAWS.check("n_draws", n_draws)
-        X, order = without_order(X, person, wave)
+        X, order = without_order(X, person, wave, day)
         values, order = self._values(X, order)
         add_transitions(self, values, transitions(values, order), n_draws)
         found: pd.DataFrame = self.table("loo")
@@ -211,20 +212,20 @@ class PanelPredictive(Tabulated, Answers):
 
     def _values(self, X: Any, order: Order) -> tuple[np.ndarray, Order]:
         states = read_new(X, None, self)
-        rows = states.given_rows
-        return states.values, Order(order.person[rows], order.time[rows], order.n_people)
+        states = states.at(rows_with_answers(states.values))
+        return states.values, order.at(states.given_rows)
 
     def _draws(self, first: np.ndarray, person: np.ndarray) -> Any:
         """Return parameters of draws, each with intercepts of the person of each row, or 0."""
         theta = variable(self.posterior_, "theta")
         some = np.unique(np.linspace(0, theta.shape[0] * theta.shape[1] - 1, _DRAWS).astype(int))
-        some = np.repeat(some, _OWN if self.intercepts == "own" else 1)
+        some = np.repeat(some, _OWN if self._settings.intercepts == "own" else 1)
         for row, own in zip(at_draws(theta, some), self._own_of(some, first, np.random.default_rng(0)), strict=True):
             yield row, own if np.ndim(own) == 0 else own[person]
 
     def _own_of(self, some: np.ndarray, first: np.ndarray, rng: np.random.Generator) -> Any:
         """Return intercepts of each person from each of some draws, given the first wave (n_people, d); or 0."""
-        if self.intercepts != "own":
+        if self._settings.intercepts != "own":
             yield from (0.0 for _ in some)
             return
         slope, root = (at_draws(variable(self.posterior_, f"intercept_{name}"), some) for name in ("slope", "root"))

@@ -14,7 +14,10 @@ from .. import results
 from ..base import Kernel
 from ..data.codebook import Codebook
 from ..data.dependent_rows import tell_of_rows
+from ..data.forgotten_counts import tell_of_forgotten_counts
 from ..data.states import States
+from ..data.survey_weight import is_weighted, n_rows, tell_of_survey
+from ..data.weights_as_counts import tell_of_weights
 from ..declare.option import check_params
 from ..declare.rule import SEED
 from ..findings import recorded
@@ -22,7 +25,9 @@ from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..results import convergence
 from ..results.blocks import Columns, variable
+from ..results.identified import FIELD
 from ..results.stored import Kept, keep
+from ..results.surveyed import SURVEYED, refuse_surveyed
 from ..results.until_good import tell_if_short
 from ..rng import as_seed_sequence
 from ..runs.run import Draws
@@ -32,7 +37,7 @@ from .edge_evidence import EdgeTerms, add_edge_evidence
 from .mode_check import check_modes
 from .observations import Observations
 from .predictive_checks import check_fit, check_table
-from .rarely_observed import tell_of_rare
+from .rarely_observed import Silent, tell_of_rare
 from .restored import Restored
 from .sensitivity import Sensitive
 from .statements import Statements
@@ -66,13 +71,14 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
 
     _needs_edges: ClassVar[bool] = True
     _method_option: ClassVar[str] = "method"  # or "kernel"
+    _of_silent: ClassVar[str] = "Their inclusion and weights are"  # what the prior determines
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None, survey_weight: Any = None) -> Any:
         """Sample the posterior.
 
         Missing values of X (NaN) are hidden variables: the posterior is given the observed values.
@@ -86,6 +92,12 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
             Ignored.
         sample_weight : (n_samples,) array, optional
             How many times each row was seen: integers >= 0; a Series with the index of ``X``.
+        survey_weight : (n_samples,) array, optional
+            Weights of a survey, numbers > 0: how many people of the population each row stands for; a Series with the
+            index of ``X``. Row i enters the likelihood as p(x_i)^w_i, with weights whose sum is the effective
+            sample size (sum w)^2 / sum w^2. No answers may be missing, and kernels that draw data ("exchange",
+            "auxiliary-variable") and brief chains are refused. A row that was seen several times (``sample_weight``)
+            is as many people of this weight.
 
         Raises
         ------
@@ -97,20 +109,21 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         BayesMRFWarning
             Of every doubt about the result. ``table("findings")`` lists them.
         """
-        return self._fit(X, sample_weight)
+        return self._fit(X, sample_weight, survey_weight)
 
-    def check(self, X: Any, sample_weight: Any = None) -> None:
+    def check(self, X: Any, sample_weight: Any = None, survey_weight: Any = None) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, sample_weight)
+        self._prepare(X, sample_weight, survey_weight)
 
     @recorded
-    def _fit(self, X: Any, sample_weight: Any, groups: Any = None) -> Any:
-        s = self._prepare(X, sample_weight, groups)
+    def _fit(self, X: Any, sample_weight: Any, survey_weight: Any, groups: Any = None) -> Any:
+        s = self._prepare(X, sample_weight, survey_weight, groups)
         seeds = run_seed(self) if s.seeds is None else s.seeds
         s, model, samples = s._replace(seeds=seeds), s.likelihood.model, s.likelihood.samples
         several = {} if len(samples) == 1 else {"group": len(samples)}
         attrs: dict[str, Any] = {"data_hash": hash_of_samples(self._graph, samples), "model": model.name}
         attrs |= {"chosen_model": self._chooses, "method": s.method} | self._columns_kept()
+        attrs |= {SURVEYED: n_rows(s.parts)} if is_weighted(s.parts) else {}
         sizes, sums = [sample.n_samples for sample in samples], [sample.s_bar for sample in samples]
 
         def tree_of(draws: Draws) -> xr.DataTree:
@@ -137,10 +150,14 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         self._summarise()
         check_modes(self, s.parts, seeds, s.sweeps)
         tell_of_rare(s.parts, self._graph)
-        tell_of_rows(s.parts)
+        if not tell_of_forgotten_counts(s.parts):
+            tell_of_rows(s.parts)
+        tell_of_weights(s.parts)
+        tell_of_survey(s.parts, self._labels)
         tell_if_short(draws)
         has_converged = convergence.warn_unless_converged(self.posterior_)
-        check_fit(self, s.parts, seeds, has_converged)
+        if not is_weighted(s.parts):  # tables from the posterior have no weights
+            check_fit(self, s.parts, seeds, has_converged)
         self._doubt(s, draws, has_converged)
         return self
 
@@ -168,22 +185,32 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         return self._predictive_checks(X, sample_weight, random_state)
 
     def _predictive_checks(self, X: Any, sample_weight: Any, random_state: Any, groups: Any = None) -> pd.DataFrame:
+        check_is_fitted(self)
+        refuse_surveyed(self.posterior_, "predictive_checks", "tables from the posterior have no weights")
         states = self._new(X, sample_weight)
         SEED.check("random_state", random_state)
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         parts = [(g, states.at(mine)) for g, mine in self._codes(groups, X, len(states.values))]
         return check_table(self, parts, rng)
 
-    def _prepare(self, X: Any, sample_weight: Any = None, groups: Any = None) -> Setup:
+    def _prepare(self, X: Any, sample_weight: Any, survey_weight: Any, groups: Any = None) -> Setup:
         check_params(self)
-        X = self._choose_model(X, sample_weight)
+        table = self._choose_model(X, sample_weight)
         request = self._request()
-        states = self._read(X, sample_weight, missing=True, progress=self.progress)
+        states = self._read(table, sample_weight, True, self.progress, survey_weight)
         if self._needs_edges:
             require_edges(self._graph, self._edges_option)
-        found = self._target(self._parts(states, X, groups), request)
+        parts = self._parts(states, X, groups)
+        silent = Silent.of(parts, self._graph, self._labels)
+        self._graph, not_identified = silent.settle(self._graph, self._asked(), self._of_silent)
+        self.edges_ = self._graph.edges
+        found = self._target(parts, request)
         self._name_choices(found.likelihood.model.name, found.method)
-        return found
+        return found._replace(constant={**found.constant, FIELD: not_identified}) if not_identified.any() else found
+
+    def _asked(self) -> np.ndarray:
+        """Return which edges the user names, (n_edges,)."""
+        return np.full(self._graph.n_edges, not isinstance(getattr(self, self._edges_option), str))
 
     def _name_choices(self, model: str, method: str) -> None:
         self.model_ = model
@@ -192,14 +219,14 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
     def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
         self._graph, self.edges_, self._log_z = kept.graph, kept.graph.edges, {}
         self.model_ = tree.attrs["model"]
-        self._family, self._has_fields = self._object("model"), bool(self.fields)
+        self._family, self._has_fields = self._object("model"), bool(self._settings.fields)
         self.missing_ = missing_in(tree)
 
     def _kept(self) -> Kept:
         """Return what is stored of this estimator; the graph of the data stands for given edges."""
         given, option = self.get_params(deep=False), self._edges_option
         given |= {} if isinstance(given[option], str) else {option: self._graph}
-        given["columns"] = None if self.columns is None else Codebook.read(self.columns)
+        given["columns"] = None if self._settings.columns is None else Codebook.read(self._settings.columns)
         is_named = "feature_names_in_" in self._of_fit
         return Kept(type(self).__name__, given, self._graph, self._coding, list(self._labels), is_named)
 

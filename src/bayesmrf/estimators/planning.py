@@ -340,8 +340,9 @@ def _of_run(run: Any, replicates: int) -> tuple[Fitted, Any]:
     names = list(est._names)
     levels = [levels_of(est._coding, i) for i in range(len(names))]
     words = f"{len(numbers)} draws of a run of {type(est).__name__} on {len(names)} nodes"
-    options = {"prior": est.prior, "model": est._family, "candidates": est._graph}
-    options |= {"baseline": est.baseline, "biases": est.biases} if isinstance(est, CompareMRF) else {}
+    of_fit = est._settings
+    options = {"prior": of_fit.prior, "model": est._family, "candidates": est._graph}
+    options |= {"baseline": of_fit.baseline, "biases": of_fit.biases} if isinstance(est, CompareMRF) else {}
     digest = str(est.posterior_.attrs["data_hash"])[:12]
     return Fitted(
         est._model(), thetas, names, levels, are_ordered(est._coding, len(names)), f"{words} (data {digest})"

@@ -19,6 +19,7 @@ from ..models.categorical import compiled_form, draw_numbers, states_of
 from ..models.clamped_categorical import clamp
 from ..names import shown
 from ..results.blocks import at_draws, variable
+from ..results.invalid_draws import invalid_values
 from ..results.predictive_checks import (
     FAMILIES,
     Family,
@@ -241,10 +242,11 @@ def can_be_checked(estimator: Any) -> bool:
 def check_fit(estimator: Any, parts: Sequence[States], seeds: np.random.SeedSequence, is_told: bool) -> None:
     """Check a fit by its own data, store the checks in its tree, and tell of what is outside if chains have converged.
 
-    A run of fewer than 200 draws is not checked.
+    A run of fewer than 200 draws, or with draws that are no numbers, is not checked.
     """
     draws = variable(estimator.posterior_, "theta")
-    if draws.shape[0] * draws.shape[1] < FIRST or not can_be_checked(estimator):
+    is_short = draws.shape[0] * draws.shape[1] < FIRST
+    if is_short or not can_be_checked(estimator) or invalid_values(estimator.posterior_):
         return
     several = len(parts) > 1
     with one_thread():

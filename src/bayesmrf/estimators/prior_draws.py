@@ -11,9 +11,9 @@ from scipy.special import betaln
 
 from ..data.pair_probabilities import edge_probabilities
 from ..graphs import Graph
+from ..posterior.conditionals.taper import taper_precisions
 from ..posterior.edges.differences import contrasts
 from ..priors import (
-    CAUCHY_TAPER,
     Beta,
     Blocks,
     Cauchy,
@@ -41,13 +41,13 @@ def draw_slab(slab: Slab, shape: tuple[int, int, int], rng: np.random.Generator)
     if isinstance(slab, Normal):
         return float(slab.scale) * rng.standard_normal(shape)
     found, power = np.empty((n * shape[1], shape[2])), 2 * isinstance(slab, Moment)
-    rest = np.arange(len(found))
+    rest, taper = np.arange(len(found)), taper_precisions(shape[2], power)
     while len(rest):  # draws of the density are kept with the probability of its taper
         size = len(rest), shape[2]
         drawn = rng.standard_normal(size)
         squares = rng.standard_gamma(0.5 * (size[1] + power), size[0]) / rng.standard_gamma(0.5, size[0])
         drawn *= float(slab.scale) * np.sqrt(squares / (drawn**2).sum(axis=1))[:, None]
-        keep = rng.random(size[0]) < np.exp(-0.5 * (drawn**2).sum(axis=1) / CAUCHY_TAPER**2)
+        keep = rng.random(size[0]) < np.exp(-0.5 * taper * (drawn**2).sum(axis=1))
         found[rest[keep]] = drawn[keep]
         rest = rest[~keep]
     return found.reshape(shape)
@@ -120,6 +120,11 @@ def all_absent(prior: EdgesPrior) -> float | None:
     if isinstance(p0, Beta):
         return exp(betaln(p0.a, p0.b + n) - betaln(p0.a, p0.b))
     return float(np.prod(1 - np.broadcast_to(p0, n)))
+
+
+def has_one_density(prior: EdgesPrior) -> bool:
+    """Return whether all edges have the same prior probability, and any two of them can change places."""
+    return isinstance(prior.density, Blocks | Beta) or len(np.unique(prior.density)) == 1
 
 
 def draw_edges(

@@ -21,6 +21,7 @@ from .grouped import GroupedMRF
 from .panel import PanelMRF
 from .planning import Truth, exist_or_differ, family_of
 from .prior_draws import EdgesPrior, draw_edges, draw_groups, draw_process, prior_of
+from .ties import require_invariant
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,7 @@ class FromPrior:
             thetas, others = np.concatenate([values, fields])[None], {"n_groups": n_groups}
         else:
             prior, counts = named._object("prior"), np.diff(edge_starts(model))
+            require_invariant(prior, model)
             edges = prior_of(prior, graph, np.arange(graph.n_edges))
             if isinstance(est, CompareMRF):
                 baseline = prior_of(named._object("baseline"), graph, np.arange(graph.n_edges))

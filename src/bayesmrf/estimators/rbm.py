@@ -102,8 +102,9 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     random_state: Any = option(None, SEED)
 
     def _outcome(self) -> list[str]:
-        normal = "" if self.prior_scale is None else f", prior of each parameter normal, scale {self.prior_scale:g}"
-        found = "likelihood" if self.prior_scale is None else "posterior"
+        scale = self._settings.prior_scale
+        normal = "" if scale is None else f", prior of each parameter normal, scale {scale:g}"
+        found = "likelihood" if scale is None else "posterior"
         hidden, visible = self.components_.shape
         size = f"{count(visible, 'visible unit')}, {count(hidden, 'hidden unit')}"
         return [size, f"Maximum of the {found}, by persistent contrastive divergence{normal}"]
@@ -120,8 +121,8 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         sample_weight : (n_samples,) array, optional
             Counts of rows, integers >= 0; a Series with the index of ``X``.
         """
-        states, n_steps = self._start(X, sample_weight), self.n_steps
-        self._climb(states.rows, self.learning_rate * (1 - np.arange(n_steps) / n_steps))
+        states, n_steps = self._start(X, sample_weight), self._settings.n_steps
+        self._climb(states.rows, self._settings.learning_rate * (1 - np.arange(n_steps) / n_steps))
         self._check_fit(states.values)
         return self
 
@@ -135,12 +136,13 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                     got, remedy = getattr(self, option), "fit again to change it"
                     raise OptionError(option=option, got=got, expected=expected, remedy=remedy)
             states = self._read(X, missing=False)
+            self._keep_settings()  # a step of a fit has those of now
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstantColumnWarning)  # later rows may differ
                 states = self._start(X)
         n_batches = -(-len(states.values) // self._learner(states.n_samples).batch_size)
-        self._climb(states.values, np.full(n_batches, self.learning_rate))
+        self._climb(states.values, np.full(n_batches, self._settings.learning_rate))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -235,22 +237,23 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _start(self, X: Any, sample_weight: Any = None) -> States:
         """Check X and the options, and initialise."""
         check_params(self)
-        self._forget()
+        self._begin()
         X = self._typed(X)
         states = read(X, sample_weight)
         record_columns(self, X, len(states.names))
         self._names, self._coding = states.names, states.coding
-        self.model_ = RestrictedBoltzmann(len(states.names), self.n_hidden)
+        self.model_ = RestrictedBoltzmann(len(states.names), self._settings.n_hidden)
         self._rng = np.random.default_rng(as_seed_sequence(self.random_state))
         self._margins = states.rows.mean(axis=0)
         self._seen, self._n_seen = np.zeros(len(states.names)), 0  # sums of all rows that were fitted
         self._state: RBMState = self._learner(states.n_samples).start(states.rows, self._rng)
-        self._n_features_out = self.n_hidden
+        self._n_features_out = self._settings.n_hidden
         return states
 
     def _learner(self, n_samples: float) -> PersistentRBM:
-        penalty = 0.0 if self.prior_scale is None else 1 / (n_samples * self.prior_scale**2)
-        return PersistentRBM(self.model_, self.n_chains, self.batch_size, penalty)
+        settings = self._settings
+        penalty = 0.0 if settings.prior_scale is None else 1 / (n_samples * settings.prior_scale**2)
+        return PersistentRBM(self.model_, settings.n_chains, settings.batch_size, penalty)
 
     def _climb(self, values: np.ndarray, rates: np.ndarray) -> None:
         learner = self._learner(len(values))
@@ -292,7 +295,7 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         saturated = (h.max(axis=0) < _SATURATED) | (h.min(axis=0) > 1 - _SATURATED)
         small, large = sorted((self.model_.n_visible, self.model_.n_hidden))
         if saturated.any():
-            lower = argument("learning_rate", min(0.1, self.learning_rate / 10))
+            lower = argument("learning_rate", min(0.1, self._settings.learning_rate / 10))
             tell(
                 f"{saturated.sum()} of {len(saturated)} hidden units are on, or off, in all rows, so that they tell "
                 f"nothing, as steps were too large; use {lower} or less",
@@ -300,7 +303,7 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         elif small > _EXACT_UNITS:
             low, high = _TEMPERATURES
-            self._annealed(int(np.clip(self.n_steps // _PART, low, high)))
+            self._annealed(int(np.clip(self._settings.n_steps // _PART, low, high)))
         elif 2**small * large <= _QUICK:
             self._normaliser()
 
@@ -323,9 +326,10 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if not far.any():
             return
         i = int(np.where(far, off, 0).argmax())
-        scale = 0.3 if self.prior_scale is None or self.prior_scale > 0.3 else self.prior_scale / 2
+        used = self._settings
+        scale = 0.3 if used.prior_scale is None or used.prior_scale > 0.3 else used.prior_scale / 2
         remedy = (
-            f"use {argument('prior_scale', scale)} and {argument('n_chains', 10 * self.n_chains)}, and compare score"
+            f"use {argument('prior_scale', scale)} and {argument('n_chains', 10 * used.n_chains)}, and compare score"
         )
         if np.isinf(n_annealed):
             problem, where = "persistent contrastive divergence has not converged", "the model"

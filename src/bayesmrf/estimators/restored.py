@@ -43,6 +43,7 @@ class Restored:
     def _restored(cls, tree: xr.DataTree, kept: Kept) -> Self:
         make: Any = cls
         est = make(**kept.parameters)
+        est._keep_settings()
         est._restore_columns({str(name): value for name, value in tree.attrs.items()})
         est._names, est._coding, est.posterior_ = kept.graph.names, kept.coding, tree
         est.n_features_in_ = len(kept.graph.names)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..declare.rule import PATH, optional
@@ -56,11 +55,16 @@ class Sensitive:
 
     posterior_: xr.DataTree
     _graph: Graph
-    _prior_of_edges: Any  # the prior in use; defined by estimators
+    _prior_of_edges: Any  # the prior of the fit; defined by estimators
+    _as_fitted: Callable[[], Any]
     table: Callable[..., pd.DataFrame]
 
     def sensitivity(
-        self, X: Any, sample_weight: Any = None, checkpoint: str | PathLike[str] | None = None
+        self,
+        X: Any,
+        sample_weight: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
+        survey_weight: Any = None,
     ) -> pd.DataFrame:
         """Compute how the evidence for each edge depends on its prior: its inclusion, and the scale of its slab.
 
@@ -80,6 +84,8 @@ class Sensitive:
             As in the fit.
         checkpoint : path, optional
             Folder in which the runs are stored, each as a checkpoint, and from which they continue.
+        survey_weight : (n_samples,) array, optional
+            As in the fit.
 
         Returns
         -------
@@ -100,7 +106,7 @@ class Sensitive:
         ConvergenceWarning
             If some of the runs have not converged.
         """
-        return self._sensitivity(X, {"sample_weight": sample_weight}, checkpoint)
+        return self._sensitivity(X, {"sample_weight": sample_weight, "survey_weight": survey_weight}, checkpoint)
 
     def _sensitivity(self, X: Any, more: Mapping[str, Any], checkpoint: Any) -> pd.DataFrame:
         check_is_fitted(self)
@@ -161,7 +167,7 @@ class Sensitive:
         seed = np.random.SeedSequence(_entropy(self.posterior_), spawn_key=(OTHER, len(path.values), k))
         name = f"{path.name}-{path.values[k]:.3g}.zarr"
         _log.info("A run under another prior: %s %.3g", path.name, path.values[k])
-        other: Any = clone(self)
+        other = self._as_fitted()
         other.set_params(
             **self._under(path.prior_at(in_order(self._prior_of_edges, self._graph), float(path.values[k]))),
             random_state=int(seed.generate_state(1)[0]),

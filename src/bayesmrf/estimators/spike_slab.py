@@ -47,6 +47,7 @@ from .edge_prior import (
     default_prior,
     in_order,
     like,
+    named_pairs,
     possible,
     warn_of_prior,
     warn_of_taper,
@@ -56,6 +57,7 @@ from .edge_start import EXTRAPOLATES, default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
+from .ties import require_invariant
 
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
@@ -136,23 +138,29 @@ class SpikeSlabMRF(WithEvidence, Posterior):
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
-        is_default = name == "prior" and isinstance(self.prior, str)
+        is_default = name == "prior" and isinstance(self._settings.prior, str)
         return default_prior(self._object("model")) if is_default else super()._object(name)
 
-    def _read(self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False) -> States:
-        states = super()._read(X, sample_weight, missing, progress)
+    def _read(
+        self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False, survey_weight: Any = None
+    ) -> States:
+        states = super()._read(X, sample_weight, missing, progress, survey_weight)
         self._graph = possible(self._graph, self._object("prior"))
         self.edges_ = self._graph.edges
         return states
 
+    def _asked(self) -> np.ndarray:
+        return super()._asked() | named_pairs(self._object("prior"), self._graph)
+
     def _kept(self) -> Kept:
         kept = super()._kept()
-        return kept._replace(parameters=kept.parameters | {"prior": in_order(self.prior, self._graph)})
+        return kept._replace(parameters=kept.parameters | {"prior": in_order(self._settings.prior, self._graph)})
 
     def _target(self, parts: list[States], request: None) -> Setup:
         (states,), model, prior = parts, self._model(), in_order(self._object("prior"), self._graph)
+        require_invariant(prior, model)
         family = FAMILIES.find(self._family) or like(model)
-        row = row_of(_automatic(family, states) if self.method == AUTO else self.method, EDGES)
+        row = row_of(_automatic(family, states) if self._settings.method == AUTO else self._settings.method, EDGES)
         features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
         if refused := refusal(row, EDGES, features, model.name, family.name):
             raise refused
@@ -161,7 +169,7 @@ class SpikeSlabMRF(WithEvidence, Posterior):
         if prior.biases is not None and not (is_own or row.name in tilted):
             of = f"a logistic-beta prior of the biases with {argument('model', model.name)}"
             raise OptionError(option="method", got=row.name, expected=f"{one_of([*map(repr, tilted)])} for {of}")
-        method = row.options() if isinstance(self.method, str) else self.method
+        method = row.options() if isinstance(self._settings.method, str) else self._settings.method
         # A chain that leaves the distribution of the hidden entries invariant suffices.
         sample = read_sample(model, states, Persistent(), n_chains=1)
         s_bar, hidden, n = sample.s_bar, sample.hidden, states.n_samples
@@ -176,7 +184,7 @@ class SpikeSlabMRF(WithEvidence, Posterior):
             if hidden is None and row.name != "exact" and not (follows or is_categorical(model)):
                 reference = find_reference(model, s_bar, n, prior)
             start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
-            problem = _Problem(model, s_bar, n, prior, start, reference, self.n_warmup, states)
+            problem = _Problem(model, s_bar, n, prior, start, reference, self._settings.n_warmup, states)
             with instead_of_exact(argument("method", "reversible-jump")):
                 kernel = _KERNELS[row.name](method, problem)
             row = EXTRAPOLATED if isinstance(kernel, SpikeSlabReference) else row
@@ -218,7 +226,7 @@ class SpikeSlabMRF(WithEvidence, Posterior):
         weights = Columns(variable(self.posterior_, "theta"), 0, int(edge_starts(data.model)[-1]))
         if has_lines(data.model):
             warn_of_prior(weights, scales.ravel(), prior, data.model, seen, data.n_samples, is_sure)
-        is_own = isinstance(self.method, Custom)
+        is_own = isinstance(self._settings.method, Custom)
         if not is_own and self.method_ != "langevin":
             warn_of_taper(prior.slab)
         if not is_own and self.method_ != "exact":

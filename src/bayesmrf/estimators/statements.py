@@ -14,9 +14,9 @@ from ..models.bases import edge_starts, edge_strength
 from ..models.nominal import Nominal
 from ..results.blocks import in_turn, variable
 from ..results.probability import Probability, probability_of
-from ..results.statements import Language, edges_of, holds, prior_by_symmetry
+from ..results.statements import KnownPrior, Language, edges_of, exact_prior, holds
 from ..rng import as_seed_sequence
-from .prior_draws import EdgesPrior, all_absent, draw_edges, draw_groups, prior_of
+from .prior_draws import EdgesPrior, all_absent, draw_edges, draw_groups, has_one_density, prior_of
 from .statistics import Statistics
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Statements(Statistics):
             Comparisons of the weights of edges, joined by ``&``: ``"A--B > A--C"``, ``"A--B = 0 & B--C > 0.5"``. The
             weight of an absent edge is 0. Names with signs such as ``--`` or ``&`` in them are in quotes; names with
             spaces need none. With several groups of people each edge has its group: ``"A--B [g] > A--B [h]"``. An edge
-            with a table of log odds has its strength. Or a function that returns whether a networkx graph of the edges
+            with a table of log odds has its strength, and so has an edge that it is compared with: the size of its
+            weight. Or a function that returns whether a networkx graph of the edges
             that exist, with the attribute ``weight``, is as stated; of several groups of people, of the graph of each.
         n_prior : int, optional
             Number of draws from the prior; by default 100,000, and 2,000 for a function.
@@ -53,7 +54,8 @@ class Statements(Statistics):
         Returns
         -------
         Probability
-            With its Monte Carlo error, the prior probability (exact for a comparison with 0 or of two edges), and the
+            With its Monte Carlo error, the prior probability (exact for comparisons of different edges with 0, or one
+            of two edges or of an edge in two groups; else simulated), and the
             Bayes factor against the complement with the error of its log10. The prior probability of groups of edges
             (`GroupedMRF`), of parameters that are shared, and of priors that cannot be drawn from is not known: it is
             NaN.
@@ -73,8 +75,8 @@ class Statements(Statistics):
         clauses = self._language().read(statement)
         edges = edges_of(clauses)
         held = np.concatenate([holds(clauses, w[..., edges], edges) for w in self._edge_draws()])
-        signed = bool(self._language().signed[edges].all())
-        prior: Any = prior_by_symmetry(clauses, self._prior_absent, signed)
+        known = KnownPrior(self._prior_absent, self._prior_equal, self._are_exchangeable)
+        prior: Any = exact_prior(clauses, known)
         if prior is None:
             found = [holds(clauses, w, edges) for w in self._prior_draws(edges, n_prior or _DRAWS, rng)]
             prior = np.concatenate(found) if found else None
@@ -137,6 +139,22 @@ class Statements(Statistics):
         priors = self._priors(edges)
         known = [p for p in map(all_absent, priors) if p is not None]
         return float(np.prod(known)) if priors and len(known) == len(priors) else None
+
+    def _prior_equal(self, edge: int) -> float | None:
+        """Return the prior probability that an edge has the same number in two groups; None if it is not known.
+
+        It has if the groups do not differ. Of two groups also tables of log odds without a baseline, which are opposite
+        ones, have the same strength.
+        """
+        same, *base = [all_absent(prior) for prior in self._priors([edge])]
+        if same is None or self._language().signed[edge] or len(self._labels) > 2:
+            return same
+        return None if base[0] is None else same + (1 - same) * base[0]
+
+    def _are_exchangeable(self, edges: Sequence[int]) -> bool:
+        """Return whether the sizes of two edges can change places in the prior."""
+        sizes = np.diff(edge_starts(self._model()))[edges]
+        return bool(self._of_edges) and len(set(sizes)) == 1 and all(map(has_one_density, self._priors(edges)))
 
     def _of_function(self, function: Callable[..., Any], n_prior: int, rng: np.random.Generator) -> Probability:
         every = np.arange(len(self.edges_))

@@ -13,6 +13,7 @@ from ..models.bases import edge_of, edge_starts
 from ..models.linear_map import LinearMap
 from ..models.node_features import NodeFeatures
 from ..models.nominal import Nominal
+from ..priors import SpikeSlab
 
 _EXPECTED = "None, 'all', 'edges', one label for each edge, or labels by the names of edges and nodes"
 
@@ -78,9 +79,19 @@ def n_edge_parameters(model: Any, curve: LinearMap | None) -> int:
     return n if curve is None else int(curve.columns[:n].max(initial=-1)) + 1
 
 
-def require_invariant(prior: Any, model: Any, curve: LinearMap | None) -> None:
-    """Refuse a prior of theta, or of what is shared, that depends on the order of categories without order."""
-    if isinstance(model, Nominal):
+def require_invariant(prior: Any, model: Any, curve: LinearMap | None = None) -> None:
+    """Refuse a prior of theta, of what is shared, or of a network, that depends on the order of categories without
+    order.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(model, NodeFeatures):
+        return
+    if isinstance(prior, SpikeSlab):
+        model.require_invariant_nodes(prior.biases, "prior", "a SpikeSlab with biases=None")
+    else:
         model.require_invariant(prior, None if curve is None else curve.columns)
 
 
@@ -103,9 +114,14 @@ def _by_name(ties: dict[Any, Any], graph: Any) -> tuple[list[Any], list[Any]]:
     node = {name: i for i, name in enumerate(graph.names)}
     edges: list[Any] = [None] * graph.n_edges
     nodes: list[Any] = [None] * graph.n_nodes
+    named: set[int] = set()
     for given, label in ties.items():
         key = tuple(map(str, given)) if isinstance(given, tuple) else str(given)
         if key in place:
+            if place[key] in named:
+                remedy = "an edge has no direction: label it once"
+                raise OptionError(option="ties", got=given, expected="one label for each edge", remedy=remedy)
+            named.add(place[key])
             edges[place[key]] = label
         elif key in node:
             nodes[node[key]] = label

@@ -28,7 +28,7 @@ from ..base import (
 from ..data.states import States
 from ..declare.option import Checked, option
 from ..declare.rule import COUNT, FLAG, STATES, choice, integer, optional
-from ..errors import OptionError
+from ..errors import DataError, OptionError, argument
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.clamped import Clamped
 from ..models.pairwise import Pairwise
@@ -145,6 +145,9 @@ class Brief(_MomentsOfChains, Checked):
 
     def given(self, states: States) -> Brief:
         """Return the engine with its data; missing values are imputed at each start (see `restarts`)."""
+        if states.survey is not None:
+            raise DataError(f"{argument('survey_weight')} must be omitted with brief chains, which restart at whole "
+                            f"rows; give {argument('engine', 'auto')}")  # fmt: skip
         if self.n_chains is not None and (states.values >= 0).all():
             return replace(self, states=states.spread(self.n_chains))
         return replace(self, states=np.maximum(states.rows, 0))

@@ -10,6 +10,8 @@ import numpy as np
 
 from ..base import BINARY
 from ..declare.option import Checked
+from ..errors import OptionError
+from ..priors import LogisticBeta
 from .categorical import NEVER
 from .shapes import require_shape
 
@@ -52,6 +54,43 @@ class NodeFeatures(Checked):
     def used(self) -> np.ndarray:
         """Whether a node has a state, (n_nodes, n_states)."""
         return np.ones((self.graph.n_nodes, self.n_states), bool)
+
+    @property
+    def without_order(self) -> np.ndarray:
+        """Whether the names and the order of the categories of a node have no meaning, (n_nodes,)."""
+        return np.zeros(self.graph.n_nodes, bool)
+
+    def require_invariant(self, prior: Any, column: np.ndarray | None = None) -> None:
+        """Refuse a prior of all parameters that depends on the order of categories without order.
+
+        Parameters
+        ----------
+        prior : Prior
+        column : (n_features,) int array, optional
+            Number of each parameter among those that the prior is on, if these are shared.
+
+        Raises
+        ------
+        OptionError
+        """
+        self.require_invariant_nodes(prior, "prior", "priors.Normal or priors.WeightsAndBiases")
+
+    def require_invariant_nodes(self, prior: Any, option: str, instead: str) -> None:
+        """Refuse a prior of the parameters of nodes, an option, that depends on the order of categories without order.
+
+        A logistic-beta density is skewed, or differs between directions: of two categories it does not depend on their
+        order if its constants are equal.
+
+        Raises
+        ------
+        OptionError
+        """
+        sizes = self.used.sum(axis=1)[self.without_order] if self.fields else np.zeros(0)
+        if isinstance(prior, LogisticBeta) and len(sizes) and (sizes.max() > 2 or prior.a != prior.b):
+            raise OptionError(
+                option=option, got=prior, expected=f"{instead} for columns without order",
+                remedy="any other density depends on the names and the order of their categories",
+            )  # fmt: skip
 
     @cached_property
     def _arrays(self) -> list[np.ndarray]:

@@ -140,6 +140,11 @@ class Nominal(NodeFeatures):
         several = np.bincount(found[found >= 0], minlength=self.n_edges + self.graph.n_nodes) > 1
         return np.where((found >= 0) & several[found], found, -1)
 
+    @property
+    def without_order(self) -> np.ndarray:
+        """Whether the names and the order of the categories of a node have no meaning, (n_nodes,)."""
+        return ~np.array(self.ordered, dtype=bool)
+
     def require_invariant(self, prior: Any, column: np.ndarray | None = None) -> None:
         """Refuse a prior that depends on the names or the order of the categories of nominal nodes.
 
@@ -155,6 +160,7 @@ class Nominal(NodeFeatures):
         ------
         OptionError
         """
+        super().require_invariant(prior, column)
         rotated = self.rotated
         there = rotated >= 0
         if not there.any():

@@ -24,6 +24,11 @@ class Potts(ManyStateModel):
     name = "potts"
 
     @property
+    def without_order(self) -> np.ndarray:
+        """Whether the names and the order of the categories of a node have no meaning, (n_nodes,)."""
+        return np.ones(self.graph.n_nodes, bool)
+
+    @property
     def edge_features(self) -> np.ndarray:
         """1 for the pairs of states that agree, else 0, (1, m, m)."""
         return np.eye(self.n_states)[None]

@@ -41,6 +41,11 @@ class Symmetric(ManyStateModel):
 
     name = "symmetric"
 
+    @property
+    def without_order(self) -> np.ndarray:
+        """Whether the names and the order of the categories of a node have no meaning, (n_nodes,)."""
+        return np.ones(self.graph.n_nodes, bool)
+
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """Unordered pairs of states that have a parameter."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import short_names, shown
-from ..results.blocks import stacked
 from ..results.edge_evidence import FORCED, WORDS
 from ..results.summary import INTERVAL, DifferenceSummary, ParameterSummary, StructureSummary, Summary, summarise
 from .layout import layout
@@ -67,8 +66,9 @@ def plot_networks(tree: Any, ax: Axes | None = None) -> Axes:
 
     Of CompareMRF it is the network of each group, then the edges in which they differ, and the evidence for each
     difference. Edges are wide if strong, and dashed if negative; the widths of all groups have one scale. Those whose
-    90 % interval contains zero are pale. Differences are drawn if their inclusion is above 0.5: of two groups by the
-    sign of the difference, the second group minus the first; of more groups by the largest difference of two.
+    90 % interval contains zero are pale. Where edges may be absent, those that exist with a probability above 0.5 are
+    drawn, with their weights given that they exist. Differences are drawn if their inclusion is above 0.5: of two
+    groups by the sign of the difference, the second group minus the first; of more groups by the largest difference.
     """
     s = summarise(tree)
     if not (isinstance(s, DifferenceSummary) or (isinstance(s, StructureSummary) and s.evidence)):
@@ -93,17 +93,18 @@ def _weights(s: StructureSummary) -> Panel:
 
 def _groups(s: DifferenceSummary) -> list[Panel]:
     """Return the network of each group, and the differences that are likely."""
-    weights = s.edge_columns()
-    means, (low, high) = weights.means(), weights.map(lambda draws: np.quantile(stacked(draws), INTERVAL, axis=0))
+    means, low, high = s.weights_given(INTERVAL).reshape(3, s.n_edges, -1).swapaxes(1, 2)
+    exist = s.existence > 0.5
+    means, low, high = means[:, exist], low[:, exist], high[:, exist]
     sure, doubtful = ("90 % interval excludes zero", 0.9), ("90 % interval contains zero", 0.25)
     looks = [
         signed(mean, np.where((a > 0) | (b < 0), sure[1], doubtful[1]), s.terms.edge, sure, doubtful,
-               float(np.abs(means).max(initial=0.0)), unsigned(s))
+               float(np.abs(means).max(initial=0.0)), unsigned(s)[exist])
         for mean, a, b in zip(means, low, high, strict=True)
     ]  # fmt: skip
     titles = [f"{name} (n = {size:g})" for name, size in zip(s.groups, s.sizes, strict=True)]
     looks = [*[look._replace(handles=[]) for look in looks[:-1]], looks[-1]]  # one legend for all groups
-    found = [Panel(title, s.ends, look) for title, look in zip(titles, looks, strict=True)]
+    found = [Panel(title, s.ends[exist], look) for title, look in zip(titles, looks, strict=True)]
     return [*found, Panel("differences", s.drawn, by_inclusion(s))]
 
 

@@ -11,6 +11,7 @@ from ..errors import ApproximatePosteriorWarning, ConvergenceWarning
 from ..findings import BAD, FAIR, GOOD, GRADES, NOTE, Finding, loaded, warn
 from ..names import LONGEST, listed, shown
 from .indicator_diagnostics import shares_that_differ, weights_that_differ
+from .invalid_draws import copied_chains, invalid_values
 from .judged_series import Series, indicators, judged_series, rare_weights
 from .rank_diagnostics import RankDiagnostics, rank_diagnostics
 
@@ -104,7 +105,9 @@ def findings_of(tree: xr.DataTree) -> list[Finding]:
 
 def of_chains(tree: xr.DataTree, table: pd.DataFrame | None = None) -> list[tuple[str, str]]:
     """Judge draws alone: return severities and sentences, that of the convergence of the chains last."""
-    wrong = [(BAD, sentence) for sentence in (_unseen(tree), _kept_modes(tree)) if sentence]
+    if invalid := invalid_values(tree):  # of which nothing else can be said
+        return [(BAD, invalid)]
+    wrong = [(BAD, sentence) for sentence in (copied_chains(tree), _unseen(tree), _kept_modes(tree)) if sentence]
     return [*wrong, _converged(tree, table)]
 
 

@@ -19,6 +19,7 @@ from ..errors import OptionError
 from ..models.panel import Panel, named_kinds
 from .bayes_factors import BOUND, LIMITS, bounded
 from .communities import blocks_of, probability_of_edge
+from .identified import not_identified
 from .rank_diagnostics import effective_sizes
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 KIND = choice("local", "marginal")
 WORDS = ("included", "weakly included", "inconclusive", "weakly excluded", "excluded")
 FORCED, FORBIDDEN = "forced", "forbidden"
+NOT_IDENTIFIED = "not identified"  # the rows say nothing of the edge
 _RELIABLE = 0.7  # Pareto k up to which a mean has an error
 _ERRORS = 2.0  # from a limit, within which a word is near it
 FEWEST = 40  # evaluations from which there is an error
@@ -37,10 +39,11 @@ _ALIKE = 0.2  # standard deviation of terms, over their mean, below which their 
 class Evidence(NamedTuple):
     """Evidence for each edge; all (n_edges,)."""
 
-    log10: np.ndarray  # of the Bayes factor; NaN of an edge that is forced or forbidden
+    log10: np.ndarray  # of the Bayes factor; NaN of an edge that is forced, forbidden, or not identified
     error: np.ndarray  # Monte Carlo standard error of that; NaN if it is not known
     pareto_k: np.ndarray  # of the largest terms of the smaller mean; NaN where terms are alike, or few
     log_odds: np.ndarray  # prior log odds, infinite if the edge is forced or forbidden
+    is_silent: np.ndarray | bool = False  # whether the rows say nothing of it
 
 
 def add_edge_evidence(tree: xr.DataTree, draws: np.ndarray, log_factor: np.ndarray, prior_log_odds: np.ndarray) -> None:
@@ -120,8 +123,10 @@ def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
         vary = np.flatnonzero(terms.std(axis=0) > _ALIKE * terms.mean(axis=0))
         k[vary] = _pareto_k(smaller[:, vary])
         error[k > _RELIABLE] = np.nan
-    size, error, k = (np.where(is_open, x, np.nan) for x in (log_factor / np.log(10), error / np.log(10), k))
-    return Evidence(size, error, k, log_odds)
+    silent = not_identified(tree)
+    has = is_open & ~silent
+    size, error, k = (np.where(has, x, np.nan) for x in (log_factor / np.log(10), error / np.log(10), k))
+    return Evidence(size, error, k, log_odds, silent)
 
 
 def _log_mean(logs: np.ndarray) -> np.ndarray:
@@ -168,6 +173,7 @@ def evidence_columns(found: Evidence, limits: tuple[float, float] = LIMITS) -> d
     """
     size, ends = found.log10, np.log10(check_limits(limits))
     words = np.array(WORDS, dtype=object)[np.searchsorted([-ends[1], -ends[0], ends[0], ends[1]], -size)]
+    words[np.broadcast_to(found.is_silent, words.shape)] = NOT_IDENTIFIED
     words[found.log_odds == np.inf], words[found.log_odds == -np.inf] = FORCED, FORBIDDEN
     away = np.abs(np.abs(size)[:, None] - ends).min(axis=1)
     near = np.where(np.isnan(found.error), np.abs(size) < BOUND, away <= _ERRORS * found.error)
@@ -182,10 +188,12 @@ def evidence_columns(found: Evidence, limits: tuple[float, float] = LIMITS) -> d
 
 def headline(words: np.ndarray, noun: str) -> str:
     """Return how many edges that have a Bayes factor are included, excluded, and inconclusive."""
-    has = ~np.isin(words, (FORCED, FORBIDDEN))
+    has = ~np.isin(words, (FORCED, FORBIDDEN, NOT_IDENTIFIED))
     included, excluded = (int((words == word).sum()) for word in (WORDS[0], WORDS[-1]))
     rest = int(has.sum()) - included - excluded
-    return f"{included:,} of {int(has.sum()):,} {noun} included, {excluded:,} excluded, {rest:,} inconclusive"
+    silent = int((words == NOT_IDENTIFIED).sum())
+    more = f"; {silent:,} not identified" if silent else ""
+    return f"{included:,} of {int(has.sum()):,} {noun} included, {excluded:,} excluded, {rest:,} inconclusive{more}"
 
 
 def doubt_sentence(columns: dict[str, np.ndarray], noun: str = "pairs") -> str:

@@ -25,8 +25,28 @@ def intervals(draws: np.ndarray, tails: tuple[float, float]) -> np.ndarray:
 
 
 def intervals_given(draws: Columns, included: Columns, tails: tuple[float, float]) -> np.ndarray:
-    """Return `given_inclusion` of columns, which are read in blocks."""
-    parts = [given_inclusion(stacked(draws[:, :, s]), stacked(included[:, :, s]), tails) for s in draws.blocks()]
+    """Compute `given_inclusion` of columns, which are read in blocks: the means and intervals of all tables of edges.
+
+    Parameters
+    ----------
+    draws : Columns
+        With a dimension of groups of people or without; groups of an item follow each other in the result.
+    included : Columns
+        Whether an item exists, or the groups differ in it, in each draw: of all groups together.
+    tails : (float, float)
+        Quantile levels of the ends of intervals.
+
+    Returns
+    -------
+    (3, n_items * n_groups) array
+    """
+    parts = []
+    for some in draws.blocks():
+        values, there = stacked(draws[:, :, some]), stacked(included[:, :, some])
+        if values.ndim == 3:
+            there = np.repeat(there, values.shape[1], axis=1)
+            values = values.swapaxes(1, 2).reshape(len(values), -1)
+        parts.append(given_inclusion(values, there, tails))
     return np.concatenate(parts, axis=1)
 
 

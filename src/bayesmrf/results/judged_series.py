@@ -11,6 +11,7 @@ import numpy as np
 
 from .blocks import Columns, divided, nominal_of, variable
 from .differences import differ, exist_in_groups, minus
+from .identified import judged_features, not_identified
 from .rank_diagnostics import batch
 
 if TYPE_CHECKING:
@@ -30,8 +31,13 @@ class Series(NamedTuple):
 
 
 def judged_series(tree: xr.DataTree) -> tuple[list[Series], Iterator[Series]]:
-    """Divide scalars into those that are always shown, and all others, which are read in turn."""
+    """Divide scalars into those that are always shown, and all others, which are read in turn.
+
+    What all edges share is not judged if some of them are not identified, of whose draws it depends.
+    """
     posterior: Any = tree["posterior"].dataset
+    if not_identified(tree).any():
+        return [], (series for series in _others(tree) if series.names)
     scalars = [Series([name], posterior[name].values[..., None], False) for name in SCALARS if name in posterior]
     if "field_groups" in posterior:
         number = posterior["field_groups"].values.max(axis=2, keepdims=True) + 1
@@ -58,27 +64,38 @@ def _others(tree: xr.DataTree) -> Iterator[Series]:
         if name not in posterior:
             continue
         draws, labels = variable(tree, name), [str(label) for label in posterior[dim].values]
-        if "group" in draws.dims:  # of observations
-            yield from _of_groups(name, labels, [str(g) for g in posterior["group"].values], draws)
-            continue
-        own = np.array([i for i, label in enumerate(labels) if label not in seen], dtype=int)
-        kept = [f"{name}[{labels[i]}]" for i in own]  # theta is the logit of the agreement there
         edges = _edge_of(tree) if name == "theta" else np.arange(len(labels))
+        known = np.ones(len(labels), dtype=bool)
+        if name != "phi":
+            known = judged_features(tree, edges) if name == "theta" else ~not_identified(tree)
+        if "group" in draws.dims:  # of observations
+            yield from _of_groups(name, labels, [str(g) for g in posterior["group"].values], draws, known)
+            continue
+        own = np.array([i for i, label in enumerate(labels) if label not in seen and known[i]], dtype=int)
+        kept = [f"{name}[{labels[i]}]" for i in own]  # theta is the logit of the agreement there
         r = int((own < len(edges)).sum()) if included else 0
         if included and r:
-            yield from _given_inclusion(kept[:r], Columns(draws), own[:r], included, edges)
+            yield from _given_inclusion(kept[:r], Columns(draws), own[:r], included, edges[own[:r]])
         for some in _divided(len(own) - r, *draws.shape[:2]):
             yield Series(kept[r:][some], Columns(draws)[:, :, own[r:][some]])
         seen |= set(labels)
 
 
 def indicators(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns]]:
-    """Return what exists in some draws: edges, differences between groups of people, edges in any of these groups."""
-    if included := _included(tree):
+    """Return what exists in some draws: edges, differences between groups of people, edges in any of these groups.
+
+    Those of which the rows say nothing are left out: what the prior says of them needs no draws.
+    """
+    if _included(tree):
         posterior: Any = tree["posterior"].dataset
         theta, labels, r = variable(tree, "theta"), posterior["feature"].values, len(_edge_of(tree))
-        yield [f"included[{name}]" for name in posterior["edge"].values], included
-        if "group" in theta.dims:
+        known = ~not_identified(tree)
+        draws = variable(tree, "included")
+        if known.any():
+            some = draws if known.all() else draws[..., np.flatnonzero(known)]
+            names = posterior["edge"].values[known]
+            yield [f"included[{name}]" for name in names], Columns(some, function=partial(np.not_equal, 0))
+        if "group" in theta.dims and known.all():
             yield [f"included[{name}]" for name in labels[r:]], Columns(theta, r, None, differ)
             names = posterior["edge"].values
             yield (
@@ -110,9 +127,10 @@ def rare_weights(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns, np.nda
     each = [Columns(theta)]
     if "group" in theta.dims:
         each = [Columns(theta, function=partial(minus, a=0, b=g)) for g in range(1, theta.shape[2])]
+    known = judged_features(tree, _edge_of(tree))
     for values in each:
         there = values.map(lambda draws: (draws != 0).mean(axis=(0, 1)))
-        yield labels, values, np.flatnonzero((there > 0) & (there < IN_DOUBT[0]))
+        yield labels, values, np.flatnonzero((there > 0) & (there < IN_DOUBT[0]) & known)
 
 
 def _edge_of(tree: xr.DataTree) -> np.ndarray:
@@ -122,11 +140,13 @@ def _edge_of(tree: xr.DataTree) -> np.ndarray:
     return np.repeat(np.arange(len(constant["edges"])), sizes)
 
 
-def _of_groups(name: str, labels: list[str], groups: list[str], draws: xr.Variable) -> Iterator[Series]:
-    """Return the parameters of each group of people that exist in enough draws."""
+def _of_groups(
+    name: str, labels: list[str], groups: list[str], draws: xr.Variable, known: np.ndarray
+) -> Iterator[Series]:
+    """Return the parameters of each group of people that exist in enough draws, of those that are ``known``."""
     # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
     share = Columns(draws, function=exist_in_groups).map(lambda there: there.mean(axis=1))
-    exist = np.flatnonzero(share.max(axis=0) >= IN_DOUBT[0])
+    exist = np.flatnonzero((share.max(axis=0) >= IN_DOUBT[0]) & known)
     names = [f"{name}[{labels[i]} in {g}]" for g in groups for i in exist]
     for some in _divided(len(names), *draws.shape[:2]):
         group, item = np.divmod(np.arange(some.start, some.stop), max(len(exist), 1))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,8 @@ _COMPARE: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     ">=": operator.ge, "<=": operator.le, "!=": operator.ne, "==": operator.eq, ">": operator.gt, "<": operator.lt,
     "=": operator.eq,
 }  # fmt: skip
+_MOST = 10  # comparisons with 0 whose prior probability is a sum
+_ROUNDING = 1e-9  # of the strengths of tables that are opposite in two groups
 _QUOTED = re.compile(r"""\s*("[^"]*"|'[^']*')\s*""")
 _PLAIN = re.compile(r"(?:(?!--|[<>=!&\[\]\"']).)*", re.DOTALL)
 
@@ -36,6 +40,7 @@ class Clause(NamedTuple):
     left: Side
     compare: str
     right: Side
+    by_strength: bool = False  # whether an edge of the two has no sign, so that sizes are compared
 
 
 class Language(NamedTuple):
@@ -136,7 +141,7 @@ class Language(NamedTuple):
             raise self._refusal(
                 text, "comparisons of an edge with a table of log odds by = 0 or != 0", "its strength has no sign"
             )
-        return Clause(left, compare, right)
+        return Clause(left, compare, right, not all(self.signed[edge] for edge in edges))
 
 
 def holds(clauses: Sequence[Clause], weights: np.ndarray, edges: Sequence[int]) -> np.ndarray:
@@ -149,7 +154,11 @@ def holds(clauses: Sequence[Clause], weights: np.ndarray, edges: Sequence[int]) 
         return weights[:, side.group, place[side.edge]]
 
     for clause in clauses:
-        found &= _COMPARE[clause.compare](value(clause.left), value(clause.right))
+        left, right = value(clause.left), value(clause.right)
+        if clause.by_strength:
+            left, right = np.abs(left), np.abs(right)
+            right = np.where(np.isclose(left, right, rtol=_ROUNDING, atol=0), left, right)
+        found &= _COMPARE[clause.compare](left, right)
     return found
 
 
@@ -158,20 +167,55 @@ def edges_of(clauses: Sequence[Clause]) -> list[int]:
     return sorted({side.edge for c in clauses for side in (c.left, c.right) if side.edge >= 0})
 
 
-def prior_by_symmetry(
-    clauses: Sequence[Clause], absent: Callable[[list[int]], float | None], signed: bool
-) -> float | None:
-    """Return the prior probability of a comparison with 0, or of two edges of a group; None of other statements.
+class KnownPrior(NamedTuple):
+    """What is known exactly of the prior of edges: functions return None of what is not."""
 
-    The prior is the same for all weights w and for -w, where they are ``signed``. ``absent`` is the probability that
-    some edges are all absent.
+    absent: Callable[[Sequence[int]], float | None]  # probability that all of some edges are absent, in all groups
+    equal: Callable[[int], float | None]  # that an edge has the same number in two groups of people
+    exchangeable: Callable[[Sequence[int]], bool]  # whether the sizes of two edges have the same joint distribution
+
+
+def exact_prior(clauses: Sequence[Clause], known: KnownPrior) -> float | None:
+    """Return the prior probability of a statement where it is known exactly; None of others.
+
+    These are comparisons with 0 of different edges, and one comparison of two edges, or of an edge in two groups. The
+    prior of weights is the same for w and -w, of each edge alone; that of sizes is the same if two edges, or groups,
+    change places.
     """
     (first, *others), edges = clauses, edges_of(clauses)
-    left, compare, right = first
-    with_zero = min(left.edge, right.edge) < 0 and 0 in (left.number, right.number)
-    of_one_group = left.edge >= 0 and right.edge >= 0 and left.edge != right.edge and left.group == right.group
-    if others or not (with_zero or of_one_group) or not (signed or compare in ("=", "!=")):
+    if all(min(c.left.edge, c.right.edge) < 0 for c in clauses):
+        is_zero = all(0 in (c.left.number, c.right.number) for c in clauses)
+        return _with_zero(clauses, known) if is_zero and len(edges) == len(clauses) <= _MOST else None
+    if others or min(first.left.edge, first.right.edge) < 0:
         return None
-    if (tie := absent(edges)) is None:
+    if len(edges) == 1:
+        tie = None if first.left.group == first.right.group else known.equal(edges[0])
+    else:
+        tie = known.absent(edges)
+        if first.compare not in ("=", "!=") and first.by_strength:
+            same_group = first.left.group == first.right.group
+            tie = tie if same_group and known.exchangeable(edges) else None
+    if tie is None:
         return None
-    return {"=": tie, "!=": 1 - tie}.get(compare, (1 + tie) / 2 if "=" in compare else (1 - tie) / 2)
+    return {"=": tie, "!=": 1 - tie}.get(first.compare, (1 + tie) / 2 if "=" in first.compare else (1 - tie) / 2)
+
+
+def _with_zero(clauses: Sequence[Clause], known: KnownPrior) -> float | None:
+    """Return the probability of comparisons of different edges with 0: a sum over which of them are absent.
+
+    Edges that exist have either sign with probability 1/2, whatever the others have.
+    """
+    total = 0.0
+    edges = [max(c.left.edge, c.right.edge) for c in clauses]
+    present = [{"=": 0.0, "!=": 1.0}.get(c.compare, 0.5) for c in clauses]  # whether it holds for one that exists
+    absent = [float(c.compare != "!=" and "=" in c.compare) for c in clauses]
+    # The probability that those of S are absent, whatever the others are, has the factors (absent - present) of S.
+    for there in product((False, True), repeat=len(edges)):
+        factor = prod(a - p if y else p for y, p, a in zip(there, present, absent, strict=True))
+        some = [e for e, y in zip(edges, there, strict=True) if y]
+        if factor:
+            p = known.absent(some) if some else 1.0
+            if p is None:
+                return None
+            total += factor * p
+    return total

@@ -12,6 +12,7 @@ from ..names import LONGEST, shown
 from ..runs.run import Draws
 from .blocks import divided
 from .convergence import diagnostics, disagreement, lacks, never_moved
+from .invalid_draws import invalid_values
 from .judged_series import indicators
 from .rank_diagnostics import batch, effective_sizes
 
@@ -34,6 +35,8 @@ def shortfall(tree: xr.DataTree) -> str:
     tree : xarray.DataTree
         From `bayesmrf.results.to_datatree`.
     """
+    if invalid := invalid_values(tree):
+        return invalid
     found = [what for what in (never_moved(tree), disagreement(tree)) if what]
     table = diagnostics(tree, None).dropna(subset=["ess_bulk"])
     if table.empty:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...errors import preparing
 from ...names import listed, quoted
 from ..cells import is_number
@@ -10,6 +12,7 @@ from ..known_words import yes_and_no
 from .values import Values
 
 _BLANK = 0.05  # share of blank cells of a column of one value, from which they may be an answer
+_EMPTY = {str(d) * n for d in "789" for n in range(2, 6)}  # customary codes of no answer
 BITS = {"-1", "0", "1", "True", "False"}
 _BOOLEANS = ("False", "True")
 
@@ -32,6 +35,29 @@ def is_tick(column: Column, n: int) -> bool:
     """Return whether a column of ``n`` rows has one value next to many blanks, which may mean no."""
     blank = column.missing if not column.codes else 0
     return column.kind == CONSTANT and len(column.levels) == 1 and blank > _BLANK * n
+
+
+def empty_box(seen: Values) -> str | None:
+    """Return the code of an empty box, such as -99 in a column of 1 and -99 alone; None in another column."""
+    if len(seen.counts) != 2 or seen.labels or not all(map(is_number, seen.counts)):
+        return None
+    low, high = sorted(seen.counts, key=float)
+    if float(low) < -1 and float(high) >= 0:
+        return low
+    return high if low == "1" and high in _EMPTY else None
+
+
+def problems_of_boxes(columns: Sequence[Column]) -> list[str]:
+    """Return what is wrong with columns of one value next to a code of `empty_box`."""
+    if not columns:
+        return []
+    names = listed([quoted(column.name) for column in columns], 3, total=True)
+    value, code = columns[0].levels[0].value, columns[0].codes[-1]
+    return [
+        f"{names} {'have' if len(columns) > 1 else 'has'} {value} next to {code} alone, as boxes that were ticked or "
+        f"left empty; count empty ones as no with {preparing('no', code)}, or leave out with "
+        f"{preparing('drop', *(c.name for c in columns[:MOST_NAMED]))}"
+    ]
 
 
 def problems_of_ticks(columns: list[Column]) -> list[str]:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...errors import in_python
+from ...names import in_shell, quoted
+
 if TYPE_CHECKING:
     import pandas as pd
 _COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency|uencies)?|weights?|wt|times|n_?obs|cases)$")
@@ -50,6 +53,12 @@ def tail_of_counts(levels: np.ndarray, counts: np.ndarray, on_scale: np.ndarray)
     if len(n) < _FEWEST_COUNTS or scale[0] != 0 or n[0] < n.max() or not falls.all() or n[-1] > _RARE * n.sum():
         return np.zeros_like(on_scale)
     return ~on_scale & (levels > scale[-1]) & (levels <= 2 * scale[-1]) & (counts <= _SINGLE)
+
+
+def count_problem(name: str) -> str:
+    """Return what a column of counts looks like, and what to give."""
+    give = in_python(f"sample_weight=X[{quoted(name)}], without this column in X", f"--weight {in_shell(name)}")
+    return f"column {quoted(name)} looks like the number of times that each row was observed; give {give}"
 
 
 def whole_numbers(column: pd.Series) -> np.ndarray | None:

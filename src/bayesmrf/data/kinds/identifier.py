@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..cells import is_whole
+from ..frames import in_pandas, is_frame
+from ..row_blocks import label_columns
 from .count import whole_numbers
 
 if TYPE_CHECKING:
@@ -24,12 +26,22 @@ _PERSON = re.compile(
     r"pupil|family|household|couple|dyad|code)([\W_]|\d*$)|[a-z]ID$|(?-i:[a-z]Id$)"
 )
 _NAME = re.compile(r"(?i)\W*(person|people|(first|last|full)? ?_?name|legislator|senator|member)s?\W*")
-_FEWEST_PERSONS = 20
+FEWEST_PERSONS = 20
+
+
+def is_named_identifier(name: str) -> bool:
+    """Return whether a column is named like one that numbers or names rows."""
+    return bool(_ID_NAME.search(name))
+
+
+def is_named_person(name: str) -> bool:
+    """Return whether a column is named like one that says which rows are of one person."""
+    return bool(_PERSON.search(name))
 
 
 def names_rows(values: np.ndarray, name: str) -> bool:
     """Return whether a column is named like an identifier, and has another integer in each row."""
-    return bool(_ID_NAME.search(name)) and is_whole(values) and len(np.unique(values)) == len(values)
+    return is_named_identifier(name) and is_whole(values) and len(np.unique(values)) == len(values)
 
 
 def names_people(name: str) -> bool:
@@ -45,9 +57,9 @@ def is_identifier(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], dist
         return False
     usual = np.median(np.delete(distinct, i)) if len(distinct) > 1 else np.inf
     if len(levels) < _DISTINCT * n:  # repeated observations of a person have the same number
-        return bool(_ID_NAME.search(name)) and len(levels) > 3 * usual
+        return is_named_identifier(name) and len(levels) > 3 * usual
     consecutive = not text and float(levels[-1]) - float(levels[0]) < 1.5 * len(levels)
-    return consecutive or bool(_ID_NAME.search(name)) or usual < 0.5 * n
+    return consecutive or is_named_identifier(name) or usual < 0.5 * n
 
 
 def repeated_identifier(frame: pd.DataFrame) -> str | None:
@@ -62,16 +74,39 @@ def repeated_identifier(frame: pd.DataFrame) -> str | None:
         if not is_text and whole_numbers(values) is None:
             continue
         counts = values.value_counts().to_numpy()
-        if len(counts) < _FEWEST_PERSONS or np.mean(counts > 1) < 0.5:
+        if len(counts) < FEWEST_PERSONS or np.mean(counts > 1) < 0.5:
             continue
-        if _PERSON.search(name) or (counts[0] == counts[-1] and len(counts) > len(values) / len(counts)):
+        if is_named_person(name) or (counts[0] == counts[-1] and len(counts) > len(values) / len(counts)):
             return name
     return None
 
 
 def without(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Return a table without some columns; if one of them says which rows are of one person, it becomes the index."""
+    """Return a table without some columns; those that say which rows belong together become its index."""
+    return _labelled(frame.drop(columns=list(names)), frame[list(names)])
+
+
+def without_others(frame: pd.DataFrame, of: Any) -> pd.DataFrame:
+    """Return a table with the columns that it lacks of another one as its index, as `without` does.
+
+    An index that is not that of pandas' defaults stays.
+    """
     import pandas as pd
 
-    rest, person = frame.drop(columns=list(names)), repeated_identifier(frame[list(names)])
-    return rest if person is None else rest.set_axis(pd.Index(frame[person], name=person), axis=0)
+    other = in_pandas(of)
+    if other is frame or not is_frame(other) or not isinstance(other.index, pd.RangeIndex):
+        return frame
+    lacking = other.iloc[:, [str(name) not in set(map(str, frame.columns)) for name in other.columns]]
+    return _labelled(frame, lacking.set_axis(list(map(str, lacking.columns)), axis=1))
+
+
+def _labelled(frame: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    labels = label_columns(others)
+    if not labels:
+        return frame
+    index = (
+        pd.Index(others[labels[0]], name=labels[0]) if len(labels) == 1 else pd.MultiIndex.from_frame(others[labels])
+    )
+    return frame.set_axis(index, axis=0)

@@ -14,7 +14,7 @@ from ...names import listed, quoted
 from ..cells import is_number
 from ..codebook import MOST_LEVELS, MOST_NAMED, MOST_WORDS, NOMINAL, Column
 from ..column_options import joined
-from ..frames import in_pandas, is_frame
+from ..frames import categories_of, in_pandas, is_frame, is_ordered
 from ..missing import is_missing, present, stripped, widened
 from .ordered import warn_of_never
 from .values import Values
@@ -117,7 +117,7 @@ def nominal_column(X: Any) -> str | None:
 
 def is_unordered(column: Any) -> bool:
     """Return whether a column, if there is one, has pandas' categories without order."""
-    return column is not None and getattr(column.dtype, "ordered", True) is False
+    return column is not None and is_ordered(column.dtype) is False
 
 
 def unordered_levels(
@@ -142,7 +142,7 @@ def unordered_levels(
     DataError
         If there are less than two levels, or more than 20.
     """
-    categories = getattr(column.dtype, "categories", None) if column is not None else None
+    categories = None if column is None else categories_of(column.dtype)
     seen = widened(values[occurs & ~is_missing(values)])
     used = {stripped(v) for v in seen.tolist()}
     if categories is not None:

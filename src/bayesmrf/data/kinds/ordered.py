@@ -14,6 +14,7 @@ from ..cells import is_number
 from ..codebook import CONSTANT, MOST_LEVELS, ORDERED, YES_NO, Column, Level, as_text
 from ..column_options import joined
 from ..even_steps import recoded
+from ..frames import categories_of, is_ordered
 from ..known_words import Scale, known_order, leading_numbers, plain_word, says_no_answer
 from ..missing import present
 from ..typed_table import STEPS
@@ -106,7 +107,7 @@ def ordered_scales(frame: Any) -> dict[str, np.ndarray]:
 
     They stand for its categories where columns are compared with each other (`bayesmrf.data.levels.find_foreign`).
     """
-    sizes = {str(n): len(kind.categories) for n, kind in frame.dtypes.items() if getattr(kind, "ordered", False)}
+    sizes = {str(n): len(kind.categories) for n, kind in frame.dtypes.items() if is_ordered(kind)}
     return {name: np.resize(np.arange(1, size + 1), max(size, len(frame))) for name, size in sizes.items()}
 
 
@@ -118,7 +119,7 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
     DataError
         If the categories are not ordered, or are too many or too few.
     """
-    categories = getattr(column.dtype, "categories", None)
+    categories = categories_of(column.dtype)
     if categories is None:
         return None
     if not column.dtype.ordered:

@@ -199,12 +199,12 @@ def expanded(frame: pd.DataFrame, asked: ColumnOptions) -> pd.DataFrame:
     for name in matching("split", asked.split, names):
         place = list(map(str, frame.columns)).index(name)
         cells = _cells(frame.iloc[:, place])
-        counts = Counter(cell for cell in cells if cell)
+        counts = Counter(cell for cell in cells if cell and cell not in asked.missing)
         parts = combined(counts) or _declared(counts)
         if parts is None:
             raise OptionError(option="split", got=name, expected="a column with several answers in one cell, with "
                               "commas, semicolons or bars between them")  # fmt: skip
-        frame = _replaced(frame, place, _columns(name, cells, _few(parts, counts)))
+        frame = _replaced(frame, place, _columns(name, cells, _few(parts, counts), asked.missing))
     return frame if asked.columns is None else with_parts(frame, asked.columns)
 
 
@@ -266,18 +266,19 @@ def _cells(column: pd.Series) -> list[str]:
     return ["" if gone else as_text(v) for v, gone in zip(values, is_missing(values), strict=True)]
 
 
-def _columns(name: str, cells: Sequence[str], parts: Parts) -> dict[str, Any]:
-    """Return a column of yes and no for each part."""
+def _columns(name: str, cells: Sequence[str], parts: Parts, codes: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a column of yes and no for each part, in which codes are missing."""
     import pandas as pd
 
     kind = pd.CategoricalDtype(["no", "yes"], ordered=True)
     found = {cell: parts.of(cell) for cell in dict.fromkeys(cells)}
 
-    def has(cell: str, part: str) -> bool:
-        return part in found[cell][0] or (part == OTHER and bool(found[cell][1]))
+    def state(cell: str, part: str) -> int:
+        is_there = part in found[cell][0] or (part == OTHER and bool(found[cell][1]))
+        return -1 if cell in codes else int(is_there)
 
     return {
-        f"{name}{JOINT}{part}": pd.Categorical.from_codes([int(has(cell, part)) for cell in cells], dtype=kind)
+        f"{name}{JOINT}{part}": pd.Categorical.from_codes([state(cell, part) for cell in cells], dtype=kind)
         for part in parts.names
     }
 

@@ -10,6 +10,7 @@ from ...errors import DataError, argument
 from ...names import digits, listed, quoted
 from ..cells import CODED, is_number, missing_cells, place_of, refuse_missing, to_numbers
 from ..codebook import YES_NO, Column, as_text
+from ..frames import categories_of, is_ordered
 from ..known_words import plain_word, yes_and_no
 from ..levels import remedy_in
 from ..missing import is_missing, present, stripped
@@ -47,7 +48,7 @@ def declared(seen: Values, asked: ColumnOptions) -> Column | None:
 
 def two_levels(kind: Any) -> tuple[Any, ...] | None:
     """Return the levels of a type of pandas columns that has two ordered categories; None for another type."""
-    levels = present(kind.categories) if getattr(kind, "ordered", False) else ()
+    levels = present(kind.categories) if is_ordered(kind) else ()
     return levels if len(levels) == 2 else None
 
 
@@ -62,7 +63,7 @@ def two_categories(column: Any, name: str, others: bool) -> tuple[Any, ...] | No
     DataError
         If texts are categories without order, or more than two; ``others`` says whether the caller has other models.
     """
-    categories = getattr(column.dtype, "categories", None)
+    categories = categories_of(column.dtype)
     if categories is None:
         return None
     if (two := two_levels(column.dtype)) is not None:

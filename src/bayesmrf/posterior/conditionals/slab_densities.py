@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .spike import TAPER, EdgePrior
+from .spike import EdgePrior
+from .taper import taper_precisions
 
 _TINY = 1e-100  # squared length of an edge that exists, at least
 
@@ -29,13 +30,13 @@ def log_slab_densities(prior: EdgePrior, tops: Any, precision: np.ndarray, squar
     """
     if not prior.cauchy:
         return 0.5 * n_values * np.log(precision / (2 * pi)) - 0.5 * precision * squares
-    found = tops - 0.5 * tapers(prior, precision) * squares
+    found = tops - 0.5 * tapers(prior, precision, n_values) * squares
     found = found - 0.5 * (n_values + 1 + prior.power) * np.log1p(precision * squares)
     if prior.power > 0:
         found = found + 0.5 * prior.power * np.log(np.maximum(squares, _TINY))
     return found + 0.5 * n_values * np.log(precision) if prior.precision == 0 else found
 
 
-def tapers(prior: EdgePrior, precision: np.ndarray) -> np.ndarray:
+def tapers(prior: EdgePrior, precision: np.ndarray, n_values: Any) -> np.ndarray:
     """Return the precisions of the normal factors of slabs with Cauchy tails."""
-    return TAPER * (precision if prior.precision == 0 else np.ones(np.shape(precision)))
+    return taper_precisions(n_values, prior.power) * (precision if prior.precision == 0 else 1.0)

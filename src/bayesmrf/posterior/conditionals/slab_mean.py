@@ -50,7 +50,7 @@ def _slab(prior, precision, size, n_values, top):
     whole = log_slab_density(prior, precision, size, n_values, top)
     if prior.power == 0:
         return whole, 0.0
-    guide = -0.5 * (taper(prior, precision) * size + (n_values + 1) * log1p(_WIDE * precision * size))
+    guide = -0.5 * (taper(prior, precision, n_values) * size + (n_values + 1) * log1p(_WIDE * precision * size))
     return guide, whole - guide
 
 
@@ -109,7 +109,7 @@ def _slope(prior, precision, size, n_values):
     if prior.power > 0:
         precision *= _WIDE
     if prior.cauchy:
-        return taper(prior, precision) + (n_values + 1) * precision / (1 + precision * size)
+        return taper(prior, precision, n_values) + (n_values + 1) * precision / (1 + precision * size)
     return precision
 
 

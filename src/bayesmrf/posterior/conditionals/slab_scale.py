@@ -3,11 +3,11 @@ r"""The full conditional of the log of the scale s of a Cauchy slab that has a G
 Given the squared lengths :math:`|d_e|^2` of the edges that exist, of :math:`n_e` coordinates each, the log density of t
 = log s is
 
-.. math:: c t - r e^t - \sum_e \left( n_e t + \frac{x_e}{2 \cdot 50^2} + \frac{n_e + 1}{2} \log(1 + x_e) \right),
+.. math:: c t - r e^t - \sum_e \left( n_e t + \frac{x_e}{2 \tau_{n_e}^2} + \frac{n_e + 1}{2} \log(1 + x_e) \right),
           \qquad x_e = |d_e|^2 e^{-2 t},
 
-up to a constant, with the prior Gamma(c, r) of s and the taper of `bayesmrf.priors.SpikeSlab`. It is concave, as all
-terms are: :math:`\log(1 + e^z)` is convex.
+up to a constant, with the prior Gamma(c, r) of s and :math:`\tau_n` of `bayesmrf.posterior.conditionals.taper`. It is
+concave, as all terms are: :math:`\log(1 + e^z)` is convex.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...priors import CAUCHY_TAPER
 from .line import bracketed
+from .taper import taper_precision
 
-_TAPER = CAUCHY_TAPER**-2
 _NEAR, _MAX_NEWTON = 1e-3, 100  # the last Newton step, in standard deviations
 
 
@@ -41,7 +40,7 @@ def scale_log_density(t, scale):
     for e in range(len(scale.sizes)):
         if scale.sizes[e] > 0:
             n, x = scale.n_values[e], scale.sizes[e] * factor
-            out -= n * t + 0.5 * _TAPER * x + 0.5 * (n + 1) * log1p(x)
+            out -= n * t + 0.5 * taper_precision(n, 0.0) * x + 0.5 * (n + 1) * log1p(x)
     return out
 
 
@@ -53,8 +52,8 @@ def scale_derivatives(t, scale):
     for e in range(len(scale.sizes)):
         if scale.sizes[e] > 0:
             n, x = scale.n_values[e], scale.sizes[e] * factor
-            slope += _TAPER * x + (n + 1) * x / (1 + x) - n
-            curvature += 2 * _TAPER * x + 2 * (n + 1) * x / (1 + x) ** 2
+            slope += taper_precision(n, 0.0) * x + (n + 1) * x / (1 + x) - n
+            curvature += 2 * taper_precision(n, 0.0) * x + 2 * (n + 1) * x / (1 + x) ** 2
     return slope, curvature
 
 

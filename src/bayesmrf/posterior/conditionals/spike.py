@@ -25,9 +25,9 @@ from .node_blocks import BlockPrior, block_prior, draw_blocks, no_blocks
 from .polya_gamma import draw_polya_gamma
 from .slab_scale import SlabScale
 from .student_t import draw_t, log_t
+from .taper import TAPER, taper_precision, taper_precisions
 
 _LEAST = 1e-100  # draws of a Gamma variable of small shape round to 0
-TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of a Cauchy slab
 
 
 class EdgePrior(NamedTuple):
@@ -93,16 +93,18 @@ def edge_prior(prior: SpikeSlab, graph: Graph | None = None, n_others: int = 0) 
 def log_top(slab: Any, n: int) -> float:
     r"""Return the log density at 0 of a Cauchy slab of n coordinates, with the taper of `SpikeSlab`; 0 for others.
 
-    The density is proportional to :math:`|d|^k e^{-|d|^2 / 2 \tau^2} (1 + |d|^2 / s^2)^{-(n + k + 1) / 2}`, with k = 0,
-    or 2 for `Moment`, of which the factor of :math:`|d|^k` is returned. With :math:`|d| = s \tan \varphi` its integral
-    is one of :math:`\sin^{n + k - 1} \varphi`. A scale that is learnt counts as 1.
+    The density is proportional to :math:`|d|^k e^{-|d|^2 / 2 \tau_n^2} (1 + |d|^2 / s^2)^{-(n + k + 1) / 2}`, with
+    k = 0, or 2 for `Moment`, of which the factor of :math:`|d|^k` is returned, and :math:`\tau_n` as in
+    `bayesmrf.posterior.conditionals.taper`. With :math:`|d| = s \tan \varphi` its integral is one of
+    :math:`\sin^{n + k - 1} \varphi`. A scale that is learnt counts as 1.
     """
     if not isinstance(slab, Cauchy | Moment):
         return 0.0
     scale = 1.0 if isinstance(slab.scale, Gamma) else float(slab.scale)
     if isinstance(slab, Cauchy) and n == 1:
         return -log(pi * scale * erfcx(scale * sqrt(TAPER / 2)))
-    ratio, power = 0.5 * (scale / CAUCHY_TAPER) ** 2, 2 * isinstance(slab, Moment)
+    power = 2 * isinstance(slab, Moment)
+    ratio = 0.5 * (scale / CAUCHY_TAPER) ** 2 * float(taper_precisions(n, power) / TAPER)
     integral = quad(lambda x: np.exp(-ratio * np.tan(x) ** 2) * np.sin(x) ** (n + power - 1), 0, pi / 2)[0]
     return -log(2 * pi ** (n / 2) / gamma(n / 2) * scale ** (n + power) * integral)
 
@@ -223,7 +225,8 @@ def log_slab_density(prior, precision, size, n_values, log_top):
     found = group_slab_top(prior, precision, n_values, log_top) + log_power(prior, size)
     if not prior.cauchy:
         return found - 0.5 * precision * size
-    return found - 0.5 * (taper(prior, precision) * size + (n_values + 1 + prior.power) * log1p(precision * size))
+    tails = (n_values + 1 + prior.power) * log1p(precision * size)
+    return found - 0.5 * (taper(prior, precision, n_values) * size + tails)
 
 
 @strict_leaf
@@ -233,11 +236,12 @@ def log_power(prior, size):
 
 
 @strict_leaf
-def taper(prior, precision):
+def taper(prior, precision, n_values):
     """Return the precision of the normal factor of a Cauchy slab: relative to its scale where this is learnt, so that
     the constant does not depend on it.
     """
-    return TAPER * precision if prior.precision == 0 else TAPER
+    own = taper_precision(n_values, prior.power)
+    return own * precision if prior.precision == 0 else own
 
 
 @strict_leaf
@@ -259,7 +263,7 @@ def group_precision(rng, prior, precision, growth, n_values):
     if not prior.cauchy:
         return precision
     shape = 0.5 * (n_values + 1 + prior.power)
-    return taper(prior, precision) + 2 * precision * rng.standard_gamma(shape) / (1 + growth)
+    return taper(prior, precision, n_values) + 2 * precision * rng.standard_gamma(shape) / (1 + growth)
 
 
 @strict_leaf
@@ -291,7 +295,7 @@ def group_slope(prior, precision, size, growth, n_values, step):
     """
     if not prior.cauchy:
         return precision
-    found = taper(prior, precision) + (n_values + 1 + prior.power) * precision / (1 + growth)
+    found = taper(prior, precision, n_values) + (n_values + 1 + prior.power) * precision / (1 + growth)
     return found - prior.power / (size + step * step) if prior.power > 0 else found
 
 
@@ -299,7 +303,7 @@ def group_slope(prior, precision, size, growth, n_values, step):
 def slab_factors(prior, precision, a):
     """Factor the slab's density, over its top, into a normal one and the rest; return precision and log rest at a."""
     if prior.cauchy:
-        return taper(prior, precision), log_power(prior, a * a) - (1 + 0.5 * prior.power) * log1p(precision * a * a)
+        return taper(prior, precision, 1), log_power(prior, a * a) - (1 + 0.5 * prior.power) * log1p(precision * a * a)
     return precision, 0.0
 
 

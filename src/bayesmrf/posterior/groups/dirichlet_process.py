@@ -55,6 +55,7 @@ class GroupedInfo(NamedTuple):
     alpha: float
 
 
+_ROUNDING = 1e-9  # of a mean
 _LEAST = 1e-300  # draws of a Gamma variable of small shape round to 0, under which a first group would not come
 GROUPED_DIMS: dict[str, tuple[str, ...]] = {"theta": ("feature",), "groups": ("edge",), "n_groups": (), "alpha": ()}
 
@@ -226,6 +227,13 @@ def choose(rng, weights, k, last):
         if u < 0:
             return c
     return k
+
+
+def sums_of_counts(mean: np.ndarray, n: float) -> np.ndarray:
+    """Return n times the means of indicators: whole numbers but for rounding, unless rows have weights of a survey."""
+    sums = n * mean
+    whole = np.rint(sums)
+    return np.where(np.abs(sums - whole) <= _ROUNDING * max(n, 1.0), whole, sums)
 
 
 def conjugate_step(

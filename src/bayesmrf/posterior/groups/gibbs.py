@@ -28,7 +28,7 @@ from ...declare.option import Checked, needs, option
 from ...declare.rule import OBSERVATIONS, integer
 from ...priors import DirichletProcess
 from .blocks import Block, edge_block, field_block
-from .dirichlet_process import GROUPED_DIMS, Grouping, compact
+from .dirichlet_process import GROUPED_DIMS, Grouping, compact, sums_of_counts
 from .moves.split_merge import JOIN, LEAVE, MERGE, NONE, SPLIT
 
 _FORGET = 0.7  # weight t^-0.7 of the t-th scan in the mean of nu
@@ -95,7 +95,7 @@ class GroupedGibbs(Checked):
         model, n = self.marginals.model, float(self.n_samples)
         low = model.feature_low
         # The features of ordered states are no indicators.
-        counts = n * self.s_bar if model.is_product else np.rint(n * (self.s_bar - low) / (1 - low))
+        counts = n * self.s_bar if model.is_product else sums_of_counts((self.s_bar - low) / (1 - low), n)
         return edge_block(model, counts, n, self.prior, self.field_prior), field_block(
             model, counts, n, self.field_prior
         )

@@ -56,7 +56,7 @@ from ...states.memory import (
 from ...states.refresh import refresh
 from ...states.weights import even_out, forget
 from .blocks import Block
-from .dirichlet_process import Grouping, group_totals
+from .dirichlet_process import Grouping, group_totals, sums_of_counts
 from .moves.fields import FEW, scan_fields
 from .moves.jumps import accept_jump
 from .moves.pairs import scan_pairs
@@ -136,7 +136,7 @@ class TwoStateWalk:
     def __init__(self, marginals: TwoStateParticles, unpacked: UnpackedParticles, s_bar: np.ndarray, n: float):
         low = marginals.model.feature_low
         self._marginals, self._graph, self._unpacked = marginals, marginals.graph, unpacked
-        self._counts, self._n = np.rint(n * (s_bar - low) / (1 - low)), n
+        self._counts, self._n = sums_of_counts((s_bar - low) / (1 - low), n), n
         self._accepted, self._noise = 0.0, 0.0
 
     @property

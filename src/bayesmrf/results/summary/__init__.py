@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import OptionError
 from .. import posterior_of
 from ..blocks import in_turn
+from ..invalid_draws import invalid_values
 from .base import INTERVAL, Summary, count, rows
 from .differences import DifferenceSummary
 from .grouped import GroupedSummary
@@ -58,7 +59,8 @@ def summarise(tree: Any, probability: float = 0.9) -> AnySummary:
     for name, draws in tree["posterior"].data_vars.items():
         if draws.dtype.kind == "f" and (n := sum(int((~np.isfinite(v)).sum()) for v in in_turn(draws.variable))):
             raise OptionError(
-                f"tree must have finite draws, but {n:,} values of {name!r} are infinite or NaN; leave out these draws."
+                f"tree must have finite draws, but {n:,} values of {name!r} are infinite or NaN; leave out these "
+                f"draws. {invalid_values(tree)}"
             )
     if "transitions" in tree.attrs:
         return PanelSummary(tree, probability)

@@ -20,6 +20,7 @@ from ..blocks import Columns, nominal_of, stacked, variable
 from ..fitted_model import fitted_model
 from ..intervals import central, intervals
 from ..statistics import NetworkStatistics
+from ..surveyed import SURVEYED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -261,10 +262,18 @@ class Summary(ABC):
         return f"model {name}{chosen}{yes}{self.missing_clause}"
 
     @property
+    def size(self) -> str:
+        """Number of observations; with weights of a survey, of rows, and the effective one."""
+        n = self["observed_data"].attrs["n_samples"]
+        if SURVEYED in self.attrs:
+            return f"{count(int(self.attrs[SURVEYED]), 'row')} with survey weights (effective sample size {n:,.1f})"
+        return count(round(n), "observation")
+
+    @property
     def data_sentence(self) -> str:
         """Size of data and graph, the model, which levels count as yes, and how many values were missing."""
-        n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
-        return f"{n} of {count(len(self.names), 'node')}, {count(self.n_edges, self.edge_noun)}, {self.model_clause}"
+        edges = count(self.n_edges, self.edge_noun)
+        return f"{self.size} of {count(len(self.names), 'node')}, {edges}, {self.model_clause}"
 
     @property
     def draws_sentence(self) -> str:

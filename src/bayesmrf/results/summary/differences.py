@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,9 +11,10 @@ import numpy as np
 from ...methods import COMPARISONS
 from ...methods.rows import MethodRow
 from ...names import shown
-from ..blocks import stacked
+from ..blocks import Columns, stacked
 from ..differences import bias_table, difference_table, exist_in_groups, may_be_absent
-from ..intervals import intervals
+from ..intervals import intervals, intervals_given
+from ..surveyed import SURVEYED
 from .base import count
 from .inclusion import InclusionSummary
 
@@ -76,32 +76,43 @@ class DifferenceSummary(InclusionSummary):
 
     @cached_property
     def weight_table(self) -> pd.DataFrame:
-        """Weights of the edges in each group: ends, group, mean, ends of the interval; and their inclusion, if edges
-        may be absent: the probability that the edge exists, which is the same in all groups.
+        """Weights of the edges in each group: ends, group, mean and ends of the interval given that the edge exists.
+
+        If edges may be absent, their inclusion, too: the probability that the edge exists, which is the same in all
+        groups. The weight of an edge that never existed is NaN.
         """
-        found = self._of_groups(self.named_ends, self.edge_columns().map, "weight")
-        if not self.may_be_absent:
-            return found
-        exist = self.edge_columns(exist_in_groups).means()
-        found.insert(2, "inclusion", np.repeat(exist, len(self.groups)))
+        found = self._of_groups(self.named_ends, "weight", self.weights_given(self.tails))
+        if self.may_be_absent:
+            found.insert(2, "inclusion", np.repeat(self.existence, len(self.groups)))
         return found
+
+    @cached_property
+    def existence(self) -> np.ndarray:
+        """Probability that each edge exists, in all groups: (n_edges,)."""
+        return self._exist.means()
+
+    @property
+    def _exist(self) -> Columns:
+        return self.edge_columns(exist_in_groups)
+
+    def weights_given(self, tails: tuple[float, float]) -> np.ndarray:
+        """Return mean and ends of the interval of weights given that the edge exists, (3, n_edges * n_groups)."""
+        return intervals_given(self.edge_columns(), self._exist, tails)
 
     @cached_property
     def node_table(self) -> pd.DataFrame:
         """Parameters of nodes in each group: name, group, mean, ends of the interval."""
         draws, names = self.node_draws
-        return self._of_groups({"node": np.array(names, dtype=object)}, lambda function: function(draws), "mean")
+        values = stacked(draws).swapaxes(1, 2).reshape(self.n_draws, -1)
+        moments = np.array([values.mean(axis=0), *intervals(values, self.tails)])
+        return self._of_groups({"node": np.array(names, dtype=object)}, "mean", moments)
 
-    def _of_groups(self, names: dict[str, np.ndarray], mapped: Callable[..., np.ndarray], mean: str) -> pd.DataFrame:
-        """Return mean and interval of some draws in each group, one item after the other; ``mapped``: `Columns.map`."""
+    def _of_groups(self, names: dict[str, np.ndarray], mean: str, moments: np.ndarray) -> pd.DataFrame:
+        """Return a table of means and intervals (3, n_items * n_groups), one item after the other."""
         import pandas as pd
 
-        def of_block(draws: np.ndarray) -> np.ndarray:
-            values = stacked(draws).swapaxes(1, 2).reshape(self.n_draws, -1)
-            return np.array([values.mean(axis=0), *intervals(values, self.tails)])
-
         labels = self["posterior"]["group"].values
-        means, low, high = mapped(of_block)
+        means, low, high = moments
         table = {name: np.repeat(given, len(labels)) for name, given in names.items()}
         table["group"] = np.tile([str(g) for g in labels], len(means) // len(labels))
         return pd.DataFrame(table | {mean: means, "lower": low, "upper": high})
@@ -121,7 +132,8 @@ class DifferenceSummary(InclusionSummary):
     @property
     def data_sentence(self) -> str:
         """Size of the groups, of the network, and how many values were missing."""
-        sizes = ", ".join(f"{count(round(n), 'row')} of {g}" for g, n in zip(self.groups, self.sizes, strict=True))
+        row = "effective row" if SURVEYED in self.attrs else "row"
+        sizes = ", ".join(f"{count(round(n), row)} of {g}" for g, n in zip(self.groups, self.sizes, strict=True))
         return f"{sizes}: {count(len(self.names), 'node')}, {count(self.n_edges, 'edge')}, {self.model_clause}"
 
     @property

@@ -16,6 +16,8 @@ from ...methods import GROUPS
 from ...methods.rows import MethodRow
 from ...names import shown
 from ..convergence import NOT_CONVERGED
+from ..edge_evidence import NOT_IDENTIFIED
+from ..identified import not_identified
 from ..intervals import given_inclusion, intervals
 from .base import INTERVAL, count, mean_of_existing, plain, rows
 from .inclusion import InclusionSummary, prior_of_density
@@ -71,12 +73,15 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     def edge_table(self) -> pd.DataFrame:
         """Edges: ends, group (from 1, 0 for none), posterior mean agreement with its interval, and MLE.
 
-        If edges may be absent, the inclusion replaces the MLE; the agreement of an edge that never existed is NaN.
+        If edges may be absent, the inclusion replaces the MLE; the agreement of an edge that never existed is NaN. If
+        the rows say nothing of some edges, a column "evidence" names these.
         """
         import pandas as pd
 
         mean, low, high = self._agreement
         table = {"group": self.groups + 1, "agreement": mean, "lower": low, "upper": high}
+        if (silent := not_identified(self.tree)).any():
+            table["evidence"] = np.where(silent, NOT_IDENTIFIED, "").astype(object)
         if self.spike:
             return pd.DataFrame(self.named_ends | {"inclusion": self.inclusion} | table)
         return pd.DataFrame(self.named_ends | table | {"mle": self.agreement_at(self["constant_data"]["mle"].values)})
@@ -234,14 +239,13 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     @property
     def data_sentence(self) -> str:
         """Size of data and graph, whether edges may be absent, and whether nodes have fields."""
-        n = count(round(self["observed_data"].attrs["n_samples"]), "observation")
         states = f" with {len(self.levels)} states" if self.levels else ""
         named = self.family is None or self.family.name == "ordinal"
         more = f", {self.model_clause}" if named else self.missing_clause
         edges = count(self.n_edges, "candidate edge" if self.spike else "edge")
         own = "with" if self.attrs.get("fields") in (True, 1) else "without"
         fields = "node fields in groups" if self.fields_grouped else f"{own} node fields"
-        return f"{n} of {count(len(self.names), 'node')}{states}, {edges}, {fields}{more}"
+        return f"{self.size} of {count(len(self.names), 'node')}{states}, {edges}, {fields}{more}"
 
     @property
     def printed_options(self) -> dict[str, str]:

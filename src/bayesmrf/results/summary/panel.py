@@ -108,6 +108,7 @@ class PanelSummary(InclusionSummary):
         left = [f"{t['gaps']:,} left out as their distance is not {t['step']:g}"] if t["gaps"] else []
         how = "with missing answers, which are drawn" if t.get("completed") else "left out as answers are missing"
         left += [f"{t['missing']:,} {how}"] if t["missing"] else []
+        left += [f"{t['nights']:,} nights, or breaks between sessions, are not crossed"] if t.get("nights") else []
         out = f" ({'; '.join(left)})" if left else ""
         own = "; intercepts of each person" if self.attrs["intercepts"] == "own" else ""
         kind = "yes/no" if self.attrs["items"] == "boltzmann" else "ordered"

@@ -16,6 +16,8 @@ from ...graphs import edge_names
 from ...inference.registry import ROWS
 from ...methods import KERNELS
 from ...names import shown
+from ..edge_evidence import NOT_IDENTIFIED
+from ..identified import not_identified
 from ..intervals import excluding_zero, intervals
 from .base import Summary, logit_of_beta, plain
 
@@ -78,7 +80,10 @@ class ParameterSummary(Summary):
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Parameters: label, whether of an edge, mean, sd, ends of the interval, whether it excludes zero."""
+        """Parameters: label, whether of an edge, mean, sd, ends of the interval, whether it excludes zero, in words.
+
+        The intervals of edges that are not identified are those of the prior, and say nothing of zero.
+        """
         import pandas as pd
 
         draws, features = self._drawn
@@ -86,6 +91,9 @@ class ParameterSummary(Summary):
         is_edge = np.arange(len(features)) < self.n_weights
         labels = [f"{a} – {b}" for a, b in self.edge_labels[: self.n_weights]]
         labels += [shown(f) for f in features[self.n_weights :]]
+        silent = np.zeros(len(features), dtype=bool)
+        silent[: self.n_weights] = not_identified(self.tree)[: self.n_weights]
+        clear = self._is_clear(low, high) & ~silent
         return pd.DataFrame(
             {
                 "label": labels,
@@ -94,7 +102,8 @@ class ParameterSummary(Summary):
                 "sd": draws.std(axis=0),
                 "lower": low,
                 "upper": high,
-                "clear": self._is_clear(low, high),
+                "clear": clear,
+                "excludes_zero": np.where(silent, NOT_IDENTIFIED, np.where(clear, "yes", "no")).astype(object),
             },
             index=pd.Index(features, name="feature"),
         )

@@ -69,8 +69,17 @@ def _differences(
 @table("edges", DifferenceSummary)
 def edges(s: DifferenceSummary) -> Table:
     """Weights of all edges in each group."""
-    exists = [number("inclusion", "exists")] if "inclusion" in s.weight_table else []
-    return Table("edges", s.weight_table, (ENDS, *exists, text("group"), number("weight"), interval(s)))
+    exists = [number("inclusion", "exists")] if s.may_be_absent else []
+    note = (
+        "Exists: probability that the edge exists, in all groups. Weight: mean where the edge exists, with its "
+        f"{interval(s).head}."
+    )
+    return Table(
+        "edges",
+        s.weight_table,
+        (ENDS, *exists, text("group"), number("weight"), interval(s)),
+        note=note if s.may_be_absent else "",
+    )
 
 
 @table("nodes", DifferenceSummary)

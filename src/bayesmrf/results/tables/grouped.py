@@ -34,7 +34,8 @@ def edges(s: GroupedSummary) -> Table:
     listed = frame[frame.index.isin(strongest)]
     listed = listed.assign(group=np.array([f"{g}" if g else None for g in listed["group"]], dtype=object))
     wide = Listing(f"Values, with the {interval(s).head} (from, to)", listed, rest_of(len(frame), MOST_EDGES, which))
-    columns = (text("group"), number("agreement"), interval(s))
+    said = (text("evidence"),) if "evidence" in frame else ()
+    columns = (text("group"), number("agreement"), interval(s), *said)
     if not s.spike:
         return Table("edges", frame.reset_index(drop=True), (ENDS, *columns, number("mle", s.mle_name)), wide=wide)
     most = at_most(MOST_LIKELY, len(s.strongest))

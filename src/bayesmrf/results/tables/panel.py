@@ -66,6 +66,7 @@ def transitions(s: PanelSummary) -> Table:
         ("rows", t["rows"]),
         ("people or series", t["people"]),
         ("pairs of successive rows", t["pairs"]),
+        *([("nights (or breaks between sessions), which lags do not cross", t["nights"])] if t.get("nights") else []),
         ("left out: waves in between are not in the table", t["gaps"]),
         ("left out: answers are missing", 0 if t.get("completed") else t["missing"]),
         ("used", t["used"]),

@@ -53,8 +53,7 @@ def _kinds(s: ParameterSummary, is_edge: pd.Series[bool]) -> np.ndarray:
 
 def _values(found: pd.DataFrame) -> dict[str, pd.Series]:
     """Return the columns of values, of which the first says whether the interval excludes zero."""
-    clear = found["clear"].map({True: "yes", False: "no"}).astype(object)
-    return {"excludes_zero": clear} | {name: found[name] for name in ("mean", "sd", "lower", "upper")}
+    return {name: found[name] for name in ("excludes_zero", "mean", "sd", "lower", "upper")}
 
 
 @table("edges", ParameterSummary, lambda s: s.n_weights > 0)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ...data.codebook import Codebook
+from ...data.codebook import frame_of_text
 from ...names import LONGEST
 from ..summary import Summary, count
 from ..summary.log_odds import log_odds_table
 from ..summary.structure import StructureSummary
 from .base import ENDS, Column, Listing, Table, interval, number, rest_of, table, text
 
-_MAY_LACK = ("question", "codes", "does", "counts")  # columns of a codebook that may be empty
+_SAID = ("question", "kind", "levels", "counts", "codes", "does")  # columns of a codebook that are texts
+_MAY_LACK = ("question", "codes", "does", "counts")  # those that may be empty
 MOST_MISSING = 100  # rows of the table of missing values
 _MOST_JUDGED = 7  # rows of the table of convergence
 _MOST_TABLES = 10  # edges of the page whose log odds are listed
@@ -38,11 +39,12 @@ def missing(s: Summary) -> Table:
 
 @table("columns", Summary, lambda s: bool(s.attrs.get("columns")), listed=False)
 def columns(s: Summary) -> Table:
-    """What each column was read as: its wording, its kind, its levels in order, and what was missing."""
-    frame = Codebook.of_text(s.attrs["columns"]).frame()
+    """What each column was read as: its wording, its kind, its levels in order, their counts, and what was missing."""
+    frame = frame_of_text(s.attrs["columns"])  # as it was written: an edited codebook has no counts, the data have
     frame = frame[[name for name in frame if name not in _MAY_LACK or (frame[name] != "").any()]]
-    said = [text(name, longest=None) for name in ("question", "kind", "levels", "codes", "does") if name in frame]
-    return Table("columns", frame, (text("name"), *said), wide=Listing("", frame))
+    said = [text(name, longest=None) for name in _SAID if name in frame]
+    columns = (text("name"), *said, number("missing", each="{:,.0f}"))
+    return Table("columns", frame, columns, wide=Listing("", frame))
 
 
 @table("log_odds", Summary, lambda s: s.nominal is not None and s.n_edges > 0, listed=False)

@@ -1,0 +1,39 @@
+r"""The normal factor of slabs with Cauchy tails, for any number of parameters of an edge.
+
+The squared length of n Cauchy parameters of scale s is :math:`|d|^2 = s^2 \chi^2_n / \chi^2_1`, so that
+
+.. math:: P(|d| > r) \to h_n s / r, \qquad h_n = \frac{2 \Gamma((n + 1) / 2)}{\sqrt\pi \, \Gamma(n / 2)}.
+
+A normal factor :math:`e^{-|d|^2 / 2 \tau^2}` takes away a share in proportion to :math:`h_n s / \tau`. With
+:math:`\tau_n = \tau h_n / h_1` it is the same for any n, to the first order in :math:`s / \tau`: normalizing constants
+differ by 0.25 % at scale 6, and by 1.2 % at the scales from which on the factor is warned of. A slab with the factor
+:math:`|d|^k` has the length of n + k Cauchy parameters.
+"""
+
+from __future__ import annotations
+
+from inspect import unwrap
+from math import exp, lgamma
+from typing import Any
+
+import numpy as np
+
+from ...compiled import strict_leaf
+from ...priors import CAUCHY_TAPER
+
+TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of one parameter
+
+
+@strict_leaf
+def taper_precision(n_values, power):
+    """Return the precision of the normal factor of a slab of ``n_values`` parameters and the factor |d|^power."""
+    if n_values == 1:
+        return TAPER
+    one, n = 1.0 + power, n_values + power
+    log_ratio = lgamma(0.5 * (one + 1)) - lgamma(0.5 * one) - lgamma(0.5 * (n + 1)) + lgamma(0.5 * n)
+    return TAPER * exp(2 * log_ratio)
+
+
+def taper_precisions(n_values: Any, power: float) -> np.ndarray:
+    """Return `taper_precision` of arrays."""
+    return np.asarray(np.vectorize(unwrap(taper_precision), otypes=[float])(n_values, power))
