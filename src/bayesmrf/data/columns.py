@@ -11,6 +11,7 @@ from .codebook import NO_NODES, Codebook
 from .column_options import ColumnOptions
 from .frames import column_names, in_pandas, is_frame, make_table
 from .infer_columns import infer_columns, require_readable
+from .kinds.several import expanded
 from .made_of_others import COPY, relations
 from .missing import unmasked
 from .typed_table import typed
@@ -82,8 +83,8 @@ def prepare(
         keep=keep, drop=drop, levels=levels, yes=yes, no=no, reverse=reverse, cut=cut, merge=merge, ordered=ordered,
         nominal=nominal, split=split, missing=missing, columns=columns,
     )  # fmt: skip
-    frame = frame_of(table)
-    book = infer_columns(frame, asked, {"names"})
+    frame = expanded(frame_of(table), asked)
+    book = infer_columns(frame, replace(asked, split=()), {"names"})
     require_readable(book)
     return typed(frame, book)
 
