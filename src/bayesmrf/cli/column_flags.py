@@ -39,6 +39,9 @@ class ColumnFlags:
     merge: list[str] | None = flag(f"Levels of columns that become one; {_SEVERAL}.", "COLUMNS:LEVEL,LEVEL")
     ordered: list[str] | None = flag(f"Columns of numbers that are in order, though no scale; {_SEVERAL}.", "COLUMNS")
     nominal: list[str] | None = flag(f"Columns that are names without order; {_SEVERAL}.", "COLUMNS")
+    split: list[str] | None = flag(
+        f"Columns with several answers in a cell; each answer becomes a yes/no column; {_SEVERAL}.", "COLUMNS"
+    )
     missing_code: list[str] | None = flag(
         "Code of a missing value, such as -9; may be given several times. Use 'none' if every value is valid, "
         "however far from the others.",
@@ -51,4 +54,5 @@ class ColumnFlags:
         from ..data.column_options import ColumnOptions
 
         named = ("keep", "drop", "columns", "levels", "yes", "no", "reverse", "cut", "merge", "ordered", "nominal")
-        return ColumnOptions.of(**{name: getattr(self, name) for name in named}, missing=self.missing_code)
+        given = {name: getattr(self, name) for name in (*named, "split")}
+        return ColumnOptions.of(**given, missing=self.missing_code)

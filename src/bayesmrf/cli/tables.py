@@ -12,6 +12,7 @@ from ..data.files import call, read_text
 from ..data.group_labels import check_written
 from ..data.infer_columns import ALL_ANSWERS
 from ..data.kinds.identifier import without
+from ..data.kinds.several import expanded
 from ..data.missing import MISSING_TEXTS
 from ..data.rows_of_events import combined
 from ..data.text_tables import (
@@ -74,24 +75,26 @@ def read_votes(
         If an option names a column that does not exist, or a missing code does not occur.
     """
     read = read_table(path)
-    table, names = read.frame, read.names
+    names = read.names
     kept = {"--weight": weight, "--by": by, "--combine-rows": person, **(also or {})}
     asked = asked or ColumnOptions()
-    drop = matching("drop", asked.drop, names, f" in {call(path)}")
+    table = expanded(read.frame, asked)
+    columns = list(map(str, table))
+    drop = matching("drop", asked.drop, columns, f" in {call(path)}")
     for option, column in kept.items():
         if column is not None and column not in names:
             raise OptionError(f"{option}: there is no column {quoted(column)} in {call(path)}; its columns are "
                               f"{listed(list(map(quoted, names)), total=True)}")  # fmt: skip
     for option, column in kept.items():
         same = [o for o in kept if o != option and kept[o] == column and {o, option} & {"--weight", SURVEY}]
-        other = "--drop" if column in drop else same[-1] if same else ""
+        other = "--drop" if column in drop else "--split" if column not in columns else same[-1] if same else ""
         if column is not None and other:
             raise OptionError(f"{option}: column {column!r} is also named by {other}; remove it there")
     weighting = read.declared.weight and read.declared.weight.strip()
     if weighting and weighting not in (weight, *drop, (also or {}).get(SURVEY)):
         refuse_weighted(path, table, weighting)
-    chosen = asked.chosen(names, f" in {call(path)}")
-    table = without(table, [c for c in names if c not in chosen and c not in kept.values()])
+    chosen = asked.chosen(columns, f" in {call(path)}")
+    table = without(table, [c for c in columns if c not in chosen and c not in kept.values()])
     others = {option: table[column] for option, column in (also or {}).items()}
     table = without(table, [*(also or {}).values()])
     refuse_thousands(read, [c for c in names if c in table and c != by], weight)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 YES_NO, ORDERED, NOMINAL, CONSTANT = "yes/no", "ordered", "nominal", "constant"
-COUNT, IDENTIFIER, NUMBER, TEXT = "count", "identifier", "number", "text"
+COUNT, IDENTIFIER, NUMBER, TEXT, SEVERAL = "count", "identifier", "number", "text", "all that apply"
 TOTAL, DUMMY, METADATA = "total of others", "dummy of others", "metadata"
-KINDS = (YES_NO, ORDERED, NOMINAL, COUNT, IDENTIFIER, NUMBER, TEXT, CONSTANT, TOTAL, DUMMY, METADATA)
-NO_NODES = (COUNT, IDENTIFIER, NUMBER, TEXT, METADATA)  # kinds of columns that are no answers
+KINDS = (YES_NO, ORDERED, NOMINAL, COUNT, IDENTIFIER, NUMBER, TEXT, SEVERAL, CONSTANT, TOTAL, DUMMY, METADATA)
+NO_NODES = (COUNT, IDENTIFIER, NUMBER, TEXT, SEVERAL, METADATA)  # kinds of columns that are no answers
 _COLUMNS = ("name", "kind", "levels", "counts", "missing", "codes", "question", "does")
 _IN_ORDER, _WITHOUT, _SAME, _CALLED = " < ", " | ", " + ", " = "
 _CODEBOOK = argument("columns")

@@ -14,6 +14,8 @@ from ..errors import OptionError, argument
 from ..names import listed, quoted
 from .codebook import NO_NODES, Codebook
 
+JOINT = ": "  # between the name of a column and that of one of the answers in its cells
+_AFTER_NUMBER = re.compile(r"(?<=:\d)\s*,\s*|(?<=:\d\d)\s*,\s*")  # of "age:4, income:10": names may have commas
 _RANGE = re.compile(r"(.*?)(\d+)\s*-\s*(.*?)(\d+)")
 
 
@@ -31,6 +33,7 @@ class ColumnOptions:
     merge: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ordered: tuple[str, ...] = ()
     nominal: tuple[str, ...] = ()
+    split: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     columns: Codebook | None = None
 
@@ -63,12 +66,12 @@ class ColumnOptions:
     def says(self) -> bool:
         """Whether it says more than which columns and codes there are."""
         every = (self.levels, self.yes, self.no, self.reverse, self.cut, self.merge, self.ordered, self.nominal)
-        return self.columns is not None or any(every)
+        return self.columns is not None or any(every) or bool(self.split)
 
     @property
     def of_columns(self) -> ColumnOptions:
-        """What is left to do with a table whose columns were chosen and whose codes are missing values."""
-        return replace(self, keep=(), drop=())
+        """What is left to do with a table whose columns were chosen and split."""
+        return replace(self, keep=(), drop=(), split=())
 
     def chosen(self, names: Sequence[str], where: str = "") -> list[str]:
         """Return the columns that are kept, in the order of the table; ``where`` names it in messages."""
@@ -110,11 +113,17 @@ def _words(option: str, given: Any) -> tuple[str, ...]:
 
 
 def _by_column(option: str, given: Any) -> list[tuple[str, Any]]:
-    """Return pairs of a column and a value of a mapping, or of texts with a colon between the two."""
+    """Return pairs of a column and a value of a mapping, or of texts with a colon between the two.
+
+    Texts of "cut" may have several with commas, such as "age:4,income:3".
+    """
     if isinstance(given, Mapping):
         return [(str(column), value) for column, value in given.items()]
     found = []
-    for text in _texts(option, given):
+    texts: Iterable[str] = _texts(option, given)
+    if option == "cut":
+        texts = [part for text in texts for part in _AFTER_NUMBER.split(text)]
+    for text in texts:
         column, _, value = text.rpartition(":") if option == "cut" else text.partition(":")
         if not (column and value):
             expected = "ITEM:N, such as age:4" if option == "cut" else "ITEM:LEVEL,LEVEL, such as mood:Never,Rarely"
@@ -169,4 +178,4 @@ def _named(part: str, names: Sequence[str]) -> list[str]:
     if first.strip() in names and last.strip() in names:
         i, j = sorted([list(names).index(first.strip()), list(names).index(last.strip())])
         return list(names[i : j + 1])
-    return [name for name in names if fnmatchcase(name, part)]
+    return [name for name in names if fnmatchcase(name, part) or name.startswith(f"{part}{JOINT}")]

@@ -11,6 +11,7 @@ from .codebook import NO_NODES, Codebook
 from .column_options import ColumnOptions
 from .frames import column_names, in_pandas, is_frame, make_table
 from .infer_columns import infer_columns, require_readable
+from .kinds.several import expanded
 from .made_of_others import COPY, relations
 from .missing import unmasked
 from .typed_table import typed
@@ -32,6 +33,7 @@ def prepare(
     merge: Any = None,
     ordered: Any = None,
     nominal: Any = None,
+    split: Any = None,
     missing: Any = None,
     columns: Any = None,
 ) -> pd.DataFrame:
@@ -58,6 +60,9 @@ def prepare(
         Levels that become one, by column: ``{"mood": ["Never", "Rarely"]}`` or ``"mood:Never,Rarely"``.
     ordered, nominal : str or sequence of str
         Columns of numbers that are in order though they are no scale, or that are names without order.
+    split : str or sequence of str
+        Columns with several answers in a cell, such as "Friends, Music", of each of which a yes/no column is made:
+        ``"hobbies"`` becomes ``"hobbies: Friends"``, ``"hobbies: Music"``, ... A blank cell has none of them.
     missing : str or sequence of str
         Codes of missing values; "none" if every value is an answer.
     columns : path, DataFrame or Codebook
@@ -76,10 +81,10 @@ def prepare(
     """
     asked = ColumnOptions.of(
         keep=keep, drop=drop, levels=levels, yes=yes, no=no, reverse=reverse, cut=cut, merge=merge, ordered=ordered,
-        nominal=nominal, missing=missing, columns=columns,
+        nominal=nominal, split=split, missing=missing, columns=columns,
     )  # fmt: skip
-    frame = frame_of(table)
-    book = infer_columns(frame, asked, {"names"})
+    frame = expanded(frame_of(table), asked)
+    book = infer_columns(frame, replace(asked, split=()), {"names"})
     require_readable(book)
     return typed(frame, book)
 

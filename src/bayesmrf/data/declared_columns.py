@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ..errors import OptionError
 from ..names import listed
 from .codebook import CONSTANT, NOMINAL, ORDERED, YES_NO, Codebook, Column, as_text
 from .column_options import ColumnOptions, matching
-from .kinds import nominal, number, ordered, yes_no
+from .kinds import nominal, ordered, yes_no
+from .kinds.cut import cut
 from .kinds.detect import kind_of
 from .kinds.values import Values
 from .known_words import plain_word
+
+_NAMED = 3  # levels that the name of a merged one has
 
 
 def declared_columns(asked: ColumnOptions, seen: Sequence[Values]) -> dict[str, Column]:
@@ -42,7 +46,7 @@ def declared_columns(asked: ColumnOptions, seen: Sequence[Values]) -> dict[str, 
         columns[name] = ordered.declared(by_name[name], kind_of(by_name[name])[0])
     for pattern, n in asked.cut.items():
         for name in matching("cut", [pattern], [*by_name]):
-            columns[name] = number.cut(by_name[name], n)
+            columns[name] = cut(by_name[name], n)
     return columns
 
 
@@ -93,15 +97,20 @@ def changed(columns: Sequence[Column], asked: ColumnOptions) -> list[Column]:
 
 def _merged(column: Column, words: Sequence[str]) -> Column:
     """Return a column in which some levels are one."""
-    wanted = {plain_word(as_text(word)) for word in words}
-    joined = [v.label for v in column.levels if {plain_word(v.label), plain_word(v.value)} & wanted]
+    wanted = {plain_word(as_text(word)) for word in words if "*" not in as_text(word)}
+    patterns = [as_text(word).casefold() for word in words if "*" in as_text(word)]
+
+    def is_wanted(text: str) -> bool:
+        return plain_word(text) in wanted or any(fnmatchcase(text.casefold(), pattern) for pattern in patterns)
+
+    joined = [v.label for v in column.levels if is_wanted(v.label) or is_wanted(v.value)]
     labels = list(dict.fromkeys(joined))
     at = [column.labels.index(label) for label in labels]
     in_order = column.kind != NOMINAL
     if len(at) < 2 or (in_order and at[-1] - at[0] != len(at) - 1):
         expected = f"two or more {'neighbouring ' * in_order}levels of it ({listed(column.labels, 12)})"
         raise OptionError(option="merge", got=f"{column.name}:{','.join(words)}", expected=expected)
-    name = " / ".join(labels)
+    name = " / ".join(labels[:_NAMED]) + (f" / {len(labels) - _NAMED} more" if labels[_NAMED:] else "")
     levels = tuple(v._replace(label=name) if v.label in labels else v for v in column.levels)
     column = column._replace(levels=levels)
     kinds: dict[int, Any] = {1: CONSTANT, 2: YES_NO}

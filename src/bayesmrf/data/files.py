@@ -54,11 +54,21 @@ _REFUSED = {
     **dict.fromkeys((b"<html", b"<table", b"<!DOCTYPE", b"<?xml"), "an HTML or XML document"),
     b"\x80": "a pickle or another binary file",
 }
+# By what is at the beginning of a file, or, of SPSS, a few bytes later.
+_BEGINNINGS = (
+    (re.compile(rb"\s*>[^\n]*\n[A-Za-z*.~?-]+\s*(?:[\n>]|\Z)"), "an alignment of sequences (FASTA)"),
+    (re.compile(rb"CLUSTAL|# STOCKHOLM|#NEXUS"), "an alignment of sequences"),
+    (re.compile(rb".{0,32}ENCRYPTED(SAV|SPS|SPV)", re.DOTALL), "an SPSS file with a password"),
+)
+_ALIGNMENT = "make a table of it: a row for each sequence, a column for each position, and letters as answers"
 _JSON = re.compile(rb"\s*[\[{]\s*[\[{\"]")
 _REMEDIES = {
     "a SAS file": "in SAS, write the table as CSV (PROC EXPORT with DBMS=CSV)",
     "a portable file of SPSS": "in SPSS, save it as a .sav file",
     "a JMP file": "in JMP, export the table as CSV",
+    "an alignment of sequences (FASTA)": _ALIGNMENT,
+    "an alignment of sequences": _ALIGNMENT,
+    "an SPSS file with a password": "in SPSS, open it with the password, and save it without one",
     "a MATLAB file": "in MATLAB, write the table as CSV (writetable)",
 }
 # By what a manifest contains, without hyphens.
@@ -179,6 +189,7 @@ def _refuse(path: Path, data: bytes) -> None:
     """Refuse files whose first bytes show that they are not text."""
     what = "a tar archive" if data[257:262] == b"ustar" else None
     what = what or next((name for start, name in _REFUSED.items() if data.startswith(start)), None)
+    what = what or next((name for form, name in _BEGINNINGS if form.match(data[:_HEAD])), None)
     what = what or ("a JSON file" if _JSON.match(data) else None)
     if what is not None:
         raise _refused(path, what, _REMEDIES.get(what, _CSV))

@@ -18,22 +18,25 @@ from .codebook import (
     MOST_NAMED,
     NUMBER,
     ORDERED,
+    SEVERAL,
     TEXT,
     Codebook,
     Column,
     Problem,
     as_text,
 )
-from .column_options import ColumnOptions
+from .column_options import ColumnOptions, matching
 from .declared_columns import changed, declared_columns, given
-from .kinds import constant, metadata, nominal, number, text
+from .kinds import constant, metadata, nominal, number, several, text
 from .kinds.count import forgotten_count, is_count
+from .kinds.cut import problems_of_codes
 from .kinds.detect import kind_of
 from .kinds.identifier import repeated_identifier
 from .kinds.metadata import metadata_columns
 from .kinds.ordered import in_steps, share_levels
 from .kinds.values import Values, values_of
 from .levels import Foreign, find_foreign
+from .other_tables import problem_of
 from .rows_of_events import event_columns
 from .table_forms import answered, one_row_per_answer
 from .table_forms import problems as problems_of_rows
@@ -64,6 +67,7 @@ def infer_columns(
         Whether it is a panel, whose rows follow each other in time.
     """
     asked = asked or ColumnOptions()
+    frame = several.expanded(frame, asked)
     chosen = asked.chosen([str(name) for name in frame.columns])
     seen = [s for s in values_of(frame) if s.name in chosen]
     codes = set(map(as_text, asked.missing))
@@ -108,13 +112,22 @@ def infer_columns(
     if "numbers" in takes:
         found = {name: _as_it_is(column) for name, column in found.items()}
     columns = changed([found[s.name] for s in seen], asked)
+    if "values" not in takes:
+        cut = {name for pattern in asked.cut for name in matching("cut", [pattern], list(found))}
+        many = {
+            c.name
+            for c, s in zip(columns, seen, strict=True)
+            if c.kind in (NUMBER, COUNT) and len(s.counts) > MOST_LEVELS
+        }
+        problems += problems_of_codes([s for s in seen if s.name in cut | many])
     problems += metadata.problems([c for c in columns if c.name not in apart])
     texts += constant.problems_of_boxes([c for c in columns if c.name in boxes])
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
-    problems += number.problems_of_few([c for c in numbers if not number.are_many(c)])
+    problems += number.problems_of_few([c for c in numbers if not number.are_many(c)], rest)
     texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)
     free = [(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == TEXT and c.name not in apart]
     texts += text.problems(free, frame)
+    texts += several.problems([(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == SEVERAL], frame)
     texts += constant.problems_of_ticks([c for c in columns if constant.is_tick(c, len(frame))])
     texts += constant.problems_of_words(
         [c for c in columns if constant.is_one_word(c) and not constant.is_tick(c, len(frame))]
@@ -127,6 +140,9 @@ def infer_columns(
         texts = []  # of a table that is to be another one
     every = [Problem(text, unless=True) for text in problems]
     every += map(Problem, texts)
+    of_rows = problem_of(frame if len(seen) == frame.shape[1] else _part(frame, [s.name for s in seen]))
+    if of_rows is not None and not (of_rows.unless and "values" in takes):
+        every = [of_rows]  # which makes others
     return Codebook(tuple(columns), tuple(every))
 
 

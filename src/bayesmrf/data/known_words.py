@@ -76,6 +76,8 @@ _PLAIN = ("", "mostly", "moderately", "quite", "tend to", "generally")
 _WEAK = ("somewhat", "slightly", "a little", "rather", "mildly", "partly")
 _MIDDLE = "neutral|neither|undecided|neither {0} nor {1}|neither {1} nor {0}|neither nor|no opinion|unsure|not sure"
 _NUMBER = re.compile(r"[\[(]?\s*([+-]?\d++(?:\.\d++)?)(?![./:-]\d+[./:-]\d)")  # not of a date
+_CODES = ("a", "ao")  # letters before the numbers of answers in LimeSurvey
+_MOST_CODES = 12
 _LONGEST_END = 3  # words
 _NO_ANSWERS = (
     "refus(ed|al)|(don[’']?t|do not|doesn[’']?t|does not) know|dk|no (answer|response|data)|inap(plicable)?|missing|"
@@ -121,7 +123,17 @@ def _poles(low: str, high: str) -> Scale:
     return Scale((*side(low), middle, *reversed(side(high))))
 
 
-SCALES = tuple(map(_scale, _SCALES)) + tuple(_poles(*pole) for pole in _POLES)
+def _codes(letters: str) -> Scale:
+    """Return the scale of codes of answers such as A1, A2, which may have zeros before their numbers."""
+    ranks = ([f"{letters}{i:0{n}d}" for n in range(1, 4)] for i in range(_MOST_CODES + 1))
+    return Scale(tuple(tuple(dict.fromkeys(rank)) for rank in ranks))
+
+
+SCALES = (
+    *map(_scale, _SCALES),
+    *(_poles(*pole) for pole in _POLES),
+    *map(_codes, _CODES),
+)
 
 
 def yes_and_no(words: Iterable[str]) -> tuple[list[str], list[str]] | None:

@@ -18,6 +18,7 @@ from ..findings import tell
 from ..names import digits, listed, quoted, shown
 from .cells import is_number, is_whole
 from .codebook import MOST_NAMED
+from .kinds.count import tail_of_counts
 from .kinds.identifier import is_identifier
 from .kinds.number import remedy_for_measurements, remedy_for_pictures
 from .known_words import says_no_answer
@@ -101,6 +102,7 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
     levels, place = np.unique(np.concatenate([counted[i][0] for i in whole]), return_inverse=True)
     counts = np.bincount(place, weights=np.concatenate([counted[i][1] for i in whole])).astype(np.int64)
     on_scale = _scale(levels.astype(float), counts)
+    on_scale |= tail_of_counts(levels, counts, on_scale)
     outside = levels[~on_scale]
     for i in whole:
         apart = np.isin(counted[i][0], outside)

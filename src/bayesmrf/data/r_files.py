@@ -12,6 +12,7 @@ from ..errors import DataError
 from ..names import listed, quoted
 
 _LONGEST = 2**26  # values of a sequence, which takes no room in the file
+_ROLLCALL = {"votes", "legis.data"}  # elements of a rollcall of the package pscl
 _PLAIN = ("LGL", "INT", "REAL", "STR")  # types of vectors: of booleans, integers, numbers and texts
 _DATES = {"Date": "D", "POSIXct": "s"}  # classes of R, and what their numbers count since 1970
 
@@ -46,6 +47,10 @@ def read_r(data: bytes) -> list[RColumn]:
         tree = _Tree(lambda part: convert(part, {}, default_encoding=parsed.extra.encoding or "utf-8"))
         objects = {"": parsed.object} if kind == ".rds" else tree.pairs(parsed.object)
         frames = {name: found for name, found in objects.items() if "data.frame" in tree.texts(found, "class")}
+        votes = next((name for name, found in objects.items() if {*tree.texts(found, "names")} >= _ROLLCALL), None)
+        if not frames and votes is not None:
+            raise DataError("this R file has a list of roll calls (pscl), not a table; in R, save its votes: "
+                            f"saveRDS(as.data.frame(pscl::convertCodes({votes or 'x'})), 'votes.rds')")  # fmt: skip
         if len(frames) != 1:
             these = f": {listed([quoted(name) for name in frames])}" if frames else ""
             raise DataError(f"this R file has {len(frames)} data frames{these}; in R, save one of them: "

@@ -18,6 +18,7 @@ from .kinds.identifier import FEWEST_PERSONS, is_named_identifier, is_named_pers
 from .kinds.number import are_many_values
 from .made_of_others import relations
 from .missing import is_missing, unmasked
+from .other_tables import problem_of
 from .rows_of_events import rows_of_events
 from .time_columns import is_named_time
 
@@ -151,10 +152,13 @@ def require_answers(X: Any) -> None:
         if values.ndim != 2 or values.dtype.kind == "c":
             return
         X = pd.DataFrame(values)
+    if (found := problem_of(X)) is not None:
+        unless = f", or set {argument('model', 'ordinal')} if all values are answers" if found.unless else ""
+        raise DataError(f"{argument('X')} must contain answers only: {found.text}{unless}.")
     values = cells(X)
     if not values.size or (values.dtype.kind in "biuf" and not ((values > 1) | (values < -1)).any()):
         return
     frame = X.set_axis(list(map(str, X.columns)), axis=1)
-    if found := problems(frame) if frame.columns.is_unique else []:
-        raise DataError(f"{argument('X')} must contain answers only: {'; '.join(found)}, or set "
+    if texts := problems(frame) if frame.columns.is_unique else []:
+        raise DataError(f"{argument('X')} must contain answers only: {'; '.join(texts)}, or set "
                         f"{argument('model', 'ordinal')} if all values are answers.")  # fmt: skip

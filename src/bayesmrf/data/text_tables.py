@@ -8,15 +8,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DataError, OptionError
 from ..names import digits, in_shell, quoted, shown
-from .cells import is_number
 from .codebook import as_text
 from .files import call, read_declared
 from .formats import MEASURE, Categories, Declared
+from .headers import extra_headers
 from .kinds.values import LABELS, QUESTIONS, WRITTEN
 from .missing import MISSING_TEXTS, stripped
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _VALUES = {"0", "1", "-1", "0.0", "1.0", "-1.0", "true", "false"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # 1.250: a little more than one, or a thousand and more
+_COMMA = re.compile(r"[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?")
+_CODE = re.compile(r"[1-9]\d?")  # of an answer in a list of them
 _SEPARATORS = ",;\t|"
 _LOOKED_AT = 100_000  # characters in which the separator is detected
 _LONGEST_CELL = 10_000_000  # letters
@@ -61,7 +64,8 @@ class TextTable(NamedTuple):
 def read_table(path: Path) -> TextTable:
     """Read a table, one observation a row, from a file whose first line names the columns.
 
-    Columns are separated by commas, semicolons, tabs or bars; with the latter three, numbers may have decimal commas.
+    Columns are separated by commas, semicolons, tabs or bars; numbers may have decimal commas, which are in quotes
+    where commas separate columns.
 
     Raises
     ------
@@ -86,16 +90,19 @@ def read_table(path: Path) -> TextTable:
         if len(line) != len(header):  # pandas would treat missing entries as missing values
             raise DataError(f"{call(path)}: row {i} below the first line has {len(line)} entries, but the first line "
                             f"names {len(header)} columns; fix the file")  # fmt: skip
+    n = extra_headers(header, islice((line for line in lines_of(path, text, separator) if line), 1, None))
+    if n == 2:
+        raise DataError(f"{call(path)}: rows 1 and 2 below the first line are headers of Qualtrics, not answers; "
+                        "delete these two rows")  # fmt: skip
+    if n:
+        row = next(islice((line for line in lines_of(path, text, separator) if line), 1, None))
+        what = "texts in every column that the other rows do not" if all(row) else "names of columns, and no answers"
+        raise DataError(f"{call(path)}: row 1 below the first line contains {what}, as a header of two lines; leave "
+                        "one line with a name for each column, such as 'question: choice'")  # fmt: skip
     names = [c or f"Unnamed: {i}" for i, c in enumerate(header)]
     frame = _parsed(path, text, separator, names)
     if numbered and _are_answers(header, frame):
         raise values
-    if _is_header(frame):
-        raise DataError(f"{call(path)}: row 1 below the first line contains texts in every column that the other rows "
-                        "do not, as a header of two lines; leave one line with a name for each column")  # fmt: skip
-    if len(frame) > 1 and frame.iloc[1].astype(str).str.startswith('{"ImportId"').all():
-        raise DataError(f"{call(path)}: rows 1 and 2 below the first line are headers of Qualtrics, not answers; "
-                        "delete these two rows")  # fmt: skip
     return TextTable(path, frame, names, text, separator, declared)
 
 
@@ -139,10 +146,10 @@ def lines_of(path: Path, text: str, separator: str) -> Iterator[list[str]]:
 
 
 def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataFrame:
-    """Parse the table, with decimal points or, unless commas separate columns, decimal commas."""
+    """Parse the table, with decimal points or decimal commas, which are in quotes where commas separate columns."""
     import pandas as pd
 
-    def parsed(text: str, names: list[str], decimal: str) -> pd.DataFrame:
+    def parsed(text: str, names: list[str], decimal: str, separator: str = separator) -> pd.DataFrame:
         try:
             return pd.read_csv(
                 StringIO(text),
@@ -159,17 +166,23 @@ def _parsed(path: Path, text: str, separator: str, names: list[str]) -> pd.DataF
             raise DataError(f"{call(path)}: cannot be read as comma-separated values "
                             f"({shown(' '.join(str(e).split()), 200)}); fix the file") from None  # fmt: skip
 
-    table, decimal = parsed(text, names, "."), "."
-    if separator != ",":
-        seen = (table[c].dropna().astype(str) for c in table.select_dtypes(["object", "string"]))
-        if any(t.str.fullmatch(r"\s*[+-]?\d+,\d+\s*").any() for t in seen):
-            table, decimal = parsed(text, names, ","), ","
-    texts = table.select_dtypes(["object", "string"])
-    tidy = texts.map(stripped)
-    spaced = [str(c) for c in texts if not tidy[c].equals(texts[c])]
-    if spaced:  # read again without spaces, which hide numbers and missing values
-        table[spaced] = parsed(tidy[spaced].to_csv(sep=separator, index=False, na_rep="NA"), spaced, decimal)
+    table = parsed(text, names, ".")
+    tidy = table.select_dtypes(["object", "string"]).map(stripped)
+    commas = [str(c) for c in tidy if _are_decimals(tidy[c][~tidy[c].isin(MISSING_TEXTS)].dropna())]
+    spaced = [str(c) for c in tidy if c not in commas and not tidy[c].equals(table[c])]
+    for columns, decimal in ((commas, ","), (spaced, ".")):  # read again: spaces hide numbers and missing values
+        if columns:
+            table[columns] = parsed(tidy[columns].to_csv(sep=";", index=False, na_rep="NA"), columns, decimal, ";")
     return table
+
+
+def _are_decimals(texts: pd.Series) -> bool:
+    """Return whether texts are numbers with decimal commas, and not lists of one or two codes, such as "1", "1,3"."""
+    if not texts.map(lambda v: isinstance(v, str) and _COMMA.fullmatch(v) is not None).all():
+        return False
+    sides = [text.split(",") for text in texts.unique() if "," in text]
+    are_lists = all(_CODE.fullmatch(a) and _CODE.fullmatch(b) and int(a) < int(b) for a, b in sides)
+    return bool(sides) and not (are_lists and {a for a, _ in sides} & {b for _, b in sides})
 
 
 def _are_answers(header: list[str], table: pd.DataFrame) -> bool:
@@ -179,13 +192,6 @@ def _are_answers(header: list[str], table: pd.DataFrame) -> bool:
     return not rises and all(
         (column == number).any() for number, (_, column) in zip(numbers, table.items(), strict=True)
     )
-
-
-def _is_header(table: pd.DataFrame) -> bool:
-    """Return whether the first row has a text in every column, and no column has one in a row below."""
-    if len(table) < 2 or not all(isinstance(v, str) and not is_number(v) for v in table.iloc[0]):
-        return False
-    return not any(isinstance(v, str) and not is_number(v) for v in table.iloc[1:].to_numpy(dtype=object).flat)
 
 
 def _in_categories(column: pd.Series, declared: Categories) -> pd.Series:

@@ -13,6 +13,7 @@ from ..names import listed, quoted
 from .cells import is_number
 from .codebook import CONSTANT, NO_NODES, NOMINAL, YES_NO, Codebook, Column, as_text
 from .formats import MEASURE
+from .kinds.several import with_parts
 from .missing import is_missing
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def typed(frame: pd.DataFrame, book: Codebook, unread: Sequence[str] = (), is_ne
     DataError
         If a column is missing, or has values that the codebook does not have.
     """
+    frame = with_parts(frame, book)
     columns = [column for column in book.columns if column.kind not in NO_NODES]
     there = {str(name): i for i, name in enumerate(frame.columns)}
     lacking = [quoted(column.name) for column in columns if column.name not in there]
@@ -96,6 +98,9 @@ def _places(column: Column, is_new: bool) -> Any:
     known = labels | {level.value: labels[level.label] for level in column.levels}
     matches = [(m, level.label) for level in column.levels if (m := _SPAN.fullmatch(level.value))]
     spans = sorted((float(m[1]), float(m[2]), labels[label]) for m, label in matches)
+    if spans:  # a number that is a level of its own is a range, too
+        of_numbers = [level for level in column.levels if is_number(level.value)]
+        spans = sorted([*spans, *((float(v.value), float(v.value), labels[v.label]) for v in of_numbers)])
     starts = [start for start, _, _ in spans]
 
     def place(text: str) -> int:

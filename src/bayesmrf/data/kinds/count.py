@@ -14,6 +14,8 @@ from ...names import in_shell, quoted
 if TYPE_CHECKING:
     import pandas as pd
 _COUNTS = re.compile(r"(?i)^(counts?|n|freq(uency|uencies)?|weights?|wt|times|n_?obs|cases)$")
+_FEWEST_COUNTS, _RARE = 4, 0.015  # levels of a scale of counts, and the share of its last one
+_SINGLE = 3  # cells of a large count
 _FEWEST_ROWS = 8  # of all combinations
 
 
@@ -38,6 +40,19 @@ def forgotten_count(frame: pd.DataFrame) -> str | None:
 def is_count(name: str) -> bool:
     """Return whether a column is named as one that counts rows."""
     return bool(_COUNTS.search(name))
+
+
+def tail_of_counts(levels: np.ndarray, counts: np.ndarray, on_scale: np.ndarray) -> np.ndarray:
+    """Return which sorted levels outside a scale are its tail, as large counts are, such as of animals.
+
+    The scale is 0 and others, each less frequent than those before it and the last ones rare; the tail has single
+    cells, up to twice the largest level of the scale.
+    """
+    n, scale = counts[on_scale], levels[on_scale]
+    falls = n[1:] <= n[:-1] + 2 * np.sqrt(n[:-1] + 1.0)
+    if len(n) < _FEWEST_COUNTS or scale[0] != 0 or n[0] < n.max() or not falls.all() or n[-1] > _RARE * n.sum():
+        return np.zeros_like(on_scale)
+    return ~on_scale & (levels > scale[-1]) & (levels <= 2 * scale[-1]) & (counts <= _SINGLE)
 
 
 def count_problem(name: str) -> str:

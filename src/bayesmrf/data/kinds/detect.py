@@ -8,7 +8,7 @@ from ...names import digits
 from ..cells import is_number
 from ..codebook import CONSTANT, MOST_WORDS, NOMINAL, ORDERED, YES_NO, Column
 from ..known_words import Scale, known_order, says_no_answer, yes_and_no
-from . import constant, nominal, number, ordered, text, yes_no
+from . import constant, nominal, number, ordered, several, text, yes_no
 from .values import Values
 
 _BLANKS = ("-", "--", "---", ".", "..", "?", "*")  # marks that are no words
@@ -65,6 +65,8 @@ def _of_words(seen: Values) -> tuple[Column, Scale | None]:
         return kind_of(seen.without(marks))
     if (dates := text.of_dates(seen)) is not None:
         return dates, None
+    if (combinations := several.of_words(seen)) is not None:
+        return combinations, None
     no_answers = set(filter(says_no_answer, seen.counts))
     for part in [seen, seen.without(no_answers)] if no_answers else [seen]:
         if len(part.counts) < 2:

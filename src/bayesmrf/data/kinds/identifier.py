@@ -25,6 +25,7 @@ _PERSON = re.compile(
     r"(?i)(^|[\W_])(ids?|uuid|guid|case|caseid|subject|subj|participant|pid|respondent|person|child|patient|student|"
     r"pupil|family|household|couple|dyad|code)([\W_]|\d*$)|[a-z]ID$|(?-i:[a-z]Id$)"
 )
+_NAME = re.compile(r"(?i)\W*(person|people|(first|last|full)? ?_?name|legislator|senator|member)s?\W*")
 FEWEST_PERSONS = 20
 
 
@@ -41,6 +42,11 @@ def is_named_person(name: str) -> bool:
 def names_rows(values: np.ndarray, name: str) -> bool:
     """Return whether a column is named like an identifier, and has another integer in each row."""
     return is_named_identifier(name) and is_whole(values) and len(np.unique(values)) == len(values)
+
+
+def names_people(name: str) -> bool:
+    """Return whether a column is named as one that says whose a row is."""
+    return bool(_PERSON.search(name) or _NAME.fullmatch(name))
 
 
 def is_identifier(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], distinct: np.ndarray, name: str) -> bool:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from ...errors import DataError, in_python, preparing
+from ...errors import DataError, argument, in_python, preparing
 from ...names import listed, quoted
 from ..cells import is_number
-from ..codebook import MOST_NAMED, MOST_WORDS, NOMINAL, Column
+from ..codebook import MOST_LEVELS, MOST_NAMED, MOST_WORDS, NOMINAL, Column
 from ..column_options import joined
 from ..frames import categories_of, in_pandas, is_frame, is_ordered
 from ..missing import is_missing, present, stripped, widened
 from .ordered import warn_of_never
 from .values import Values
 
+_BEFORE = re.compile(r"([^\W\d]\w*)\s*[:(\[-]")  # the word before ": my dog", " (please specify)" or " - my dog"
+_MANY_ALIKE = 3  # levels that begin with one word
+_MOST_LISTED = 60  # levels that a message lists
 _UNUSED = in_python("; pandas: .cat.remove_unused_categories() leaves them out")
 
 
@@ -37,7 +42,46 @@ def without_order(columns: list[Column], seen: list[Values]) -> set[str]:
 def problems(columns: list[Column], said: Collection[str], takes: Collection[str]) -> list[str]:
     """Return what is wrong with names that may have an order: those that were not ``said`` to have none."""
     found = [c for c in columns if c.kind == NOMINAL and c.name not in said]
-    return [] if "names" in takes else _problems(found)
+    many = [c for c in columns if c.kind == NOMINAL and len(c.labels) > MOST_WORDS]
+    many = [] if {"names", "numbers"} <= {*takes} else many  # models that compare levels have limits of their own
+    return problems_of_many(many) + ([] if "names" in takes else _problems(found))
+
+
+def problems_of_many(columns: list[Column]) -> list[str]:
+    """Return what is wrong with columns of more levels than a model has: rare ones are to be merged."""
+    found = []
+    for column in columns:
+        n = dict.fromkeys(column.labels, 0)
+        for level in column.levels:
+            n[level.label] += level.n
+        least = sorted(n, key=n.__getitem__)[: len(n) - MOST_WORDS + 1]
+        equal = [label for label, k in n.items() if k <= n[least[-1]]]  # those that are as rare are not told apart
+        rare = equal if len(equal) < len(n) else least
+        short = _short(rare, [*n])
+        merge = preparing("merge", f"{column.name}:{joined(short)}")
+        if len(short) > _MOST_LISTED:
+            merge = f"a codebook ({argument('columns')}) in which they are written as 'a + b + c = other'"
+        fewer = f"merge rare ones with {preparing('nominal', column.name)} and {merge}"
+        if all(map(is_number, n)):
+            fewer = f"cut its numbers into ordered levels with {preparing('cut', f'{column.name}:4')}"
+        found.append(
+            f"column {quoted(column.name)} must have at most {MOST_WORDS} levels, got {len(n)}; leave it out with "
+            f"{preparing('drop', column.name)} if it is no answer, or {fewer}"
+        )
+    return found
+
+
+def _short(rare: list[str], every: list[str]) -> list[str]:
+    """Return levels as they are to be merged: of those that begin with one word, as "Other: ...", a pattern."""
+    first = Counter(word for label in every if (word := _first_word(label)))
+    word, n = first.most_common(1)[0] if first else ("", 0)
+    return [f"{word}*"] if n >= _MANY_ALIKE and len(every) - n < MOST_WORDS else rare
+
+
+def _first_word(label: str) -> str:
+    """Return the word before a text that was written, such as "Other" of "Other: my dog"."""
+    match = _BEFORE.match(label)
+    return match[1] if match else ""
 
 
 def _problems(columns: list[Column]) -> list[str]:
@@ -55,11 +99,11 @@ def _problems(columns: list[Column]) -> list[str]:
         )
     if more:
         some = [c for _, c in more[:MOST_NAMED]]
-        orders = dict.fromkeys(joined(c.labels) for c in some)
+        orders = dict.fromkeys(joined(c.labels) for c in some if len(c.labels) <= MOST_LEVELS)
+        order = f"give them in their order with {preparing('levels', *orders)}, or " if orders else ""
         found.append(
-            f"words in no known order: {listed([name for name, _ in more], total=True)}; give them in their order with "
-            f"{preparing('levels', *orders)}, or say that they have none with "
-            f"{preparing('nominal', *(c.name for c in some))}"
+            f"words in no known order: {listed([name for name, _ in more], total=True)}; {order}say that they have "
+            f"none with {preparing('nominal', *(c.name for c in some))}"
         )
     return found
 
@@ -122,6 +166,15 @@ def unordered_levels(
                         "merge levels, or drop the column if it is no answer")  # fmt: skip
     warn_of_never([level for level in levels if level not in used], name, "parameters", _UNUSED)
     return levels
+
+
+def are_many_words(seen: Values) -> bool:
+    """Return whether a column has more words than a model has levels, of which most cells have one that recurs."""
+    n = sum(seen.counts.values())
+    recur = [k for k in seen.counts.values() if k > 1]
+    return len(seen.counts) > MOST_WORDS and len(recur) > 1 and 2 * sum(recur) > n and not any(
+        map(is_number, seen.counts)
+    )  # fmt: skip
 
 
 def of_words(seen: Values) -> Column | None:

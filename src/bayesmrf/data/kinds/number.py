@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...errors import OptionError, in_python, preparing
+from ...errors import in_python, preparing
 from ...names import digits, listed, quoted
-from ..codebook import MOST_LEVELS, MOST_NAMED, NUMBER, ORDERED, YES_NO, Column, Level
+from ..codebook import MOST_LEVELS, MOST_NAMED, NUMBER, Column
 from .values import Values
 
 _MANY_PIXELS, _BRIGHT = 64, 200  # columns, and the least largest value, of pictures
+_FEWEST_TO_CUT = 5  # different numbers
 CUT = "pandas.qcut(column, 4, False, duplicates='drop')"  # of a measurement, into levels of about equal counts
 
 
@@ -20,16 +21,25 @@ def are_many(column: Column) -> bool:
     return int((column.does or "0").split()[0]) > MOST_LEVELS
 
 
-def problems_of_few(columns: list[Column]) -> list[str]:
-    """Return what is wrong with columns of few different numbers that are no scale."""
+def problems_of_few(columns: list[Column], seen: list[Values]) -> list[str]:
+    """Return what is wrong with columns of few different numbers that are no scale, among them counts with gaps."""
     if not columns:
         return []
     names = [c.name for c in columns][:MOST_NAMED]
     each = listed([f"{quoted(c.name)} ({c.does})" if c.does else quoted(c.name) for c in columns], 3, total=True)
+    wide = [name for name in names if any(s.name == name and len(s.counts) >= _FEWEST_TO_CUT for s in seen)]
+    cuts = f"cut them into levels of equal counts with {preparing('cut', *(f'{n}:3' for n in wide))}, " if wide else ""
     return [
         f"numbers that are no scale of answers: {each}; take them in their order with {preparing('ordered', *names)}, "
-        f"or leave them out with {preparing('drop', *names)}"
+        f"{cuts}{_division(seen) if wide else ''}or leave them out with {preparing('drop', *names)}"
     ]
+
+
+def _division(seen: list[Values]) -> str:
+    """Return how to divide all columns by one rule, on the command line; "" if none divides every column."""
+    values = [s.numbers for s in seen if s.numbers is not None]
+    rule = dividing_rule(values) if len(values) == len(seen) else ""
+    return in_python("", f'divide all columns with --binarize "{rule}", ') if rule else ""
 
 
 def problems_of_many(columns: list[Column], seen: list[Values]) -> list[str]:
@@ -41,30 +51,11 @@ def problems_of_many(columns: list[Column], seen: list[Values]) -> list[str]:
         return [pictures]
     names = [c.name for c in columns][:MOST_NAMED]
     each = listed([f"{quoted(c.name)} ({c.does})" for c in columns], 3, total=True)
-    rule = dividing_rule(values) if len(values) == len(seen) else ""
-    divide = in_python("", f', divide all columns with --binarize "{rule}"') if rule else ""
     return [
         f"{len(columns)} column(s) are measurements: {each}; cut them into levels of equal counts with "
-        f"{preparing('cut', *(f'{name}:4' for name in names))}{divide}, or leave them out with "
+        f"{preparing('cut', *(f'{name}:4' for name in names))}, {_division(seen)}or leave them out with "
         f"{preparing('drop', *names)}"
     ]
-
-
-def cut(seen: Values, n: int) -> Column:
-    """Return a column of numbers in at most ``n`` levels of about equal counts; equal numbers stay together."""
-    import pandas as pd
-
-    numbers = seen.numbers
-    if numbers is None or n < 2:
-        expected = "a column of numbers and two or more levels"
-        raise OptionError(option="cut", got=f"{seen.name}:{n}", expected=expected)
-    part = pd.qcut(numbers, n, labels=False, duplicates="drop")
-    spans = [(numbers[part == k].min(), numbers[part == k].max(), int((part == k).sum())) for k in np.unique(part)]
-    if len(spans) < 2:
-        raise OptionError(option="cut", got=f"{seen.name}:{n}", expected="fewer levels than numbers that differ")
-    texts = [f"{digits(low)} to {digits(high)}" for low, high, _ in spans]
-    levels = tuple(Level(text, text, k) for text, (*_, k) in zip(texts, spans, strict=True))
-    return seen.column(ORDERED if len(spans) > 2 else YES_NO, [])._replace(levels=levels)
 
 
 def remedy_for_measurements(columns: Sequence[np.ndarray], names: Sequence[str]) -> str:

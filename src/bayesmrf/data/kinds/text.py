@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ...errors import data_row, preparing
 from ...names import listed, quoted
 from ..cells import is_number, remedy_for_text
-from ..codebook import MOST_NAMED, TEXT, Column, as_text
+from ..codebook import MOST_NAMED, MOST_WORDS, TEXT, Column, as_text
+from . import nominal
 from .values import Values
 
 if TYPE_CHECKING:
@@ -31,11 +32,15 @@ def problems(columns: list[tuple[Column, Values]], frame: pd.DataFrame) -> list[
             values = [value for value, n in seen.counts.items() for _ in range(min(n, _FEW_OF_A_KIND))]
             remedy = remedy_for_text(text, values, f"recode it, or drop it with {preparing('drop', column.name)}")
             found.append(f"column {quoted(column.name)} contains text such as {quoted(text)} in {row}; {remedy}")
+    many = [(c, s) for c, s in texts if nominal.are_many_words(s)]
+    found += nominal.problems_of_many([nominal.declared(s) for _, s in many])
+    texts = [pair for pair in texts if pair not in many]
     if texts:
+        answers = [c.name for c, s in texts if len(s.counts) <= MOST_WORDS][:1]
+        few = f", or give {preparing('nominal', *answers)} if the words are answers" if answers else ""
         names = [c.name for c, _ in texts[:MOST_NAMED]]
         each = listed([f"{quoted(c.name)} ({c.does}, such as {next(iter(s.counts))!r})" for c, s in texts], total=True)
-        found.append(f"texts: {each}; leave them out with {preparing('drop', *names)}, or give "
-                        f"{preparing('nominal', names[0])} if the words are answers")  # fmt: skip
+        found.append(f"texts: {each}; leave them out with {preparing('drop', *names)}{few}")  # fmt: skip
     return found
 
 
