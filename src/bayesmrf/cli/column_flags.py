@@ -35,6 +35,9 @@ class ColumnFlags:
     merge: list[str] | None = flag(f"Levels of columns that become one; {_SEVERAL}.", "COLUMNS:LEVEL,LEVEL")
     ordered: list[str] | None = flag(f"Columns of numbers that are in order, though no scale; {_SEVERAL}.", "COLUMNS")
     nominal: list[str] | None = flag(f"Columns that are names without order; {_SEVERAL}.", "COLUMNS")
+    order_as_given: bool = flag(
+        "Words in the order of the alphabet are in their right order.", None, False, "--order-as-given"
+    )
     missing_code: list[str] | None = flag(
         "Code of a missing value, such as -9; may be given several times. Use 'none' if every value is valid, "
         "however far from the others.",
@@ -46,5 +49,8 @@ class ColumnFlags:
         """What these options say, once they are read."""
         from ..data.column_options import ColumnOptions
 
-        named = ("keep", "drop", "columns", "levels", "yes", "no", "reverse", "cut", "merge", "ordered", "nominal")
+        named = (
+            "keep", "drop", "columns", "levels", "yes", "no", "reverse", "cut", "merge", "ordered", "nominal",
+            "order_as_given",
+        )  # fmt: skip
         return ColumnOptions.of(**{name: getattr(self, name) for name in named}, missing=self.missing_code)

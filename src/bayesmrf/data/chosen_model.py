@@ -11,9 +11,10 @@ from ..errors import DataError, LevelsWarning, argument
 from ..findings import tell
 from ..names import digits, quoted
 from .cells import to_numbers
-from .codebook import MOST_LEVELS
+from .codebook import MOST_LEVELS, NUMBER, Column
 from .even_steps import recoded
 from .frames import cells, in_pandas, is_frame
+from .kinds.number import few_numbers, problems_of_few, with_gaps
 from .kinds.ordered import ordered_scales
 from .levels import remedy_of
 from .missing import unmasked
@@ -105,9 +106,23 @@ def choose_model(X: Any, sample_weight: Any, yes_no: str) -> str:
     column = ordered_column(X)
     if column is None:
         return yes_no
+    _require_scales(X)
     _warn_of_stray_levels(X, sample_weight)
     _log.info("The model is ordinal, as column %s has more than two ordered levels.", quoted(column))
     return "ordinal"
+
+
+def _require_scales(X: Any) -> None:
+    """Refuse an array with columns of codes, such as 1, 6, 9; the columns of a table have a codebook."""
+    if is_frame(in_pandas(X)):
+        return
+    names, columns = _answers(X)
+    seen = {name: column[column == column] for name, column in zip(names, columns, strict=True)}
+    gaps = with_gaps(seen).items()
+    texts = problems_of_few([Column(name, NUMBER, does=few_numbers(values)) for name, values in gaps])
+    if texts:
+        raise DataError(f"{argument('X')} must contain answers only: {texts[0]}, or set {argument('model', 'ordinal')} "
+                        "if all values are answers.")  # fmt: skip
 
 
 def _warn_of_stray_levels(X: Any, sample_weight: Any) -> None:

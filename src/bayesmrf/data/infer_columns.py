@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import DataError, argument, data_row, in_python, preparing
 from ..names import digits, quoted
-from .cells import is_number
+from . import alphabet
+from .cells import is_number, is_whole
 from .codebook import (
     COUNT,
     IDENTIFIER,
@@ -64,11 +65,12 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
         takes = {*takes, "numbers", "values"}
     of_words = [s for s in seen if not all(map(is_number, s.counts.keys() - answers))]  # where "none" is one of them
     seen = [s.without(codes - answers if s in of_words else codes) for s in seen]
+    if not answers:
+        seen = [s.without_no_answers for s in seen]
     if asked.columns is not None:
-        columns = changed(given(asked.columns, seen), asked)
-        return Codebook(
-            tuple(columns), tuple(map(Problem, nominal.problems(columns, {c.name for c in columns}, takes)))
-        )
+        columns = given(asked.columns, seen)
+        columns = alphabet.as_given(columns) if asked.order_as_given else columns
+        return Codebook(tuple(changed(columns, asked)), tuple(map(Problem, alphabet.problems(columns))))
     said = declared_columns(asked, seen)
     rest = sorted((s for s in seen if s.name not in said), key=lambda s: s.ordered)
     problems, texts, apart, is_long = list[str](), list[str](), dict[str, str](), False
@@ -86,13 +88,19 @@ def infer_columns(frame: pd.DataFrame, asked: ColumnOptions | None = None, takes
     outside = set(map(digits, foreign.codes))
     shown = [s.without(outside) if outside & s.counts.keys() else s for s in rest]
     found = said | {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
-    found |= in_steps([s for s in shown if s.name not in apart and not s.ordered])
+    plain = [s for s in shown if s.name not in apart and not s.ordered]
+    found |= in_steps(plain) | number.without_scale(plain)
     found |= {name: _no_answer(found[name], kind) for name, kind in apart.items()}
     if "numbers" in takes:
         found = {name: _as_it_is(column) for name, column in found.items()}
-    columns = changed([found[s.name] for s in seen], asked)
+    columns = [found[s.name] for s in seen]
+    columns = alphabet.as_given(columns) if asked.order_as_given else columns
+    texts += alphabet.problems(columns)
+    columns = changed(columns, asked)
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
-    problems += number.problems_of_few([c for c in numbers if not number.are_many(c)])
+    few, whole = [c for c in numbers if not number.are_many(c)], _whole(seen)
+    problems += number.problems_of_few([c for c in few if c.name in whole])
+    problems += number.problems_of_few([c for c in few if c.name not in whole], are_whole=False)
     texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)
     free = [(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == TEXT and c.name not in apart]
     texts += text.problems(free, frame)
@@ -143,6 +151,11 @@ def _compared(seen: list[Values]) -> tuple[list[np.ndarray], list[str]]:
         return np.repeat([*s.counts], [*s.counts.values()]) if s.numbers is None else s.numbers
 
     return [values(s) for s in seen], [s.name for s in seen]
+
+
+def _whole(seen: list[Values]) -> set[str]:
+    """Return columns of integers."""
+    return {s.name for s in seen if (numbers := s.numbers) is not None and is_whole(numbers)}
 
 
 def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
