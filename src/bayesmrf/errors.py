@@ -13,6 +13,7 @@ from typing import Any
 
 # Private characters of Unicode: they enclose what Python and the command line call by different names.
 AND = "\ue003"  # between the values of a term
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf")
 _TERM = re.compile("\ue000(\\w+)\ue001(.*?)\ue001(.*?)\ue002", re.DOTALL)
 
 
@@ -40,7 +41,7 @@ def data_row(number: int) -> str:
 
 
 def missing_code(*values: str) -> str:
-    """Mark, as a remedy, that values stand for missing ones."""
+    """Mark, as a remedy, that values, as texts, stand for missing ones."""
     return _term("code", AND.join(values))
 
 
@@ -60,7 +61,10 @@ def said_in_python(kind: str, name: str, value: str) -> str:
         return f"{name}={value}" if value else name
     if kind == "preparing":
         return f"bayesmrf.data.prepare(X, {name}={value.split(AND)!r})"
-    return {"row": f"row {name}", "code": f"replace {name.replace(AND, ' and ')} by NaN"}.get(kind, name)
+    if kind == "code":
+        codes = (code if _NUMBER.fullmatch(code) else repr(code) for code in name.split(AND))
+        return f"replace {' and '.join(codes)} by NaN"
+    return f"row {name}" if kind == "row" else name
 
 
 def said(text: str, say: Callable[[str, str, str], str] = said_in_python) -> str:

@@ -86,4 +86,4 @@ def _is_seen(character: str) -> bool:
 
 def in_shell(name: str) -> str:
     """Return the name of a column for a command line."""
-    return shlex.quote(shown(name))
+    return shlex.quote(shown(name, None))

@@ -42,6 +42,9 @@ class ColumnFlags:
     split: list[str] | None = flag(
         f"Columns with several answers in a cell; each answer becomes a yes/no column; {_SEVERAL}.", "COLUMNS"
     )
+    order_as_given: bool = flag(
+        "Words in the order of the alphabet are in their right order.", None, False, "--order-as-given"
+    )
     missing_code: list[str] | None = flag(
         "Code of a missing value, such as -9; may be given several times. Use 'none' if every value is valid, "
         "however far from the others.",
@@ -53,6 +56,8 @@ class ColumnFlags:
         """What these options say, once they are read."""
         from ..data.column_options import ColumnOptions
 
-        named = ("keep", "drop", "columns", "levels", "yes", "no", "reverse", "cut", "merge", "ordered", "nominal")
-        given = {name: getattr(self, name) for name in (*named, "split")}
-        return ColumnOptions.of(**given, missing=self.missing_code)
+        named = (
+            "keep", "drop", "columns", "levels", "yes", "no", "reverse", "cut", "merge", "ordered", "nominal", "split",
+            "order_as_given",
+        )  # fmt: skip
+        return ColumnOptions.of(**{name: getattr(self, name) for name in named}, missing=self.missing_code)

@@ -270,7 +270,7 @@ def spoken(kind: str, name: str, value: str) -> str:
     if kind == "preparing":
         return " ".join(f"--{name} {shlex.quote(shown(text, None))}" for text in value.split(AND))
     if kind == "code":
-        return " ".join(["give", *(f"--missing-code {value}" for value in name.split(AND))])
+        return " ".join(["give", *(f"--missing-code {shlex.quote(shown(value, None))}" for value in name.split(AND))])
     if kind != "argument" or name == "X":
         return "the data" if name == "X" else said_in_python(kind, name, value)
     flag = flag_of(name)

@@ -14,7 +14,9 @@ from .missing import is_missing, widened
 _X = argument("X")
 _WORDS_FOR_MISSING = {".", "?", "na", "n/a", "null", "none", "missing", "<na>", "#n/a"}
 _FEW = 0.2  # share of the cells of a column, up to which texts may be codes of missing values
-_OR_ORDER = in_python(", or make them ordered categories (pandas.Categorical(..., ordered=True))")
+_OR_ORDER = in_python(
+    ", or make them ordered categories (pandas.Categorical(column, [FIRST, ..., LAST], ordered=True))"
+)
 CODED = "0/1, -1/+1 or booleans"
 
 
@@ -91,12 +93,12 @@ def remedy_for_text(text: Any, column: Iterable[Any], otherwise: str) -> str:
     if not isinstance(text, str):
         return otherwise
     if text.strip().lower() in _WORDS_FOR_MISSING:
-        return missing_code(repr(text))
+        return missing_code(text)
     there = [value for value in column if value == value and value is not None]
     n_texts = sum(not is_number(value) for value in there)
     if n_texts > _FEW * len(there):
         return otherwise
-    return f"{missing_code(repr(text))} if it means a missing value, else {otherwise}"
+    return f"{missing_code(text)} if it means a missing value, else {otherwise}"
 
 
 def remedy_for_cell(values: np.ndarray, row: int, column: int, otherwise: str) -> str:

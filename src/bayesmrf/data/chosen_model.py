@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from .cells import to_numbers
 from .codebook import MOST_LEVELS
 from .even_steps import recoded
 from .frames import cells, in_pandas, is_frame
+from .kinds.number import problems_of_few, with_gaps, without_scale
 from .kinds.ordered import ordered_scales
+from .kinds.values import Values
 from .levels import remedy_of
 from .missing import unmasked
 from .sample_weight import check_weights
@@ -105,9 +108,23 @@ def choose_model(X: Any, sample_weight: Any, yes_no: str) -> str:
     column = ordered_column(X)
     if column is None:
         return yes_no
+    _require_scales(X)
     _warn_of_stray_levels(X, sample_weight)
     _log.info("The model is ordinal, as column %s has more than two ordered levels.", quoted(column))
     return "ordinal"
+
+
+def _require_scales(X: Any) -> None:
+    """Refuse an array with columns of codes, such as 1, 6, 9; the columns of a table have a codebook."""
+    if is_frame(in_pandas(X)):
+        return
+    names, columns = _answers(X)
+    seen = {name: column[column == column] for name, column in zip(names, columns, strict=True)}
+    values = [Values(name, Counter(map(digits, seen[name].tolist()))) for name in with_gaps(seen)]
+    texts = problems_of_few([*without_scale(values).values()], values)
+    if texts:
+        raise DataError(f"{argument('X')} must contain answers only: {texts[0]}, or set {argument('model', 'ordinal')} "
+                        "if all values are answers.")  # fmt: skip
 
 
 def _warn_of_stray_levels(X: Any, sample_weight: Any) -> None:

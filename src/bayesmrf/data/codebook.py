@@ -30,6 +30,7 @@ _IN_ORDER, _WITHOUT, _SAME, _CALLED = " < ", " | ", " + ", " = "
 _CODEBOOK = argument("columns")
 _MOST_LINES = 5
 MOST_LEVELS, MOST_WORDS = 12, 20  # of an ordered column, and of a nominal one
+MERGED = " / "  # between the words of levels that became one
 MOST_NAMED = 5  # columns or codes that a message names
 
 
@@ -230,7 +231,7 @@ def _read_levels(text: str, in_order: bool) -> list[Level]:
     for part in _split(text, _IN_ORDER if in_order else _WITHOUT):
         values, *label = _split(part, _CALLED)
         texts = list(map(_unescaped, _split(values, _SAME)))
-        name = _unescaped(label[-1]) if label else " / ".join(texts) if len(texts) > 1 else texts[0]
+        name = _unescaped(label[-1]) if label else MERGED.join(texts) if len(texts) > 1 else texts[0]
         found += [Level(as_text(text), name, 0) for text in texts]
     return found
 

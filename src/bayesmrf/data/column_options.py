@@ -16,6 +16,7 @@ from .codebook import NO_NODES, Codebook
 
 JOINT = ": "  # between the name of a column and that of one of the answers in its cells
 _AFTER_NUMBER = re.compile(r"(?<=:\d)\s*,\s*|(?<=:\d\d)\s*,\s*")  # of "age:4, income:10": names may have commas
+TEMPLATE = "FIRST,...,LAST"  # of levels in their order: it is refused as it stands
 _RANGE = re.compile(r"(.*?)(\d+)\s*-\s*(.*?)(\d+)")
 
 
@@ -36,10 +37,18 @@ class ColumnOptions:
     split: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     columns: Codebook | None = None
+    order_as_given: bool = False
 
     @classmethod
     def of(
-        cls, *, cut: Any = None, merge: Any = None, levels: Any = None, columns: Any = None, **texts: Any
+        cls,
+        *,
+        cut: Any = None,
+        merge: Any = None,
+        levels: Any = None,
+        columns: Any = None,
+        order_as_given: bool = False,
+        **texts: Any,
     ) -> ColumnOptions:
         """Return the options as they are given in Python, or by the command line, where each is a text or several.
 
@@ -51,22 +60,28 @@ class ColumnOptions:
         merged = {column: _words("merge", words) for column, words in _by_column("merge", merge)}
         scales = [levels] if isinstance(levels, str) or not _is_nested(levels) else levels
         found = [_words("levels", scale) for scale in scales if scale is not None]
+        if any("..." in scale for scale in found):
+            raise OptionError(option="levels", got=TEMPLATE, expected="all words of a column, in the order of their "
+                              "meaning")  # fmt: skip
         short = next((scale for scale in found if len(set(scale)) < max(2, len(scale))), None)
         if short is not None:
             raise OptionError(option="levels", got=",".join(short), expected="two or more different levels, in order")
+        if not isinstance(order_as_given, bool):
+            raise OptionError(option="order_as_given", got=order_as_given, expected="True or False")
         book = None if columns is None else Codebook.read(columns)
         sides = {side: _words(side, texts.pop(side, None)) for side in ("yes", "no")}
         both = set(sides["yes"]) & set(sides["no"])
         if both:
             raise OptionError(option="no", got=next(iter(both)), expected="other answers than those of yes")
         names = {option: _texts(option, given) for option, given in texts.items()}
-        return cls(cut=parts, merge=merged, levels=tuple(found), columns=book, **sides, **names)
+        return cls(cut=parts, merge=merged, levels=tuple(found), columns=book, order_as_given=order_as_given,
+                   **sides, **names)  # fmt: skip
 
     @property
     def says(self) -> bool:
         """Whether it says more than which columns and codes there are."""
         every = (self.levels, self.yes, self.no, self.reverse, self.cut, self.merge, self.ordered, self.nominal)
-        return self.columns is not None or any(every) or bool(self.split)
+        return self.columns is not None or self.order_as_given or bool(self.split) or any(every)
 
     @property
     def of_columns(self) -> ColumnOptions:

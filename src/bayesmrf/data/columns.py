@@ -36,6 +36,7 @@ def prepare(
     split: Any = None,
     missing: Any = None,
     columns: Any = None,
+    order_as_given: bool = False,
 ) -> pd.DataFrame:
     """Return a table whose columns have the types of answers, which every estimator reads.
 
@@ -68,6 +69,9 @@ def prepare(
     columns : path, DataFrame or Codebook
         A codebook, such as that of `read_columns` after it was edited. Columns that it does not have, or whose kind is
         no answer, are left out.
+    order_as_given : bool
+        Whether words in the order of the alphabet are in their right order. Without it four or more of them are
+        refused, unless they are a known scale. The returned table, and its parts, keep this.
 
     Returns
     -------
@@ -81,7 +85,7 @@ def prepare(
     """
     asked = ColumnOptions.of(
         keep=keep, drop=drop, levels=levels, yes=yes, no=no, reverse=reverse, cut=cut, merge=merge, ordered=ordered,
-        nominal=nominal, split=split, missing=missing, columns=columns,
+        nominal=nominal, split=split, missing=missing, columns=columns, order_as_given=order_as_given,
     )  # fmt: skip
     frame = expanded(frame_of(table), asked)
     book = infer_columns(frame, replace(asked, split=()), {"names"})

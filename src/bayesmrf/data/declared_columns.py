@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import OptionError
 from ..names import listed
-from .codebook import CONSTANT, NOMINAL, ORDERED, YES_NO, Codebook, Column, as_text
+from .codebook import CONSTANT, MERGED, NOMINAL, ORDERED, YES_NO, Codebook, Column, as_text
 from .column_options import ColumnOptions, matching
 from .kinds import nominal, ordered, yes_no
 from .kinds.cut import cut
@@ -110,7 +110,7 @@ def _merged(column: Column, words: Sequence[str]) -> Column:
     if len(at) < 2 or (in_order and at[-1] - at[0] != len(at) - 1):
         expected = f"two or more {'neighbouring ' * in_order}levels of it ({listed(column.labels, 12)})"
         raise OptionError(option="merge", got=f"{column.name}:{','.join(words)}", expected=expected)
-    name = " / ".join(labels[:_NAMED]) + (f" / {len(labels) - _NAMED} more" if labels[_NAMED:] else "")
+    name = MERGED.join(labels[:_NAMED]) + (f"{MERGED}{len(labels) - _NAMED} more" if labels[_NAMED:] else "")
     levels = tuple(v._replace(label=name) if v.label in labels else v for v in column.levels)
     column = column._replace(levels=levels)
     kinds: dict[int, Any] = {1: CONSTANT, 2: YES_NO}

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import DataError, argument, data_row, in_python, preparing
 from ..names import digits, quoted
+from . import alphabet
 from .cells import is_number
 from .codebook import (
     COUNT,
@@ -76,11 +77,12 @@ def infer_columns(
         takes = {*takes, "numbers", "values"}
     of_words = [s for s in seen if not all(map(is_number, s.counts.keys() - answers))]  # where "none" is one of them
     seen = [s.without(codes - answers if s in of_words else codes) for s in seen]
+    if not answers:
+        seen = [s.without_no_answers for s in seen]
     if asked.columns is not None:
-        columns = changed(given(asked.columns, seen), asked)
-        return Codebook(
-            tuple(columns), tuple(map(Problem, nominal.problems(columns, {c.name for c in columns}, takes)))
-        )
+        columns = given(asked.columns, seen)
+        columns = alphabet.as_given(columns) if asked.order_as_given else columns
+        return Codebook(tuple(changed(columns, asked)), tuple(map(Problem, alphabet.problems(columns))))
     said = declared_columns(asked, seen)
     rest = sorted((s for s in seen if s.name not in said), key=lambda s: s.ordered)
     added = [] if "values" in takes else metadata_columns(rest)
@@ -107,11 +109,15 @@ def infer_columns(
     outside = set(map(digits, foreign.codes))
     shown = [s.without(outside) if outside & s.counts.keys() else s for s in rest]
     found = said | outer | {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
-    found |= in_steps([s for s in shown if s.name not in apart and not s.ordered])
+    plain = [s for s in shown if s.name not in apart and not s.ordered]
+    found |= in_steps(plain) | number.without_scale(plain)
     found |= {name: _no_answer(found[name], kind) for name, kind in apart.items()}
     if "numbers" in takes:
         found = {name: _as_it_is(column) for name, column in found.items()}
-    columns = changed([found[s.name] for s in seen], asked)
+    columns = [found[s.name] for s in seen]
+    columns = alphabet.as_given(columns) if asked.order_as_given else columns
+    texts += alphabet.problems(columns)
+    columns = changed(columns, asked)
     if "values" not in takes:
         cut = {name for pattern in asked.cut for name in matching("cut", [pattern], list(found))}
         many = {

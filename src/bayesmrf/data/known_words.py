@@ -26,6 +26,7 @@ _HOW_OFTEN = (
     "almost never|hardly ever|very rarely|very seldom|nearly never",
     "rarely|seldom|infrequently|a little of the time",
     "occasionally|sometimes|now and then|some of the time",
+    "about half the time|about half of the time|half the time|half of the time",
     "often|frequently|a good bit of the time",
     "usually|mostly|very often|very frequently|most of the time",
     "almost always|nearly always",
@@ -49,13 +50,14 @@ _SCALES = (
     ("very poor|very bad|terrible", "poor|bad", "fair|average|ok|okay|neither good nor bad|acceptable", "good",
      "very good", "excellent"),
     ("none|absent|no", "minimal|very mild", "mild", "moderate", "severe", "very severe|extreme"),
-    ("very low", "low", "medium|moderate|normal|average", "high", "very high"),
+    ("very low", "low", "medium|mid|middle|moderate|normal|average", "high|top", "very high"),
     ("very small", "small", "medium", "large", "very large"),
     ("never", "once", "twice", "more than twice|several times|many times"),
     ("not true|not true at all", "hardly true", "somewhat true|sometimes true|moderately true|partly true",
      "mostly true|often true", "certainly true|very true|exactly true|completely true"),
-    ("much worse", "worse|somewhat worse", "a little worse|slightly worse", "the same|about the same|no change",
-     "a little better|slightly better", "better|somewhat better", "much better"),
+    ("much worse", "worse|somewhat worse", "a little worse|slightly worse",
+     "the same|same|about the same|no change|unchanged", "a little better|slightly better",
+     "better|somewhat better", "much better"),
 )  # fmt: skip
 # Of both directions: from the end of one word over the middle to that of the other.
 _POLES = (
@@ -80,10 +82,26 @@ _CODES = ("a", "ao")  # letters before the numbers of answers in LimeSurvey
 _MOST_CODES = 12
 _LONGEST_END = 3  # words
 _NO_ANSWERS = (
-    "refus(ed|al)|(don[’']?t|do not|doesn[’']?t|does not) know|dk|no (answer|response|data)|inap(plicable)?|missing|"
-    "not (applicable|asked|answered|ascertained|available|stated)|unknown|prefer not to (say|answer)|skip(ped)?"
+    "refus(ed|al)( to answer)?|(i |r |respondent )?(don[’']?t|do not|doesn[’']?t|does not|didn[’']?t) know|dk|na|"
+    "no (answer|response|data|reply|(pre-?|post-?)?(election )?interview)|inap(plicable)?|unknown|missing|"
+    "declined( to answer)?|not (provided|in universe|in sample)|"
+    "not (applicable|asked|answered|ascertained|available|stated|reported|recorded|known)|"
+    "(prefer|rather|would rather) not( to)? (say|answer|disclose)|(legitimate |valid )?skip(ped)?|technical error|"
+    "(interview )?break-?off|"
+    "keine? (angaben?|antwort)|k\\.? ?a\\.?|wei(ß|ss) (ich )?nicht|(antwort )?verweigert|"
+    "nicht (erhoben|gefragt|zutreffend)|"
+    "ne sa(it|is) pas|nsp|refus|(sans|pas de) réponse|non[- ](réponse|applicable|posée)|sans objet|"
+    "no s(abe|é)|ns/?nc|no (contesta|responde|aplica|procede)|se niega|rehúsa|sin respuesta|"
+    "não (sabe|respondeu|se aplica)|ns/?nr|recus(a|ou)|non (so|sa|risponde|applicabile)|nessuna risposta|rifiuta(to)?|"
+    "weet( ik)? niet|geen (antwoord|opgave)|geweigerd|weigert|niet van toepassing|n\\.?v\\.?t\\.?|"
+    "vet (ej|inte|ikke)|ved ikke|ej svar|inget svar|vill (ej|inte) svara|uppgift saknas|ei vastausta|en tiedä|"
+    "не знаю|отказ|нет ответа|nie wiem|odmowa|brak (odpowiedzi|danych)"
 )
 _NO_ANSWER = re.compile(rf"(?i)[\W\d]*({_NO_ANSWERS})\W*([/,;&(|].*)?")
+_NO_OPINIONS = (
+    "(not|un)[ -]?sure|no opinion|undecided|(can[’']?t|can ?not) (say|choose|answer)|hard to say|haven[’']?t thought.*"
+)
+_NO_OPINION = re.compile(rf"(?i)\W*({_NO_OPINIONS})\W*([/,;&(|].*)?")
 
 
 class Scale(NamedTuple):
@@ -186,3 +204,8 @@ def _without_common_end(words: list[str]) -> list[str]:
 def says_no_answer(text: str) -> bool:
     """Return whether a text means that there is no answer, such as "refused"."""
     return bool(_NO_ANSWER.fullmatch(text.strip()))
+
+
+def says_no_opinion(text: str) -> bool:
+    """Return whether a text, such as "not sure", means that there is no answer where its code says so, too."""
+    return bool(_NO_OPINION.fullmatch(text.strip()))

@@ -172,7 +172,7 @@ def warn_of_texts(what: str, levels: Iterable[Any]) -> None:
     if found:
         tell(
             f"{listed(list(map(quoted, found)))} of {what} {'count' if len(found) > 1 else 'counts'} like the others; "
-            f"{missing_code(*map(repr, found))} if no answer is meant",
+            f"{missing_code(*found)} if no answer is meant",
             LevelsWarning,
         )
     known: dict[str, str] = {}

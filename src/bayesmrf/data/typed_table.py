@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import DataError, argument
 from ..names import listed, quoted
+from .alphabet import ORDERS, marks
 from .cells import is_number
 from .codebook import CONSTANT, NO_NODES, NOMINAL, YES_NO, Codebook, Column, as_text
 from .formats import MEASURE
@@ -58,10 +59,14 @@ def typed(frame: pd.DataFrame, book: Codebook, unread: Sequence[str] = (), is_ne
         raise DataError(f"{argument('X')} must contain the levels of its codebook only, but has other values "
                         f"({listed(foreign)}); add them to the levels or to the codes of missing values "
                         f"({argument('columns')})")  # fmt: skip
-    if not changed and table.shape == frame.shape:
+    orders = marks(columns)
+    meant = frame.attrs.get(ORDERS) or {}
+    if not changed and table.shape == frame.shape and all(meant.get(name) == levels for name, levels in orders.items()):
         return frame
     of_file = frame.attrs.get(MEASURE) or {}
     table.attrs = frame.attrs | {MEASURE: {name: kind for name, kind in of_file.items() if name not in changed}}
+    if orders or meant:
+        table.attrs[ORDERS] = {name: levels for name, levels in meant.items() if name not in changed} | orders
     return table
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ...names import digits
+from ..alphabet import AS_GIVEN
 from ..cells import is_number
-from ..codebook import CONSTANT, MOST_WORDS, NOMINAL, ORDERED, YES_NO, Column
-from ..known_words import Scale, known_order, says_no_answer, yes_and_no
+from ..codebook import CONSTANT, MOST_WORDS, NOMINAL, YES_NO, Column
+from ..coded_words import split_code
+from ..known_words import Scale, says_no_answer, yes_and_no
 from . import constant, nominal, number, ordered, several, text, yes_no
 from .values import Values
 
@@ -22,7 +24,7 @@ def kind_of(seen: Values) -> tuple[Column, Scale | None]:
         return kind_of(seen.without(no_answer))
     if seen.declared and (seen.ordered or not all(map(is_number, seen.declared))):
         if seen.ordered:
-            return ordered.in_order(seen, list(seen.declared)), None
+            return ordered.in_order(seen, list(seen.declared), AS_GIVEN if seen.is_meant else ""), None
     elif not seen.counts:
         return seen.column(CONSTANT, [], "all values are missing"), None
     elif seen.numbers is not None:
@@ -52,10 +54,16 @@ def _of_labels(seen: Values, values: list[str]) -> Column | None:
     if answer is not None and len(labels) == 2:
         (no,), (yes,) = ([value for value, label in labels.items() if label in side] for side in answer)
         return seen.column(YES_NO, [(no, labels[no]), (yes, labels[yes])])
-    names = [(value, labels.get(value, value)) for value in both]
-    if seen.measure == "nominal" and len(both) > 2 and known_order(labels.values()) is None:
-        return seen.column(NOMINAL, names, "nominal in its file")
-    return seen.column(ORDERED if len(both) > 2 else YES_NO if len(both) == 2 else CONSTANT, names)
+    names = {value: labels.get(value, value) for value in both}
+    is_pair = len(both) == 2 and (len(labels) < 2 or seen.measure == NOMINAL or {*both} <= constant.BITS)
+    if is_pair or len(both) < 2:
+        return seen.column(YES_NO if is_pair else CONSTANT, [*names.items()])
+    order = ordered.of_labels(names, set(labels))
+    if order is not None:
+        return ordered.in_order(seen, order)
+    if seen.measure == "ordinal":
+        return ordered.in_order(seen, both)
+    return seen.column(NOMINAL, [*names.items()], "nominal in its file" if seen.measure == NOMINAL else "")
 
 
 def _of_words(seen: Values) -> tuple[Column, Scale | None]:
@@ -77,5 +85,5 @@ def _of_words(seen: Values) -> tuple[Column, Scale | None]:
             return known
     if (column := constant.of_words(seen)) is not None:
         return column, None
-    is_mixed = any(map(is_number, seen.counts))
+    is_mixed = any(map(is_number, seen.counts)) and not all(map(split_code, seen.counts))
     return (None if is_mixed else nominal.of_words(seen)) or text.of_words(seen), None

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DataError, argument, in_python, preparing
+from ...errors import DataError, argument, in_python, missing_code, preparing
 from ...names import listed, quoted
 from ..cells import is_number
 from ..codebook import MOST_LEVELS, MOST_NAMED, MOST_WORDS, NOMINAL, Column
-from ..column_options import joined
+from ..coded_words import bare_words, split_code
+from ..column_options import TEMPLATE, joined
 from ..frames import categories_of, in_pandas, is_frame, is_ordered
 from ..missing import is_missing, present, stripped, widened
 from .ordered import warn_of_never
@@ -86,7 +87,7 @@ def _first_word(label: str) -> str:
 
 def _problems(columns: list[Column]) -> list[str]:
     """Return what is wrong with columns of words, for a model whose answers have an order."""
-    named = [f"{quoted(c.name)} ({listed(c.labels, 7)})" for c in columns]
+    named = [f"{quoted(c.name)} ({listed([joined([label]) for label in c.labels], MOST_WORDS)})" for c in columns]
     two = [(name, c) for name, c in zip(named, columns, strict=True) if is_pair(c)]
     more = [(name, c) for name, c in zip(named, columns, strict=True) if not is_pair(c)]
     found = []
@@ -95,17 +96,27 @@ def _problems(columns: list[Column]) -> list[str]:
         found.append(
             f"two words in no known order: {listed([name for name, _ in two], total=True)}; count the second as yes "
             f"with {preparing('nominal', *(c.name for c in some))}, or give them in their order with "
-            f"{preparing('levels', joined(some[0].labels))}"
+            f"{preparing('levels', TEMPLATE.replace('...,', ''))}"
         )
     if more:
         some = [c for _, c in more[:MOST_NAMED]]
-        orders = dict.fromkeys(joined(c.labels) for c in some if len(c.labels) <= MOST_LEVELS)
-        order = f"give them in their order with {preparing('levels', *orders)}, or " if orders else ""
+        can_be_ordered = any(len(c.labels) <= MOST_LEVELS for c in some)
+        order = f"give them in their order with {preparing('levels', TEMPLATE)}, or " if can_be_ordered else ""
         found.append(
             f"words in no known order: {listed([name for name, _ in more], total=True)}; {order}say that they have "
-            f"none with {preparing('nominal', *(c.name for c in some))}"
+            f"none with {preparing('nominal', *(c.name for c in some))}{_codes(columns)}"
         )
     return found
+
+
+def _codes(columns: list[Column]) -> str:
+    """Return what to do about words with codes below zero, which may mean no answer."""
+    below = dict[str, None]()
+    for column in columns:
+        coded = {level.value: part.code for level in column.levels if (part := split_code(level.value)) is not None}
+        below |= {value: None for value, code in coded.items() if code < 0 and -code not in coded.values()}
+    these = list(below)[:MOST_NAMED]
+    return f"; if codes below zero mean that there is no answer, {missing_code(*these)}" if these else ""
 
 
 def nominal_column(X: Any) -> str | None:
@@ -182,11 +193,18 @@ def of_words(seen: Values) -> Column | None:
     words = list(seen.counts)
     if len(words) > MOST_WORDS or not (len(words) <= 3 or 2 * len(words) < sum(seen.counts.values())):
         return None
-    return seen.column(NOMINAL, [(word, word) for word in seen.declared or sorted(words)])
+    return seen.column(NOMINAL, [(word, word) for word in seen.declared or _sorted(words)])
 
 
 def declared(seen: Values) -> Column:
     """Return a column that a user says to be nominal: numbers first, in their order."""
     numbers = sorted(filter(is_number, seen.counts), key=float)
-    values = seen.declared or [*numbers, *sorted(seen.counts.keys() - {*numbers})]
+    values = seen.declared or [*numbers, *_sorted(seen.counts.keys() - {*numbers})]
     return seen.column(NOMINAL, [(value, seen.labels.get(value, value)) for value in values])
+
+
+def _sorted(words: Collection[str]) -> list[str]:
+    """Return words in the order of the alphabet, or of the codes in front of them."""
+    is_coded = any(word != bare for word, bare in bare_words(words).items())
+    codes = {word: part.code for word in words if (part := split_code(word)) is not None} if is_coded else {}
+    return sorted(words, key=lambda word: (codes.get(word, 0.0), word))

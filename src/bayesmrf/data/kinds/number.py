@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from ...errors import in_python, preparing
 from ...names import digits, listed, quoted
+from ..cells import is_whole
 from ..codebook import MOST_LEVELS, MOST_NAMED, NUMBER, Column
+from ..column_options import TEMPLATE
+from ..even_steps import recoded
 from .values import Values
 
 _MANY_PIXELS, _BRIGHT = 64, 200  # columns, and the least largest value, of pictures
@@ -22,24 +26,79 @@ def are_many(column: Column) -> bool:
 
 
 def problems_of_few(columns: list[Column], seen: list[Values]) -> list[str]:
-    """Return what is wrong with columns of few different numbers that are no scale, among them counts with gaps."""
+    """Return what is wrong with columns of few different numbers that are no scale.
+
+    Integers may be codes of names, or counts with gaps if they are many; fractions have their order.
+    """
+    of = {s.name: s for s in seen}
+    wide = [c for c in columns if c.name in of and len(of[c.name].counts) >= _FEWEST_TO_CUT]
+    numbers = {c.name: of[c.name].numbers for c in columns if c.name in of}
+    codes = [c for c in columns if c not in wide and (v := numbers.get(c.name)) is not None and is_whole(v)]
+    rest = [c for c in columns if c not in wide and c not in codes]
+    return [*_of_few(wide, seen, is_wide=True), *_of_few(codes, seen, are_codes=True), *_of_few(rest, seen)]
+
+
+def _of_few(columns: list[Column], seen: list[Values], is_wide: bool = False, are_codes: bool = False) -> list[str]:
     if not columns:
         return []
     names = [c.name for c in columns][:MOST_NAMED]
     each = listed([f"{quoted(c.name)} ({c.does})" if c.does else quoted(c.name) for c in columns], 3, total=True)
-    wide = [name for name in names if any(s.name == name and len(s.counts) >= _FEWEST_TO_CUT for s in seen)]
-    cuts = f"cut them into levels of equal counts with {preparing('cut', *(f'{n}:3' for n in wide))}, " if wide else ""
-    return [
-        f"numbers that are no scale of answers: {each}; take them in their order with {preparing('ordered', *names)}, "
-        f"{cuts}{_division(seen) if wide else ''}or leave them out with {preparing('drop', *names)}"
-    ]
+    ways = f"take them in their order with {preparing('ordered', *names)}"
+    if are_codes:
+        ways = f"count them as codes of names with {preparing('nominal', *names)}, or give them in their order with "
+        ways += preparing("levels", TEMPLATE)
+    if is_wide:
+        cuts = preparing("cut", *(f"{n}:3" for n in names))
+        divide = _division(seen)
+        ways += f", cut them into levels of equal counts with {cuts}{f', {divide}' if divide else ''}"
+    drop = preparing("drop", *names)
+    return [f"numbers that are no scale of answers: {each}; {ways}, or leave them out with {drop}"]
+
+
+def with_gaps(columns: Mapping[str, np.ndarray]) -> dict[str, list[int]]:
+    """Return the values of columns of few integers, such as 1, 6, 9, that leave out half of their range or more.
+
+    Such numbers are codes of names, or counts, rather than a scale of which some levels were never chosen. An integer
+    counts as a level if another column has it and values on both sides of the gap, as of one scale. Equal steps are a
+    coding (`bayesmrf.data.even_steps.recoded`), and no gaps.
+
+    Parameters
+    ----------
+    columns : mapping of names to arrays
+        The values of each column of numbers, without missing ones.
+    """
+    whole = {name: np.unique(v).astype(np.int64) for name, v in columns.items() if len(v) and is_whole(v)}
+    even, found = recoded(columns), dict[str, list[int]]()
+    for name, values in whole.items():
+        if name in even or not 3 <= len(values) <= MOST_LEVELS or values[-1] - values[0] >= 2 * MOST_LEVELS:
+            continue
+        levels = set(values.tolist())
+        for low, high in pairwise(values.tolist()):
+            for other in whole.values():
+                if other[0] <= low and other[-1] >= high:
+                    levels.update(other[(other > low) & (other < high)].tolist())
+        if 2 * len(levels) <= values[-1] - values[0] + 1:
+            found[name] = values.tolist()
+    return found
+
+
+def without_scale(seen: Sequence[Values]) -> dict[str, Column]:
+    """Return columns of integers with gaps (`with_gaps`), by name."""
+    by_name = {s.name: s for s in seen if s.numbers is not None and not s.labels}
+    gaps = with_gaps({name: s.numbers for name, s in by_name.items() if s.numbers is not None})
+    return {name: by_name[name].column(NUMBER, [], few_numbers(values)) for name, values in gaps.items()}
+
+
+def few_numbers(values: Sequence[int]) -> str:
+    """Return what a codebook says of a column of integers with gaps."""
+    return f"{len(values)} numbers: {', '.join(map(digits, values))}"
 
 
 def _division(seen: list[Values]) -> str:
     """Return how to divide all columns by one rule, on the command line; "" if none divides every column."""
     values = [s.numbers for s in seen if s.numbers is not None]
     rule = dividing_rule(values) if len(values) == len(seen) else ""
-    return in_python("", f'divide all columns with --binarize "{rule}", ') if rule else ""
+    return in_python("", f'divide all columns with --binarize "{rule}"') if rule else ""
 
 
 def problems_of_many(columns: list[Column], seen: list[Values]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,14 @@ import numpy as np
 from ...errors import DataError, LevelsWarning, OptionError, argument, in_python, preparing
 from ...findings import tell
 from ...names import digits, listed, quoted
+from ..alphabet import AS_GIVEN, ORDERS, check_order
 from ..cells import is_number
 from ..codebook import CONSTANT, MOST_LEVELS, ORDERED, YES_NO, Column, Level, as_text
-from ..column_options import joined
+from ..coded_words import bare_words, begin_with_numbers, quantities, split_code
+from ..column_options import TEMPLATE, joined
 from ..even_steps import recoded
 from ..frames import categories_of, is_ordered
-from ..known_words import Scale, known_order, leading_numbers, plain_word, says_no_answer
+from ..known_words import Scale, known_order, plain_word, says_no_answer
 from ..missing import present
 from ..typed_table import STEPS
 from .number import CUT
@@ -36,7 +38,7 @@ def share_levels(found: list[tuple[Column, Scale | None]], seen: list[Values]) -
     used: dict[Scale, dict[int, str]] = {}
     for column, scale in found:
         if scale is not None:
-            places = scale.places(column.labels) or {}
+            places = _places(scale, column.labels)
             for label, place in places.items():
                 used.setdefault(scale, {}).setdefault(place, label)
     columns = []
@@ -44,7 +46,7 @@ def share_levels(found: list[tuple[Column, Scale | None]], seen: list[Values]) -
         if scale is None:
             columns.append(column)
             continue
-        own = scale.places(level.value for level in column.levels) or {}
+        own = _places(scale, [level.value for level in column.levels])
         levels = [
             (word, label)
             for place, label in sorted(used[scale].items())
@@ -54,9 +56,18 @@ def share_levels(found: list[tuple[Column, Scale | None]], seen: list[Values]) -
     return columns
 
 
+def _places(scale: Scale, words: Sequence[str]) -> dict[str, int]:
+    """Return the rank of words, which may have codes in front of them, in a scale that has them all; else none."""
+    bare = bare_words(words)
+    places = scale.places(bare.values()) or {}
+    return {word: places[bare[word]] for word in words} if places else {}
+
+
 def in_levels(seen: Values, scale: Sequence[str]) -> Column | None:
     """Return a column with these levels in order; None if it has other values."""
     place = {plain_word(as_text(word)): word for word in scale}
+    names = {**bare_words(seen.counts), **seen.labels}  # without codes
+    place |= {plain_word(v): place[plain_word(name)] for v, name in names.items() if plain_word(name) in place}
     other = {value for value in seen.counts if plain_word(value) not in place}
     if other and all(map(says_no_answer, other)):
         seen, other = seen.without(other), set()
@@ -82,13 +93,15 @@ def no_such_levels(scale: Sequence[str], seen: Sequence[Values]) -> OptionError:
 def declared(seen: Values, column: Column) -> Column:
     """Return a column whose numbers are in order, or whose words have a known order."""
     if seen.numbers is not None:
-        values = sorted(seen.counts, key=float)
-        return seen.column(ORDERED if len(values) > 2 else YES_NO, [(v, seen.labels.get(v, v)) for v in values])
-    if column.kind not in (ORDERED, YES_NO):
+        return in_order(seen, sorted(seen.counts, key=float), AS_GIVEN if seen.labels else "")
+    if column.kind in (ORDERED, YES_NO):
+        return column
+    coded = {value: part for value in seen.counts if (part := split_code(value)) is not None}
+    if len(coded) < len(seen.counts) or len({part.code for part in coded.values()}) < len(coded):
         words = joined(seen.declared or sorted(seen.counts))
-        raise OptionError(f"{argument('ordered', seen.name)}: the order of the words is not known; give them in their "
-                          f"order with {preparing('levels', words)}")  # fmt: skip
-    return column
+        raise OptionError(f"{argument('ordered', seen.name)}: the order of the words ({words}) is not known; give them "
+                          f"in their order with {preparing('levels', TEMPLATE)}")  # fmt: skip
+    return in_order(seen, sorted(coded, key=lambda value: coded[value].code), AS_GIVEN)
 
 
 def in_steps(seen: list[Values]) -> dict[str, Column]:
@@ -98,7 +111,7 @@ def in_steps(seen: list[Values]) -> dict[str, Column]:
     return {
         name: by_name[name].column(ORDERED, [(digits(v), digits(v)) for v in levels], STEPS)
         for name, levels in recoded(numbers).items()
-        if len(levels) > 2
+        if len(levels) > 2 or 0 <= levels[0] < levels[-1] < 2 * MOST_LEVELS
     }
 
 
@@ -136,6 +149,7 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
             f"({listed([str(level) for level in levels])}), which is taken as it is; if it is a mistake, {ORDER}",
             LevelsWarning,
         )
+    check_order(used if merge else levels, name, column.attrs.get(ORDERS, {}))
     return _checked(used if merge else levels, unused, name, merge)
 
 
@@ -233,17 +247,53 @@ def of_numbers(seen: Values, values: list[str]) -> Column | None:
     return seen.column(ORDERED, [(value, value) for value in every])
 
 
+def of_labels(names: Mapping[str, str], labelled: Collection[str]) -> list[str] | None:
+    """Return numbers in the order of their labels; None if this is not known.
+
+    Labels of a known scale, and quantities, order them, and numbers that have labels at the ends, and perhaps in the
+    middle, are in order. Numbers in the order of a known scale, or in the opposite one, stay as they are.
+
+    Parameters
+    ----------
+    names : mapping
+        The label of each number, from the lowest to the highest; the number itself where it has none.
+    labelled : collection of str
+        Those that have one.
+    """
+    values = list(names)
+    ranks: dict[str, float] | None = None
+    if len(labelled) == len(values):
+        known = known_order(names.values())
+        ranks = None if known is None else {v: float(known[1][name]) for v, name in names.items()}
+    else:
+        numbered = [value if value not in labelled else f"{value} {name}" for value, name in names.items()]
+        numbers = quantities(numbered)
+        some = [names[value] for value in values if value in labelled]
+        known = known_order(some)
+        rising = known is not None and _is_monotone([known[1][name] for name in some])
+        ranks = {value: float(value) for value in values} if numbers is not None or rising else None
+    if ranks is None:
+        return values if begin_with_numbers([*names.values()]) else None
+    order = sorted(values, key=ranks.__getitem__)
+    return values if order[::-1] == values else order
+
+
+def _is_monotone(ranks: list[int]) -> bool:
+    return ranks in (sorted(ranks), sorted(ranks, reverse=True))
+
+
 def of_words(seen: Values) -> tuple[Column, Scale | None] | None:
     """Return a column whose words are of a known scale, which other columns share, or begin with numbers."""
     words = list(seen.counts)
-    order = known_order(words)
+    bare = bare_words(words)
+    order = known_order(bare.values())
     if order is not None:
-        scale, rank = order
+        scale, rank = order[0], {word: order[1][bare[word]] for word in words}
         label = {rank[word]: word for word in sorted(words, key=seen.counts.__getitem__)}
         levels = [(word, label[rank[word]]) for word in sorted(words, key=rank.__getitem__)]
-        shared = scale if scale.places(words) is not None else None  # words with an end of their own are of one column
+        shared = scale if _places(scale, words) else None  # words with an end of their own are of one column
         return seen.column(ORDERED if len(label) > 1 else CONSTANT, levels), shared
-    numbers = leading_numbers(words)
+    numbers = quantities(words)
     if numbers is not None and len(words) <= MOST_LEVELS:
         return seen.column(ORDERED, [(word, word) for word in sorted(words, key=numbers.__getitem__)]), None
     return None

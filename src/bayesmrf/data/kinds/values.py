@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..alphabet import ORDERS, is_meant
 from ..cells import is_number
 from ..codebook import Column, Level, as_text
+from ..coded_words import code_for_missing
 from ..formats import MEASURE
+from ..known_words import says_no_answer
 from ..missing import is_missing, present
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ class Values:
     codes: tuple[str, ...] = ()  # values that stand for missing ones
     declared: tuple[str, ...] = ()  # categories of the column
     ordered: bool = False  # whether these are in order
+    is_meant: bool = False  # whether a user said that this order is right
     labels: Mapping[str, str] = field(default_factory=dict)  # of its file, by value
     measure: str = ""
     question: str = ""
@@ -45,6 +49,15 @@ class Values:
         found = tuple(Level(value, label, self.counts.get(value, 0)) for value, label in levels)
         return Column(self.name, kind, found, self.missing, self.codes, self.question, does)
 
+    @property
+    def without_no_answers(self) -> Values:
+        """The column in which values that say themselves that there is no answer are missing.
+
+        These are codes that have a label such as "Refused" in the file, or words such as "-9. Refused"; not all values.
+        """
+        codes = {v for v in self.counts if code_for_missing(v) or (v in self.labels and says_no_answer(self.labels[v]))}
+        return self.without(codes) if codes and len(codes) < len(self.counts) else self
+
     def without(self, codes: Mapping[str, Any] | set[str]) -> Values:
         """Return the column in which some values stand for missing ones."""
         gone = tuple(value for value in self.counts if value in codes)
@@ -59,7 +72,7 @@ def values_of(frame: pd.DataFrame) -> list[Values]:
     """Return what is in each column of a table."""
     import pandas as pd
 
-    of_file = {key: frame.attrs.get(key) or {} for key in (LABELS, QUESTIONS, MEASURE, WRITTEN)}
+    of_file = {key: frame.attrs.get(key) or {} for key in (LABELS, QUESTIONS, MEASURE, WRITTEN, ORDERS)}
     found = []
     for i, name in enumerate(map(str, frame.columns)):
         values = frame.iloc[:, i]
@@ -78,6 +91,7 @@ def values_of(frame: pd.DataFrame) -> list[Values]:
         )
         seen.declared = tuple(map(as_text, present(values.cat.categories))) if is_category else ()
         seen.ordered = is_category and bool(values.cat.ordered)
+        seen.is_meant = seen.ordered and is_meant(of_file[ORDERS], name, seen.declared)
         seen.labels = {as_text(value): str(label) for value, label in of_file[LABELS].get(name, {}).items()}
         seen.question = str(of_file[QUESTIONS].get(name) or "")
         seen.measure = str(of_file[MEASURE].get(name) or "")

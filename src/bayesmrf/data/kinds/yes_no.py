@@ -8,8 +8,10 @@ import numpy as np
 
 from ...errors import DataError, argument
 from ...names import digits, listed, quoted
+from ..alphabet import ORDERS, check_order
 from ..cells import CODED, is_number, missing_cells, place_of, refuse_missing, to_numbers
 from ..codebook import YES_NO, Column, as_text
+from ..coded_words import bare_words
 from ..frames import categories_of, is_ordered
 from ..known_words import plain_word, yes_and_no
 from ..levels import remedy_in
@@ -67,6 +69,7 @@ def two_categories(column: Any, name: str, others: bool) -> tuple[Any, ...] | No
     if categories is None:
         return None
     if (two := two_levels(column.dtype)) is not None:
+        check_order(two, name, column.attrs.get(ORDERS, {}))
         return two
     levels = present(categories)
     if all(is_number(level) for level in levels):
@@ -153,8 +156,10 @@ def of_numbers(seen: Values, values: list[str]) -> Column | None:
 
 def of_words(seen: Values) -> Column | None:
     """Return a column of words for yes and for no; None for another one."""
-    answer = yes_and_no(seen.counts)
+    bare = bare_words(seen.counts)
+    answer = yes_and_no(bare.values())
     if answer is None:
         return None
-    sides = [max(side, key=seen.counts.__getitem__) for side in answer]
-    return seen.column(YES_NO, [(word, side) for same, side in zip(answer, sides, strict=True) for word in same])
+    sides = [[word for word in seen.counts if bare[word] in side] for side in answer]
+    labels = [max(side, key=seen.counts.__getitem__) for side in sides]
+    return seen.column(YES_NO, [(word, label) for side, label in zip(sides, labels, strict=True) for word in side])
