@@ -49,10 +49,9 @@ def _of_few(columns: list[Column], seen: list[Values], is_wide: bool = False, ar
         ways += preparing("levels", TEMPLATE)
     if is_wide:
         cuts = preparing("cut", *(f"{n}:3" for n in names))
-        divide = _division(seen)
-        ways += f", cut them into levels of equal counts with {cuts}{f', {divide}' if divide else ''}"
-    drop = preparing("drop", *names)
-    return [f"numbers that are no scale of answers: {each}; {ways}, or leave them out with {drop}"]
+        ways += f", cut them into levels of equal counts with {cuts}"
+    divide, drop = _division(seen) if is_wide else "", preparing("drop", *names)
+    return [f"numbers that are no scale of answers: {each}; {ways}, {divide}or leave them out with {drop}"]
 
 
 def with_gaps(columns: Mapping[str, np.ndarray]) -> dict[str, list[int]]:
@@ -98,7 +97,7 @@ def _division(seen: list[Values]) -> str:
     """Return how to divide all columns by one rule, on the command line; "" if none divides every column."""
     values = [s.numbers for s in seen if s.numbers is not None]
     rule = dividing_rule(values) if len(values) == len(seen) else ""
-    return in_python("", f'divide all columns with --binarize "{rule}"') if rule else ""
+    return in_python("", f'divide all columns with --binarize "{rule}", ') if rule else ""
 
 
 def problems_of_many(columns: list[Column], seen: list[Values]) -> list[str]:
