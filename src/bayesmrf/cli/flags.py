@@ -157,13 +157,9 @@ class Data(ColumnFlags):
         return out or Path(f"{common.stem_of(self.table)}{suffix}")
 
     def read(
-        self,
-        model: str = AUTO,
-        by: str | None = None,
-        takes: Collection[str] = (),
-        also: Mapping[str, str] | None = None,
-        wide: bool = False,
-    ) -> tuple[Any, Any, Any]:
+        self, model: str = AUTO, by: str | None = None, takes: Collection[str] = (),
+        also: Mapping[str, str] | None = None, wide: bool = False,
+    ) -> tuple[Any, Any, Any]:  # fmt: skip
         """Return the observations, how often each occurs, and the groups in the column ``by``, or columns ``also``.
 
         Columns have the types that a model reads, which also ``takes`` what is no answer for others. Waves that are
@@ -226,9 +222,9 @@ class Data(ColumnFlags):
     def around(self, model: str) -> Any:
         """Return the name of a model, or the model with the neutral categories or the levels that are given."""
         scores = {}
+        if self.neutral and model != "ordinal":
+            raise OptionError(option="neutral", got=self.neutral[0], expected="omitted without --model ordinal")
         for text in self.neutral or ():
-            if model != "ordinal":
-                raise OptionError(option="neutral", got=text, expected="omitted without --model ordinal")
             name, _, score = text.rpartition("=")
             try:
                 scores[name] = float(score)

@@ -181,7 +181,7 @@ class GroupedMRF(Posterior):
         return "graph" if self._settings.candidates is None else "candidates"
 
     def _asked(self) -> np.ndarray:
-        return super()._asked() | (self.candidates is None)  # then all edges exist
+        return super()._asked() | (self._settings.candidates is None)  # then all edges exist
 
     def _request(self) -> Request:
         return read_request(self)
