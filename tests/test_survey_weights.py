@@ -101,7 +101,7 @@ def test_groups_of_edges_have_weighted_counts(people):
     draws = est.posterior_["posterior"]["agreement"].values.ravel()
     a, b = 1 + successes, 1 + w.sum() - successes
     assert draws.mean() == pytest.approx(a / (a + b), abs=5 * draws.std() / np.sqrt(len(draws)))
-    kernel = est._prepare(X, None, w).kernel
+    kernel = est._prepare(X, survey_weight=w).kernel
     assert kernel.successes == pytest.approx([successes])
     assert kernel.successes[0] % 1
 
@@ -137,7 +137,7 @@ def test_groups_of_people_are_scaled_apart(people):
     X, w = people
     groups = np.repeat(["a", "b"], 45)
     w = np.where(groups == "a", w, 50.0)  # equal within b
-    setup = CompareMRF(**QUICK)._prepare(X, None, w, groups)
+    setup = CompareMRF(**QUICK)._prepare(X, None, groups, w)
     sizes = [sample.n_samples for sample in setup.likelihood.samples]
     assert sizes == pytest.approx([scaled(w[:45]).sum(), 45])
     assert setup.likelihood.samples[0].s_bar == pytest.approx(w[:45] @ np.c_[X.prod(axis=1), X][:45] / w[:45].sum())

@@ -181,7 +181,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         self, X: Any, groups: Any = None, sample_weight: Any = None, survey_weight: Any = None
     ) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, sample_weight, survey_weight, groups)
+        self._prepare(X, sample_weight, groups, survey_weight)
 
     def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
         super()._follow(tree, kept)

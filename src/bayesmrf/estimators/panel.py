@@ -217,7 +217,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         check_fit(self, s.states.values, s.found, descendant(seeds, _KEY), has_converged)
         return self
 
-    def _prepare(self, X: Any, person: Any, wave: Any, day: Any) -> _Setup:
+    def _prepare(self, X: Any, person: Any, wave: Any, day: Any = None) -> _Setup:
         check_params(self)
         self._begin()
         density = self._object("prior").density

@@ -114,11 +114,11 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
 
     def check(self, X: Any, sample_weight: Any = None, survey_weight: Any = None) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
-        self._prepare(X, sample_weight, survey_weight)
+        self._prepare(X, sample_weight, survey_weight=survey_weight)
 
     @recorded
     def _fit(self, X: Any, sample_weight: Any, survey_weight: Any, groups: Any = None) -> Any:
-        s = self._prepare(X, sample_weight, survey_weight, groups)
+        s = self._prepare(X, sample_weight, groups, survey_weight)
         seeds = run_seed(self) if s.seeds is None else s.seeds
         s, model, samples = s._replace(seeds=seeds), s.likelihood.model, s.likelihood.samples
         several = {} if len(samples) == 1 else {"group": len(samples)}
@@ -195,7 +195,7 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         parts = [(g, np.intersect1d(mine, kept)) for g, mine in self._codes(groups, X, len(states.values))]
         return check_table(self, [(g, states.at(mine)) for g, mine in parts if len(mine)], rng)
 
-    def _prepare(self, X: Any, sample_weight: Any, survey_weight: Any, groups: Any = None) -> Setup:
+    def _prepare(self, X: Any, sample_weight: Any = None, groups: Any = None, survey_weight: Any = None) -> Setup:
         check_params(self)
         table = self._choose_model(X, sample_weight)
         request = self._request()
