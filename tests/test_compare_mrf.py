@@ -413,7 +413,7 @@ def test_a_yes_no_column_that_is_constant_in_a_group(method, bayesmrf, rng, fold
     """A finding names it, in the shell, too; its differences are hardly known, and others are as without it."""
     table = table_of(rng)
     X, group = table[NAMES].assign(Bob=table["Bob"].where(table["group"] == "g0", 0)), table["group"]
-    told = "A column with a single answer in a group stays in the model: 'Bob' is always 0 in 'g1'. Its parameters"
+    told = "A column with a single answer in a group stays in the model: 'Bob' is always 0 in 'g1'. Its node parameters"
     with pytest.warns(LevelsWarning, match=told):
         est = CompareMRF(method=method, **QUICK).fit(X, group)
     assert est.table("findings")["text"].str.contains(told).sum() == 1

@@ -409,7 +409,7 @@ def edges(rng):
 PLANTED = {
     "nan": (parameters, "theta", (2, 17, 3), np.nan, r"theta\[b-c\] is nan and must be finite, in draw 17 of chain 2"),
     "inf": (parameters, "theta", (0, 0, 9), -np.inf, r"theta\[d\] is -inf and must be finite, in draw 0 of chain 0\."),
-    "nan of an edge": (edges, "theta", (3, slice(7, 10), 0), np.nan, r"theta\[a-b\] is nan .* chain 3 and 2 more\."),
+    "nan of an edge": (edges, "theta", (3, slice(7, 10), 0), np.nan, r"theta\[a-b\] is nan .* 3 and in 2 more draws\."),
     "nan of p0": (edges, "density", (1, 5), np.nan, "density is nan and must be from 0 to 1, in draw 5"),
     "p0": (edges, "density", (1, 5), 1.5, "density is 1.5 and must be from 0 to 1, in draw 5 of chain 1"),
     "indicator": (edges, "included", (0, 2, 1), 2.0, r"included\[a-c\] is 2 and must be from 0 to 1, in draw 2"),
@@ -452,9 +452,9 @@ def test_a_chain_that_is_a_copy_of_another_is_bad(make, rng):
         tree["posterior"]["included"].values[2] = tree["posterior"]["included"].values[0]
     found = convergence.verdict(tree)
     assert found.grade == "bad"
-    assert found.sentence.startswith("Copied chains: their draws are equal (chain 2 has those of chain 0), so that")
+    assert found.sentence.startswith("Copied chains: chain 2 is a copy of chain 0. Copies agree whether")
     theta[3] = theta[0]
-    assert "(chain 2 has those of chain 0, chain 3 has those of chain 0)" in convergence.verdict(tree).sentence
+    assert "chain 2 is a copy of chain 0, chain 3 is a copy of chain 0." in convergence.verdict(tree).sentence
     theta[2:] = rng.normal(size=theta[2:].shape)
     theta[2, 1:] = theta[0, 1:]
     assert "Copied" not in convergence.verdict(tree).sentence
@@ -495,7 +495,7 @@ class Broken:
 def test_fit_warns_of_draws_that_are_no_numbers(rng):
     X = rng.integers(0, 2, (50, 3))
     with pytest.warns(
-        ConvergenceWarning, match=r"Invalid draws: theta\[1\] is nan .* in draw \d+ of chain \d and \d+ more"
+        ConvergenceWarning, match=r"Invalid draws: theta\[1\] is nan .* in draw \d+ of chain \d and in \d+ more draw"
     ):
         est = BayesianMRF(
             kernel=Custom(lambda *_: Broken(0.1)), n_draws=150, n_warmup=1, n_chains=2, random_state=1, progress=False

@@ -128,7 +128,7 @@ def test_waves_that_begin_again_each_day_name_the_day(diary):
 
 
 def test_columns_that_number_times_are_asked_about(diary, path, bayesmrf):
-    message = r"'day' \(1 to 7\), 'beep' \(1 to 5\) number times, and are no answers; use PanelMRF if rows of one"
+    message = r"'day' \(1 to 7\), 'beep' \(1 to 5\) look like times, not answers; use PanelMRF if rows of one"
     with pytest.raises(DataError, match=message):
         SpikeSlabMRF().fit(diary.drop(columns="id"))
     with pytest.raises(DataError, match=r"give day='day' and wave='beep', so that rows follow each other in time"):

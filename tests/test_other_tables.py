@@ -236,7 +236,7 @@ def test_cuts_that_are_asked_for(rng):
     assert [len(found[name].cat.categories) for name in table] == [4, 3, 2]
     assert [len(c.cat.categories) for _, c in prepare(table, cut="a,b:10,how*:4").items()] == [10, 10, 4]
     table["a"] = rng.choice([0, 5], 100)
-    with pytest.warns(LevelsWarning, match="'a' is cut into 2 levels and not 4, as few numbers have most"):
+    with pytest.warns(LevelsWarning, match="'a' is cut into 2 levels instead of 4, as few numbers fill most"):
         found = prepare(table, cut="a:4,b:3,how*:3")
     zeros = pd.DataFrame({"n": np.r_[np.zeros(60), np.arange(1, 41)], "y": rng.integers(0, 2, 100)})
     book = read_columns(prepare(zeros, cut="n:3"))

@@ -219,7 +219,7 @@ def test_other_people_in_two_groups_are_left_alone(twice, rng):
 
 
 def test_people_in_two_groups_are_said(tables, twice, bayesmrf):
-    message = r"should be down to 0\.5 times as large \(q2 – q4\)"
+    message = r"should be smaller, down to 0\.5 times as large \(q2 – q4\)"
     with pytest.warns(DependentRowsWarning, match=f"Intervals of differences are too wide.*{message}"):
         CompareMRF(method="exact", **SHORT).fit(twice[ITEMS], groups=twice["wave"])
     path = tables / "before_and_after.csv"

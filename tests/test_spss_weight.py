@@ -111,7 +111,7 @@ def test_weights_that_are_no_counts(value, tmp_path):
     ):
         read_votes(path)
     table, weights, _ = read_votes(path, "wt")
-    match = "must contain numbers" if value == "texts" else "weights of a survey are survey_weight, where"
+    match = "must contain numbers" if value == "texts" else "give weights of a survey as survey_weight, where"
     with pytest.raises(DataError, match=match):
         check_weights(weights, table, len(table))
 

@@ -340,7 +340,7 @@ def test_commands_of_groups_and_wrong_options(tables, bayesmrf, folder):
         one_sentence(bayesmrf(command, file, "--survey-weight", "pw"), "--survey-weight must be omitted, as")
     data.assign(pw=data["pw"] / 1000).to_csv(folder / "fractions.csv", index=False)
     one_sentence(bayesmrf("structure", "fractions.csv", "--weight", "pw", "--out", "none.zarr"),
-                 "--weight must contain integers >= 0, .*weights of a survey are --survey-weight")  # fmt: skip
+                 "--weight must contain integers >= 0, .*give weights of a survey as --survey-weight")  # fmt: skip
 
 
 # Counts that were left among the answers.

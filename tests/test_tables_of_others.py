@@ -181,7 +181,7 @@ def test_rows_of_one_person_are_not_independent(name, tables, bayesmrf, folder):
     message = r"same 'id' are alike.* up to 1\.4 times as large \(symptom – exposed\)"
     with pytest.warns(DependentRowsWarning, match=message):
         fitted(table.drop(columns="wave").set_index("id"), 5)
-    assert "'wave' (1 to 4) numbers times, and is no answer; use PanelMRF if rows of one person follow" in refusal(
+    assert "'wave' (1 to 4) looks like a time, not an answer; use PanelMRF if rows of one person follow" in refusal(
         table.set_index("id")
     )
     ordered = table.astype({"wave": pd.CategoricalDtype([1, 2, 3, 4], ordered=True)})  # an answer, as a user says

@@ -24,7 +24,7 @@ class ColumnFlags:
     drop: list[str] | None = flag(f"Columns to leave out, named as those of --keep; {_SEVERAL}.", "COLUMNS")
     columns: Path | None = flag("What each column is: the table of bayesmrf columns, edited.", "COLUMNS.csv")
     combine_rows: str | None = flag(
-        "Column that says which rows are of one person, to make one row of each: of each other column the only value.",
+        "Column that identifies people; the rows of each person become one, with the only value in each other column.",
         "COLUMN",
     )
     levels: list[str] | None = flag(
@@ -43,7 +43,7 @@ class ColumnFlags:
         f"Columns with several answers in a cell; each answer becomes a yes/no column; {_SEVERAL}.", "COLUMNS"
     )
     order_as_given: bool = flag(
-        "Words in the order of the alphabet are in their right order.", None, False, "--order-as-given"
+        "The order of words is right, though it is that of the alphabet.", None, False, "--order-as-given"
     )
     missing_code: list[str] | None = flag(
         "Code of a missing value, such as -9; may be given several times. Use 'none' if every value is valid, "

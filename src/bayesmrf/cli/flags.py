@@ -132,7 +132,7 @@ class Data(ColumnFlags):
     context: typer.Context
     table: Path
     weight: str | None = flag("Column of the number of times each row occurs.", "COLUMN")
-    survey_weight: str | None = flag("Column of the weight of each row in a survey.", "COLUMN")
+    survey_weight: str | None = flag("Column of survey weights: how many people each row stands for.", "COLUMN")
     neutral: list[str] | None = flag(
         "Column of ordered levels with a neutral category, and its score, from 0; may be given several times.",
         "COLUMN=SCORE",

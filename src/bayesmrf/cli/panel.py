@@ -19,12 +19,12 @@ def panel(
     ),
     person: str | None = flag("Column with the person of each row.", "COLUMN", shown="all rows are one series"),
     wave: str | None = flag(
-        "Column with the number of the wave, or a time, in numbers or such as 2024-03-01 09:00. Lags never cross waves "
-        "that are not there.",
+        "Column with the number of the wave, or with a time, such as 2024-03-01 09:00. Lags never go over missing "
+        "waves.",
         "COLUMN",
         shown="rows of a person follow each other",
     ),
-    day: str | None = flag("Column with the day, or session, of each row. Lags do not cross nights.", "COLUMN"),
+    day: str | None = flag("Column with the day, or session, of each row. Lags stay within a day.", "COLUMN"),
     wide: bool = flag(
         "Waves are side by side, such as sad_t1 and sad_t2 (or T1_sad, sad_pre and sad_post, sad.1 and sad.2), and a "
         "row is a person.",

@@ -43,7 +43,7 @@ def one_below_the_other(
         each = " ".join(f"--drop {name}" for name in found.rest[:5])
         raise OptionError(f"--wide: {listed([*map(quoted, found.rest)], total=True)} of {call(path)} "
                           f"{'are' if len(found.rest) > 1 else 'is'} of no wave; leave out with {each}, or give "
-                          f"--person {found.rest[0]} if it numbers people")  # fmt: skip
+                          f"--person {found.rest[0]} if it identifies people")  # fmt: skip
     given = (others or {}).get("--person")
     long = stacked(table, found, PERSON, None if given is None else given.to_numpy())
     return long, {"--person": long.pop(PERSON), "--wave": long.pop(WAVE)}

@@ -70,7 +70,7 @@ def prepare(
         A codebook, such as that of `read_columns` after it was edited. Columns that it does not have, or whose kind is
         no answer, are left out.
     order_as_given : bool
-        Whether words in the order of the alphabet are in their right order. Without it four or more of them are
+        Whether the order of words is right, though it is that of the alphabet. Without it four or more such words are
         refused, unless they are a known scale. The returned table, and its parts, keep this.
 
     Returns

@@ -1,4 +1,4 @@
-"""Two yes/no columns of which one combination never occurs, as where one follows from the other by definition.
+"""Pairs of yes/no columns with a combination that never occurs, as where one follows from the other by definition.
 
 Under independence a cell with E expected rows is empty with a probability of at most exp(-E). A cell counts if E is at
 least 5, and so large that any of the m cells with E of 5 or more is empty by chance with a probability of at most 0.01,
@@ -136,8 +136,9 @@ def tell_of_empty_cells(states: States, related: Sequence[Sequence[str]]) -> Non
         texts = [_rule_in_words(rule, states) for rule in made]
         more = f"; and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
         tell(
-            f"columns of {argument('X')} are made of others: {'; '.join(texts[:_SHOWN])}{more}. Edges among them show "
-            "how they were made, and only the prior limits their weights; drop the columns that are made of others",
+            f"columns of {argument('X')} are made of others: {'; '.join(texts[:_SHOWN])}{more}. Edges among these "
+            "columns show how they were computed, and only the prior limits the weights; drop the columns that are "
+            "made of others",
             EqualColumnsWarning,
         )
     rest = [cell for cell in cells if not {rule.column for rule in made} & {*cell.columns}]
@@ -148,10 +149,10 @@ def tell_of_empty_cells(states: States, related: Sequence[Sequence[str]]) -> Non
             for cell in rest
         ]
         tell(
-            f"combinations that never occur: {listed(texts, _SHOWN, total=True)}. The number is that of unrelated "
-            "columns. The data do not limit the weight of an edge between two such columns, which is as large as the "
-            "tails of the prior allow: report that they are related, not how strongly; drop one of them if it follows "
-            "from the other by definition",
+            f"combinations that never occur: {listed(texts, _SHOWN, total=True)}. Expected is the number of rows "
+            "if the two columns were unrelated. The data do not limit the weight of an edge between two such columns, "
+            "which is as large as the tails of the prior allow: report that the columns are related, not how strongly; "
+            "drop one of them if it follows from the other by definition",
             PriorWarning,
             NOTE,
         )

@@ -138,7 +138,7 @@ def check_compared(parts: Sequence[States]) -> None:
 
 
 def tell_of_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
-    """Tell of levels of columns that a group never has, and another one has; and of columns that a group has one of."""
+    """Tell of levels that occur in other groups only, and of columns that are constant in a group only."""
     there, coding = [_levels_in(part) for part in parts], parts[0].coding
     ordered = are_ordered(coding, len(parts[0].names))
     found, constant = [], []
@@ -154,10 +154,10 @@ def tell_of_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
     if constant:
         name, first = constant[0]
         tell(
-            f"A column with a single answer in a group stays in the model: {first}{_more(constant)}. Its parameters of "
-            f"nodes there follow from the prior of biases, and this group says hardly anything of the edges of {name}, "
-            "whose differences follow from their prior and the other groups; leave out the column if they are not of "
-            "interest.",
+            f"A column with a single answer in a group stays in the model: {first}{_more(constant)}. Its node "
+            "parameters in that group follow from the prior of biases, and the group says hardly anything about the "
+            f"edges of {name}: differences in these edges follow from their prior and the other groups; leave out the "
+            "column if these differences are not of interest.",
             LevelsWarning,
         )
     if found:
@@ -168,9 +168,10 @@ def tell_of_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
             "one that is never given together, and needs fewer draws."
         )
         tell(
-            f"A level that a group never has stays in the model: {first}{_more(found)}. Its {term} there follows from "
-            f"the prior of biases, and edges are compared by the other levels; merge it with {other} if it is rare in "
-            f"all groups.{low if any(level == 0 and has_order for level, _, has_order in found) else ''}",
+            f"A level that a group never has stays in the model: {first}{_more(found)}. Its {term} in that group "
+            "follows from the prior of biases, and edges are compared by the other levels; merge it with "
+            f"{other} if it is rare in all groups."
+            f"{low if any(level == 0 and has_order for level, _, has_order in found) else ''}",
             LevelsWarning,
         )
 

@@ -55,7 +55,7 @@ class RepeatedRows(NamedTuple):
     n_rows : float
         Mean number of the rows of a block.
     changes : tuple of `bayesmrf.data.within_blocks.Change`
-        Weights that are others within blocks.
+        Weights that differ within blocks.
     also : tuple of str
         What rows of other blocks, which depend on each other less, have in common.
     """
@@ -74,13 +74,13 @@ class RepeatedRows(NamedTuple):
 
     def said(self, effect: str) -> str:
         """Return what is wrong, with an effect of it, and what to do."""
-        also = f" So are rows {listed(list(self.also))}, less." if self.also else ""
+        also = f" To a lesser degree, so are rows {listed(list(self.also))}." if self.also else ""
         within = f" {_said(self.changes, self.same)}" if self.changes else ""
         if self.least < 1 or self.least_nodes < 1:
             return (
                 f"Dependent rows: rows {self.same} are alike, and are in several groups, which the likelihood takes as "
                 f"independent. {effect}: use PanelMRF (bayesmrf panel) if the groups are waves, in which each row "
-                f"depends on the one before, or take the intervals of differences as too cautious.{also}{within}"
+                f"depends on the one before, or treat the intervals of differences as cautious.{also}{within}"
             )
         kept = "keep one row of each person, " if self.n_rows <= _FEW_ROWS else ""
         return (
@@ -98,12 +98,12 @@ class RepeatedRows(NamedTuple):
             edge = "" if self.least_edge is None else f" ({_edge(self.least_edge)})"
             said = (
                 f"Intervals of differences are too wide, and differences may be missed: standard deviations of {what} "
-                f"should be down to {self.least:.1f} times as large{edge}, of {means} down to {self.least_nodes:.1f} "
-                "times"
+                f"should be smaller, down to {self.least:.1f} times as large{edge}, of {means} down to "
+                f"{self.least_nodes:.1f} times"
             )
             if self.edge is None:
                 return said
-            return f"{said}; but of others up to {self.edges:.1f} times ({_edge(self.edge)})"
+            return f"{said}; but for other edges larger, up to {self.edges:.1f} times ({_edge(self.edge)})"
         if self.edge is None:
             return f"Standard deviations of {means} should be up to {self.nodes:.1f} times as large"
         return (
@@ -295,11 +295,11 @@ def _edge(ends: tuple[str, str]) -> str:
 
 
 def _said(changes: Sequence[Change], same: str) -> str:
-    """Return which log odds ratios are others within blocks."""
+    """Return which log odds ratios differ within blocks."""
     each = [f"{_edge(c.edge)} {c.within:.2f} (standard error {c.error:.2f}) instead of {c.pooled:.2f}" for c in changes]
     n = len(changes)
-    which = f"{n} log odds ratios have" if n > 1 else "one log odds ratio has"
+    has, differs = (f"{n} log odds ratios have", "differ") if n > 1 else ("one log odds ratio has", "differs")
     return (
-        f"Among rows {same} (conditional logistic regression) {which} another sign, or cannot be told from 0 in one of "
-        f"the two: {listed(each, 6, total=True)}."
+        f"Within rows {same} (conditional logistic regression) {has} another sign than in all rows, or {differs} from "
+        f"0 in only one of the two: {listed(each, 6, total=True)}."
     )

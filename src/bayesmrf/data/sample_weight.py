@@ -61,8 +61,8 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     if bad.size:
         more = f" and others in {bad.size - 1:,} more" if bad.size > 1 else ""
         raise DataError(f"{_WEIGHT} must contain integers >= 0, how often each row was seen, got "
-                        f"{digits(w[bad[0]])} in {data_row(bad[0])}{more}; weights of a survey are "
-                        f"{argument('survey_weight')}, where that is supported")  # fmt: skip
+                        f"{digits(w[bad[0]])} in {data_row(bad[0])}{more}; give weights of a survey "
+                        f"as {argument('survey_weight')}, where that is supported")  # fmt: skip
     if w.sum() == 0:
         raise DataError(f"{_WEIGHT} must be above zero in at least one row, got zeros only")
     if w.sum() > MOST_SAMPLES:

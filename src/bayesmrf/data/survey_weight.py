@@ -49,8 +49,8 @@ def with_survey(states: States, survey_weight: Any, X: Any, n: int) -> States:
     n_gone = int((found.values < 0).any(axis=1).sum())
     if found.survey is not None and n_gone:
         raise DataError(f"{_WEIGHT} must be omitted where answers are missing, as in {n_gone:,} of {len(w):,} rows: "
-                        "missing answers are drawn for whole observations, and a weighted row is a part of one, or "
-                        "several; leave out the rows or the columns with missing answers")  # fmt: skip
+                        "missing answers are drawn for whole observations, and a weighted row is not one "
+                        "observation; leave out the rows or the columns with missing answers")  # fmt: skip
     return found
 
 

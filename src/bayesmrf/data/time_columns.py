@@ -35,7 +35,7 @@ def is_named_time(name: str) -> bool:
 
 
 def said_of_times(frame: pd.DataFrame, names: Sequence[str], of_panel: bool) -> list[str]:
-    """Return what is wrong with columns that number times, and what to do, in a panel or another table."""
+    """Return what is wrong with columns of times, and what to do, in a panel or another table."""
     if not names:
         return []
     each = listed([f"{quoted(n)} ({frame[n].min():g} to {frame[n].max():g})" for n in names], total=True)
@@ -49,7 +49,7 @@ def said_of_times(frame: pd.DataFrame, names: Sequence[str], of_panel: bool) -> 
         if of_panel
         else f"use {in_python('PanelMRF', 'bayesmrf panel')} if rows of one person follow each other"
     )
-    what = "numbers times, and is no answer" if one else "number times, and are no answers"
+    what = "looks like a time, not an answer" if one else "look like times, not answers"
     return [f"{each} {what}; {use}, or {drop}"]
 
 

@@ -70,7 +70,7 @@ def side_by_side(names: Sequence[str], plain: bool = False) -> SideBySide | None
     ----------
     names : sequence of str
     plain : bool
-        Whether a number after a point, a line or a blank is a wave if no name has another sign of one.
+        Whether a number after a point, an underscore or a blank is a wave if no name has a mark such as ``t``.
     """
     kinds = [*_NUMBERED, *_TWO, *(_PLAIN if plain else ())]
     return next((found for kind in kinds if (found := _of_kind(names, kind)) is not None), None)
@@ -97,8 +97,9 @@ def tell_of_waves(names: Sequence[str]) -> None:
     """Tell of waves side by side in a table of which a network is learnt."""
     if (found := side_by_side(names)) is not None:
         tell(
-            f"Columns look like waves of the same items: {found.said}. In one network edges between waves have no "
-            f"direction, and those within a wave are learnt for each apart. {_REMEDY} to learn what follows what.",
+            f"Columns look like waves of the same items: {found.said}. In a single network, edges between waves have "
+            f"no direction, and the edges within each wave are learnt separately. {_REMEDY} to learn what follows "
+            "what.",
             SideBySideWarning,
         )
 
@@ -122,17 +123,17 @@ _REMEDY = in_python(
 
 
 def stack_waves(table: Any, person: str | None = None) -> pd.DataFrame:
-    """Return a table with a row for each person and wave, of one that has the waves side by side.
+    """Bring a table with waves side by side to a row for each person and wave.
 
     Names are a stem and a wave: ``sad_t1``, ``sad.w2``, ``sadT1``, ``T1_sad``, ``sad_pre`` and ``sad_post``; or
-    ``sad.1`` or ``sad_1`` if no column has another sign of a wave. Two or more stems must have the same waves.
+    ``sad.1`` or ``sad_1`` if no column has a mark such as ``t``. Two or more stems must have the same waves.
 
     Parameters
     ----------
     table : DataFrame
         A row for each person.
     person : str, optional
-        The column that says who it is; without it people are numbered from 1, in the column ``person``.
+        The column that identifies people; without it people are numbered from 1, in the column ``person``.
 
     Returns
     -------
@@ -161,7 +162,7 @@ def stack_waves(table: Any, person: str | None = None) -> pd.DataFrame:
         )  # fmt: skip
     twice = next((name for name in (WAVE, person or PERSON) if name in {*found.columns, *found.rest}), None)
     if twice is not None:
-        raise DataError(f"{argument('table')} must have no column {quoted(twice)}, which the waves get; rename it.")
+        raise DataError(f"{argument('table')} must have no column {quoted(twice)}, which the result adds; rename it.")
     frame = frame.set_axis(names, axis=1)
     return stacked(frame, found, person or PERSON, None if person is None else frame[person].to_numpy())
 

@@ -49,10 +49,11 @@ class WeightsAsCounts(NamedTuple):
         """What is wrong, by how much, and what to do."""
         return (
             f"Weights: up to {self.most} rows have the same answers and different weights, so that these look like "
-            "weights of a survey, not like counts, of which each combination of answers has one. The likelihood takes "
-            f"{self.n:,.0f} observations for {self.n_rows:,} rows, and intervals are far too narrow, by a factor of "
-            f"about {np.sqrt(self.n / self.n_effective):.0f}: give them as {argument('survey_weight')} in place of "
-            f"{argument('sample_weight')}, or ignore this if they count rows of several tables, such as sites."
+            "weights of a survey, not like counts, with which each combination of answers has one row. The likelihood "
+            f"takes {self.n:,.0f} observations for {self.n_rows:,} rows, and intervals are far too narrow, by a factor "
+            f"of about {np.sqrt(self.n / self.n_effective):.0f}: give them as {argument('survey_weight')} in place of "
+            f"{argument('sample_weight')}, or ignore this if they are counts of several tables, such as one of "
+            "each site."
         )
 
 

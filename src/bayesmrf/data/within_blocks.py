@@ -48,7 +48,7 @@ class Conditional(NamedTuple):
     factors : (n_pairs,) array
         Standard error of each weight, or of its differences between groups, by blocks, divided by that of rows.
     changes : tuple of Change
-        Weights that are others within blocks.
+        Weights that differ within blocks.
     """
 
     factors: np.ndarray

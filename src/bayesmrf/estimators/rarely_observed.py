@@ -100,7 +100,7 @@ class Silent(NamedTuple):
             )
         if out.any():
             tell(
-                f"Never observed together: {self._pairs(graph, out)}. The data say nothing of edges between them: "
+                f"Never observed together: {self._pairs(graph, out)}. The data say nothing about edges between them: "
                 "these are assumed absent, and all other edges are estimated under this assumption. If several rows "
                 f"belong to one person, make one row of them with {ONE_ROW}; to keep such an edge, name its pair in "
                 f"{argument('candidates')}.",

@@ -47,10 +47,10 @@ def invalid_values(tree: xr.DataTree) -> str:
     ]
     if not (wrong := [clause for clause in found if clause]):
         return ""
-    more = f", and so have {len(wrong) - 1} more quantities" if len(wrong) > 1 else ""
+    more = f"; {len(wrong) - 1} more quantities have invalid values, too" if len(wrong) > 1 else ""
     return (
-        f"{INVALID}: {wrong[0]}{more}. Results that use them are wrong. Run again; if it occurs again, use a narrower "
-        "prior or another method. A stored run may have been damaged: restore the file."
+        f"{INVALID}: {wrong[0]}{more}. Results that use them are wrong. Run again; if this occurs again, use a "
+        "narrower prior or another method. A stored run may have been damaged: restore the file."
     )
 
 
@@ -77,7 +77,7 @@ def _first_wrong(name: str, draws: Any, posterior: xr.Dataset) -> str:
                 )
             n_wrong += len(each)
         start += len(block)
-    return f"{first} and {n_wrong - 1:,} more" if n_wrong > 1 else first
+    return f"{first} and in {n_wrong - 1:,} more draw{'s' * (n_wrong > 2)}" if n_wrong > 1 else first
 
 
 def _is_sound(block: np.ndarray, low: float, high: float) -> bool:
@@ -114,8 +114,8 @@ def copied_chains(tree: xr.DataTree) -> str:
             source.setdefault(b, a)
     if not source:
         return ""
-    each = listed([f"chain {chains[b]} has those of chain {chains[a]}" for b, a in source.items()])
+    each = listed([f"chain {chains[b]} is a copy of chain {chains[a]}" for b, a in source.items()])
     return (
-        f"{COPIES}: their draws are equal ({each}), so that they agree whether they have converged or not, and errors "
-        "are larger than they look. Run again, each chain with random numbers of its own."
+        f"{COPIES}: {each}. Copies agree whether they have converged or not, and Monte Carlo errors are larger than "
+        "reported. Run again, each chain with random numbers of its own."
     )

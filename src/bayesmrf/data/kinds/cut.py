@@ -33,7 +33,7 @@ def cut(seen: Values, n: int) -> Column:
         raise OptionError(option="cut", got=f"{seen.name}:{n}", expected="fewer levels than numbers that differ")
     texts = [digits(low) if low == high else f"{digits(low)} to {digits(high)}" for low, high, _ in spans]
     levels = tuple(Level(text, text, k) for text, (*_, k) in zip(texts, spans, strict=True))
-    does = f"{len(spans)} levels and not {n}, as few numbers have most of the cells" if len(spans) < n else ""
+    does = f"{len(spans)} levels instead of {n}, as few numbers fill most of the cells" if len(spans) < n else ""
     if does:
         tell(f"column {quoted(seen.name)} is cut into {does}", LevelsWarning)
     return seen.column(ORDERED if len(spans) > 2 else YES_NO, [], does)._replace(levels=levels)
