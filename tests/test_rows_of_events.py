@@ -60,8 +60,8 @@ def test_weights_and_groups_are_those_of_the_person(bayesmrf, folder):
 @pytest.mark.parametrize(
     ("change", "options", "said"),
     [
-        (lambda t: t, COMBINED[:2], "'redcap_event_name' has several for some, such as 'record_id' 1; .*--drop redcap"),
-        (lambda t: t.assign(a1=t["a1"].fillna(0)), COMBINED, "'a1' has several for some.*bayesmrf panel"),
+        (lambda t: t, COMBINED[:2], "several answers in 'redcap_event_name', such as 'record_id' 1; .*--drop redcap"),
+        (lambda t: t.assign(a1=t["a1"].fillna(0)), COMBINED, "several answers in 'a1', .*bayesmrf panel"),
         (lambda t: t.assign(record_id=t["record_id"].where(t.index > 1)), COMBINED, "2 row.s. have no 'record_id'"),
         (lambda t: t, ["--combine-rows", "person"], "--combine-rows: there is no column 'person'"),
         (lambda t: t, [*COMBINED, "--drop", "record_id"], "--combine-rows: .*also named by --drop"),

@@ -120,7 +120,7 @@ def test_other_commands_say_so(tables, wide, bayesmrf):
     code, _, err = bayesmrf("panel", path, "--drop", "id")
     assert (code, "side by side ('sad', 'tired', 'alone' at 2 waves" in err, "give --wide" in err) == (2, True, True)
     code, _, err = bayesmrf("panel", path, "--wide")
-    assert (code, "'id'" in err, "is of no wave; leave out with --drop id, or give --person id" in err) == (
+    assert (code, "'id'" in err, "belongs to no wave; leave out with --drop id, or give --person id" in err) == (
         2,
         True,
         True,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def one_below_the_other(
     path: Path, table: pd.DataFrame, others: Mapping[str, Any] | None
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the items of a table whose waves are side by side, a row for each person and wave, and these by flag.
+    """Return the items of a table with waves side by side in a row for each person and wave, and both by flag.
 
     Parameters
     ----------
@@ -32,18 +32,18 @@ def one_below_the_other(
     Raises
     ------
     OptionError
-        If there are no waves side by side, or columns that are of no wave.
+        If there are no waves side by side, or columns that belong to no wave.
     """
-    found = side_by_side(list(map(str, table.columns)), plain=True)
-    if found is None:
+    waves = side_by_side(list(map(str, table.columns)), plain=True)
+    if waves is None:
         raise OptionError(f"--wide: {call(path)} must have two or more items at two or more waves, named such as "
                           "sad_t1, sad_t2, or sad_pre, sad_post; rename the columns, or give a row for each wave "
                           "without --wide")  # fmt: skip
-    if found.rest:
-        each = " ".join(f"--drop {name}" for name in found.rest[:5])
-        raise OptionError(f"--wide: {listed([*map(quoted, found.rest)], total=True)} of {call(path)} "
-                          f"{'are' if len(found.rest) > 1 else 'is'} of no wave; leave out with {each}, or give "
-                          f"--person {found.rest[0]} if it identifies people")  # fmt: skip
-    given = (others or {}).get("--person")
-    long = stacked(table, found, PERSON, None if given is None else given.to_numpy())
+    if waves.rest:
+        each = " ".join(f"--drop {name}" for name in waves.rest[:5])
+        raise OptionError(f"--wide: {listed([*map(quoted, waves.rest)], total=True)} of {call(path)} "
+                          f"{'belong' if len(waves.rest) > 1 else 'belongs'} to no wave; leave out with {each}, or "
+                          f"give --person {waves.rest[0]} if it identifies people")  # fmt: skip
+    person = (others or {}).get("--person")
+    long = stacked(table, waves, PERSON, None if person is None else person.to_numpy())
     return long, {"--person": long.pop(PERSON), "--wave": long.pop(WAVE)}

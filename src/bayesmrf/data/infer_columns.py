@@ -41,7 +41,7 @@ from .other_tables import problem_of
 from .rows_of_events import event_columns
 from .table_forms import answered, one_row_per_answer
 from .table_forms import problems as problems_of_rows
-from .time_columns import said_of_times, time_columns
+from .time_columns import problems_of_times, time_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ def infer_columns(
     else:
         apart, problems, is_long = _of_rows(_part(frame, [*added, *(s.name for s in rest)]), added)
         times = time_columns(part := _part(frame, [s.name for s in rest if not s.ordered and s.name not in apart]))
-        problems += said_of_times(part, times, of_panel)
+        problems += problems_of_times(part, times, of_panel)
         apart |= dict.fromkeys(times, IDENTIFIER)
         compared = [s for s in rest if s.name not in apart]
         foreign = find_foreign(*_compared(compared))

@@ -96,16 +96,16 @@ class Transitions:
         return 2 * self.n_gaps > self.n_pairs
 
     @property
-    def said_distances(self) -> str:
+    def distances_in_words(self) -> str:
         """The most frequent distances of successive waves."""
-        return f"distances of successive waves: {_said(self.distances)}"
+        return f"distances of successive waves: {_in_words(self.distances)}"
 
     @property
     def said(self) -> str:
         """How many transitions are used, and why others are not."""
         n, gaps, missing = len(self.before), self.n_gaps, self.n_missing
         found = f"{n:,} of {self.n_pairs:,} transitions between successive rows are used"
-        others = f" ({self.said_distances}); {_NUMBER_WAVES}" if self.is_mostly_left_out else ""
+        others = f" ({self.distances_in_words}); {_NUMBER_WAVES}" if self.is_mostly_left_out else ""
         why = [f"{gaps:,} left out as their distance is not {self.step:g}{others}"] if gaps else []
         why += [f"{missing:,} left out as answers are missing"] if missing and not self.is_completed else []
         return f"{found}: {'; '.join(why)}" if why else found
@@ -211,8 +211,8 @@ def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Tra
     distances = tuple((float(each[k]), int(times[k])) for k in order_of)
     if not used.any():
         raise DataError(f"{argument('X')} must have two waves of a person at a distance of {step:g} without missing "
-                        f"answers, got none (distances of successive waves: {_said(distances)}); {_NUMBER_WAVES}, or "
-                        "correct the table if they have answers.")  # fmt: skip
+                        f"answers, got none (distances of successive waves: {_in_words(distances)}); {_NUMBER_WAVES}, "
+                        "or correct the table if they have answers.")  # fmt: skip
     return Transitions(
         at[:-1][used], at[1:][used], person[:-1][used], at[begins], step, distances,
         int(same.sum()), int((same & ~near).sum()), int((same & near & ~is_whole).sum()), complete,
@@ -229,7 +229,7 @@ def _one_of_each(time: np.ndarray) -> np.ndarray:
     return found
 
 
-def _said(distances: tuple[tuple[float, int], ...]) -> str:
+def _in_words(distances: tuple[tuple[float, int], ...]) -> str:
     return ", ".join(f"{distance:g} ({n:,} times)" for distance, n in distances)
 
 

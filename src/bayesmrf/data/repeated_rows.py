@@ -75,7 +75,7 @@ class RepeatedRows(NamedTuple):
     def said(self, effect: str) -> str:
         """Return what is wrong, with an effect of it, and what to do."""
         also = f" To a lesser degree, so are rows {listed(list(self.also))}." if self.also else ""
-        within = f" {_said(self.changes, self.same)}" if self.changes else ""
+        within = f" {_changes_in_words(self.changes, self.same)}" if self.changes else ""
         if self.least < 1 or self.least_nodes < 1:
             return (
                 f"Dependent rows: rows {self.same} are alike, and are in several groups, which the likelihood takes as "
@@ -294,7 +294,7 @@ def _edge(ends: tuple[str, str]) -> str:
     return f"{ends[0]} – {ends[1]}"
 
 
-def _said(changes: Sequence[Change], same: str) -> str:
+def _changes_in_words(changes: Sequence[Change], same: str) -> str:
     """Return which log odds ratios differ within blocks."""
     each = [f"{_edge(c.edge)} {c.within:.2f} (standard error {c.error:.2f}) instead of {c.pooled:.2f}" for c in changes]
     n = len(changes)

@@ -69,10 +69,10 @@ def one_row_each(frame: pd.DataFrame, person: pd.Series) -> pd.DataFrame:
     if several := _differing(frame, person):
         drop = ",".join(map(in_shell, several))
         values = frame[several[0]].groupby(person.to_numpy()).unique()
-        of = next(key for key, found in values.items() if len(pd.Series(found).dropna()) > 1)
+        of = next(key for key, answers in values.items() if len(pd.Series(answers).dropna()) > 1)
         raise DataError(
-            f"{argument('combine_rows')} must be a column with one answer of each person to each question, but "
-            f"{listed(list(map(quoted, several)), total=True)} has several for some, such as {quoted(name)} "
+            f"{argument('combine_rows')} must be a column with one answer of each person to each question, but people "
+            f"have several answers in {listed(list(map(quoted, several)), total=True)}, such as {quoted(name)} "
             f"{shown(str(of))}; leave out what differs between the events with --drop {drop}, or use bayesmrf panel if "
             "the rows are waves of the same questions"
         )

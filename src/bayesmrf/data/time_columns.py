@@ -34,7 +34,7 @@ def is_named_time(name: str) -> bool:
     return bool(_words(name) & _TIMES)
 
 
-def said_of_times(frame: pd.DataFrame, names: Sequence[str], of_panel: bool) -> list[str]:
+def problems_of_times(frame: pd.DataFrame, names: Sequence[str], of_panel: bool) -> list[str]:
     """Return what is wrong with columns of times, and what to do, in a panel or another table."""
     if not names:
         return []
@@ -43,9 +43,9 @@ def said_of_times(frame: pd.DataFrame, names: Sequence[str], of_panel: bool) -> 
     drop = f"leave {'it' if one else 'them'} out with {preparing('drop', *names)}"
     day = next((name for name in names if _words(name) & _DAYS), None)
     wave = next((name for name in names if name != day), None)
-    given = [argument(option, name) for option, name in (("day", day), ("wave", wave)) if name is not None]
+    arguments = [argument(option, name) for option, name in (("day", day), ("wave", wave)) if name is not None]
     use = (
-        f"give {' and '.join(given)}, so that rows follow each other in time"
+        f"give {' and '.join(arguments)}, so that rows follow each other in time"
         if of_panel
         else f"use {in_python('PanelMRF', 'bayesmrf panel')} if rows of one person follow each other"
     )

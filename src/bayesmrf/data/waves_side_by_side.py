@@ -56,7 +56,7 @@ class SideBySide(NamedTuple):
     rest: tuple[str, ...]
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """Which columns they are."""
         first = next(iter(self.columns.values()))
         each = listed([*map(quoted, self.columns)], 3, total=True)
@@ -95,10 +95,10 @@ def _of_kind(names: Sequence[str], kind: re.Pattern[str]) -> SideBySide | None:
 
 def tell_of_waves(names: Sequence[str]) -> None:
     """Tell of waves side by side in a table of which a network is learnt."""
-    if (found := side_by_side(names)) is not None:
+    if (waves := side_by_side(names)) is not None:
         tell(
-            f"Columns look like waves of the same items: {found.said}. In a single network, edges between waves have "
-            f"no direction, and the edges within each wave are learnt separately. {_REMEDY} to learn what follows "
+            f"Columns look like waves of the same items: {waves.in_words}. In a single network, edges between waves "
+            f"have no direction, and the edges within each wave are learnt separately. {_REMEDY} to learn what follows "
             "what.",
             SideBySideWarning,
         )
@@ -111,8 +111,8 @@ def refuse_waves(names: Sequence[str]) -> None:
     ------
     DataError
     """
-    if (found := side_by_side(names)) is not None:
-        raise DataError(f"{argument('X')} must have a row for each wave, got waves side by side ({found.said}); "
+    if (waves := side_by_side(names)) is not None:
+        raise DataError(f"{argument('X')} must have a row for each wave, got waves side by side ({waves.in_words}); "
                         f"{in_python('give bayesmrf.data.stack_waves(X)', 'give --wide')}.")  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def invalid_values(tree: xr.DataTree) -> str:
         if array.dims[:2] == ("chain", "draw")
         and (array.dtype.kind == "f" or (name in _RANGES and array.dtype.kind != "b"))
     ]
-    # What was given is as one draw of one chain.
+    # Constants have no draws: each is checked as one draw of one chain.
     found += [
         _first_wrong(str(name), array.variable.expand_dims("draw").expand_dims("chain"), posterior)
         for name, array in constant.data_vars.items()
