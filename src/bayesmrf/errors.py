@@ -41,7 +41,7 @@ def data_row(number: int) -> str:
 
 
 def missing_code(*values: str) -> str:
-    """Mark, as a remedy, that values, as texts, stand for missing ones."""
+    """Mark, as a remedy, that values, given as texts, are codes of missing values."""
     return _term("code", AND.join(values))
 
 
@@ -224,7 +224,7 @@ class DependentRowsWarning(BayesMRFWarning):
 
 
 class WeightWarning(BayesMRFWarning):
-    """Rows have weights of a survey, or counts that look like these; or a column of answers looks like counts."""
+    """Rows have survey weights, or counts that look like survey weights; or a column of answers looks like counts."""
 
 
 class SideBySideWarning(BayesMRFWarning):
@@ -240,7 +240,7 @@ class EmptyRowsWarning(BayesMRFWarning):
 
 
 class UnobservedPairsWarning(BayesMRFWarning):
-    """Columns were never observed together, so that the data say nothing of an edge between them."""
+    """Columns were never observed together, so that the data say nothing about an edge between them."""
 
     severity = "note"
 

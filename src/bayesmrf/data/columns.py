@@ -62,8 +62,8 @@ def prepare(
     ordered, nominal : str or sequence of str
         Columns of numbers that are in order though they are no scale, or that are names without order.
     split : str or sequence of str
-        Columns with several answers in a cell, such as "Friends, Music", of each of which a yes/no column is made:
-        ``"hobbies"`` becomes ``"hobbies: Friends"``, ``"hobbies: Music"``, ... A blank cell has none of them.
+        Columns with several answers in a cell, such as "Friends, Music"; each answer becomes a yes/no column:
+        ``"hobbies"`` becomes ``"hobbies: Friends"``, ``"hobbies: Music"``, ... A blank cell means that none was ticked.
     missing : str or sequence of str
         Codes of missing values; "none" if every value is an answer.
     columns : path, DataFrame or Codebook
@@ -71,7 +71,7 @@ def prepare(
         no answer, are left out.
     order_as_given : bool
         Whether the order of words is right, though it is that of the alphabet. Without it four or more such words are
-        refused, unless they are a known scale. The returned table, and its parts, keep this.
+        refused, unless they are a known scale. The returned table, and its rows and columns, are then accepted everywhere.
 
     Returns
     -------

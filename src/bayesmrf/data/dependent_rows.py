@@ -60,7 +60,7 @@ class DependentRows(NamedTuple):
 
     @property
     def effect(self) -> str:
-        """What that means for edges."""
+        """What dependent rows mean for the number of edges; "" if nothing."""
         return ", and edges may be too many"
 
     @property

@@ -113,7 +113,7 @@ class RepeatedRows(NamedTuple):
 
     @property
     def effect(self) -> str:
-        """What that means for edges."""
+        """What dependent rows mean for the number of edges; "" if nothing."""
         return "" if self.least < 1 or self.least_nodes < 1 else ", and edges may be too many"
 
 

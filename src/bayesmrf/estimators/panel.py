@@ -151,8 +151,8 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         """Sample the posterior.
 
         Rows follow each other if they are of one person and their waves have the least distance that two successive
-        waves of any person have: lags never cross people, nights, or waves that are not there; a finding says how many
-        transitions are left out. People may be asked on different days; if the distance of their waves varies, number
+        waves of any person have: lags never go from one person to another, over a night (if days are given), or over a
+        missing wave. A finding says how many transitions are left out. People may be asked on different days; if the distance of their waves varies, number
         the waves of each person 1, 2, 3, .... Missing answers are drawn with the parameters, given the rows before and
         after; those of first waves have the shares of the answers of the item as their prior, and own intercepts take
         the mean of the item in their place. Where Z is followed by chains, transitions with missing answers are left
@@ -168,7 +168,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             The column of X with the number of the wave, or a date or time such as 2024-03-01 09:00 (the most frequent
             distance is a step), or its values; None if the rows of a person follow each other.
         day : str or (n_samples,) sequence, optional
-            The column of X with the day, or session, of the row, or its values: lags do not cross nights, and waves may
+            The column of X with the day, or session, of the row, or its values: lags stay within a day, and waves may
             begin again each day.
 
         Raises

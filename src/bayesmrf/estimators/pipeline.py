@@ -97,8 +97,8 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
             Weights of a survey, numbers > 0: how many people of the population each row stands for; a Series with the
             index of ``X``. Row i enters the likelihood as p(x_i)^w_i, with weights whose sum is the effective
             sample size (sum w)^2 / sum w^2. No answers may be missing, and kernels that draw data ("exchange",
-            "auxiliary-variable") and brief chains are refused. A row that was seen several times (``sample_weight``)
-            is as many people of this weight.
+            "auxiliary-variable") and brief chains are refused. A row with a count (``sample_weight``) stands
+            for that many people, each with this weight.
 
         Raises
         ------

@@ -76,7 +76,7 @@ class NodeFeatures(Checked):
         self.require_invariant_nodes(prior, "prior", "priors.Normal or priors.WeightsAndBiases")
 
     def require_invariant_nodes(self, prior: Any, option: str, instead: str) -> None:
-        """Refuse a prior of the parameters of nodes, an option, that depends on the order of categories without order.
+        """Refuse a prior of node parameters that depends on the order of categories without order.
 
         A logistic-beta density is skewed, or differs between directions: of two categories it does not depend on their
         order if its constants are equal.

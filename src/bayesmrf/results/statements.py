@@ -168,7 +168,7 @@ def edges_of(clauses: Sequence[Clause]) -> list[int]:
 
 
 class KnownPrior(NamedTuple):
-    """What is known exactly of the prior of edges: functions return None of what is not."""
+    """Prior probabilities of edges that are known exactly; a function returns None where they are not."""
 
     absent: Callable[[Sequence[int]], float | None]  # probability that all of some edges are absent, in all groups
     equal: Callable[[int], float | None]  # that an edge has the same number in two groups of people
@@ -176,7 +176,7 @@ class KnownPrior(NamedTuple):
 
 
 def exact_prior(clauses: Sequence[Clause], known: KnownPrior) -> float | None:
-    """Return the prior probability of a statement where it is known exactly; None of others.
+    """Return the prior probability of a statement where it is known exactly, else None.
 
     These are comparisons with 0 of different edges, and one comparison of two edges, or of an edge in two groups. The
     prior of weights is the same for w and -w, of each edge alone; that of sizes is the same if two edges, or groups,
