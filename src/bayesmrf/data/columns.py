@@ -71,7 +71,8 @@ def prepare(
         no answer, are left out.
     order_as_given : bool
         Whether the order of words is right, though it is that of the alphabet. Without it four or more such words are
-        refused, unless they are a known scale. The returned table, and its rows and columns, are then accepted everywhere.
+        refused, unless they are a known scale. The returned table, and its rows and columns, are then accepted
+        everywhere.
 
     Returns
     -------

@@ -152,11 +152,11 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
 
         Rows follow each other if they are of one person and their waves have the least distance that two successive
         waves of any person have: lags never go from one person to another, over a night (if days are given), or over a
-        missing wave. A finding says how many transitions are left out. People may be asked on different days; if the distance of their waves varies, number
-        the waves of each person 1, 2, 3, .... Missing answers are drawn with the parameters, given the rows before and
-        after; those of first waves have the shares of the answers of the item as their prior, and own intercepts take
-        the mean of the item in their place. Where Z is followed by chains, transitions with missing answers are left
-        out instead.
+        missing wave. A finding says how many transitions are left out. People may be asked on different days; if the
+        distance of their waves varies, number the waves of each person 1, 2, 3, .... Missing answers are drawn with the
+        parameters, given the rows before and after; those of first waves have the shares of the answers of the item as
+        their prior, and own intercepts take the mean of the item in their place. Where Z is followed by chains,
+        transitions with missing answers are left out instead.
 
         Parameters
         ----------

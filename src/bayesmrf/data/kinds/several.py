@@ -81,7 +81,7 @@ def problems(columns: Sequence[tuple[Column, Values]], frame: pd.DataFrame) -> l
         names = [column.name for column in open_ones[:MOST_NAMED]]
         found.append(
             f"several answers in one cell: {each}; make a yes/no column of each answer with "
-            f"{preparing('split', *names)} (a blank cell has none of them), or leave them out with "
+            f"{preparing('split', *names)} (a blank cell means none of them), or leave them out with "
             f"{preparing('drop', *names)}"
         )
     return found
