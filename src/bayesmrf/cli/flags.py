@@ -87,9 +87,9 @@ BINARIZE: Any = flag('Levels that count as yes: ">=4", ">2", "<=1", "<3" or "==5
 def command(function: Callable[..., None], whole: bool = False) -> Callable[..., None]:
     """Return a command with an option for each field of the records among the parameters of a function.
 
-    A parameter that is named as a field declares its option, such as the table of observations. One whose type is
-    annotated with `Methods` gets their options that were given, by the name of the flag; those of slow modules are read
-    if the command is to be ``whole``. The help text of a command with a `Run` says that runs continue.
+    A parameter that is named as a field declares its option, such as the table of observations. One that is annotated
+    with `Methods` gets their options that were given, by flag; those of slow modules are read if the command is to be
+    ``whole``. The help text of a command with a `Run` says that runs continue.
     """
     hints = get_type_hints(function, include_extras=True)
     kinds: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
@@ -162,8 +162,7 @@ class Data(ColumnFlags):
     ) -> tuple[Any, Any, Any]:  # fmt: skip
         """Return the observations, how often each occurs, and the groups in the column ``by``, or columns ``also``.
 
-        Columns have the types that a model reads, which also ``takes`` what is no answer for others. Waves that are
-        side by side in a ``wide`` table are put one below the other.
+        Columns have the types that a model reads or ``takes``. A ``wide`` table gets a row for each person and wave.
         """
         from ..data.codebook import Codebook
         from ..data.codes import MOST_STATES
