@@ -70,10 +70,7 @@ def method_flag(rows: Registry[MethodRow], auto: str) -> Any:
     return flag(f"auto is {auto}. {briefs}.", "|".join([AUTO, *rows.names]), AUTO)
 
 
-GRAPH_HELP = (
-    "A file with the two ends of each edge (column names, or numbers from 0); or all pairs; or K edges learnt from "
-    "the data."
-)
+GRAPH_HELP = "A file with the two ends of each edge (column names, or numbers from 0); all pairs; or K learnt edges."
 CANDIDATES = "all pairs, or two columns, the ends of each (column names, or numbers from 0)."
 SLAB = "cauchy:SCALE|moment:SCALE|normal:SCALE|cauchy:SHAPE,RATE|SHAPE,RATE"
 _NOTHING = "nothing was written"
