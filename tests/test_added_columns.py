@@ -80,7 +80,8 @@ def test_a_crossing_is_answers(rng):
     assert one_row_per_answer(votes.assign(count=rng.integers(0, 500, 800))) is None
     assert one_row_per_answer(votes.assign(n=rng.integers(1, 4, 800))) is None
     assert one_row_per_answer(cast.assign(other=rng.integers(1, 4, 800))) is None
-    assert one_row_per_answer(cast.sample(frac=0.5, random_state=1)) is None
+    assert one_row_per_answer(cast.sample(frac=0.5, random_state=1)) is not None  # no pair twice is no chance
+    assert one_row_per_answer(cast.sample(frac=0.5, random_state=1, replace=True)) is None
     assert one_row_per_answer(cast.rename(columns={"rollnumber": "wave"})) is None
 
 

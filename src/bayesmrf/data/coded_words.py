@@ -50,13 +50,18 @@ def split_code(text: str) -> Coded | None:
     return None
 
 
+def is_code_of_none(number: str) -> bool:
+    """Return whether a number is a customary code of no answer: below zero, or 7, 8, 9, 77, 88, 97, 98, 99, ..."""
+    return float(number) < 0 or bool(_CODE_OF_NONE.fullmatch(digits(float(number))))
+
+
 def code_for_missing(text: str) -> bool:
     """Return whether a text has a code of missing values in front of words that say that there is no answer.
 
     Such codes are below zero, or 7, 8, 9, 77, 88, 97, 98, 99 and the like.
     """
     coded = split_code(text)
-    if coded is None or not (coded.code < 0 or _CODE_OF_NONE.fullmatch(digits(coded.code))):
+    if coded is None or not is_code_of_none(digits(coded.code)):
         return False
     return says_no_answer(coded.word) or says_no_opinion(coded.word)
 

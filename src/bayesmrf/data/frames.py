@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, argument
+from ..errors import DataError, argument, data_row, preparing
 from ..names import listed, quoted
 from .missing import widened
 
@@ -22,8 +22,10 @@ _OTHERS = {
     ("pyspark", "DataFrame"): "give {}.toPandas()",
     ("dask", "DataFrame"): "give {}.compute()",
     ("anndata", "AnnData"): "give {}.to_df()",
+    ("pyarrow", "Table"): "give {}.to_pandas()",
 }
 _SELECTED = "filter_$"
+_CONTAINERS = (list, set, frozenset, tuple, dict, np.ndarray)
 
 
 def is_frame(X: Any) -> bool:
@@ -116,11 +118,30 @@ def in_pandas(X: Any, option: str = "X") -> Any:
         import pandas as pd
 
         return pd.DataFrame({name: column_in_pandas(X[name]) for name in X.columns})
+    _refuse_containers(X)
     found = [(i, X.iloc[:, i]) for i, kind in enumerate(X.dtypes) if _is_recoded(kind)]
     X = X.copy(deep=False) if found else X
     for i, column in found:
         X.isetitem(i, column_in_pandas(column))
     return X
+
+
+def _refuse_containers(frame: Any) -> None:
+    """Refuse cells that hold lists, sets, arrays or dictionaries, as of questions with several answers.
+
+    Raises
+    ------
+    DataError
+    """
+    for i in (i for i, kind in enumerate(frame.dtypes) if kind.name == "object"):
+        row = next((row for row, v in enumerate(frame.iloc[:, i]) if isinstance(v, _CONTAINERS)), None)
+        if row is not None:
+            name, what = str(frame.columns[i]), type(frame.iloc[row, i]).__name__
+            cell = frame.iloc[row, i]
+            join = f"make texts of them, X[{name!r}].str.join('; '), and split these with {preparing('split', name)}"
+            are_texts = not isinstance(cell, dict) and all(isinstance(v, str) for v in cell)
+            raise DataError(f"{argument('X')} must have one value in each cell, but column {quoted(name)} has a {what} "
+                            f"in {data_row(row)}; {join if are_texts else 'drop the column'}.")  # fmt: skip
 
 
 def cells(frame: Any) -> np.ndarray:

@@ -32,14 +32,15 @@ from .kinds import constant, metadata, nominal, number, several, text
 from .kinds.count import forgotten_count, is_count
 from .kinds.cut import problems_of_codes
 from .kinds.detect import kind_of
-from .kinds.identifier import repeated_identifier
+from .kinds.identifier import is_unnamed_number, repeated_identifier
 from .kinds.metadata import metadata_columns
+from .kinds.number import weight_of_survey
 from .kinds.ordered import in_steps, share_levels
 from .kinds.values import Values, values_of
 from .levels import Foreign, find_foreign
 from .other_tables import problem_of
 from .rows_of_events import event_columns
-from .table_forms import answered, one_row_per_answer
+from .table_forms import answered, one_row_per_answer, totals
 from .table_forms import problems as problems_of_rows
 from .time_columns import problems_of_times, time_columns
 
@@ -102,8 +103,10 @@ def infer_columns(
         foreign = find_foreign(*_compared(compared))
         names = [s.name for s in compared if not s.ordered]
         many = {s.name for s in compared if s.numbers is not None and len(s.counts) > MOST_LEVELS}
+        measured = {s.name for s in compared if s.name in many and is_unnamed_number(s.numbers, s.name)}
+        on_scale = [name for i, name in enumerate(names) if i not in {*foreign.ids, *foreign.scales}]
         if not is_long:
-            problems += [*_no_answers(foreign, names, many), *_outside(foreign, _part(frame, names))]
+            problems += [*_no_answers(foreign, names, many, measured), *_outside(foreign, _part(frame, on_scale))]
         apart |= {names[i]: IDENTIFIER for i in foreign.ids if i < len(names)}
         apart |= {names[i]: NUMBER for i in foreign.scales if i < len(names)}
     outside = set(map(digits, foreign.codes))
@@ -125,10 +128,12 @@ def infer_columns(
             for c, s in zip(columns, seen, strict=True)
             if c.kind in (NUMBER, COUNT) and len(s.counts) > MOST_LEVELS
         }
-        problems += problems_of_codes([s for s in seen if s.name in cut | many])
+        problems += problems_of_codes([s.without(outside) for s in seen if s.name in cut | many])
     problems += metadata.problems([c for c in columns if c.name not in apart])
     texts += constant.problems_of_boxes([c for c in columns if c.name in boxes])
-    numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart]
+    if is_long:
+        problems = problems[:1]  # of a table that is to be another one
+    numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart and not is_long]
     problems += number.problems_of_few([c for c in numbers if not number.are_many(c)], rest)
     texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)
     free = [(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == TEXT and c.name not in apart]
@@ -205,6 +210,7 @@ def _of_rows(frame: pd.DataFrame, added: Collection[str]) -> tuple[dict[str, str
     person, is_long = repeated_identifier(rest), one_row_per_answer(rest) is not None
     count = None if is_long else forgotten_count(rest)
     kinds = {name: kind for name, kind in ((person, IDENTIFIER), (count, COUNT)) if name is not None}
+    kinds |= {relation.columns[0]: NUMBER for relation in ([] if is_long else totals(rest))}
     events = None if person is None or is_long else event_columns(every, person)
     kinds |= dict.fromkeys(events or (), METADATA)
     return kinds, problems_of_rows(every, added), is_long
@@ -220,8 +226,11 @@ def _as_it_is(column: Column) -> Column:
     return column._replace(kind=ORDERED, does="") if column.kind in (NUMBER, COUNT) else column
 
 
-def _no_answers(foreign: Foreign, names: list[str], many: set[str]) -> list[str]:
-    """Return what is wrong with columns that are no answers; measurements, which have ``many`` numbers, can be cut."""
+def _no_answers(foreign: Foreign, names: list[str], many: set[str], measured: set[str]) -> list[str]:
+    """Return what is wrong with columns that are no answers; measurements, which have ``many`` numbers, can be cut.
+
+    Numbers that look like identifiers, but may be ``measured``, such as incomes, can be cut, too.
+    """
     found, what = foreign.columns(names)
     if not found:
         return []
@@ -229,10 +238,12 @@ def _no_answers(foreign: Foreign, names: list[str], many: set[str]) -> list[str]
     weight = next(filter(is_count, found), None)
     hint = f", or give {argument('sample_weight', weight)} if it counts how often a row was observed" if weight else ""
     drop = preparing("drop", *found[:MOST_NAMED])
-    scales = [names[i] for i in foreign.scales if i < len(names)]
+    scales = [name for name in found if name in {names[i] for i in foreign.scales if i < len(names)} | measured]
+    what += " or a measurement" if found[0] in measured and "identifier" in what else ""
     cuts = [f"{name}:4" for name in scales if name in many and not is_count(name)][:MOST_NAMED]
     cut = f"cut measurements into levels of equal counts with {preparing('cut', *cuts)}, or " if cuts else ""
-    return [f"column {quoted(found[0])} {what}; {cut}drop columns that are not answers with {drop}{more}{hint}"]
+    return [f"column {quoted(found[0])} {what}; {cut}drop columns that are not answers with {drop}{more}{hint}"
+            f"{weight_of_survey(found)}"]  # fmt: skip
 
 
 def _outside(foreign: Foreign, frame: pd.DataFrame) -> list[str]:

@@ -21,6 +21,7 @@ _PAIRS = (
     ("not mentioned", "mentioned"),
 )
 _YES_NO = [tuple(side.split("|") for side in pair) for pair in _PAIRS]
+_NOT = ("not", "nicht", "niet", "inte", "ikke", "no", "non", "não", "не")  # in front of a word, its opposite
 _HOW_OFTEN = (
     "never|not at all|none of the time",
     "almost never|hardly ever|very rarely|very seldom|nearly never",
@@ -97,7 +98,7 @@ _NO_ANSWERS = (
     "vet (ej|inte|ikke)|ved ikke|ej svar|inget svar|vill (ej|inte) svara|uppgift saknas|ei vastausta|en tiedä|"
     "не знаю|отказ|нет ответа|nie wiem|odmowa|brak (odpowiedzi|danych)"
 )
-_NO_ANSWER = re.compile(rf"(?i)[\W\d]*({_NO_ANSWERS})\W*([/,;&(|].*)?")
+_NO_ANSWER = re.compile(rf"(?i)(\.[a-z]:)?[\W\d]*({_NO_ANSWERS})\W*([/,;&(|].*)?")
 _NO_OPINIONS = (
     "(not|un)[ -]?sure|no opinion|undecided|(can[’']?t|can ?not) (say|choose|answer)|hard to say|haven[’']?t thought.*"
 )
@@ -157,7 +158,8 @@ SCALES = (
 def yes_and_no(words: Iterable[str]) -> tuple[list[str], list[str]] | None:
     """Return the words that mean no, and those that mean yes; None unless there are both, and no others."""
     given = list(words)
-    for pair in _YES_NO:
+    plain = {plain_word(word) for word in given}
+    for pair in (*_YES_NO, *([[f"{no} {word}"], [word]] for word in plain for no in _NOT if f"{no} {word}" in plain)):
         no, yes = ([word for word in given if plain_word(word) in side] for side in pair)
         if no and yes and len(no) + len(yes) == len(given):
             return no, yes

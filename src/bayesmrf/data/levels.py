@@ -30,7 +30,7 @@ _EXPECTED_USUAL = 10.0  # the same of several empty levels before values that ar
 _USUAL = [int(str(digit) * n) for digit in (7, 8, 9) for n in range(1, 6)]  # 7, 77, ..., 99999
 _NEAR = 3  # levels on one side of a gap whose values tell how many to expect in it
 _RARE = 0.05  # share of the values beyond a single empty level, from which it counts as a level that was never chosen
-_FEW = 0.2  # share of the values, below which -1 before levels from 0 or 1 is no level
+_FEW = 0.2  # share of the values, below which -1 before levels from 0 or 1, or 9 behind a gap, is no level
 _STRAYS = 0.01  # share of the values of a column of integers, up to which others are mistakes, such as a row of means
 _FEW_LEVELS = 12  # of a scale of answers; longer ones have gaps
 
@@ -80,7 +80,8 @@ def find_foreign(columns: Sequence[np.ndarray], names: Sequence[str]) -> Foreign
     -----
     An identifier has at least 20 values, nearly all of them different, and either numbers the rows, or is named
     like one, or is among columns with few levels. The levels of the other integer columns are pooled, and divided
-    where more than one consecutive level is empty, or a single one before the last 5 % of at least 100 values.
+    where more than one consecutive level is empty, or a single one before the last 5 % of at least 100 values, or
+    before less than 20 % that are all customary codes.
     Empty levels do not count if they may be empty by chance: if the three levels next to them, on the side with
     more values, suggest fewer than 20 values there (10 in several levels before customary codes such as 9 and 99;
     any number between negative values and others). A -1 next to 0 or 1 is apart where it is rare, except in the
@@ -214,7 +215,8 @@ def _scale(levels: np.ndarray, counts: np.ndarray) -> np.ndarray:
     usual = np.logical_and.accumulate(np.isin(levels, _USUAL)[::-1])[::-1][1:]  # all levels above
     enough = np.where(usual & (gaps > 2 * step), _EXPECTED_USUAL, _EXPECTED)
     sure = (expected >= enough) | ((levels[:-1] < 0) & (levels[1:] >= 0))
-    cut = sure & ((gaps > 2 * step) | ((gaps > step) & rare & (total >= _MANY_VALUES)))
+    few = rare | (usual & (total - below < _FEW * total))  # 9 or 7, 8, 9 behind the scale are codes rather than levels
+    cut = sure & ((gaps > 2 * step) | ((gaps > step) & few & (total >= _MANY_VALUES)))
     cut[0] |= levels[0] == -1 and levels[1] >= 0 and levels[-1] > 1 and counts[0] < _FEW * total  # a code, not -1/0/1
     piece = np.concatenate([[0], np.cumsum(cut)])
     held = np.bincount(piece, weights=counts)

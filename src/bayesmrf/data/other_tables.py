@@ -25,6 +25,7 @@ _CORRELATION = 1.5  # no value of a matrix of correlations, on whose diagonal is
 _SEQUENCE = re.compile(r"[A-Za-z*.~-]+")
 _SHORTEST = 6  # letters of a sequence
 _FIRST = 1000  # rows that are looked at
+_LEFT_OUT = ("", "-", "–", "—", ".")
 _BASES = set("ACGTUNacgtun-.")
 _MOST_LETTERS = 25  # different ones of sequences: 20 of amino acids, gaps and unknown ones
 
@@ -92,20 +93,26 @@ def _of_matrix(frame: pd.DataFrame) -> Problem | None:
     """Return what to do about a matrix whose rows are the same nodes as its columns."""
     if not 0 <= frame.shape[1] - len(frame) <= 1:
         return None
-    numbers = frame.select_dtypes(["number", "bool"])
-    rest = frame.drop(columns=numbers.columns)
+    numbers = _numbers(frame)
+    rest = frame.loc[:, [name not in numbers.columns for name in frame.columns]]
     if numbers.shape[0] != numbers.shape[1] or rest.shape[1] > 1 or len(frame) < _FEWEST:
         return None
     labels = [as_text(v) for v in (rest.iloc[:, 0] if rest.shape[1] else frame.index)]
     is_named = labels == list(map(str, numbers.columns)) and any(not label.isdecimal() for label in labels)
     matrix = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     both = _symmetric(matrix)
+    if both is None and is_named:
+        return Problem(
+            "the table is a matrix, such as that of a network, and not one of answers: its rows have the names of its "
+            "columns; give a table with a row for each observation",
+            unless=True,
+        )
     if both is None or (rest.shape[1] and not is_named):
         return None
     is_whole = bool((both == np.round(both)).all())
     if len(both) < (_FEWEST if is_named or not is_whole else _FEWEST_OF_INTEGERS) or len(np.unique(both)) < 2:
         return None
-    if not is_whole and (np.diag(both) == 1).all() and np.abs(both).max() < _CORRELATION:
+    if not is_whole and (np.abs(np.diag(both) - 1) < _SAME).all() and np.abs(both).max() < _CORRELATION:
         return Problem("the table is a matrix of correlations, not of answers; give the table from which they were "
                        "computed, with a row for each observation", unless=True)  # fmt: skip
     return Problem(
@@ -113,6 +120,21 @@ def _of_matrix(frame: pd.DataFrame) -> Problem | None:
         "nodes as its columns; give a table with a row for each observation",
         unless=True,
     )
+
+
+def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of numbers, among them texts that are numbers, blank, or marks of a cell that is left out."""
+    import pandas as pd
+
+    found = {}
+    for name, column in frame.items():
+        if column.dtype.kind not in "biufO" and column.dtype.name not in ("string", "str"):
+            continue
+        texts = column.map(lambda v: np.nan if isinstance(v, str) and v.strip() in _LEFT_OUT else v)
+        numbers = pd.to_numeric(texts, errors="coerce") if frame.columns.is_unique else column
+        if (numbers.isna() == texts.isna()).all():
+            found[name] = numbers
+    return pd.DataFrame(found, frame.index)
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray | None:
@@ -135,6 +157,14 @@ def _of_columns(frame: pd.DataFrame) -> Problem | None:
     if len(frame) < _FEWEST or frame.shape[1] - 1 <= len(frame):
         return None
     texts = frame.select_dtypes(exclude=["number", "bool"])
+    index = frame.index
+    if not texts.shape[1] and index.name is not None and index.dtype.kind not in "iufM" and index.is_unique:
+        if names_people(str(index.name)):
+            return None
+        return Problem(f"there are more columns ({frame.shape[1]}) than rows ({len(frame)}), which the index "
+                       f"{quoted(str(index.name))} names; if the rows are what the network is about, such as species, "
+                       "transpose the table (X.T), else leave the names out with X.reset_index(drop=True)",
+                       unless=True)  # fmt: skip
     if texts.shape[1] != 1 or not _texts(texts):
         return None
     name, values = str(texts.columns[0]), texts.iloc[:, 0]

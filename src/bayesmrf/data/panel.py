@@ -250,7 +250,7 @@ def _column(option: str, values: Any, n: int) -> np.ndarray:
 def _day_of(frame: Any, code: np.ndarray, at: np.ndarray) -> str:
     """Return the column of times within which no person has a wave twice; "" if there is none."""
     for name in time_columns(frame):
-        keys = np.column_stack([code, at, frame[name].to_numpy(dtype=float)])
+        keys = np.column_stack([code, at, frame[name].factorize()[0]])
         if len(np.unique(keys, axis=0)) == len(keys):
             return name
     return ""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DataError, argument, in_python
+from ..errors import DataError, argument, in_python, preparing
 from ..names import in_shell, quoted
-from .codebook import MOST_LEVELS, TOTAL
+from .codebook import MOST_LEVELS, MOST_WORDS, TOTAL
 from .frames import cells, in_pandas, is_frame
 from .kinds.count import count_problem, forgotten_count, is_count, whole_numbers
 from .kinds.identifier import FEWEST_PERSONS, is_named_identifier, is_named_person, repeated_identifier
 from .kinds.number import are_many_values
-from .made_of_others import relations
+from .made_of_others import Relation, relations
 from .missing import is_missing, unmasked
 from .other_tables import problem_of
 from .rows_of_events import rows_of_events
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _QUESTION = re.compile(r"(?i)^(items?|questions?|question_?(id|nr|number|name)|item_?(id|nr|number|name)|variables?|"
-                       r"symptoms?|features?|statements?|words?|stimul(us|i)|tasks?)$")  # fmt: skip
-_FEWEST_CROSSED, _CROSSED = 8, 0.9  # values of each of two crossed identifiers; least share of their pairs
+                       r"symptoms?|features?|statements?|words?|stimul(us|i)|tasks?|targets?|"
+                       r"roll(call|number|[ _.-](call|number|nr|id))s?|votes?|bills?|votenumber|"
+                       r"fragen?|frage(n?nummer)?)$")  # fmt: skip
+_FEWEST_CROSSED = 8  # values of each of two crossed identifiers
+_EXPECTED = 20.0  # pairs that would occur twice in unrelated columns, from which that none does is no chance
 
 
 class Answers(NamedTuple):
@@ -72,7 +75,9 @@ def _by_question(frame: pd.DataFrame) -> Answers | None:
         if not (is_text or _QUESTION.search(question)) or n < 3 or frame.duplicated([person, question]).any():
             continue
         answers = [name for name in varies if name != question]
-        if len(answers) == 1 and 2 * len(frame) > n * frame[person].nunique():
+        if len(answers) > 1 and _QUESTION.search(question):  # a time of reaction, for example, goes with the answer
+            answers = [name for name in answers if frame[name].nunique() <= MOST_LEVELS]
+        if len(answers) == 1 and not is_count(answers[0]) and 2 * len(frame) > n * frame[person].nunique():
             return Answers(person, question, answers[0])
     return None
 
@@ -80,24 +85,28 @@ def _by_question(frame: pd.DataFrame) -> Answers | None:
 def _crossing(frame: pd.DataFrame) -> Answers | None:
     """Return the crossing of two identifiers, such as of roll calls and legislators, with one answer for each pair.
 
-    No pair occurs twice, and nine of ten occur. One column has 20 different values or more, the other eight or more,
-    or three texts, and neither is named as a time (people by waves are a panel). One more column alone differs among
-    the rows of both; it has at most 12 values, so that it is no count of the pairs.
+    No pair occurs twice, though 20 or more would if the columns were unrelated. One column has 20 different values or
+    more, the other eight or more, or three texts, and neither is named as a time (people by waves are a panel). One
+    more column alone differs among the rows of both; it has at most 12 values, or one of the two has more than an
+    answer has, so that it is no count of the pairs.
     """
     sizes = {name: frame[name].nunique() for name in map(str, frame.columns)}
     crossed = [
         name for name, size in sizes.items() if size >= _FEWEST_CROSSED or (size > 2 and not _is_numeric(frame[name]))
     ]
     for first, second in combinations([name for name in crossed if not is_named_time(name)], 2):
-        pairs = sizes[first] * sizes[second]
-        if max(sizes[first], sizes[second]) < FEWEST_PERSONS or not _CROSSED * pairs <= len(frame) <= pairs:
+        most = max(sizes[first], sizes[second])
+        if not FEWEST_PERSONS <= most <= len(frame) / 2:
+            continue
+        same = [float((frame[name].value_counts() / len(frame)).pow(2).sum()) for name in (first, second)]
+        if len(frame) ** 2 / 2 * same[0] * same[1] < _EXPECTED:
             continue
         if frame.duplicated([first, second]).any() or frame[[first, second]].isna().any(axis=None):
             continue
         rest = [name for name in sizes if name not in (first, second)]
         free = [name for name in rest if all((frame.groupby(by)[name].nunique() > 1).any() for by in (first, second))]
-        if len(free) == 1 and sizes[free[0]] <= MOST_LEVELS and not is_count(free[0]):
-            person = max((first, second), key=lambda name: (is_named_person(name), sizes[name]))
+        if len(free) == 1 and (sizes[free[0]] <= MOST_LEVELS or most > MOST_WORDS) and not is_count(free[0]):
+            person = max((first, second), key=lambda n: (is_named_person(n), not _QUESTION.search(n), sizes[n]))
             return Answers(person, second if person == first else first, free[0])
     return None
 
@@ -127,14 +136,23 @@ def problems(frame: pd.DataFrame, added: Collection[str] = ()) -> list[str]:
     elif name is not None:
         n = len(frame) / frame[name].nunique()
         labelled = in_python(f"make it the index, X.set_index({quoted(name)})", f"give --drop {in_shell(name)}")
+        labelled += ", and the result says what that means for it"
+        if frame[name].nunique() < FEWEST_PERSONS:
+            labelled = f"{frame[name].nunique()} are too few to estimate what that means for the result, so that "
+            labelled += f"intervals may be too narrow; leave it out with {preparing('drop', name)}, or use "
+            labelled += f"{in_python('PanelMRF', 'bayesmrf panel')} if rows follow each other in time"
         texts.append(
             f"column {quoted(name)} looks like an identifier with {round(n, 1):g} rows each, and rows of one person "
-            f"are not independent; {labelled}, and the result says what that means for it"
+            f"are not independent; {labelled}"
         )
+    return texts + [f"{relation.sentence} with {preparing('drop', relation.columns[0])}" for relation in totals(frame)]
+
+
+def totals(frame: pd.DataFrame) -> list[Relation]:
+    """Return the columns of many numbers that are totals or means of others."""
     numbers = [name for name in map(str, frame.columns) if frame[name].dtype.kind in "iuf"]
     many = [name for name in numbers if are_many_values(frame[name].dropna().to_numpy())]
-    totals = [r for r in relations(frame) if r.kind == TOTAL and r.columns[0] in many] if many else []
-    return texts + [relation.sentence for relation in totals]
+    return [r for r in relations(frame) if r.kind == TOTAL and r.columns[0] in many] if many else []
 
 
 def require_answers(X: Any) -> None:

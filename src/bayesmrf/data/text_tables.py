@@ -30,6 +30,7 @@ _THOUSANDS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # 1.250: a little more than o
 _COMMA = re.compile(r"[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?")
 _CODE = re.compile(r"[1-9]\d?")  # of an answer in a list of them
 _SEPARATORS = ",;\t|"
+_SEPARATOR_LINE = re.compile(r"\Asep=.\r?\n")  # which tells Excel how columns are separated
 _LOOKED_AT = 100_000  # characters in which the separator is detected
 _LONGEST_CELL = 10_000_000  # letters
 
@@ -73,6 +74,7 @@ def read_table(path: Path) -> TextTable:
         If the file cannot be read, is not a table, or has no header line.
     """
     text, declared = read_declared(path)
+    text = _SEPARATOR_LINE.sub("", text)
     separator = separator_of(text)
     header = [c.strip() for c in next((line for line in lines_of(path, text, separator) if line), [])]
     if not header:

@@ -16,6 +16,7 @@ from .codebook import CONSTANT, NO_NODES, NOMINAL, YES_NO, Codebook, Column, as_
 from .formats import MEASURE
 from .kinds.several import with_parts
 from .missing import is_missing
+from .time_columns import is_named_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,4 +142,6 @@ def _is_plain(texts: list[str], is_bool: bool, column: Column) -> bool:
         return True
     if column.does == STEPS:
         return len(set(np.diff(given))) == 1 and set(numbers) <= set(given)
+    if is_named_time(column.name):
+        return False  # where only the user says that it is an answer
     return given == np.arange(min(numbers), max(numbers) + 1).tolist()

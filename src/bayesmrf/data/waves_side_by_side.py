@@ -1,7 +1,8 @@
 """Waves of the same people side by side, such as ``sad_t1`` and ``sad_t2``: which columns they are, and a row of each.
 
 Names have a stem and a wave: a letter or word and a number at the end (``sad_t1``, ``sad.w2``, ``sadT1``,
-``sad_wave1``) or in front (``T1_sad``), or ``pre`` and ``post`` (or ``before`` and ``after``) at either place. Two or
+``sad_wave1``) or in front (``T1_sad``), a year (``sad_2019``), or ``pre`` and ``post`` (``before`` and ``after``,
+``baseline`` and ``followup``) at either place. Two or
 more stems must have the same two or more waves. A number alone, as in ``q1`` or ``item_1``, is that of an item of a
 scale unless a user says that it is a wave.
 """
@@ -24,16 +25,21 @@ if TYPE_CHECKING:
 
 _MARK = r"wave|time|visit|session|day|week|month|t|w"
 _NUMBERED = (
-    re.compile(rf"(?P<stem>.+?)[._ -]+(?P<mark>(?i:{_MARK}))[._ -]?(?P<wave>\d+)"),
+    re.compile(rf"(?P<stem>.+?)[._ -]+[(\[]?(?P<mark>(?i:{_MARK}))[._ -]?(?P<wave>\d+)[)\]]?"),
+    re.compile(r"(?P<stem>.+?)[._ -]+(?P<mark>)[(\[]?(?P<wave>(19|20)\d\d)[)\]]?"),  # years
     re.compile(r"(?P<stem>.*[a-z0-9])(?P<mark>T|W|Wave|Time)(?P<wave>\d+)"),
     re.compile(rf"(?P<mark>(?i:{_MARK}))[._ -]?(?P<wave>\d+)[._ -]+(?P<stem>.+)"),
 )
+_PLACES = {
+    "pre": 1, "before": 1, "baseline": 1, "vorher": 1, "avant": 1, "antes": 1,
+    "post": 2, "after": 2, "followup": 2, "follow_up": 2, "nachher": 2, "après": 2, "después": 2,
+}  # fmt: skip
+_WORDS = "|".join(_PLACES)
 _TWO = (
-    re.compile(r"(?P<stem>.+?)[._ -]+(?P<mark>)(?P<wave>(?i:pre|post|before|after))"),
-    re.compile(r"(?P<mark>)(?P<wave>(?i:pre|post|before|after))[._ -]+(?P<stem>.+)"),
+    re.compile(rf"(?P<stem>.+?)[._ -]+(?P<mark>)[(\[]?(?P<wave>(?i:{_WORDS}))[)\]]?"),
+    re.compile(rf"(?P<mark>)[(\[]?(?P<wave>(?i:{_WORDS}))[)\]]?[._ -]+(?P<stem>.+)"),
 )
 _PLAIN = (re.compile(r"(?P<stem>.+?)(?P<mark>)[._ -]+(?P<wave>\d+)"),)
-_PLACES = {"pre": 1, "before": 1, "post": 2, "after": 2}
 _FEWEST = 2  # stems, and waves
 PERSON, WAVE = "person", "wave"  # columns of a stacked table
 

@@ -34,7 +34,7 @@ def problems_of_words(columns: list[Column]) -> list[str]:
 def is_tick(column: Column, n: int) -> bool:
     """Return whether a column of ``n`` rows has one value next to many blanks, which may mean no."""
     blank = column.missing if not column.codes else 0
-    return column.kind == CONSTANT and len(column.levels) == 1 and blank > _BLANK * n
+    return column.kind in (CONSTANT, YES_NO) and sum(level.n > 0 for level in column.levels) == 1 and blank > _BLANK * n
 
 
 def empty_box(seen: Values) -> str | None:
@@ -65,7 +65,7 @@ def problems_of_ticks(columns: list[Column]) -> list[str]:
     if not columns:
         return []
     names = listed([quoted(column.name) for column in columns], 3, total=True)
-    value = columns[0].levels[0].value
+    value = next(level.value for level in columns[0].levels if level.n)
     return [
         f"{names} {'have' if len(columns) > 1 else 'has'} one value, such as {quoted(value)}, next to blanks, so that "
         f"the prior alone would decide about edges; blank may mean no: give {preparing('no', '')}, else drop "

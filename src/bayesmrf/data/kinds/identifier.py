@@ -26,7 +26,13 @@ _PERSON = re.compile(
     r"pupil|family|household|couple|dyad|code)([\W_]|\d*$)|[a-z]ID$|(?-i:[a-z]Id$)"
 )
 _NAME = re.compile(r"(?i)\W*(person|people|(first|last|full)? ?_?name|legislator|senator|member)s?\W*")
+_PERSON_ALONE = re.compile(
+    r"(?i)(record|study|subject|subj|participant|person|patient|respondent|case|student|child|pupil|family|household|"
+    r"couple|dyad|proband(in|en)?|teilnehmer|vpn?)[ _.-]?(ids?|nr|no|number|nummer|code)|ids?|uuid|pid|ppn|"
+    r"(subject|participant|respondent|proband|teilnehmer|vpn?)"
+)
 FEWEST_PERSONS = 20
+_FEWEST_NAMED = 3  # persons, where the column has the name of an identifier alone
 
 
 def is_named_identifier(name: str) -> bool:
@@ -49,6 +55,15 @@ def names_people(name: str) -> bool:
     return bool(_PERSON.search(name) or _NAME.fullmatch(name))
 
 
+def is_unnamed_number(values: np.ndarray | None, name: str) -> bool:
+    """Return whether numbers that differ in nearly all rows may be a measurement: with gaps, without such a name."""
+    return values is not None and not is_named_identifier(name) and not _is_consecutive(np.unique(values))
+
+
+def _is_consecutive(levels: np.ndarray) -> bool:
+    return float(levels[-1]) - float(levels[0]) < 1.5 * len(levels)
+
+
 def is_identifier(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], distinct: np.ndarray, name: str) -> bool:
     """Return whether column ``i`` numbers or names the rows."""
     levels, counts = counted[i]
@@ -58,15 +73,14 @@ def is_identifier(i: int, counted: Sequence[tuple[np.ndarray, np.ndarray]], dist
     usual = np.median(np.delete(distinct, i)) if len(distinct) > 1 else np.inf
     if len(levels) < _DISTINCT * n:  # repeated observations of a person have the same number
         return is_named_identifier(name) and len(levels) > 3 * usual
-    consecutive = not text and float(levels[-1]) - float(levels[0]) < 1.5 * len(levels)
-    return consecutive or is_named_identifier(name) or usual < 0.5 * n
+    return (not text and _is_consecutive(levels)) or is_named_identifier(name) or usual < 0.5 * n
 
 
 def repeated_identifier(frame: pd.DataFrame) -> str | None:
     """Return the column that says which rows are of one person; None if there is none.
 
     It has 20 or more different integers or texts, nearly all of which occur several times, and is named like an
-    identifier, or has all equally often.
+    identifier, or has all equally often. With a name such as ``participant_id``, three are enough.
     """
     for name in map(str, frame.columns):
         values = frame[name]
@@ -74,9 +88,10 @@ def repeated_identifier(frame: pd.DataFrame) -> str | None:
         if not is_text and whole_numbers(values) is None:
             continue
         counts = values.value_counts().to_numpy()
-        if len(counts) < FEWEST_PERSONS or np.mean(counts > 1) < 0.5:
+        is_alone = bool(_PERSON_ALONE.fullmatch(name.strip()))
+        if len(counts) < (_FEWEST_NAMED if is_alone else FEWEST_PERSONS) or np.mean(counts > 1) < 0.5:
             continue
-        if is_named_person(name) or (counts[0] == counts[-1] and len(counts) > len(values) / len(counts)):
+        if is_alone or is_named_person(name) or (counts[0] == counts[-1] and len(counts) > len(values) / len(counts)):
             return name
     return None
 

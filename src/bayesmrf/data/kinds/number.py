@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from ...errors import in_python, preparing
-from ...names import digits, listed, quoted
+from ...names import digits, in_shell, listed, quoted
 from ..cells import is_whole
 from ..codebook import MOST_LEVELS, MOST_NAMED, NUMBER, Column
 from ..column_options import TEMPLATE
@@ -16,8 +17,19 @@ from ..even_steps import recoded
 from .values import Values
 
 _MANY_PIXELS, _BRIGHT = 64, 200  # columns, and the least largest value, of pictures
+_WEIGHT = re.compile(r"(?i)(survey|sampl(e|ing)|final|person|pop|psp|design|analysis|an|d|p)?[ _.-]?"
+                     r"(w|wt|wgt|wght|weight(ing|s)?|gewicht(ung)?|poids|peso|ponderaci[oó]n)")  # fmt: skip
 _FEWEST_TO_CUT = 5  # different numbers
 CUT = "pandas.qcut(column, 4, False, duplicates='drop')"  # of a measurement, into levels of about equal counts
+
+
+def weight_of_survey(names: Sequence[str]) -> str:
+    """Return how to give the first column that is named like the weight of a survey, at the end of a remedy; or ""."""
+    name = next(filter(_WEIGHT.fullmatch, names), None)
+    if name is None:
+        return ""
+    give = in_python(f"survey_weight=X[{quoted(name)}], without this column in X", f"--survey-weight {in_shell(name)}")
+    return f"; if {quoted(name)} is the weight of a survey, give {give}"
 
 
 def are_many(column: Column) -> bool:
@@ -112,7 +124,7 @@ def problems_of_many(columns: list[Column], seen: list[Values]) -> list[str]:
     return [
         f"{len(columns)} column(s) are measurements: {each}; cut them into levels of equal counts with "
         f"{preparing('cut', *(f'{name}:4' for name in names))}, {_division(seen)}or leave them out with "
-        f"{preparing('drop', *names)}"
+        f"{preparing('drop', *names)}{weight_of_survey(names)}"
     ]
 
 

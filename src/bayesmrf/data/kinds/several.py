@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Those that are least probable within an answer come first. Google Forms writes "a, b" or "a;b", Microsoft Forms
 # "a;b;", Qualtrics "a,b", Jotform lines, and ODK and KoboToolbox "a b".
-SEPARATORS = ("\n", ";", "|", ", ", ",", " ")
+SEPARATORS = ("\n", ";", "|", " / ", " + ", " & ", ", ", ",", " ")
 _BRACKETS = {"[": "]", "{": "}"}  # of lists in JSON, Python and PostgreSQL
 OTHER = "other text"  # the column of parts that occur in one cell only, where these are many
 _FEWEST_CELLS = 8
