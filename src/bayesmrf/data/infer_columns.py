@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -70,91 +70,140 @@ def infer_columns(
     """
     asked = asked or ColumnOptions()
     frame = several.expanded(frame, asked)
-    chosen = asked.chosen([str(name) for name in frame.columns])
-    seen = [s for s in values_of(frame) if s.name in chosen]
-    codes = set(map(as_text, asked.missing))
-    answers = {code for code in codes if code.strip().lower() == ALL_ANSWERS}
-    if answers:
-        takes = {*takes, "numbers", "values"}
-    of_words = [s for s in seen if not all(map(is_number, s.counts.keys() - answers))]  # where "none" is one of them
-    seen = [s.without(codes - answers if s in of_words else codes) for s in seen]
-    if not answers:
-        seen = [s.without_no_answers for s in seen]
+    seen, all_answers = _values(frame, asked)
     if asked.columns is not None:
         columns = given(asked.columns, seen)
         columns = alphabet.as_given(columns) if asked.order_as_given else columns
         return Codebook(tuple(changed(columns, asked)), tuple(map(Problem, alphabet.problems(columns))))
-    said = declared_columns(asked, seen)
-    rest = sorted((s for s in seen if s.name not in said), key=lambda s: s.ordered)
-    added = [] if "values" in takes else metadata_columns(rest)
-    boxes = {} if "values" in takes else {s.name: code for s in rest if (code := constant.empty_box(s)) is not None}
-    outer = {s.name: s.column(METADATA, []) for s in rest if s.name in added}
-    outer |= {s.name: kind_of(s.without({boxes[s.name]}))[0] for s in rest if s.name in boxes}
+    takes = {*takes, "numbers", "values"} if all_answers else {*takes}
+    declared = declared_columns(asked, seen)
+    rest = sorted((s for s in seen if s.name not in declared), key=lambda s: s.ordered)
+    outer = {} if "values" in takes else _outer(rest)
     rest = [s for s in rest if s.name not in outer]
-    problems, texts, apart, is_long = list[str](), list[str](), dict[str, str](), False
-    if "values" in takes or all(s.counts.keys() <= constant.BITS for s in rest):
-        foreign = Foreign()
-    else:
-        apart, problems, is_long = _of_rows(_part(frame, [*added, *(s.name for s in rest)]), added)
-        times = time_columns(part := _part(frame, [s.name for s in rest if not s.ordered and s.name not in apart]))
-        problems += problems_of_times(part, times, of_panel)
-        apart |= dict.fromkeys(times, IDENTIFIER)
-        compared = [s for s in rest if s.name not in apart]
-        foreign = find_foreign(*_compared(compared))
-        names = [s.name for s in compared if not s.ordered]
-        many = {s.name for s in compared if s.numbers is not None and len(s.counts) > MOST_LEVELS}
-        measured = {s.name for s in compared if s.name in many and is_unnamed_number(s.numbers, s.name)}
-        on_scale = [name for i, name in enumerate(names) if i not in {*foreign.ids, *foreign.scales}]
-        if not is_long:
-            problems += [*_no_answers(foreign, names, many, measured), *_outside(foreign, _part(frame, on_scale))]
-        apart |= {names[i]: IDENTIFIER for i in foreign.ids if i < len(names)}
-        apart |= {names[i]: NUMBER for i in foreign.scales if i < len(names)}
-    outside = set(map(digits, foreign.codes))
-    shown = [s.without(outside) if outside & s.counts.keys() else s for s in rest]
-    found = said | outer | {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
-    plain = [s for s in shown if s.name not in apart and not s.ordered]
-    found |= in_steps(plain) | number.without_scale(plain)
-    found |= {name: _no_answer(found[name], kind) for name, kind in apart.items()}
-    if "numbers" in takes:
-        found = {name: _as_it_is(column) for name, column in found.items()}
-    columns = [found[s.name] for s in seen]
+    apart = _apart(frame, rest, outer, of_panel, is_all="values" in takes)
+    by_name = declared | outer | _kinds(rest, apart, takes)
+    columns = [by_name[s.name] for s in seen]
     columns = alphabet.as_given(columns) if asked.order_as_given else columns
-    texts += alphabet.problems(columns)
-    columns = changed(columns, asked)
+    in_order, columns = alphabet.problems(columns), changed(columns, asked)
+    problems = list(apart.problems)
     if "values" not in takes:
-        cut = {name for pattern in asked.cut for name in matching("cut", [pattern], list(found))}
-        many = {
-            c.name
-            for c, s in zip(columns, seen, strict=True)
-            if c.kind in (NUMBER, COUNT) and len(s.counts) > MOST_LEVELS
-        }
-        problems += problems_of_codes([s.without(outside) for s in seen if s.name in cut | many])
-    problems += metadata.problems([c for c in columns if c.name not in apart])
-    texts += constant.problems_of_boxes([c for c in columns if c.name in boxes])
-    if is_long:
-        problems = problems[:1]  # of a table that is to be another one
-    numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart and not is_long]
-    problems += number.problems_of_few([c for c in numbers if not number.are_many(c)], rest)
-    texts += number.problems_of_many([c for c in numbers if number.are_many(c)], rest)
-    free = [(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == TEXT and c.name not in apart]
-    texts += text.problems(free, frame)
-    texts += several.problems([(c, s) for c, s in zip(columns, seen, strict=True) if c.kind == SEVERAL], frame)
-    texts += constant.problems_of_ticks([c for c in columns if constant.is_tick(c, len(frame))])
-    texts += constant.problems_of_words(
-        [c for c in columns if constant.is_one_word(c) and not constant.is_tick(c, len(frame))]
-    )
-    texts += nominal.problems(columns, {*said} | nominal.without_order(columns, seen), takes)
+        problems += problems_of_codes(_measured(columns, seen, asked, apart.codes))
+    problems += metadata.problems([c for c in columns if c.name not in apart.kinds])
+    every = [Problem(text, unless=True) for text in (problems[:1] if apart.is_long else problems)]
+    if not apart.is_long:  # which is to be another table
+        boxes = {name for name, column in outer.items() if column.kind != METADATA}
+        every += _problems(frame, columns, seen, rest, apart, {*declared}, boxes, takes, in_order)
     columns = [
         c._replace(does=f"{c.labels[1]} counts as yes") if nominal.is_pair(c) and not c.does else c for c in columns
     ]
-    if is_long:
-        texts = []  # of a table that is to be another one
-    every = [Problem(text, unless=True) for text in problems]
-    every += map(Problem, texts)
     of_rows = problem_of(frame if len(seen) == frame.shape[1] else _part(frame, [s.name for s in seen]))
     if of_rows is not None and not (of_rows.unless and "values" in takes):
         every = [of_rows]  # which makes others
     return Codebook(tuple(columns), tuple(every))
+
+
+class _Apart(NamedTuple):
+    """Columns and values that are no answers.
+
+    Parameters
+    ----------
+    kinds : dict
+        The kind of each column that is none of answers, by name.
+    problems : list of str
+    codes : set of str
+        Values outside the levels of most columns.
+    is_long : bool
+        Whether a row is one answer.
+    """
+
+    kinds: dict[str, str]
+    problems: list[str]
+    codes: set[str]
+    is_long: bool
+
+
+def _values(frame: pd.DataFrame, asked: ColumnOptions) -> tuple[list[Values], bool]:
+    """Return what is in the columns that are read, without codes of missing values; and whether all are answers."""
+    chosen = asked.chosen([str(name) for name in frame.columns])
+    seen = [s for s in values_of(frame) if s.name in chosen]
+    codes = set(map(as_text, asked.missing))
+    answers = {code for code in codes if code.strip().lower() == ALL_ANSWERS}
+    of_words = [s for s in seen if not all(map(is_number, s.counts.keys() - answers))]  # where "none" is one of them
+    seen = [s.without(codes - answers if s in of_words else codes) for s in seen]
+    return (seen, True) if answers else ([s.without_no_answers for s in seen], False)
+
+
+def _outer(seen: Sequence[Values]) -> dict[str, Column]:
+    """Return columns that programs added, and boxes that were ticked or left empty, by name."""
+    added = metadata_columns(seen)
+    boxes = {s.name: code for s in seen if (code := constant.empty_box(s)) is not None}
+    return {s.name: s.column(METADATA, []) for s in seen if s.name in added} | {
+        s.name: kind_of(s.without({boxes[s.name]}))[0] for s in seen if s.name in boxes
+    }
+
+
+def _apart(
+    frame: pd.DataFrame, rest: list[Values], outer: Mapping[str, Column], of_panel: bool, is_all: bool
+) -> _Apart:
+    """Return what is no answer: what rows are, times, identifiers, other scales, and codes of missing values."""
+    if is_all or all(s.counts.keys() <= constant.BITS for s in rest):
+        return _Apart({}, [], set(), False)
+    added = [name for name, column in outer.items() if column.kind == METADATA]
+    apart, problems, is_long = _of_rows(_part(frame, [*added, *(s.name for s in rest)]), added)
+    times = time_columns(part := _part(frame, [s.name for s in rest if not s.ordered and s.name not in apart]))
+    problems += problems_of_times(part, times, of_panel)
+    apart |= dict.fromkeys(times, IDENTIFIER)
+    compared = [s for s in rest if s.name not in apart]
+    foreign = find_foreign(*_compared(compared))
+    names = [s.name for s in compared if not s.ordered]
+    many = {s.name for s in compared if s.numbers is not None and len(s.counts) > MOST_LEVELS}
+    measured = {s.name for s in compared if s.name in many and is_unnamed_number(s.numbers, s.name)}
+    on_scale = [name for i, name in enumerate(names) if i not in {*foreign.ids, *foreign.scales}]
+    if not is_long:
+        problems += [*_no_answers(foreign, names, many, measured), *_outside(foreign, _part(frame, on_scale))]
+    apart |= {names[i]: IDENTIFIER for i in foreign.ids if i < len(names)}
+    apart |= {names[i]: NUMBER for i in foreign.scales if i < len(names)}
+    return _Apart(apart, problems, set(map(digits, foreign.codes)), is_long)
+
+
+def _kinds(rest: Sequence[Values], apart: _Apart, takes: Collection[str]) -> dict[str, Column]:
+    """Return what each column is by its values, by name."""
+    shown = [s.without(apart.codes) if apart.codes & s.counts.keys() else s for s in rest]
+    columns = {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
+    plain = [s for s in shown if s.name not in apart.kinds and not s.ordered]
+    columns |= in_steps(plain) | number.without_scale(plain)
+    columns |= {name: _no_answer(columns[name], kind) for name, kind in apart.kinds.items() if name in columns}
+    return {name: _as_it_is(column) for name, column in columns.items()} if "numbers" in takes else columns
+
+
+def _measured(columns: Sequence[Column], seen: Sequence[Values], asked: ColumnOptions, codes: set[str]) -> list[Values]:
+    """Return what is in columns of many numbers, or of numbers that are to be cut."""
+    cut = {name for pattern in asked.cut for name in matching("cut", [pattern], [s.name for s in seen])}
+    of = zip(columns, seen, strict=True)
+    many = {c.name for c, s in of if c.kind in (NUMBER, COUNT) and len(s.counts) > MOST_LEVELS}
+    return [s.without(codes) for s in seen if s.name in cut | many]
+
+
+def _problems(
+    frame: pd.DataFrame, columns: list[Column], seen: list[Values], rest: list[Values], apart: _Apart,
+    declared: set[str], boxes: set[str], takes: Collection[str], in_order: Sequence[str],
+) -> list[Problem]:  # fmt: skip
+    """Return what is wrong with columns of each kind."""
+    numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart.kinds]
+    few = number.problems_of_few([c for c in numbers if not number.are_many(c)], rest)
+    pairs = list(zip(columns, seen, strict=True))
+    ticks = [c for c in columns if constant.is_tick(c, len(frame))]
+    texts = [
+        *in_order,
+        *constant.problems_of_boxes([c for c in columns if c.name in boxes]),
+        *number.problems_of_many([c for c in numbers if number.are_many(c)], rest),
+        *text.problems([(c, s) for c, s in pairs if c.kind == TEXT and c.name not in apart.kinds], frame),
+        *several.problems([(c, s) for c, s in pairs if c.kind == SEVERAL], frame),
+        *constant.problems_of_ticks(ticks),
+        *constant.problems_of_words([c for c in columns if constant.is_one_word(c) and c not in ticks]),
+        *nominal.problems(columns, declared | nominal.without_order(columns, seen), takes),
+    ]
+    return [Problem(text, unless=True) for text in few] + list(map(Problem, texts))
 
 
 def require_readable(book: Codebook) -> None:
