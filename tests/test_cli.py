@@ -164,7 +164,7 @@ BAD_VOTES = {
     "mixed": (spoil(3, 1, -1), r"votes\.csv must have one coding, but 0/1 and -1/\+1 are mixed .*use one coding"),
     "text": (
         spoil(3, 1, "yes"),
-        r"votes\.csv must .* column 'Bob' .* text such as 'yes' in row 4 below .*; give --missing-code 'yes' if it",
+        r"votes\.csv must .* column 'Bob' .* text such as 'yes' in row 4 below .*; give --missing-code yes if it",
     ),
     "no rows": (lambda t: t[:0].to_csv("votes.csv", index=False), r"votes\.csv must be a table with at least one row"),
     "row labels": (lambda t: t.to_csv("votes.csv"), r"votes\.csv: a column has no name .*--drop 'Unnamed: 0'"),

@@ -314,7 +314,7 @@ LEVELS = {
     "huge": (["--binarize", ">=4"], "column 'e' contains text such as '9999.*; recode it as numbers, or drop"),
     "few texts": (
         ["--binarize", ">=4"],
-        "text such as 'refused' in row 4 .*; give --missing-code 'refused' if it me",
+        "text such as 'refused' in row 4 .*; give --missing-code refused if it me",
     ),
     "no numbers": (
         ["--binarize", ">=4"],

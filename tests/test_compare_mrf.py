@@ -286,6 +286,7 @@ BAD = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:combinations that never occur")
 def test_persistent_chains(bayesmrf, fitted, folder):
     """Where there are too many states for a table they are chosen; otherwise they find the same."""
     est, table = fitted

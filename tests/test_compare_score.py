@@ -49,10 +49,12 @@ def fitted(module_rng):
 
 
 def densities(est, X, groups, average="bayes"):
-    """The log density of each row under 100 of the 200 draws, or theta_, of its group, by the sum over all states."""
+    """The log density of each row under 100 of 200 draws of its group, or theta_ of likely edges, by all states."""
     draws = est.posterior_["posterior"]["theta"].values
     draws = draws.reshape(-1, *draws.shape[2:])[np.unique(np.linspace(0, 199, 100).astype(int))]
-    draws = draws if average == "bayes" else est.theta_[None]
+    theta = est.theta_.copy()
+    theta[:, : len(est.edges_)][:, est.edge_inclusion_[tuple(est.edges_.T)] <= 0.5] = 0  # given that edges exist
+    draws = draws if average == "bayes" else theta[None]
     numbers = [list(est.groups_).index(g) for g in groups]
     every = [enumerated(est._model(), draws[:, g], X.to_numpy()) for g in range(len(est.groups_))]
     return np.array([every[g][i] for i, g in enumerate(numbers)])

@@ -525,7 +525,9 @@ def test_sums_that_depend_on_memory_are_found(function, fastmath, rng):
         near, far = (compiled(a, b, memory[start : start + 30]) for start in (30, 150))
         varies |= near != far
     code = "".join(f.library.get_llvm_str() for f in compiled.overloads.values())
-    assert bool(sums_that_depend_on_memory(code)) == varies == (function is sums_and_writes and fastmath)
+    found = bool(sums_that_depend_on_memory(code))
+    assert found == (function is sums_and_writes and fastmath)
+    assert found or not varies  # whether a sum varies where it may depends on the processor, and on where memory is
 
 
 def test_a_leaf_with_such_a_sum_is_refused_while_tests_run(rng):

@@ -135,6 +135,7 @@ def test_checks_of_new_data(planted, rng):
         what=frame["what"]))  # but for the numbers of rows  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.UnobservedPairsWarning")
 @pytest.mark.parametrize("estimator", [SpikeSlabMRF, BayesianMRF, GroupedMRF])
 def test_a_true_model_is_not_flagged(estimator, rng):
     X = table_of(rng, 300, weight=0.2).astype(float)
