@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesmrf.data.empty_cells import empty_cells
+from bayesmrf.data.empty_cells import empty_cells, rules
 from bayesmrf.data.read import read
 from bayesmrf.errors import EqualColumnsWarning, PriorWarning
 from bayesmrf.families import Boltzmann, Nominal
@@ -128,3 +128,15 @@ def test_real_tables(data_folder):
     assert text.startswith(
         "combinations that never occur: 'STcode' = Nonusable with 'STchange' = Yes (34 rows expected)."
     )
+
+
+@pytest.mark.parametrize("n_alone", [3, 20])
+def test_columns_that_nearly_always_agree_follow_no_rule(n_alone):
+    """A column is the "and" of two others if these differ often enough; in three rows each they may by chance."""
+    mode = np.arange(300) % 2
+    one, other = mode.copy(), mode.copy()
+    one[mode == 1] = np.arange(150) >= n_alone
+    other[mode == 1] = np.arange(150) < 150 - n_alone
+    x = np.column_stack([one & other, one, other])
+    made = rules(x, empty_cells(x, None, range(3)))
+    assert [rule.column for rule in made] == ([0] if n_alone == 20 else [])

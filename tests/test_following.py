@@ -196,7 +196,7 @@ def test_steps_are_shortened_until_chains_can_follow(rng):
     assert step["late"].values.mean() < 0.2
 
 
-@pytest.mark.filterwarnings("ignore:columns .* determine each other")
+@pytest.mark.filterwarnings("ignore:columns .* determine each other", "ignore:combinations that never occur")
 def test_chains_that_do_not_follow_are_said(rng):
     """In the warning of `fit`, and in what is stored: few round trips, or steps that are too long."""
     x = rows(200, rng)

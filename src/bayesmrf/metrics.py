@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .base import LOG_Z, InferenceEngine, Kind, Model
 from .data.states import check_codes
@@ -172,6 +173,8 @@ def strength(weights: np.ndarray, edges: np.ndarray, n_nodes: int) -> np.ndarray
     -------
     (..., n_nodes) array
     """
-    incidence = np.zeros((len(edges), n_nodes))
-    incidence[np.arange(len(edges))[:, None], edges] = 1
-    return np.abs(weights) @ incidence
+    # A sparse product adds up in one order, whatever the number of rows; that of BLAS depends on it on some processors.
+    ends = np.asarray(edges).ravel(), np.repeat(np.arange(len(edges)), 2)
+    incidence = csr_array((np.ones(2 * len(edges)), ends), shape=(n_nodes, len(edges)))
+    flat = np.abs(weights).reshape(-1, len(edges))
+    return np.ascontiguousarray((incidence @ flat.T).T).reshape(*np.shape(weights)[:-1], n_nodes)

@@ -22,6 +22,7 @@ from .states import States, levels_of
 
 _FEWEST = 5.0  # rows that are expected in a cell
 _CHANCE = 0.01  # probability that a table of independent columns has a cell that counts
+_ALONE = 10  # rows in which a part alone decides, of which related columns would agree with chance 2^-10
 _SHOWN = 3  # pairs, and rules, that are named
 _ROWS = 2**14  # that are counted together
 _WIDEST = 2000  # columns
@@ -92,7 +93,10 @@ class Rule(NamedTuple):
 
 
 def rules(values: np.ndarray, cells: list[EmptyCell]) -> list[Rule]:
-    """Return the columns that are exactly the "or", or the "and", of two or more others, by their empty cells."""
+    """Return the columns that are exactly the "or", or the "and", of two or more others, by their empty cells.
+
+    Each of the others alone decides in ten rows or more: columns that nearly always agree would follow the rule, too.
+    """
     found = []
     sides: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for (i, j), (a, b), _ in cells:  # x_i = a never with x_j = b: x_i = a implies x_j = 1 - b, and the reverse
@@ -104,8 +108,15 @@ def rules(values: np.ndarray, cells: list[EmptyCell]) -> list[Rule]:
         there = {(o, s): rows[:, o] == s for o, s in sorted(others)}
         if len(rows) and np.array_equal(~np.any([*there.values()], axis=0), rows[:, column] == state):
             least = [one for one in there if not any(_is_part(there, one, other) for other in there)]
-            found.append(Rule(column, state == 0, tuple((o, s if state == 0 else 1 - s) for o, s in least)))
+            if np.min(_times_alone([there[one] for one in least])) >= _ALONE:
+                found.append(Rule(column, state == 0, tuple((o, s if state == 0 else 1 - s) for o, s in least)))
     return sorted(rule for rule in found if len(rule.others) > 1)
+
+
+def _times_alone(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return in how many rows each part has its state and no other part has, so that it alone decides."""
+    each = np.array(parts)
+    return (each & (each.sum(axis=0) == 1)).sum(axis=1)
 
 
 def _is_part(there: dict[tuple[int, int], np.ndarray], one: tuple[int, int], other: tuple[int, int]) -> bool:
