@@ -230,6 +230,7 @@ def test_thresholds_go_as_far_as_edges_take_them(recwarn):
 
 
 @pytest.mark.parametrize("model", ["agreement", "boltzmann", "ising"])
+@pytest.mark.filterwarnings("ignore:combinations that never occur")
 def test_states_that_never_occur_together_are_named(model, rng):
     """By persistent chains the edge had a weight of -4.7, or a coupling of -1.2, without a word."""
     X = (rng.random((300, 26)) < 0.3).astype(int)
