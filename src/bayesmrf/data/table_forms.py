@@ -29,6 +29,7 @@ _QUESTION = re.compile(r"(?i)^(items?|questions?|question_?(id|nr|number|name)|i
                        r"symptoms?|features?|statements?|words?|stimul(us|i)|tasks?|targets?|"
                        r"roll(call|number|[ _.-](call|number|nr|id))s?|votes?|bills?|votenumber|"
                        r"fragen?|frage(n?nummer)?)$")  # fmt: skip
+_MOST_COLUMNS = 20  # of a table with a row for each answer
 _FEWEST_CROSSED = 8  # values of each of two crossed identifiers
 _EXPECTED = 20.0  # pairs that would occur twice in unrelated columns, from which that none does is no chance
 
@@ -88,9 +89,12 @@ def _crossing(frame: pd.DataFrame) -> Answers | None:
     No pair occurs twice, though 20 or more would if the columns were unrelated. One column has 20 different values or
     more, the other eight or more, or three texts, and neither is named as a time (people by waves are a panel). One
     more column alone differs among the rows of both; it has at most 12 values, or one of the two has more than an
-    answer has, so that it is no count of the pairs.
+    answer has, so that it is no count of the pairs. A table with a row for each answer has few columns.
     """
+    if frame.shape[1] > _MOST_COLUMNS:
+        return None
     sizes = {name: frame[name].nunique() for name in map(str, frame.columns)}
+    shares = {name: float((frame[name].value_counts() / len(frame)).pow(2).sum()) for name in sizes}
     crossed = [
         name for name, size in sizes.items() if size >= _FEWEST_CROSSED or (size > 2 and not _is_numeric(frame[name]))
     ]
@@ -98,8 +102,7 @@ def _crossing(frame: pd.DataFrame) -> Answers | None:
         most = max(sizes[first], sizes[second])
         if not FEWEST_PERSONS <= most <= len(frame) / 2:
             continue
-        same = [float((frame[name].value_counts() / len(frame)).pow(2).sum()) for name in (first, second)]
-        if len(frame) ** 2 / 2 * same[0] * same[1] < _EXPECTED:
+        if len(frame) ** 2 / 2 * shares[first] * shares[second] < _EXPECTED:
             continue
         if frame.duplicated([first, second]).any() or frame[[first, second]].isna().any(axis=None):
             continue

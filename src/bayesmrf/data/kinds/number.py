@@ -83,6 +83,8 @@ def with_gaps(columns: Mapping[str, np.ndarray]) -> dict[str, list[int]]:
     for name, values in whole.items():
         if name in even or not 3 <= len(values) <= MOST_LEVELS or values[-1] - values[0] >= 2 * MOST_LEVELS:
             continue
+        if 2 * len(values) > values[-1] - values[0] + 1:  # others would only add levels
+            continue
         levels = set(values.tolist())
         for low, high in pairwise(values.tolist()):
             for other in whole.values():
