@@ -85,7 +85,7 @@ def test_people_without_any_answer_change_nothing(intercepts, within, method, la
 # Own intercepts by quadrature over those of each person, and importance sampling of the rest.
 
 PRIOR = SpikeSlab(1e-9, Normal(1.0), 2.0)  # no edges: items are answered by chance, and by what people are
-N_OUTER, N_NODES = 2500, 7
+N_OUTER, N_NODES = 5000, 7
 
 
 def statistics_of(table, shift=0):
