@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -176,5 +177,5 @@ def strength(weights: np.ndarray, edges: np.ndarray, n_nodes: int) -> np.ndarray
     # A sparse product adds up in one order, whatever the number of rows; that of BLAS depends on it on some processors.
     ends = np.asarray(edges).ravel(), np.repeat(np.arange(len(edges)), 2)
     incidence = csr_array((np.ones(2 * len(edges)), ends), shape=(n_nodes, len(edges)))
-    flat = np.abs(weights).reshape(-1, len(edges))
+    flat = np.abs(weights).reshape(math.prod(np.shape(weights)[:-1]), len(edges))  # -1 fits no table without edges
     return np.ascontiguousarray((incidence @ flat.T).T).reshape(*np.shape(weights)[:-1], n_nodes)
