@@ -15,7 +15,7 @@ from bayesmrf.errors import ConvergenceWarning, OptionError
 from bayesmrf.methods import Custom
 from bayesmrf.models import Agreement, Boltzmann, Symmetric
 from bayesmrf.priors import SpikeSlab
-from bayesmrf.results import convergence
+from bayesmrf.results import convergence, marks
 from bayesmrf.results.rank_diagnostics import rank_diagnostics
 from bayesmrf.results.summary import summarise
 from bayesmrf.results.until_good import shortfall
@@ -163,7 +163,7 @@ def test_all_weights_biases_and_inclusions_are_judged(rng):
 @pytest.mark.parametrize("feature", [0, 2, 8])
 def test_a_bias_or_weight_that_does_not_mix_is_found_where_edges_come_and_go(rng, feature):
     """A weight is judged by the draws in which its edge exists; the inclusions are as they should be."""
-    tree = edges_come_and_go(rng, [0.5, 0.95, 1.0, 0.3, 0.01, 0.0])
+    tree = edges_come_and_go(rng, [0.6, 0.95, 1.0, 0.3, 0.01, 0.0])
     theta = tree["posterior"]["theta"].values
     theta[1, :, feature] += 0.8 * (theta[1, :, feature] != 0)
     found = convergence.verdict(tree)
@@ -214,9 +214,12 @@ def test_tables_of_edges_that_come_and_go_are_judged_where_they_exist(rng, field
     own = [f"theta[{f}]" for f in model.feature_names]
     likely = [f for f in own if f.split("=")[0] not in ("theta[b-d", "theta[c-d")]
     assert [f for f in own if f in judged] == likely
-    feature = 3 * model.n_parameters + 1  # of the edge with inclusion 0.3
-    tree["posterior"]["theta"].values[1, :, feature] += 0.8 * included[1, :, 3]
-    assert own[feature] in convergence.verdict(tree).sentence
+    for edge, is_named in ((3, False), (0, True)):  # with inclusions of 0.3, whose weight tables mark, and 0.6
+        feature = edge * model.n_parameters + 1
+        tree["posterior"]["theta"].values[1, :, feature] += 0.8 * included[1, :, edge]
+        assert (own[feature] in convergence.verdict(tree).sentence) == is_named
+        found = marks.few_draws(convergence.of_edges(tree, None), included.mean(axis=(0, 1)), 4)
+        assert found.tolist() == [is_named, False, False, True, True, False]
 
 
 def test_a_baseline_that_one_chain_never_has_is_no_chain_that_never_moved(rng):

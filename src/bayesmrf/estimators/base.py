@@ -44,16 +44,17 @@ def sample_posterior(
     kernel: Kernel,
     seeds: np.random.SeedSequence,
     tree_of: Callable[[run.Draws], xr.DataTree],
+    add_evidence: Callable[[xr.DataTree], None] | None = None,
     **more: int,
 ) -> run.Draws:
     """Run a kernel from a seed (see `run_seed`) by the options that all estimators of posteriors have.
 
-    ``tree_of`` makes the tree by which a run until good is judged; ``more`` are the sizes of other dimensions than
-    those of the model.
+    ``tree_of`` makes the tree by which a run until good is judged, and ``add_evidence`` adds the Bayes factors of its
+    edges; ``more`` are the sizes of other dimensions than those of the model.
     """
     sizes = {"feature": model.n_features, "edge": model.graph.n_edges, "node": model.graph.n_nodes} | more
     options = {f.name: getattr(estimator, f.name) for f in fields(RunOptions)} | {"random_state": seeds}
-    return run.sample(kernel, **options, judge=lambda draws: shortfall(tree_of(draws)), sizes=sizes)
+    return run.sample(kernel, **options, judge=lambda draws: shortfall(tree_of(draws), add_evidence), sizes=sizes)
 
 
 def read_graph(graph: Any, states: States, progress: bool, option: str = "graph") -> Graph:

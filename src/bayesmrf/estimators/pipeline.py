@@ -138,16 +138,29 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
                 groups=[str(label) for label in self._labels] or None,
             )
 
-        draws = sample_posterior(self, model, s.kernel, seeds, lambda d: tree_of(self._finish(s, d)), **several)
-        draws = self._finish(s, self._correct(s, draws))
+        evidence: dict[int, Any] = {}  # of the last look that had one, by its number of draws
+
+        def add_evidence(tree: xr.DataTree) -> None:
+            if s.edges is not None:
+                add_edge_evidence(tree, s.likelihood, s.edges, seeds)
+                evidence.clear()
+                evidence[tree["posterior"].sizes["draw"]] = tree["edge_evidence"]
+
+        made = sample_posterior(
+            self, model, s.kernel, seeds, lambda d: tree_of(self._finish(s, d)), add_evidence, **several
+        )
+        corrected = self._correct(s, made)
+        draws = self._finish(s, corrected)
         self.posterior_ = tree_of(draws)
         keep(self.posterior_, self._kept())
         theta = variable(self.posterior_, "phi" if "phi" in draws.fields else "theta")
         self.missing_ = missing_table(s.likelihood, theta, s.parts, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
-        if s.edges is not None:
-            add_edge_evidence(self.posterior_, s.likelihood, s.edges, seeds)
+        if corrected is made and draws.n_draws in evidence:
+            self.posterior_["edge_evidence"] = evidence[draws.n_draws]
+        else:
+            add_evidence(self.posterior_)
         self._summarise()
         check_modes(self, s.parts, seeds, s.sweeps)
         tell_of_rare(s.parts, self._graph)

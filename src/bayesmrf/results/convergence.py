@@ -10,19 +10,20 @@ import numpy as np
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning
 from ..findings import BAD, FAIR, GOOD, GRADES, NOTE, Finding, loaded, warn
 from ..names import LONGEST, listed, shown
+from .edge_evidence import Evidence
 from .indicator_diagnostics import shares_that_differ, weights_that_differ
 from .invalid_draws import copied_chains, invalid_values
-from .judged_series import Series, indicators, judged_series, rare_weights
+from .judged_series import Series, evidence_of, indicators, judged_series, rare_weights, read_edges
+from .marks import EDGE, GOOD_ESS, GOOD_R_HAT, shortfall_of, too_many_marked
 from .rank_diagnostics import RankDiagnostics, rank_diagnostics
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-# Vehtari et al. (2021): R-hat at most 1.01, and 100 effective draws a chain. Means need fewer: with 25 a chain and four
-# chains, their error is a tenth of a posterior standard deviation.
-GOOD_R_HAT, FAIR_R_HAT = 1.01, 1.05
-GOOD_ESS, FAIR_ESS = 100, 25
+# Means need fewer draws than a good run has: with 25 effective ones a chain and four chains, their error is a tenth of
+# a posterior standard deviation.
+FAIR_R_HAT, FAIR_ESS = 1.05, 25
 _RARELY = 0.01  # acceptance below which a warning is added
 _TRIPS, _LATE = 5, 0.2  # least round trips of persistent chains that keep their mode; largest share of late steps
 _LEAST = 4  # draws of a chain for R-hat
@@ -53,7 +54,7 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
     potentials among them. If edges may be absent, these are the inclusion of each uncertain edge (0.1 to 0.9 in a
     chain), and the parameter of each edge that is present in a tenth of the draws or more: over these draws, with equal
     numbers in each chain. Of groups of people, ``included`` are the uncertain differences of edges and of parameters of
-    nodes, and ``exists`` the uncertain edges.
+    nodes, ``difference`` those of weights between a group and the first, and ``exists`` the uncertain edges.
 
     Parameters
     ----------
@@ -66,19 +67,26 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns mean, sd, r_hat (the larger of the rank-normalised split R-hat and that of the folded draws), ess_bulk,
-        ess_tail. Constant quantities have no diagnostics (NaN); quantities that vary between chains only have an
-        infinite R-hat.
+        ess_tail, and judged: whether the verdict depends on it. It does not on weights of edges with an inclusion below
+        0.5 and a Bayes factor below 3. Constant quantities have no diagnostics (NaN); quantities that vary between
+        chains only have an infinite R-hat.
     """
+    return of_edges(tree, evidence_of(tree), n_worst).drop(columns=EDGE)
+
+
+def of_edges(tree: xr.DataTree, found: Evidence | None, n_worst: int | None = None) -> pd.DataFrame:
+    """`diagnostics` with the edge of each weight, -1 for others; ``found`` is the evidence of the run, if any."""
     import pandas as pd
 
-    scalars, others = judged_series(tree)
+    scalars, others = judged_series(tree, read_edges(tree, found))
     table = _table(others)
     wanted = GOOD_ESS * tree["posterior"].sizes["chain"]
-    order = np.argsort(-_shortfall(table, GOOD_R_HAT, wanted, ["ess_bulk", "ess_tail"]), kind="stable")
+    short = shortfall_of(table, GOOD_R_HAT, wanted, ["ess_bulk", "ess_tail"])
+    order = np.lexsort((-short, ~table["judged"].to_numpy(dtype=bool)))
     return pd.concat([_table(scalars), table.iloc[order[:n_worst]]])
 
 
-def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
+def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None, evidence: Evidence | None = None) -> Verdict:
     """Judge chains, modes that particles must see, draws of approximate engines, and the independence of rows.
 
     Parameters
@@ -86,9 +94,11 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None) -> Verdict:
     tree : xarray.DataTree
         From `bayesmrf.results.to_datatree`.
     table : DataFrame, optional
-        `diagnostics` of all rows, if computed already.
+        That of `of_edges`, if computed already.
+    evidence : Evidence, optional
+        That of the run, with this table.
     """
-    *found, chains = of_chains(tree, table)
+    *found, chains = of_chains(tree, table, evidence)
     told = [(finding.severity, finding.text) for finding in findings_of(tree)]
     found += [one for one in told if one[0] == BAD]
     if chains[0] == BAD or not found:  # of a run that is bad otherwise, it does not matter that chains agree
@@ -103,15 +113,17 @@ def findings_of(tree: xr.DataTree) -> list[Finding]:
     return loaded(str(tree.attrs.get("findings", "[]")))
 
 
-def of_chains(tree: xr.DataTree, table: pd.DataFrame | None = None) -> list[tuple[str, str]]:
+def of_chains(
+    tree: xr.DataTree, table: pd.DataFrame | None = None, evidence: Evidence | None = None
+) -> list[tuple[str, str]]:
     """Judge draws alone: return severities and sentences, that of the convergence of the chains last."""
     if invalid := invalid_values(tree):  # of which nothing else can be said
         return [(BAD, invalid)]
     wrong = [(BAD, sentence) for sentence in (copied_chains(tree), _unseen(tree), _kept_modes(tree)) if sentence]
-    return [*wrong, _converged(tree, table)]
+    return [*wrong, _converged(tree, table, evidence)]
 
 
-def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> tuple[str, str]:
+def _converged(tree: xr.DataTree, every: pd.DataFrame | None, evidence: Evidence | None) -> tuple[str, str]:
     sizes = tree["posterior"].sizes
     n_chains, n_draws = sizes["chain"], sizes["chain"] * sizes["draw"]
     if sizes["draw"] < _LEAST:
@@ -119,7 +131,10 @@ def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> tuple[str, str]
         return (BAD, f"Not judged: convergence needs {_LEAST} draws of a chain at least, {own}; use more.")
     if stuck := never_moved(tree):
         return BAD, f"Not converged: {stuck}; {_remedy(tree, 1)}."
-    table = (diagnostics(tree, None) if table is None else table).dropna(subset=["ess_bulk"])
+    if every is None:
+        evidence = evidence_of(tree)
+        every = of_edges(tree, evidence)
+    table = every[every["judged"]].dropna(subset=["ess_bulk"])
     if table.empty:
         return (FAIR, "All draws are equal: run more draws.")
     bulk, tail = float(table["ess_bulk"].min()), float(table["ess_tail"].min())
@@ -128,13 +143,13 @@ def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> tuple[str, str]
     camp = tree.attrs.get("camp", "")
     fair = GOOD_R_HAT if camp else FAIR_R_HAT
     if r_hat > fair or bulk < enough:
-        worst = table.iloc[int(_shortfall(table, fair, enough, ["ess_bulk"]).argmax())]
+        worst = table.iloc[int(shortfall_of(table, fair, enough, ["ess_bulk"]).argmax())]
         how = f"R-hat {worst['r_hat']:.2f}" if n_chains > 1 else "a single chain"
         how += f", bulk ESS {worst['ess_bulk']:,.0f} and tail ESS {worst['ess_tail']:,.0f} of {n_draws:,} draws"
         times = min(_MOST_TIMES, int(np.ceil(wanted / worst[["ess_bulk", "ess_tail"]].min())))
         slow = f" Nodes that are almost equal to three others ({camp}) need R-hat of {fair} at most." if camp else ""
         return (BAD, f"Not converged: {_name(worst.name)} has {how}; {_remedy(tree, times)}.{slow}{rarely}")
-    if disagree := disagreement(tree):
+    if disagree := disagreement(tree, evidence):
         return BAD, f"Not converged: {disagree}; {_remedy(tree, 1)}."
     if n_chains == 1:
         where = _name(table["ess_bulk"].idxmin())
@@ -142,6 +157,8 @@ def _converged(tree: xr.DataTree, table: pd.DataFrame | None) -> tuple[str, str]
                        f"({where}) and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
     largest, where = f"R-hat {r_hat:.3f}", _name(table["r_hat"].idxmax())
     short = [what for what, _ in lacks(table, n_chains)]
+    if marked := too_many_marked(tree, every, evidence):
+        short.append(marked)
     if not short:
         return (GOOD, f"Converged: largest {largest} ({where}), smallest bulk ESS "
                        f"{bulk:,.0f} and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
@@ -213,18 +230,21 @@ def _kept_modes(tree: xr.DataTree) -> str:
     return ""
 
 
-def disagreement(tree: xr.DataTree) -> str:
-    """Describe what a chain has more often, or less often, than the others, or with other weights; empty if nothing."""
+def disagreement(tree: xr.DataTree, found: Evidence | None) -> str:
+    """Describe what a chain has more often, or less often, than the others, or with other weights; empty if nothing.
+
+    Weights are those that are read (`bayesmrf.results.judged_series.read_edges`); ``found`` is the evidence, if any.
+    """
     said = []
     for names, there in indicators(tree):
-        for found in shares_that_differ(there):
-            shares = [f"{share:.3g}" for share in there[:, :, found.item].mean(axis=1)]
-            said.append((found.chance, names[found.item], f"shares of draws of {listed(shares, 8)}"))
-    for names, weights, rare in rare_weights(tree):
-        for found in weights_that_differ(weights, rare):
-            each = weights[:, :, found.item]
+        for one in shares_that_differ(there):
+            shares = [f"{share:.3g}" for share in there[:, :, one.item].mean(axis=1)]
+            said.append((one.chance, names[one.item], f"shares of draws of {listed(shares, 8)}"))
+    for names, weights, rare in rare_weights(tree, read_edges(tree, found)):
+        for one in weights_that_differ(weights, rare):
+            each = weights[:, :, one.item]
             mean = [f"{chain[chain != 0].mean():.3g}" if chain.any() else "none" for chain in each]
-            said.append((found.chance, names[found.item], f"means of {listed(mean, 8)}, where it exists"))
+            said.append((one.chance, names[one.item], f"means of {listed(mean, 8)}, where it exists"))
     if not said:
         return ""
     _, name, how = min(said)
@@ -236,17 +256,14 @@ def _table(series: Iterable[Series]) -> pd.DataFrame:
     import pandas as pd
 
     columns = ["mean", "sd", *RankDiagnostics._fields]
-    parts, names = [], list[str]()
+    parts, names, judged, edges = [], list[str](), list[bool](), list[int]()
     for s in series:
         parts.append(np.column_stack([s.draws.mean(axis=(0, 1)), s.draws.std(axis=(0, 1)), *rank_diagnostics(s.draws)]))
         names += s.names
-    return pd.DataFrame(np.concatenate([np.empty((0, len(columns))), *parts]), index=names, columns=columns)
-
-
-def _shortfall(table: pd.DataFrame, r_hat: float, ess: float, columns: list[str]) -> np.ndarray:
-    """Return the factor by which each row misses its thresholds of R-hat and ESS; -1 for constants."""
-    found = np.fmax((table["r_hat"].to_numpy() - 1) / (r_hat - 1), ess / table[columns].to_numpy().min(axis=1))
-    return np.nan_to_num(found, nan=-1)
+        judged += [s.is_judged] * len(s.names)
+        edges += [-1] * len(s.names) if s.edges is None else s.edges.tolist()
+    found = pd.DataFrame(np.concatenate([np.empty((0, len(columns))), *parts]), index=names, columns=columns)
+    return found.assign(judged=np.array(judged, dtype=bool), **{EDGE: np.array(edges, dtype=int)})
 
 
 def never_moved(tree: xr.DataTree) -> str:

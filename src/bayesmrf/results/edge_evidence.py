@@ -3,7 +3,8 @@ r"""Evidence for each edge, or difference: Bayes factors, their errors, and word
 In an evaluated draw L is the Bayes factor of an edge given all else, and o are its prior odds:
 :math:`P_1 = o L / (1 + o L)` is the probability that it exists given the rest, and :math:`P_0 = 1 - P_1`. Both are
 averaged over all draws. The local Bayes factor is the mean of L over draws without the edge,
-:math:`\mathrm E[P_1 / o] / \mathrm E[P_0]`; the marginal one are posterior over prior odds.
+:math:`\mathrm E[P_1 / o] / \mathrm E[P_0]`; the marginal one are posterior over prior odds. Of an edge that many draws
+have and many do not, `bayesmrf.results.counted_evidence` has the smaller error, and is taken.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..errors import OptionError
 from ..models.panel import Panel, named_kinds
 from .bayes_factors import BOUND, LIMITS, bounded
 from .communities import blocks_of, probability_of_edge
+from .counted_evidence import counted_evidence
 from .identified import not_identified
 from .rank_diagnostics import effective_sizes
 
@@ -32,6 +34,7 @@ FORCED, FORBIDDEN = "forced", "forbidden"
 NOT_IDENTIFIED = "not identified"  # the rows say nothing of the edge
 _RELIABLE = 0.7  # Pareto k up to which a mean has an error
 _ERRORS = 2.0  # from a limit, within which a word is near it
+NEAR, ERROR = 1.5, 0.05  # log10 of Bayes factors whose error matters, and how large it may be
 FEWEST = 40  # evaluations from which there is an error
 _ALIKE = 0.2  # standard deviation of terms, over their mean, below which their largest ones are like the others
 
@@ -41,7 +44,7 @@ class Evidence(NamedTuple):
 
     log10: np.ndarray  # of the Bayes factor; NaN of an edge that is forced, forbidden, or not identified
     error: np.ndarray  # Monte Carlo standard error of that; NaN if it is not known
-    pareto_k: np.ndarray  # of the largest terms of the smaller mean; NaN where terms are alike, or few
+    pareto_k: np.ndarray  # of the largest terms of the smaller mean; NaN where terms are alike, or few, or counted
     log_odds: np.ndarray  # prior log odds, infinite if the edge is forced or forbidden
     is_silent: np.ndarray | bool = False  # whether the rows say nothing of it
 
@@ -123,9 +126,15 @@ def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
         vary = np.flatnonzero(terms.std(axis=0) > _ALIKE * terms.mean(axis=0))
         k[vary] = _pareto_k(smaller[:, vary])
         error[k > _RELIABLE] = np.nan
+    error /= np.log(10)
+    log_factor /= np.log(10)
+    odds, fixed = (np.broadcast_to(x, log_factor.shape) for x in (np.where(is_open, prior, np.nan), fixed))
+    counted = counted_evidence(tree, odds, fixed, kind == "local")
+    better = counted.error < np.where(np.isnan(error), np.inf, error)
+    log_factor[better], error[better], k[better] = counted.log10[better], counted.error[better], np.nan
     silent = not_identified(tree)
     has = is_open & ~silent
-    size, error, k = (np.where(has, x, np.nan) for x in (log_factor / np.log(10), error / np.log(10), k))
+    size, error, k = (np.where(has, x, np.nan) for x in (log_factor, error, k))
     return Evidence(size, error, k, log_odds, silent)
 
 

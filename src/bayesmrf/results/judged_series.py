@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .bayes_factors import LIMITS
 from .blocks import Columns, divided, nominal_of, variable
 from .differences import differ, exist_in_groups, minus
+from .edge_evidence import Evidence, evidence, has_evidence
 from .identified import judged_features, not_identified
 from .rank_diagnostics import batch
 
@@ -18,26 +21,35 @@ if TYPE_CHECKING:
     import xarray as xr
 
 IN_DOUBT = (0.1, 0.9)  # inclusion of the edges whose indicators are judged
+LIKELY = 0.5  # inclusion from which on the weight of an edge is read
 SCALARS = ("n_groups", "n_blocks", "alpha", "density", "autoregression_density", "within_density", "slab_scale")
 _BLOCK = 2**25  # bytes of draws of a series
 
 
 class Series(NamedTuple):
-    """Scalars of one kind: names (n,), draws (n_chains, n_draws, n), and whether they vary continuously."""
+    """Scalars of one kind."""
 
     names: list[str]
-    draws: np.ndarray
-    is_continuous: bool = True
+    draws: np.ndarray  # (n_chains, n_draws, n)
+    is_continuous: bool = True  # whether they vary continuously
+    is_judged: bool = True  # whether a run is judged by them
+    edges: np.ndarray | None = None  # (n,), the edge of each weight
 
 
-def judged_series(tree: xr.DataTree) -> tuple[list[Series], Iterator[Series]]:
+def judged_series(tree: xr.DataTree, likely: np.ndarray | None = None) -> tuple[list[Series], Iterator[Series]]:
     """Divide scalars into those that are always shown, and all others, which are read in turn.
 
     What all edges share is not judged if some of them are not identified, of whose draws it depends.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    likely : (n_edges,) array of bool, optional
+        The edges by whose weights a run is judged; all if omitted.
     """
     posterior: Any = tree["posterior"].dataset
     if not_identified(tree).any():
-        return [], (series for series in _others(tree) if series.names)
+        return [], (series for series in _others(tree, likely) if series.names)
     scalars = [Series([name], posterior[name].values[..., None], False) for name in SCALARS if name in posterior]
     if "field_groups" in posterior:
         number = posterior["field_groups"].values.max(axis=2, keepdims=True) + 1
@@ -45,13 +57,33 @@ def judged_series(tree: xr.DataTree) -> tuple[list[Series], Iterator[Series]]:
     if there := _included(tree):
         number = sum(there[:, :, some].sum(axis=2, keepdims=True) for some in there.blocks())
         scalars.append(Series(["n_edges"], number, False))
-    return scalars, (series for series in _others(tree) if series.names)
+    return scalars, (series for series in _others(tree, likely) if series.names)
 
 
-def _others(tree: xr.DataTree) -> Iterator[Series]:
+def evidence_of(tree: xr.DataTree) -> Evidence | None:
+    """Return the Bayes factors of the edges of a run, if it has some."""
+    return evidence(tree) if has_evidence(tree) else None
+
+
+def read_edges(tree: xr.DataTree, found: Evidence | None) -> np.ndarray | None:
+    """Return the edges, or differences, whose weights are read, (n_edges,) bool; None if no edge may be absent.
+
+    These are the ones with an inclusion of 0.5 or more, or a Bayes factor that is 3 or more within two errors.
+    """
+    if not (there := _included(tree)):
+        return None
+    likely: np.ndarray = there.means() >= LIKELY
+    if found is not None:
+        likely |= found.log10 + 2 * np.nan_to_num(found.error) >= np.log10(LIMITS[0])
+    return likely
+
+
+def _others(tree: xr.DataTree, likely: np.ndarray | None) -> Iterator[Series]:
     for names, there in indicators(tree):
         yield _in_doubt(names, there)
     posterior, included = tree["posterior"].dataset, _included(tree)
+    if included and likely is None:
+        likely = np.ones(included.shape[2], dtype=bool)
     if "intercept_sd" in posterior:
         yield Series([f"intercept_sd[{n}]" for n in posterior["node"].values], posterior["intercept_sd"].values)
     seen: set[str] = set()
@@ -69,13 +101,17 @@ def _others(tree: xr.DataTree) -> Iterator[Series]:
         if name != "phi":
             known = judged_features(tree, edges) if name == "theta" else ~not_identified(tree)
         if "group" in draws.dims:  # of observations
-            yield from _of_groups(name, labels, [str(g) for g in posterior["group"].values], draws, known)
+            groups = [str(g) for g in posterior["group"].values]
+            yield from _of_groups(name, labels, groups, draws, known)
+            if included and likely is not None:
+                of = np.flatnonzero(known[: len(edges)])
+                yield from _of_differences([labels[i] for i in of], groups, draws, of, included, edges[of], likely)
             continue
         own = np.array([i for i, label in enumerate(labels) if label not in seen and known[i]], dtype=int)
         kept = [f"{name}[{labels[i]}]" for i in own]  # theta is the logit of the agreement there
         r = int((own < len(edges)).sum()) if included else 0
-        if included and r:
-            yield from _given_inclusion(kept[:r], Columns(draws), own[:r], included, edges[own[:r]])
+        if included and likely is not None and r:
+            yield from _given_inclusion(kept[:r], Columns(draws), own[:r], included, edges[own[:r]], likely)
         for some in _divided(len(own) - r, *draws.shape[:2]):
             yield Series(kept[r:][some], Columns(draws)[:, :, own[r:][some]])
         seen |= set(labels)
@@ -118,16 +154,20 @@ def _in_doubt(names: list[str], there: Columns) -> Series:
     return Series([names[i] for i in doubt], there[:, :, doubt], False)
 
 
-def rare_weights(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns, np.ndarray]]:
-    """Return the weights of edges, and their differences between groups, and which exist in too few draws for R-hat."""
-    posterior: Any = tree["posterior"].dataset
-    if "included" not in posterior or "theta" not in posterior:
+def rare_weights(tree: xr.DataTree, likely: np.ndarray | None) -> Iterator[tuple[list[str], Columns, np.ndarray]]:
+    """Return the weights of edges, and their differences between groups, and which exist in too few draws for R-hat.
+
+    These are of ``likely`` edges, whose prior is so low that a few draws are much.
+    """
+    if likely is None or not likely.any():
         return
-    theta, labels = variable(tree, "theta"), [f"theta[{label}]" for label in posterior["feature"].values]
-    each = [Columns(theta)]
+    posterior: Any = tree["posterior"].dataset
+    theta, edge_of = variable(tree, "theta"), _edge_of(tree)
+    labels, n = [f"theta[{label}]" for label in posterior["feature"].values[: len(edge_of)]], len(edge_of)
+    each = [Columns(theta, 0, n)]
     if "group" in theta.dims:
-        each = [Columns(theta, function=partial(minus, a=0, b=g)) for g in range(1, theta.shape[2])]
-    known = judged_features(tree, _edge_of(tree))
+        each = [Columns(theta, 0, n, function=partial(minus, a=0, b=g)) for g in range(1, theta.shape[2])]
+    known = judged_features(tree, edge_of)[:n] & likely[edge_of]
     for values in each:
         there = values.map(lambda draws: (draws != 0).mean(axis=(0, 1)))
         yield labels, values, np.flatnonzero((there > 0) & (there < IN_DOUBT[0]) & known)
@@ -145,8 +185,7 @@ def _of_groups(
 ) -> Iterator[Series]:
     """Return the parameters of each group of people that exist in enough draws, of those that are ``known``."""
     # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
-    share = Columns(draws, function=exist_in_groups).map(lambda there: there.mean(axis=1))
-    exist = np.flatnonzero((share.max(axis=0) >= IN_DOUBT[0]) & known)
+    exist = np.flatnonzero((Columns(draws, function=exist_in_groups).means() >= LIKELY) & known)
     names = [f"{name}[{labels[i]} in {g}]" for g in groups for i in exist]
     for some in _divided(len(names), *draws.shape[:2]):
         group, item = np.divmod(np.arange(some.start, some.stop), max(len(exist), 1))
@@ -155,10 +194,29 @@ def _of_groups(
         yield Series(names[some], np.ascontiguousarray(values))
 
 
-def _given_inclusion(
-    names: list[str], values: Columns, items: np.ndarray, included: Columns, edge_of: np.ndarray
+def _of_differences(
+    labels: list[str],
+    groups: list[str],
+    draws: xr.Variable,
+    items: np.ndarray,
+    included: Columns,
+    edge_of: np.ndarray,
+    likely: np.ndarray,
 ) -> Iterator[Series]:
-    """Return the parameters of edges over the draws in which they are present, grouped by similar numbers of draws."""
+    """Return the differences of weights between each group of people and the first, over the draws that have them."""
+    for g in range(1, len(groups)):
+        names = [f"difference[{label} in {groups[g]}]" for label in labels]
+        values = Columns(draws, function=partial(minus, a=0, b=g))
+        yield from _given_inclusion(names, values, items, included, edge_of, likely)
+
+
+def _given_inclusion(
+    names: list[str], values: Columns, items: np.ndarray, included: Columns, edge_of: np.ndarray, likely: np.ndarray
+) -> Iterator[Series]:
+    """Return the parameters of edges over the draws in which they are present, grouped by similar numbers of draws.
+
+    A run is judged by those of ``likely`` edges.
+    """
     n_chains, n_draws = values.shape[:2]
     counts = included.map(lambda there: there.sum(axis=1))[:, edge_of]
     fewest = counts.min(axis=0)
@@ -167,8 +225,9 @@ def _given_inclusion(
     steps = np.unique(np.floor(4 * 1.03 ** np.arange(500)).astype(int))
     length = steps[np.searchsorted(steps, fewest[judged], side="right") - 1]
     length[fewest[judged] == n_draws] = n_draws
-    for n in np.unique(length):
-        edges = judged[length == n]
+    of_likely = likely[edge_of[judged]]
+    for n, is_judged in product(np.unique(length), (True, False)):
+        edges = judged[(length == n) & (of_likely == is_judged)]
         for some in _divided(len(edges), n_chains, n):
             own = edges[some]
             given, there = values[:, :, items[own]], included[:, :, edge_of[own]]
@@ -176,7 +235,7 @@ def _given_inclusion(
             for i in range(len(own)):
                 for c in range(n_chains):
                     draws[c, :, i] = given[c, np.flatnonzero(there[c, :, i])[:n], i]
-            yield Series([names[e] for e in own], draws)
+            yield Series([names[e] for e in own], draws, True, is_judged, edge_of[own])
 
 
 def _divided(n: int, n_chains: int, n_draws: int) -> Iterator[slice]:

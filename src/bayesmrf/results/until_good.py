@@ -2,50 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from ..errors import ConvergenceWarning, argument
 from ..findings import FAIR, tell
-from ..names import LONGEST, shown
 from ..runs.run import Draws
-from .blocks import divided
-from .convergence import diagnostics, disagreement, lacks, never_moved
+from .convergence import disagreement, lacks, never_moved, of_edges
+from .edge_evidence import Evidence
 from .invalid_draws import invalid_values
-from .judged_series import indicators
-from .rank_diagnostics import batch, effective_sizes
+from .judged_series import evidence_of
+from .marks import too_many_marked
 
 if TYPE_CHECKING:
     import xarray as xr
 
-ERROR = 0.01  # largest Monte Carlo error of the probability that something exists
-_FEWEST = 25  # effective draws of an indicator; with fewer, of one that is rare, chains disagree
 LIMIT = "Not good after"  # begins the finding
 
 
-def shortfall(tree: xr.DataTree) -> str:
+def shortfall(tree: xr.DataTree, add_evidence: Callable[[xr.DataTree], None] | None = None) -> str:
     """Say what draws are short of; empty if they are good.
 
-    They are good if all that `convergence` judges has R-hat and effective sizes of a good run, no chain stands still
-    or disagrees with the others, and inclusions have a Monte Carlo error of at most 0.01.
+    They are good if
+
+    * no chain stands still or disagrees with the others, and everything by which `convergence` judges a run has the
+      R-hat and effective sizes of a good one: parameters of nodes, inclusions in doubt, the number of edges, and the
+      weights of edges with an inclusion of 0.5 or more, or a Bayes factor of 3 or more within two errors;
+    * tables mark at most 5 % of the edges (`bayesmrf.results.marks.too_many_marked`).
+
+    Marks depend on errors, never on the distance of a value from a limit, so that no result is preferred.
 
     Parameters
     ----------
     tree : xarray.DataTree
         From `bayesmrf.results.to_datatree`.
+    add_evidence : callable, optional
+        Adds the group ``edge_evidence`` to the tree. It is called when draws are short of nothing without it.
     """
     if invalid := invalid_values(tree):
         return invalid
-    found = [what for what in (never_moved(tree), disagreement(tree)) if what]
-    table = diagnostics(tree, None).dropna(subset=["ess_bulk"])
-    if table.empty:
-        return "; ".join(found) or "all draws are equal"
-    found += [f"{what} ({name})" for what, name in lacks(table, tree["posterior"].sizes["chain"])]
-    if (worst := _largest_error(tree))[0] > ERROR:
-        name = shown(worst[1], 2 * LONGEST)
-        found.append(f"Monte Carlo error {worst[0]:.3f}, want {ERROR} ({name})")
-    return "; ".join(found)
+    said = _short_of(tree, evidence_of(tree))
+    if not said and add_evidence is not None:
+        add_evidence(tree)
+        said = _short_of(tree, evidence_of(tree))
+    return "; ".join(said)
+
+
+def _short_of(tree: xr.DataTree, found: Evidence | None) -> list[str]:
+    said = [what for what in (never_moved(tree), disagreement(tree, found)) if what]
+    table = of_edges(tree, found)
+    judged = table[table["judged"]].dropna(subset=["ess_bulk"])
+    if judged.empty:
+        return said or ["all draws are equal"]
+    said += [f"{what} ({name})" for what, name in lacks(judged, tree["posterior"].sizes["chain"])]
+    return [*said, marked] if (marked := too_many_marked(tree, table, found)) else said
 
 
 def tell_if_short(draws: Draws) -> None:
@@ -57,16 +67,3 @@ def tell_if_short(draws: Draws) -> None:
             ConvergenceWarning,
             FAIR,
         )
-
-
-def _largest_error(tree: xr.DataTree) -> tuple[float, str]:
-    """Return the largest Monte Carlo error of what exists in some draws, and of what."""
-    worst = 0.0, ""
-    for names, there in indicators(tree):
-        share = there.means()
-        variance = share * (1 - share)
-        far = np.flatnonzero(variance > _FEWEST * ERROR**2)
-        for some in divided(len(far), batch(*there.shape[:2])) if len(far) else ():
-            errors = np.sqrt(variance[far[some]] / effective_sizes(there[:, :, far[some]]))
-            worst = max(worst, (float(errors.max()), names[far[some][errors.argmax()]]))
-    return worst

@@ -19,6 +19,7 @@ from .. import convergence
 from ..blocks import Columns, nominal_of, stacked, variable
 from ..fitted_model import fitted_model
 from ..intervals import central, intervals
+from ..judged_series import evidence_of
 from ..statistics import NetworkStatistics
 from ..surveyed import SURVEYED
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from ...methods.rows import MethodRow
     from ...models.nominal import Nominal
+    from ..edge_evidence import Evidence
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval of sentences and pictures
 _MISSING = 5  # missing values that are named in a sentence
@@ -214,12 +216,22 @@ class Summary(ABC):
     @cached_property
     def diagnostics(self) -> pd.DataFrame:
         """R-hat and effective sample sizes of every scalar that varies; the worst edges and parameters first."""
-        return convergence.diagnostics(self.tree, None).dropna(subset=["ess_bulk"])
+        return self.of_edges.drop(columns="edge").dropna(subset=["ess_bulk"])
+
+    @cached_property
+    def of_edges(self) -> pd.DataFrame:
+        """`diagnostics` with those that are constant, and with the edge of each weight."""
+        return convergence.of_edges(self.tree, self.found_evidence)
+
+    @cached_property
+    def found_evidence(self) -> Evidence | None:
+        """Bayes factors of edges, or differences; None if there are none."""
+        return evidence_of(self.tree)
 
     @cached_property
     def verdict(self) -> convergence.Verdict:
         """Whether the chains have converged: "good", "fair" or "bad", and a sentence that says why."""
-        return convergence.verdict(self.tree, self.diagnostics)
+        return convergence.verdict(self.tree, self.of_edges, self.found_evidence)
 
     @property
     def kind(self) -> str:

@@ -46,7 +46,10 @@ class DifferenceSummary(InclusionSummary):
     @cached_property
     def differences(self) -> pd.DataFrame:
         """Differences of all edges in order; see `bayesmrf.results.differences.difference_table`."""
-        return difference_table(self.tree, self.tails)
+        found = difference_table(self.tree, self.tails)
+        for name, values in self.marks.items():
+            found.insert(list(found).index("upper") + 1, name, np.repeat(values, len(found) // self.n_edges))
+        return found
 
     @cached_property
     def bias_differences(self) -> pd.DataFrame:

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..blocks import in_turn, variable
 from ..communities import blocks_of
-from ..edge_evidence import doubt_sentence, evidence, evidence_columns, has_evidence, headline
+from ..edge_evidence import doubt_sentence, evidence_columns, headline
 from ..judged_series import IN_DOUBT
+from ..marks import edge_errors, few_draws
 from .base import INTERVAL, Summary, logit_of_beta
 
 if TYPE_CHECKING:
@@ -63,6 +64,14 @@ class InclusionSummary(Summary):
         return int(((self.inclusion >= IN_DOUBT[0]) & (self.inclusion <= IN_DOUBT[1])).sum())
 
     @cached_property
+    def marks(self) -> dict[str, np.ndarray]:
+        """The error of each inclusion, and whether a weight has too few draws; empty if no edge may be absent."""
+        if not self.spike:
+            return {}
+        few = few_draws(self.of_edges, self.inclusion, self["posterior"].sizes["chain"])
+        return {"inclusion_error": edge_errors(self.tree), "few_draws": few}
+
+    @cached_property
     def numbers(self) -> np.ndarray:
         """Number of edges that exist (or differ) in each draw of all chains."""
         return np.concatenate([part.sum(axis=1) for part in in_turn(variable(self.tree, "included"))])
@@ -70,7 +79,7 @@ class InclusionSummary(Summary):
     @cached_property
     def evidence(self) -> dict[str, np.ndarray]:
         """Bayes factor, its error and word of each edge, see `bayesmrf.results.edge_evidence`; empty if unknown."""
-        return evidence_columns(evidence(self.tree)) if has_evidence(self.tree) else {}
+        return {} if self.found_evidence is None else evidence_columns(self.found_evidence)
 
     @property
     def headline(self) -> str:

@@ -82,7 +82,7 @@ class PanelSummary(InclusionSummary):
         mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
         kind = named_kinds(len(self.names), self.n_edges)
         table = {"kind": kind, "inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
-        return pd.DataFrame(self.named_ends | table | self.evidence)
+        return pd.DataFrame(self.named_ends | table | self.marks | self.evidence)
 
     @cached_property
     def node_table(self) -> pd.DataFrame:

@@ -47,7 +47,7 @@ class StructureSummary(InclusionSummary):
 
         mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
         table = {"inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
-        return pd.DataFrame(self.named_ends | table | self.evidence)
+        return pd.DataFrame(self.named_ends | table | self.marks | self.evidence)
 
     @cached_property
     def node_table(self) -> pd.DataFrame:

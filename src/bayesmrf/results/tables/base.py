@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import OptionError
 from ...names import LONGEST, quoted, shown
 from ..bayes_factors import text_of
+from ..marks import ERROR
 from ..summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -96,9 +97,37 @@ class Worded(Column):
         return f"{row.evidence}{'*' if row.near_limit else ''}"
 
 
+class Marked(Column):
+    """A column of figures of which those with too large an error are marked."""
+
+    def cell(self, row: Any) -> str:
+        """Return the figure."""
+        found = super().cell(row)
+        return f"{found}†" if found != UNKNOWN and is_marked(self.fields[0], row) else found
+
+
+def is_marked(field: str, row: Any) -> bool:
+    """Return whether the error of an inclusion, or of a weight, in a row is too large, if the row says so."""
+    if field == "inclusion":
+        return "inclusion_error" in row._fields and row.inclusion_error > ERROR
+    return "few_draws" in row._fields and bool(row.few_draws)
+
+
 FACTOR = Bounded("Bayes factor", ("bayes_factor",))
 WORD = Worded("evidence", ("evidence",))
 ENDS = Column("edge", ("first", "second"), "{}", "{} – {}", ("one end", "other end"))
+
+
+def marked(field: str) -> Column:
+    """Return the column of inclusions, or of weights, or of their differences."""
+    return Marked(field, (field,), "{:.3f}")
+
+
+def with_legend(said: str, rows: pd.DataFrame) -> str:
+    """Return what is said below rows, and what their marks mean."""
+    if "few_draws" not in rows or not (rows["few_draws"].any() or (rows["inclusion_error"] > ERROR).any()):
+        return said
+    return f"{said} †: inclusion with an error above {ERROR}, or too few draws for the weight and interval.".strip()
 
 
 def interval(s: Summary) -> Column:

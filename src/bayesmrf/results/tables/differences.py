@@ -7,7 +7,22 @@ from dataclasses import replace
 import pandas as pd
 
 from ..summary import DifferenceSummary
-from .base import ENDS, FACTOR, WORD, Column, Listing, Table, at_most, interval, number, rest_of, table, text
+from .base import (
+    ENDS,
+    FACTOR,
+    WORD,
+    Column,
+    Listing,
+    Table,
+    at_most,
+    interval,
+    marked,
+    number,
+    rest_of,
+    table,
+    text,
+    with_legend,
+)
 from .structure import MOST_EDGES, OF_DIFFERENCE, nodes_of, opening
 
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
@@ -48,19 +63,21 @@ def _differences(
     note: str,
 ) -> Table:
     uncertain = "inclusion" in frame
-    columns = [item, *([_PAIR] if len(s.groups) > 2 else []), *([number("inclusion")] if uncertain else [])]
+    columns = [item, *([_PAIR] if len(s.groups) > 2 else []), *([marked("inclusion")] if uncertain else [])]
     # On a terminal names of edges and words of evidence need the room of intervals.
-    columns += [number("difference"), replace(interval(s), is_narrow="evidence" not in frame)]
+    columns += [marked("difference"), replace(interval(s), is_narrow="evidence" not in frame)]
     columns += [FACTOR, WORD] if "evidence" in frame else []
     columns += [number("edge_inclusion", "exists", wide="edge exists")] if "edge_inclusion" in frame else []
     first, most = "most probable" if uncertain else "largest", at_most(most, len(frame))
     more = f"Not listed: {len(frame) - most:,} {'less probable' if uncertain else 'smaller'}."
+    narrow, wide = frame.iloc[:most], frame.iloc[:MOST_EDGES]
+    rest = more if len(frame) > most else ""
     return Table(
         name,
         frame,
         tuple(columns),
-        Listing(f"Differences ({noun}), {first} first", frame.iloc[:most], more if len(frame) > most else ""),
-        Listing(f"{first.capitalize()} first", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, first)),
+        Listing(f"Differences ({noun}), {first} first", narrow, with_legend(rest, narrow)),
+        Listing(f"{first.capitalize()} first", wide, with_legend(rest_of(len(frame), MOST_EDGES, first), wide)),
         lead,
         note,
     )

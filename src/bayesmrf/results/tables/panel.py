@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..summary import PanelSummary
-from .base import ENDS, Column, Listing, Table, at_most, interval, number, rest_of, table, text
+from .base import ENDS, Column, Listing, Table, at_most, interval, marked, number, rest_of, table, text, with_legend
 from .structure import BAYES_FACTOR, EVIDENCE, MOST_EDGES, MOST_LIKELY, nodes_of, opening, weaker
 
 _FROM_TO = Column("edge", ("source", "target"), "{}", "{} → {}", ("from the wave before", "to"))
@@ -16,12 +16,14 @@ def _edges(s: PanelSummary, name: str, frame: pd.DataFrame, ends: Column, title:
     frame = frame.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
     likely = frame[frame["inclusion"] > 0.5].sort_values("weight", key=np.abs, ascending=False, kind="stable")
     most, shown = at_most(MOST_LIKELY, len(likely)), EVIDENCE if s.evidence else ()
+    strongest, first = likely.iloc[:most], frame.iloc[:MOST_EDGES]
+    rest = rest_of(len(frame), MOST_EDGES, "most probable edges")
     return Table(
         name,
         frame,
-        (ends, number("inclusion"), number("weight"), interval(s), *shown),
-        Listing(title, likely.iloc[:most], weaker(len(likely), most)),
-        Listing("Most probable first", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, "most probable edges")),
+        (ends, marked("inclusion"), marked("weight"), interval(s), *shown),
+        Listing(title, strongest, with_legend(weaker(len(likely), most), strongest)),
+        Listing("Most probable first", first, with_legend(rest, first)),
         lead,
         f"Inclusion: probability of the edge. Weight: mean where the edge exists, with its {interval(s).head}. "
         f"{BAYES_FACTOR if shown else ''}{s.terms.meaning}",

@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING
 from ..edge_evidence import evidence_table, has_evidence
 from ..summary import DifferenceSummary, PanelSummary, StructureSummary, Summary
 from ..summary.inclusion import InclusionSummary
-from .base import ENDS, FACTOR, WORD, Column, Listing, Table, at_most, interval, number, rest_of, table, text
+from .base import (
+    ENDS,
+    FACTOR,
+    WORD,
+    Column,
+    Listing,
+    Table,
+    at_most,
+    interval,
+    marked,
+    number,
+    rest_of,
+    table,
+    text,
+    with_legend,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,16 +45,14 @@ def edges(s: StructureSummary) -> Table:
     frame = s.edge_table.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
     most = at_most(MOST_LIKELY, len(s.strongest))
     shown = EVIDENCE if s.evidence else ()
+    strongest, first = s.strongest.iloc[:most], frame.iloc[:MOST_EDGES]
+    rest = rest_of(len(frame), MOST_EDGES, "most probable edges")
     return Table(
         "edges",
         frame,
-        (ENDS, number("inclusion"), number("weight"), interval(s), *shown),
-        Listing(STRONGEST, s.strongest.iloc[:most], weaker(len(s.strongest), most)),
-        Listing(
-            "Candidates, most probable first",
-            frame.iloc[:MOST_EDGES],
-            rest_of(len(frame), MOST_EDGES, "most probable edges"),
-        ),
+        (ENDS, marked("inclusion"), marked("weight"), interval(s), *shown),
+        Listing(STRONGEST, strongest, with_legend(weaker(len(s.strongest), most), strongest)),
+        Listing("Candidates, most probable first", first, with_legend(rest, first)),
         f"{opening(s)}Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}.",
         f"Inclusion: probability of the edge. Weight: mean of the {s.terms.edge} where the edge exists, with its "
         f"{interval(s).head}. {BAYES_FACTOR if shown else ''}{s.terms.meaning}",
