@@ -200,7 +200,7 @@ def test_fields_and_agreements_of_groups_are_judged(rng, feature):
 def test_tables_of_edges_that_come_and_go_are_judged_where_they_exist(rng, fields):
     """Each entry of a table goes with its own edge; an edge that one chain never has is no chain that never moved."""
     model, shape = Symmetric(GRAPH, 3, fields), (N_CHAINS, N_DRAWS)
-    included = rng.random((*shape, 6)) < [0.5, 0.95, 1.0, 0.3, 0.003, 0.0]
+    included = rng.random((*shape, 6)) < [0.6, 0.95, 1.0, 0.3, 0.003, 0.0]
     included[0, :, 4] = False
     theta = rng.normal(size=(*shape, model.n_features))
     theta[..., : 6 * model.n_parameters] *= np.repeat(included, model.n_parameters, axis=2)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from itertools import combinations
 from pathlib import Path
 
 import arviz_stats
@@ -23,7 +24,8 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
-from bayesmrf.results import until_good
+from bayesmrf.results import edge_evidence, marks
+from bayesmrf.results.summary import summarise
 from bayesmrf.results.until_good import shortfall
 from bayesmrf.runs import checkpoint, looks
 from bayesmrf.runs.run import sample
@@ -178,11 +180,74 @@ def test_the_error_of_an_inclusion_is_that_of_its_autocorrelation(rng):
 
     With phi = 0.5 that is 0.0137, and the largest of six estimates is within a quarter of it.
     """
-    found, name = until_good._largest_error(correlated(rng, 0.5))
-    assert 0.9 < found / np.sqrt(0.25 * 3 / 4000) < 1.25
-    assert name.startswith("included[")
-    assert re.search(r"Monte Carlo error 0\.01\d, want 0\.01 \(included\[", shortfall(correlated(rng, 0.5)))
+    found = marks.edge_errors(correlated(rng, 0.5))
+    assert found.shape == (6,)
+    assert 0.9 < found.max() / np.sqrt(0.25 * 3 / 4000) < 1.25
+    said = r"6 of 6 edges are marked, want at most 5% \(Monte Carlo error of inclusions up to 0\.01\d, want 0\.01\)"
+    assert re.search(said, shortfall(correlated(rng, 0.5)))
     assert shortfall(correlated(rng, 0.1)) == ""
+
+
+def many_edges(rng, n_slow, n_edges=100):
+    """Independent indicators, but for those of the last edges."""
+    phi = np.where(np.arange(n_edges) < n_edges - n_slow, 0.0, 0.6)
+    fresh, stays = rng.random((2, 4, 1000, n_edges))
+    included = fresh < 0.6
+    for t in range(1, 1000):
+        included[:, t] = np.where(stays[:, t] < phi, included[:, t - 1], included[:, t])
+    values = {"theta": rng.normal(size=(4, 1000, n_edges + 15)), "included": included}
+    values["theta"][..., :n_edges] *= included
+    model = Boltzmann(graphs.from_edges(list(combinations(range(15), 2))[:n_edges], range(15)))
+    return made_up(values, model, {"theta": ("feature",), "included": ("edge",)})
+
+
+def test_five_of_a_hundred_edges_may_be_marked(rng):
+    assert "edges are marked" not in shortfall(many_edges(rng, 5))
+    assert re.search(r"\b6 of 100 edges are marked, want at most 5%", shortfall(many_edges(rng, 6)))
+
+
+def with_evidence(rng, log10, spread, n=100):
+    """Draws of six edges that all exist always, with evaluations of Bayes factors around ``log10``."""
+    tree = edges_come_and_go(rng, [1.0] * 6)
+    tree["posterior"]["density"].values[:] = 0.5
+    chain, draw = np.repeat(np.arange(4), n // 4), np.tile(np.arange(n // 4), 4)
+    logs = np.log(10) * (log10 + spread * rng.standard_normal((n, 6)))
+    edge_evidence.add_edge_evidence(tree, np.column_stack([chain, draw]), logs, np.zeros(n))
+    return tree
+
+
+@pytest.mark.parametrize(("log10", "is_short"), [(0.8, True), (-0.8, True), (3.5, False)])
+def test_errors_of_bayes_factors_count_where_they_may_change_a_word(rng, log10, is_short):
+    tree = with_evidence(rng, log10, 1.0)
+    assert (edge_evidence.evidence(tree).error > 0.05).all()
+    assert ("error of log10 Bayes factors" in shortfall(tree)) == is_short
+    assert "error of log10" not in shortfall(with_evidence(rng, log10, 0.1))
+
+
+def test_evidence_is_added_when_nothing_else_is_short(rng):
+    """It takes as long as many draws."""
+    added = []
+    assert shortfall(edges_come_and_go(rng, 0.5), added.append) == ""
+    assert len(added) == 1
+    assert shortfall(correlated(rng, 0.5), added.append)
+    assert len(added) == 1
+
+
+@pytest.mark.parametrize(("inclusion", "factor", "is_read"), [(0.45, 1.0, False), (0.45, 6.0, True), (0.55, 1.0, True)])
+def test_weights_are_read_by_inclusion_or_bayes_factor(rng, inclusion, factor, is_read):
+    """The rule waits for weights that are read: a Bayes factor of 3 or more within two errors, or an inclusion of 0.5."""
+    tree = edges_come_and_go(rng, inclusion)
+    odds = inclusion / (1 - inclusion) / factor
+    tree["posterior"]["density"].values[:] = odds / (1 + odds)
+    chain, draw = np.repeat(np.arange(4), 25), np.tile(np.arange(25), 4)
+    zeros = np.zeros((100, 6))
+    edge_evidence.add_edge_evidence(
+        tree, np.column_stack([chain, draw]), zeros + np.log(factor), np.log(odds) + zeros[:, 0]
+    )
+    theta = tree["posterior"]["theta"].values
+    theta[1, :, 2] += 0.8 * (theta[1, :, 2] != 0)
+    assert ("theta[a-d]" in shortfall(tree)) == is_read
+    assert summarise(tree).edge_table["few_draws"].tolist() == [False, False, True, False, False, False]
 
 
 # The same draws
