@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..blas import one_thread
 from ..errors import OptionError
 from ..likelihood import Likelihood
 from ..models.bases import edge_starts
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _KEY = 55  # of the random numbers
-_WORK = 2**22  # exponentials of all evaluations
-_LARGE = 2**27  # the same of those that are evaluated in any case
-_LEAST, _SPARSE = 200, 10  # draws that are evaluated in any case, or one of ten
+ERROR, RANGE = 0.05, 1.5  # of log10 Bayes factors: the largest error of those up to this size, where draws end
+_FIRST, _MOST = 2**22, 2**31  # exponentials of the draws that are evaluated first, and of all
+_MOST_HIDDEN = 2**27  # the same where missing answers are drawn again for each
 _BATCH = 2**20  # exponentials of draws that are evaluated together
 _POINTS = 65  # exponentials of an integral, for each state of the ends
 _STATE = 2  # exponentials that take as long as a state of a table
@@ -113,58 +114,123 @@ def add_edge_evidence(
 ) -> None:
     """Add the log Bayes factors of edges, or differences, given all else as group ``edge_evidence``, in place.
 
-    Draws are evenly spread over all chains; how many depends on sizes only, never on time.
-
-    Where moments come from chains, or integrals are estimates, noise of variance s^2 in the log odds x of an edge adds
-    s^2 / 2 times the second derivative to the mean of its probability 1 / (1 + exp(-x)). A shift of x by
-    s^2 / 2 tanh(x / 2) removes that, and in both tails the bias of the odds.
+    A tree that has the group is left as it is. Draws are evenly spread over all chains. First there are few; they are
+    doubled until each log10 Bayes factor between -`RANGE` and `RANGE` has an error of at most `ERROR`, all draws are
+    evaluated, or they would take too long, by sizes alone: never by time, or the number of threads.
 
     Parameters
     ----------
     tree : xarray.DataTree
+        Of all draws of a run, or of those at an interim look.
     likelihood : Likelihood
         Hidden entries are drawn given theta.
     terms : EdgeTerms
     seeds : numpy.random.SeedSequence
         Of the run, whose own random numbers do not change.
     """
-    theta, model, (n_groups, q) = variable(tree, "theta"), likelihood.model, terms.contrast.shape
-    (n_chains, n_draws), rng = theta.shape[:2], descendant(seeds, OTHER, _KEY)
-    part, memory = DIFFERENCE if q else BASELINE, likelihood.start(rng)
-    is_hidden = any(sample.hidden is not None for sample in likelihood.samples)
-    problem = terms.make(np.array([s.s_bar for s in likelihood.samples]))
-    cells = PairProbabilities(model, [sample.n_samples for sample in likelihood.samples], terms.is_exact, rng)
-    each = int(n_groups * (model.n_edges * _POINTS * model.n_states**2 + _STATE * cells.work))
-    least = _LEAST if cells.n_chains < np.inf else max(_LEAST, n_chains * n_draws // _SPARSE)
-    least = min(least, max(_LARGE // each, FEWEST))
-    most = least if is_hidden else max(_WORK // each, least)  # missing answers are drawn again for each of them
-    which = np.array(spread_draws(n_chains, n_draws, most))
-    scale, p = (_of_draws(tree, name)[tuple(which.T)] for name in ("slab_scale", "density"))
-    found, noise = np.empty((2, len(which), model.n_edges), np.float32)
-    width = 1 if is_hidden else max(1, _BATCH // each)
-    for first in range(0, len(which), width):
-        some = slice(first, first + width)
-        natural = _read(theta, which[some]).astype(np.float64).reshape(-1, n_groups, model.n_features)
-        weights = _coordinates(natural[..., : terms.n_spiked], terms.contrast)
-        if is_hidden:
-            point = np.concatenate([weights.ravel(), natural[..., terms.n_spiked :].ravel()])
-            for _ in range(_IMPUTATIONS):
-                sums, memory = likelihood.complete(point, rng, memory)
-            problem = terms.make(np.reshape(sums / likelihood.sizes, (n_groups, -1)))
-        own = scale[some] ** -2.0
-        base = [_precision(rng, problem, x) for x in weights] if q else own
-        at = Places(weights, natural, cells.at(problem, natural), np.stack([base, own], axis=1))
-        found[some], noise[some] = log_factors(rng, model, problem, at, part, cells.n_chains)
-    prior = problem.prior if q else problem.baseline
-    with np.errstate(divide="ignore"):
-        log_odds = (np.log(p) - np.log1p(-p))[:, None]
-    if (blocks := blocks_of(tree)) is not None:
-        labels, there = (_read(variable(tree, name), which) for name in ("blocks", "included"))
-        log_odds = draw_log_odds(rng, blocks, labels, there, model.graph.edges)
-    elif prior.is_given:
-        log_odds = np.repeat(prior.log_odds[None, : model.n_edges], len(which), axis=0)
-    found += 0.5 * noise * np.tanh(0.5 * (log_odds + found))
-    results.add_edge_evidence(tree, which, found, log_odds if log_odds.shape[1] > 1 else log_odds[:, 0])
+    if results.has_evidence(tree):
+        return
+    with one_thread():
+        factors = _Factors(tree, likelihood, terms, descendant(seeds, OTHER, _KEY))
+        for n in factors.numbers():
+            factors.add_draws(n)
+            if is_precise(tree):
+                return
+
+
+def is_precise(tree: xr.DataTree) -> bool:
+    """Return whether each log10 Bayes factor of a run between -`RANGE` and `RANGE` has an error of at most `ERROR`."""
+    found = results.evidence(tree)
+    return not (np.abs(found.log10) <= RANGE)[~(found.error <= ERROR)].any()
+
+
+class _Factors:
+    """Conditional Bayes factors at draws of a run, of which more can be evaluated.
+
+    Where moments come from chains, or integrals are estimates, noise of variance s^2 in the log odds x of an edge adds
+    s^2 / 2 times the second derivative to the mean of its probability 1 / (1 + exp(-x)). A shift of x by
+    s^2 / 2 tanh(x / 2) removes that, and in both tails the bias of the odds.
+    """
+
+    def __init__(self, tree: xr.DataTree, likelihood: Likelihood, terms: EdgeTerms, rng: np.random.Generator) -> None:
+        self.tree, self.likelihood, self.terms, self.rng = tree, likelihood, terms, rng
+        self.theta, model = variable(tree, "theta"), likelihood.model
+        self.memory, samples = likelihood.start(rng), likelihood.samples
+        self.is_hidden = any(sample.hidden is not None for sample in samples)
+        self.problem = terms.make(np.array([sample.s_bar for sample in samples]))
+        self.cells = PairProbabilities(model, [sample.n_samples for sample in samples], terms.is_exact, rng)
+        n_groups = len(terms.contrast)
+        self.work = int(n_groups * (model.n_edges * _POINTS * model.n_states**2 + _STATE * self.cells.work))
+        self.which = np.empty((0, 2), int)  # draws that are evaluated, chain after chain
+        self.log_factor = np.empty((0, model.n_edges), np.float32)
+        self.log_odds = np.empty((0, 1))
+
+    def numbers(self) -> Iterator[int]:
+        """Yield how many draws of each chain are evaluated: twice as many as before, and all that there are."""
+        n_chains, n_draws = self.theta.shape[:2]
+        first, most = (
+            min(n_draws, max(1, max(FEWEST, work // self.work) // n_chains))
+            for work in (_FIRST, _MOST_HIDDEN if self.is_hidden else _MOST)
+        )
+        n = min(first, most)
+        while n < most:
+            yield n
+            n = min(2 * n, n_draws)
+        if n == most or most == n_draws:
+            yield n
+
+    def add_draws(self, n: int) -> None:
+        """Evaluate ``n`` draws of each chain, and add the factors to the tree; some may be known."""
+        which = np.array(spread_draws(self.theta.shape[0], self.theta.shape[1], n * self.theta.shape[0]))
+        is_new = ~(which[:, None] == self.which[None]).all(axis=2).any(axis=1)
+        log_factor, log_odds = self._of(which[is_new])
+        self.which = np.concatenate([self.which, which[is_new]])
+        self.log_factor = np.concatenate([self.log_factor, log_factor])
+        self.log_odds = np.concatenate([self.log_odds, log_odds]) if len(self.log_odds) else log_odds
+        order = np.lexsort(self.which.T[::-1])
+        odds = self.log_odds[order]
+        odds = odds if odds.shape[1] > 1 else odds[:, 0]
+        results.add_edge_evidence(self.tree, self.which[order], self.log_factor[order], odds)
+
+    def _of(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log factors (n, n_edges) at some draws, and prior log odds, (n, 1) or (n, n_edges)."""
+        model, rng, problem, tree = self.likelihood.model, self.rng, self.problem, self.tree
+        n_groups, q = self.terms.contrast.shape
+        part = DIFFERENCE if q else BASELINE
+        scale, p = (_of_draws(tree, name)[tuple(which.T)] for name in ("slab_scale", "density"))
+        found, noise = np.empty((2, len(which), model.n_edges), np.float32)
+        width = 1 if self.is_hidden else max(1, _BATCH // self.work)
+        for first in range(0, len(which), width):
+            some = slice(first, first + width)
+            natural = _read(self.theta, which[some]).astype(np.float64).reshape(-1, n_groups, model.n_features)
+            weights = _coordinates(natural[..., : self.terms.n_spiked], self.terms.contrast)
+            if self.is_hidden:
+                problem = self._completed(weights, natural)
+            own = scale[some] ** -2.0
+            base = [_precision(rng, problem, x) for x in weights] if q else own
+            at = Places(weights, natural, self.cells.at(problem, natural), np.stack([base, own], axis=1))
+            found[some], noise[some] = log_factors(rng, model, problem, at, part, self.cells.n_chains)
+        log_odds = self._log_odds(problem.prior if q else problem.baseline, which, p)
+        found += 0.5 * noise * np.tanh(0.5 * (log_odds + found))
+        return found, log_odds
+
+    def _completed(self, weights: np.ndarray, natural: np.ndarray) -> GroupProblem:
+        """Return the constants of lines of data whose missing answers are drawn at theta."""
+        point = np.concatenate([weights.ravel(), natural[..., self.terms.n_spiked :].ravel()])
+        for _ in range(_IMPUTATIONS):
+            sums, self.memory = self.likelihood.complete(point, self.rng, self.memory)
+        return self.terms.make(np.reshape(sums / self.likelihood.sizes, (len(self.terms.contrast), -1)))
+
+    def _log_odds(self, prior: Any, which: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return prior log odds of edges given all else at some draws, of densities p."""
+        model = self.likelihood.model
+        if (blocks := blocks_of(self.tree)) is not None:
+            labels, there = (_read(variable(self.tree, name), which) for name in ("blocks", "included"))
+            return draw_log_odds(self.rng, blocks, labels, there, model.graph.edges)
+        if prior.is_given:
+            return np.repeat(prior.log_odds[None, : model.n_edges], len(which), axis=0)
+        with np.errstate(divide="ignore"):
+            return (np.log(p) - np.log1p(-p))[:, None]
 
 
 def _of_draws(tree: xr.DataTree, name: str) -> np.ndarray:

@@ -10,17 +10,18 @@ import numpy as np
 from ..base import MOMENTS
 from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
+from ..models.categorical import states_of
 from ..posterior.conditionals.centred import node_shares, pair_cells
 from ..posterior.conditionals.edge_factors import table_cells
 from ..posterior.conditionals.group_lines import GroupProblem, one_group
 from ..posterior.conditionals.state_table import block_order
+from ..samplers.pair_counts import pair_shares
 
 TABLE = 2**20  # joint states that are summed over at a draw
 _EACH = 16  # chains for each observation, within these numbers
 _FEWEST, _MOST = 2**13, 2**17
 _SWEEPS, _START = 16, 10  # sweeps between two draws, and times that before the first
 _SLOW = 8  # times that a sweep of nodes with many states takes
-_BLOCK = 2**14  # chains that are counted together
 
 
 class PairProbabilities:
@@ -49,7 +50,7 @@ class PairProbabilities:
             self.n_chains = int(np.clip(_EACH * max(sizes), _FEWEST, _MOST))
             self._engine = Persistent(n_chains=self.n_chains, n_sweeps=_SWEEPS)
             self._memory = [self._engine.start(model, rng) for _ in sizes]
-            self._left = _START
+            self._left, self._values = _START, (-1, 1) if states_of(model) is None else range(m)
             self.work = self.n_chains * graph.n_nodes * _SWEEPS / 8 * (1 if m == 2 else _SLOW)
 
     def at(self, problem: GroupProblem, thetas: np.ndarray) -> np.ndarray:
@@ -69,20 +70,7 @@ class PairProbabilities:
                 found[i, t] = pair_cells(model, moments, node_shares(model, moments), np.arange(model.n_edges)).T
             else:
                 for _ in range(self._left if i == 0 else 1):
-                    self._memory[t] = self._engine.infer(model, thetas[i, t], None, MOMENTS, self._memory[t]).state
-                found[i, t] = self._counted(t, u, v)
+                    self._memory[t] = self._engine.follow(model, thetas[i, t], self._memory[t])
+                found[i, t] = pair_shares(self._memory[t].chains, int(self.n_chains), model.graph.edges, self._values)
         self._left = 1
-        return found
-
-    def _counted(self, t: int, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the shares of chains in the states of the ends of each edge, (n_edges, m^2)."""
-        model, m = self.model, self.model.n_states
-        states = self._engine.states(model, self._memory[t], int(self.n_chains))
-        both = np.zeros((m, m, model.graph.n_nodes, model.graph.n_nodes))
-        for i in range(0, len(states), _BLOCK):
-            is_in = [(states[i : i + _BLOCK] == k).astype(np.float32) for k in range(m)]
-            for k in range(m):
-                for j in range(m):
-                    both[k, j] += is_in[k].T @ is_in[j]
-        found: np.ndarray = both[:, :, u, v].reshape(m * m, -1).T / len(states)
         return found

@@ -93,22 +93,37 @@ class Persistent(_MomentsOfChains, Stateless):
 
         Statistics are the ``round_trips`` of each chain so far, and whether the call was ``late``.
         """
-        form, followed = compiled_form(model, theta), _started(self.name, state)
-        late, chains = False, followed.chains
-        # Gibbs sweeps of the chains that fill up the last block cost nothing, those of Swendsen and Wang do.
-        is_part = self.moves != "gibbs" and followed.ladder is None
-        n_swept = self.n_chains if is_part else LANES * len(chains.states)
-        if followed.ladder is not None:
-            _advance(self, followed.former(form), chains, n_swept)
-            late = move(form, followed)
-        if followed.ladder is None or late:
-            _advance(self, form, chains, n_swept)
-        moments = _moments(model, form, chains, self.n_chains)
-        if self.tempered:
-            followed = swap(form, followed, n_swept, self.n_sweeps)
+        form, before = compiled_form(model, theta), _started(self.name, state)
+        late = self._sweep(form, before)
+        moments = _moments(model, form, before.chains, self.n_chains)
+        followed = self._look(form, before)
         stats: dict[str, float] = {"n_chains": self.n_chains, "n_sweeps": self.n_sweeps, "late": late}
         stats["round_trips"] = followed.round_trips
         return Inference(moments=moments, stats=stats, state=followed)
+
+    def follow(self, model: Model, theta: np.ndarray, state: Followed) -> Followed:
+        """Advance the chains in place as `infer` does, without moments."""
+        form = compiled_form(model, theta)
+        self._sweep(form, state)
+        return self._look(form, state)
+
+    def _sweep(self, form: Pairwise | Categorical, followed: Followed) -> bool:
+        """Advance the chains, and return whether the call is late."""
+        late, n_swept = False, self._n_swept(followed)
+        if followed.ladder is not None:
+            _advance(self, followed.former(form), followed.chains, n_swept)
+            late = move(form, followed)
+        if followed.ladder is None or late:
+            _advance(self, form, followed.chains, n_swept)
+        return late
+
+    def _look(self, form: Pairwise | Categorical, followed: Followed) -> Followed:
+        return swap(form, followed, self._n_swept(followed), self.n_sweeps) if self.tempered else followed
+
+    def _n_swept(self, followed: Followed) -> int:
+        # Gibbs sweeps of the chains that fill up the last block cost nothing, those of Swendsen and Wang do.
+        is_part = self.moves != "gibbs" and followed.ladder is None
+        return self.n_chains if is_part else LANES * len(followed.chains.states)
 
     def states(self, model: Model, memory: Followed, n_samples: int) -> np.ndarray:
         """Return the states of the first ``n_samples`` chains, (n_samples, n_nodes)."""
