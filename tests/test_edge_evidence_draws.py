@@ -6,9 +6,10 @@ import xarray as xr
 
 from bayesmrf import SpikeSlabMRF
 from bayesmrf.estimators import edge_evidence, pipeline
-from bayesmrf.estimators.edge_evidence import RANGE, add_edge_evidence, is_precise
+from bayesmrf.estimators.edge_evidence import add_edge_evidence, is_precise
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab
-from bayesmrf.results.edge_evidence import FEWEST, evidence
+from bayesmrf.results import edge_evidence as of_results
+from bayesmrf.results.edge_evidence import FEWEST, NEAR, evidence
 
 N_CHAINS, N_DRAWS, N_PARTS = 4, 1200, 24
 CLOSE = 0.004  # error of log10
@@ -50,14 +51,14 @@ def numbers(tree):
 
 def test_draws_are_doubled_until_errors_are_small(run, monkeypatch):
     monkeypatch.setattr(edge_evidence, "_FIRST", 1)
-    monkeypatch.setattr(edge_evidence, "ERROR", CLOSE)
+    monkeypatch.setattr(of_results, "ERROR", CLOSE)
     enough = evaluated(run)
     assert is_precise(enough)
     found = evidence(enough)
-    assert (found.error[np.abs(found.log10) <= RANGE] <= CLOSE).all()
-    monkeypatch.setattr(edge_evidence, "ERROR", np.inf)
+    assert (found.error[np.abs(found.log10) <= NEAR] <= CLOSE).all()
+    monkeypatch.setattr(of_results, "ERROR", np.inf)
     few = evaluated(run)
-    monkeypatch.setattr(edge_evidence, "ERROR", 0.0)
+    monkeypatch.setattr(of_results, "ERROR", 0.0)
     every = evaluated(run)
     assert not is_precise(every)
     n_few, n_enough, n_every = (len(numbers(tree)) for tree in (few, enough, every))
@@ -86,7 +87,7 @@ def test_evidence_that_a_tree_has_is_kept(run):
 def test_errors_of_few_draws_are_those_of_repetitions(run, monkeypatch):
     """Each part of the run has its own factors: standardised by their errors, they vary with a variance of 1."""
     monkeypatch.setattr(edge_evidence, "_FIRST", 1)
-    monkeypatch.setattr(edge_evidence, "ERROR", np.inf)
+    monkeypatch.setattr(of_results, "ERROR", np.inf)
     size = N_DRAWS // N_PARTS
     parts = [evidence(evaluated(run, slice(i * size, (i + 1) * size))) for i in range(N_PARTS)]
     log10, error = (np.array([getattr(part, name) for part in parts]) for name in ("log10", "error"))

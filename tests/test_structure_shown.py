@@ -285,8 +285,13 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     assert len(listed) == 10
     for e in s.edge_table.itertuples():
         numbers = [f"{v:.3f}" for v in (e.weight, e.lower, e.upper)] if e.inclusion else ["–"] * 3
-        assert listed[e.first, e.second] == [f"{e.inclusion:.3f}", *numbers]
-    inclusion = [float(row[2]) for row in table[1:]]
+        numbers[0] += "†" if e.few_draws else ""
+        inclusion = f"{e.inclusion:.3f}{'†' if e.inclusion_error > 0.01 else ''}"
+        assert listed[e.first, e.second] == [inclusion, *numbers]
+    marks = [mark.count("†") for row in table[1:] for mark in row]
+    assert 0 < sum(marks) < len(marks)
+    assert "†: inclusion with an error above 0.01, or too few draws for the weight" in " ".join(page.text)
+    inclusion = [float(row[2].strip("†")) for row in table[1:]]
     assert inclusion == sorted(inclusion, reverse=True)
     said = " ".join(page.text)
     for part in ("Which edges exist", s.n_edges_sentence, s.density_sentence,

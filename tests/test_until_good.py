@@ -218,8 +218,8 @@ def with_evidence(rng, log10, spread, n=100):
 
 @pytest.mark.parametrize(("log10", "is_short"), [(0.8, True), (-0.8, True), (3.5, False)])
 def test_errors_of_bayes_factors_count_where_they_may_change_a_word(rng, log10, is_short):
-    tree = with_evidence(rng, log10, 1.0)
-    assert (edge_evidence.evidence(tree).error > 0.05).all()
+    tree = with_evidence(rng, log10, 1.2)
+    assert not (edge_evidence.evidence(tree).error <= 0.04).any()
     assert ("error of log10 Bayes factors" in shortfall(tree)) == is_short
     assert "error of log10" not in shortfall(with_evidence(rng, log10, 0.1))
 
@@ -235,7 +235,7 @@ def test_evidence_is_added_when_nothing_else_is_short(rng):
 
 @pytest.mark.parametrize(("inclusion", "factor", "is_read"), [(0.45, 1.0, False), (0.45, 6.0, True), (0.55, 1.0, True)])
 def test_weights_are_read_by_inclusion_or_bayes_factor(rng, inclusion, factor, is_read):
-    """The rule waits for weights that are read: a Bayes factor of 3 or more within two errors, or an inclusion of 0.5."""
+    """The rule waits for weights that are read: an inclusion of 0.5, or a Bayes factor of 3 within two errors."""
     tree = edges_come_and_go(rng, inclusion)
     odds = inclusion / (1 - inclusion) / factor
     tree["posterior"]["density"].values[:] = odds / (1 + odds)

@@ -138,13 +138,12 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
                 groups=[str(label) for label in self._labels] or None,
             )
 
-        evidence: dict[int, Any] = {}  # of the last look that had one, by its number of draws
+        judged: list[xr.DataTree] = []  # the tree of the last look that had evidence
 
         def add_evidence(tree: xr.DataTree) -> None:
             if s.edges is not None:
                 add_edge_evidence(tree, s.likelihood, s.edges, seeds)
-                evidence.clear()
-                evidence[tree["posterior"].sizes["draw"]] = tree["edge_evidence"]
+                judged[:] = [tree]
 
         made = sample_posterior(
             self, model, s.kernel, seeds, lambda d: tree_of(self._finish(s, d)), add_evidence, **several
@@ -157,8 +156,8 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         self.missing_ = missing_table(s.likelihood, theta, s.parts, seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
-        if corrected is made and draws.n_draws in evidence:
-            self.posterior_["edge_evidence"] = evidence[draws.n_draws]
+        if corrected is made and judged and judged[0]["posterior"].sizes["draw"] == draws.n_draws:
+            self.posterior_["edge_evidence"] = judged[0]["edge_evidence"]
         else:
             add_evidence(self.posterior_)
         self._summarise()

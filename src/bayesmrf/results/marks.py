@@ -9,7 +9,7 @@ import numpy as np
 
 from .blocks import Columns, divided, variable
 from .edge_evidence import ERROR as FACTOR_ERROR
-from .edge_evidence import NEAR, Evidence
+from .edge_evidence import Evidence, is_uncertain
 from .identified import not_identified
 from .judged_series import IN_DOUBT, indicators
 from .rank_diagnostics import batch, effective_sizes
@@ -102,9 +102,8 @@ def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, found: Evidence | No
             few = few_draws(table, inclusion, n_chains)[known]
             marks["too few draws for weights"] = few & (share >= IN_DOUBT[0])
             if found is not None:
-                size, error = found.log10[known], found.error[known]
-                far = (np.abs(size) <= NEAR) & ~(error <= FACTOR_ERROR)
-                largest = np.nanmax(error[far], initial=0.0)
+                far = is_uncertain(found)[known]
+                largest = np.nanmax(found.error[known][far], initial=0.0)
                 marks[f"error of log10 Bayes factors up to {largest:.3f}, want {FACTOR_ERROR}"] = far
         marked = np.any(list(marks.values()), axis=0)
         if np.count_nonzero(marked) > MOST_MARKED * len(names):
