@@ -557,3 +557,32 @@ def test_control_a_rule_that_looks_at_the_result_is_caught(rng, monkeypatch):
     monkeypatch.setattr(looks, "TIMES", 1.05)
     monkeypatch.setattr("bayesmrf.runs.run.MOST", 1000)
     assert p_value(ranks(when_density_is_high, 250, rng), N_CHAINS + 1) < 1e-6
+
+
+@LONG
+def test_estimators_that_run_until_good_are_calibrated(rng):
+    """100 sets, by the whole rule: looks with Bayes factors of edges, and weights that are read.
+
+    Of the right posterior the smallest of eight p-values is below 1e-6 in 8 of a million runs.
+    """
+    prior, out = SpikeSlab(Beta(2.0, 2.0), Gamma(5.0, 5.0), 1.0), []
+    graph = graphs.path(3)
+    options = {"method": "exact", "n_warmup": 50, "n_chains": N_CHAINS, "progress": False}
+    for _ in range(100):
+        density, scale = rng.beta(2, 2), (rng.gamma(5) / 5) ** -0.5
+        weights = (rng.random(2) < density) * scale * rng.standard_normal(2)
+        theta = np.concatenate([weights, rng.standard_normal(3)])
+        states = Enumeration().sample(Boltzmann(graph), theta, None, 30, rng)
+        X = pd.DataFrame(np.concatenate([states, [[0, 0, 0], [1, 1, 1]]]), columns=[*"abc"])
+        counts = np.append(np.ones(30, int), [0, 0])  # rows without people: both answers are known of each column
+        est = SpikeSlabMRF([("a", "b"), ("b", "c")], prior=prior, random_state=seed_of(rng), **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = est.fit(X, sample_weight=counts).posterior_
+        assert tree.attrs["short"] == ""
+        v = {name: tree["posterior"][name].values for name in ("density", "theta", "n_edges")}
+        truth = [density, weights[0], theta[2], np.count_nonzero(weights)]
+        drawn = np.dstack([v["density"], v["theta"][..., 0], v["theta"][..., 2], v["n_edges"]])
+        some = drawn[range(N_CHAINS), rng.integers(drawn.shape[1], size=N_CHAINS)]
+        out.append(np.concatenate([rank(of_chains, truth, rng) for of_chains in (some, drawn[:, -1])]))
+    assert p_value(np.array(out), N_CHAINS + 1) > 1e-6
