@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from joblib import cpu_count
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import ProcessPoolExecutor
 
 from ..errors import StoreError, argument
 from .independent import run_each
 
 _STUDY, _FOLDER = "study.json", "replicates"
-
-
-class Processes(Executor):
-    """Processes of this machine, which start again after one was killed."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Run a call in one of them."""
-        return get_reusable_executor(self.n).submit(function, *args, **kwargs)
 
 
 def replicates(
@@ -70,13 +60,27 @@ def replicates(
     known = {name: value for name, value in stored.items() if value is not None}
     todo = [name for name in items if name not in known]
     n_jobs = min(cpu_count() if n_jobs is None else n_jobs, max(1, len(todo)))
-    if executor is None and n_jobs > 1:
-        executor = Processes(n_jobs)
-    for i, result in run_each(function, [items[name] for name in todo], text, executor=executor, progress=progress):
-        known[todo[i]] = result
-        if place is not None:
-            _write(place / f"{todo[i]}.json", result)
+    with nullcontext(executor) if executor is not None or n_jobs == 1 else _processes(n_jobs) as workers:
+        for i, result in run_each(function, [items[name] for name in todo], text, executor=workers, progress=progress):
+            known[todo[i]] = result
+            if place is not None:
+                _write(place / f"{todo[i]}.json", result)
     return [known[name] for name in items]
+
+
+@contextmanager
+def _processes(n: int) -> Iterator[Executor]:
+    """Start processes of this machine, which end with the context, at once if it was left by an error.
+
+    They are not loky's reusable ones: a process that was forked would wait for those of its parent for ever.
+    """
+    pool = ProcessPoolExecutor(n)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(kill_workers=True)
+        raise
+    pool.shutdown()
 
 
 def _opened(folder: Path, settings: dict[str, Any]) -> Path:
