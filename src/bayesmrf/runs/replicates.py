@@ -10,11 +10,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from joblib import cpu_count
 from joblib.externals.loky import ProcessPoolExecutor
 
+from ..declare.rule import JOBS, optional
 from ..errors import StoreError, argument
 from .independent import run_each
+from .jobs import count_jobs
 
 _STUDY, _FOLDER = "study.json", "replicates"
 
@@ -45,21 +46,24 @@ def replicates(
     folder : path, optional
         Where results are kept. Those that are there are not computed again; a study of other settings is refused.
     n_jobs : int, optional
-        Processes; one for each core by default, and 1 is this one.
+        Processes, as in `bayesmrf.runs.jobs.count_jobs`; 1 is this one.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Workers instead of ``n_jobs``.
     progress : bool
 
     Raises
     ------
+    OptionError
+        If ``n_jobs`` is 0, or no integer.
     StoreError
         If the folder contains another study, a damaged file, or cannot be written.
     """
+    optional(JOBS).check("n_jobs", n_jobs)
     place = None if folder is None else _opened(Path(folder), json.loads(json.dumps(settings)))
     stored = {name: None if place is None else _read(place / f"{name}.json") for name in items}
     known = {name: value for name, value in stored.items() if value is not None}
     todo = [name for name in items if name not in known]
-    n_jobs = min(cpu_count() if n_jobs is None else n_jobs, max(1, len(todo)))
+    n_jobs = count_jobs(n_jobs, len(todo))
     with nullcontext(executor) if executor is not None or n_jobs == 1 else _processes(n_jobs) as workers:
         for i, result in run_each(function, [items[name] for name in todo], text, executor=workers, progress=progress):
             known[todo[i]] = result
