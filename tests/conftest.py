@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from bayesmrf import cli, progress
 from bayesmrf.cli.app import app
-from bayesmrf.runs import run
+from bayesmrf.runs import jobs
 
 from .memory_checks import compiled_sums  # noqa: F401  # a fixture
 
@@ -102,7 +102,7 @@ def chains_in_turn(monkeypatch):
 
     Draws are the same for any number of threads: tests/test_run.py, and tests/test_properties.py for every kernel.
     """
-    monkeypatch.setattr(run, "cpu_count", lambda: 1)
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ SHOWN = ("n_groups",)  # fields of Info that are shown on the line of a chain
 
 
 class Watched(Protocol):
-    """Progress of running chains: the number of steps and the last Info of each."""
+    """Progress of running chains: the number of steps and the last Info of each, by name if it is of a worker."""
 
     steps: list[int]
     latest: list[Any]
@@ -65,7 +65,7 @@ def chain_bars(
             for task in self.tasks:
                 chain = task.fields["chain"]
                 done, info = watched.steps[chain], watched.latest[chain]
-                found = {} if info is None else info._asdict()
+                found = info if isinstance(info, dict) else {} if info is None else info._asdict()
                 self.update(
                     task.id,
                     completed=done,

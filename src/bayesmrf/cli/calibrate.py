@@ -28,7 +28,10 @@ def calibrate(
         Path, typer.Option(help="Folder of the page, the tables and the replicates; the same command goes on there.")
     ] = Path("calibrate"),
     seed: Annotated[int, typer.Option(min=0, help="Seed.")] = 0,
-    n_jobs: Annotated[int | None, typer.Option(help="Processes.", show_default="one for each core")] = None,
+    n_jobs: Annotated[
+        int | None,
+        typer.Option(help="Processes; -1: one for each core, -2: leave one free.", show_default="one for each core"),
+    ] = None,
     cluster: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Scheduler of a dask cluster.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:

@@ -260,7 +260,9 @@ class Run(Data):
     n_warmup: int = flag("Warm-up steps of each chain, before its first draw.", default=RunOptions.n_warmup)
     n_chains: int = flag("Number of chains; convergence diagnostics need several.", default=RunOptions.n_chains)
     thin: int = flag("Steps per draw.", default=RunOptions.thin)
-    n_jobs: int | None = flag("Number of chains run in parallel; by default the number of cores.")
+    n_jobs: int | None = flag(
+        "Number of chains run in parallel; -1: one for each core, -2: leave one free.", shown="one for each core"
+    )
     cluster: str | None = flag("Scheduler of a dask cluster that runs the chains.", "tcp://HOST:PORT")
     chain: int | None = flag(
         "Run this chain alone, from 0, such as $SLURM_ARRAY_TASK_ID; bayesmrf collect joins the chains.", min=0

@@ -76,6 +76,12 @@ def number(low: float, high: float = math.inf, *, ends: str = "()", good: Sequen
     return Rule(expected, allows, tuple(good))
 
 
+JOBS = Rule(
+    "an integer other than 0",
+    lambda v: is_integer(v) and v != 0 and abs(v) <= 2**20,
+    (1, -1),
+    "-1 is one job for each core, -2 leaves one core free",
+)
 POSITIVE = number(0, good=(0.5,))
 PROBABILITY = number(0, 1, good=(0.5,))
 

@@ -115,7 +115,7 @@ def calibrate(
     random_state : int
         Seed.
     n_jobs : int, optional
-        Processes, by default one for each core.
+        Processes, by default one for each core; -1 is one for each core, -2 leaves one core free.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Workers instead of ``n_jobs``.
     progress : bool

@@ -103,7 +103,8 @@ class GroupedMRF(Posterior):
         Warm-up steps, number of chains, and steps per draw.
     random_state : int, Generator, RandomState or None
     n_jobs : int or None
-        Number of chains run in parallel; None for one per core. Draws do not depend on it.
+        Number of chains run in parallel; None and -1 for one per core, -2 to leave one core free. It does not change
+        the draws.
     executor : concurrent.futures.Executor, dask.distributed.Client or None
         Workers that run the chains, instead of threads (`bayesmrf.runs.run.sample`). Draws do not depend on them. It is
         shared by clones, and not pickled.

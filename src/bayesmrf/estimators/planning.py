@@ -266,7 +266,7 @@ def plan(
     random_state : int
         Seed.
     n_jobs : int, optional
-        Processes, by default one for each core.
+        Processes, by default one for each core; -1 is one for each core, -2 leaves one core free.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Workers instead of ``n_jobs``.
     progress : bool

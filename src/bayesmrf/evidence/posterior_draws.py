@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed
+from joblib import Parallel, delayed
 
 from ..base import LOG_Z
 from ..declare.option import option
 from ..declare.rule import COUNT, MOST_CHAINS, MOST_DRAWS, choice, instance, integer, number, optional
 from ..inference.bethe.engine import Bethe
 from ..progress import track
+from ..runs.jobs import count_jobs
 from .brief_draws import brief_draws
 from .exact_draws import exact_draws
 from .method import Method, Work
@@ -219,7 +220,7 @@ def log_likelihoods(
         return answers
 
     # Compiled code releases the interpreter lock, so threads suffice.
-    answers = Parallel(n_jobs=min(cpu_count(), len(blocks)), require="sharedmem", return_as="generator")(
+    answers = Parallel(n_jobs=count_jobs(None, len(blocks)), require="sharedmem", return_as="generator")(
         delayed(look)(block) for block in blocks
     )
     found = [a for part in track(answers, "log likelihoods", len(blocks), progress) for a in part]

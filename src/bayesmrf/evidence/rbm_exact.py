@@ -14,11 +14,11 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from joblib import cpu_count
 
 from ..compiled import copy_to, leaf
 from ..compiled.lanes import MOST, exp_rest, power_bits
 from ..models.rbm import RestrictedBoltzmann
+from ..runs.jobs import count_jobs
 
 _BLOCK = 2**12  # fields in memory at once, which fit into the second-level cache
 _WORTH = 2**21  # fields per thread that are worth starting it
@@ -46,7 +46,7 @@ def rbm_log_likelihoods(
     d, k = model.n_visible, model.n_hidden
     values, gradients = np.empty(len(thetas)), np.empty_like(thetas)
     cost = len(thetas) * (max(d, k) * 2 ** min(d, k) + len(x) * k)
-    n_threads = 1 if cost < _WORTH else min(cpu_count(), len(thetas), 1 + cost // _WORTH)
+    n_threads = 1 if cost < _WORTH else count_jobs(None, min(len(thetas), 1 + cost // _WORTH))
     bounds = np.linspace(0, len(thetas), n_threads + 1).astype(int)
     parts = [(thetas[a:b], x, weights, d, k, values[a:b], gradients[a:b]) for a, b in pairwise(bounds)]
     if n_threads == 1:

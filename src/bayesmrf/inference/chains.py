@@ -27,7 +27,7 @@ from ..base import (
 )
 from ..data.states import States
 from ..declare.option import Checked, option
-from ..declare.rule import COUNT, FLAG, STATES, choice, integer, optional
+from ..declare.rule import COUNT, FLAG, JOBS, STATES, choice, optional
 from ..errors import DataError, OptionError, argument
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.clamped import Clamped
@@ -40,7 +40,7 @@ from ..samplers.gibbs import LANES, Chains, counts, from_states, start, sweep, t
 from .elimination.engine import Elimination, is_cheap
 
 Memory = TypeVar("Memory", Chains, Followed, np.ndarray)
-_MOVES, _THREADS = choice("gibbs", "swendsen-wang"), integer(1, 2**10)
+_MOVES = choice("gibbs", "swendsen-wang")
 
 
 class _MomentsOfChains:
@@ -77,7 +77,7 @@ class Persistent(_MomentsOfChains, Stateless):
     n_chains: int = option(1024, STATES, "Chains.", label="particles", flag="n_particles")
     n_sweeps: int = option(1, COUNT, "Sweeps of each chain in each call.", label="Gibbs sweeps")
     moves: str = option("gibbs", _MOVES, "Sweeps of single nodes, or of clusters.")
-    n_jobs: int = option(1, _THREADS, "Threads of Gibbs sweeps.")
+    n_jobs: int = option(1, JOBS, "Threads of Gibbs sweeps; -1 is one for each core.")
     tempered: bool = option(True, FLAG, "Whether chains that keep their mode get a ladder.")
 
     name = "persistent"
@@ -154,7 +154,7 @@ class Brief(_MomentsOfChains, Checked):
     )
     n_sweeps: int = option(1, COUNT, "Sweeps of each chain in each call.", label="Gibbs sweeps")
     moves: str = option("gibbs", _MOVES, "Sweeps of single nodes, or of clusters.")
-    n_jobs: int = option(1, _THREADS, "Threads of Gibbs sweeps.")
+    n_jobs: int = option(1, JOBS, "Threads of Gibbs sweeps; -1 is one for each core.")
 
     name = "brief"
 

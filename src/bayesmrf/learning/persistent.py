@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compiled import leaf
 from ..declare.option import Checked, needs, option
-from ..declare.rule import POSITIVE, STATES, integer
+from ..declare.rule import JOBS, POSITIVE, STATES
 from ..models.agreement import Agreement
 from ..samplers import gibbs
 
@@ -54,7 +54,7 @@ class PersistentMLE(Checked):
     s_bar: np.ndarray
     bound: float = field(metadata=needs(POSITIVE, "Edge parameters stay within +-bound."))
     n_chains: int = option(1024, STATES, "Persistent chains.")
-    n_jobs: int = option(1, integer(1, 2**10), "Threads that sweep the chains.")
+    n_jobs: int = option(1, JOBS, "Threads that sweep the chains; -1 is one for each core.")
 
     def start(self, rng: np.random.Generator) -> PCDState:
         """Start chains at random states, at theta = 0."""

@@ -16,6 +16,7 @@ from ..errors import GraphError
 from ..graphs import Graph
 from ..memory import check_pairs
 from ..progress import track
+from ..runs.jobs import count_jobs
 from .sparse_path import wainwright
 
 LARGEST_C = 1e3  # a penalty of a thousandth of a nat for a unit of coefficient, for any number of samples
@@ -50,7 +51,8 @@ def learn_graph(
         An edge needs a coefficient in either of its two regressions ("max", the "or" rule), or in both ("min", the
         "and" rule). The rule also selects which of the two absolute coefficients ranks the edge.
     n_jobs : int, optional
-        Number of regressions run in parallel, in threads of joblib unless another backend is chosen around the call.
+        Number of regressions run in parallel, in threads of joblib unless another backend is chosen around the call;
+        by default one for each core.
     progress : bool
         Show a bar.
 
@@ -84,7 +86,7 @@ def learn_graph(
     pairs = np.isin(np.triu_indices(n_nodes, 1), varies).all(axis=0)  # of nodes that vary
     combine = np.maximum if rule == "max" else np.minimum
 
-    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+    with Parallel(n_jobs=count_jobs(n_jobs, len(varies)), prefer="threads") as parallel:
 
         def strengths(c: float) -> np.ndarray:
             if states.n_states > 2:

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from joblib import cpu_count
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import ProcessPoolExecutor
 
+from ..declare.rule import JOBS, optional
 from ..errors import StoreError, argument
 from .independent import run_each
+from .jobs import count_jobs
 
 _STUDY, _FOLDER = "study.json", "replicates"
-
-
-class Processes(Executor):
-    """Processes of this machine, which start again after one was killed."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Run a call in one of them."""
-        return get_reusable_executor(self.n).submit(function, *args, **kwargs)
 
 
 def replicates(
@@ -55,28 +46,45 @@ def replicates(
     folder : path, optional
         Where results are kept. Those that are there are not computed again; a study of other settings is refused.
     n_jobs : int, optional
-        Processes; one for each core by default, and 1 is this one.
+        Processes, as in `bayesmrf.runs.jobs.count_jobs`; 1 is this one.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Workers instead of ``n_jobs``.
     progress : bool
 
     Raises
     ------
+    OptionError
+        If ``n_jobs`` is 0, or no integer.
     StoreError
         If the folder contains another study, a damaged file, or cannot be written.
     """
+    optional(JOBS).check("n_jobs", n_jobs)
     place = None if folder is None else _opened(Path(folder), json.loads(json.dumps(settings)))
     stored = {name: None if place is None else _read(place / f"{name}.json") for name in items}
     known = {name: value for name, value in stored.items() if value is not None}
     todo = [name for name in items if name not in known]
-    n_jobs = min(cpu_count() if n_jobs is None else n_jobs, max(1, len(todo)))
-    if executor is None and n_jobs > 1:
-        executor = Processes(n_jobs)
-    for i, result in run_each(function, [items[name] for name in todo], text, executor=executor, progress=progress):
-        known[todo[i]] = result
-        if place is not None:
-            _write(place / f"{todo[i]}.json", result)
+    n_jobs = count_jobs(n_jobs, len(todo))
+    with nullcontext(executor) if executor is not None or n_jobs == 1 else _processes(n_jobs) as workers:
+        for i, result in run_each(function, [items[name] for name in todo], text, executor=workers, progress=progress):
+            known[todo[i]] = result
+            if place is not None:
+                _write(place / f"{todo[i]}.json", result)
     return [known[name] for name in items]
+
+
+@contextmanager
+def _processes(n: int) -> Iterator[Executor]:
+    """Start processes of this machine, which end with the context, at once if it was left by an error.
+
+    They are not loky's reusable ones: a process that was forked would wait for those of its parent for ever.
+    """
+    pool = ProcessPoolExecutor(n)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(kill_workers=True)
+        raise
+    pool.shutdown()
 
 
 def _opened(folder: Path, settings: dict[str, Any]) -> Path:

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed
-from joblib.parallel import get_active_backend
+from joblib import Parallel, delayed
 
 from ..base import Kernel
 from ..blas import one_thread
@@ -31,6 +30,7 @@ from .chain import Board, Chain, Plan, interruptible
 from .checkpoint import UNTIL_GOOD, ChainStore, described_sequence, keep_n_draws, opened, seed_of
 from .draws import SparseDraws
 from .identity import describe
+from .jobs import count_jobs
 from .looks import FIRST, MOST, OF_A_TASK, Course, looks
 from .run_options import RunOptions
 from .store import CHECKPOINT, Checkpoint, as_checkpoint, is_ours, read_kind
@@ -127,6 +127,7 @@ def sample(
         Seed from which the generators of the chains are spawned.
     n_jobs : int, optional
         Number of chains run in parallel, in threads; by default that of `joblib.parallel_config`, or one for each core.
+        -1 is one for each core, -2 leaves one core free.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Workers that run the chains, as many as it has, instead of ``n_jobs``. A chain whose worker was killed is
         continued by another (see `bayesmrf.runs.workers`).
@@ -283,7 +284,7 @@ def _run_chains(
                 run_chains(kernel, chains, board, workers)
             else:  # chains use the cores as threads
                 with one_thread():
-                    run = Parallel(n_jobs=_n_jobs(n_jobs, board.n_chains), require="sharedmem", batch_size=1)
+                    run = Parallel(n_jobs=count_jobs(n_jobs, board.n_chains), require="sharedmem", batch_size=1)
                     run(delayed(copy_context().run)(chain.run) for chain in todo)  # for what is told in them
     return chains, time.time() - board.began if has_run else earlier
 
@@ -305,13 +306,6 @@ def seed_sequence(
     seeds = as_seed_sequence(random_state)
     # A copy, so that children spawned by a run do not change the SeedSequence of the caller.
     return np.random.SeedSequence(seeds.entropy, spawn_key=seeds.spawn_key, n_children_spawned=seeds.n_children_spawned)
-
-
-def _n_jobs(n_jobs: int | None, n_chains: int) -> int:
-    """Return the number of chains run in parallel: as given, as in `joblib.parallel_config`, or one for each core."""
-    if n_jobs is None:
-        _, n_jobs = get_active_backend()
-    return min(n_chains, cpu_count()) if n_jobs is None else n_jobs
 
 
 def _describe(seeds: np.random.SeedSequence) -> dict[str, Any]:

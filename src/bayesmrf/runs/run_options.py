@@ -10,25 +10,17 @@ from ..declare.option import option
 from ..declare.rule import (
     EXECUTOR,
     FLAG,
+    JOBS,
     MOST_CHAINS,
     MOST_DRAWS,
     PATH,
     SEED,
-    Rule,
     either,
     instance,
     integer,
-    is_integer,
     optional,
 )
-from ..errors import in_python
 
-_JOBS = Rule(
-    f"an integer other than 0{in_python(', or None')}",
-    lambda v: v is None or (is_integer(v) and v != 0 and abs(v) <= 2**20),
-    (None, 1, -1),
-    "-1 is one job for each core",
-)
 _CHECKPOINT = optional(either(PATH, instance("runs.store", "Checkpoint"), expected="a path or a Checkpoint"))
 
 
@@ -41,7 +33,7 @@ class RunOptions:
     n_chains: int = option(4, integer(1, MOST_CHAINS))
     thin: int = option(1, integer(1, MOST_DRAWS))
     random_state: Any = option(None, SEED)
-    n_jobs: int | None = option(None, _JOBS)
+    n_jobs: int | None = option(None, optional(JOBS))
     executor: Any = option(None, EXECUTOR)
     progress: bool = option(True, FLAG)
     checkpoint: Any = option(None, _CHECKPOINT)

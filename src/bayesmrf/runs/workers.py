@@ -61,7 +61,9 @@ def _advance(kernel: Kernel, plan: Plan, start: Position, seconds: float) -> Out
     with one_thread(), interruptible(board):
         outcome = advance(kernel, board, 0, start, time.monotonic() + seconds)
     values = board.between(0, first, plan.kept(outcome.position.steps))
-    outcome = outcome._replace(first=first, values=values)
+    # The class of Info may be one that was made here, which cannot be pickled.
+    latest = None if outcome.latest is None else outcome.latest._asdict()
+    outcome = outcome._replace(latest=latest, first=first, values=values)
     return outcome if outcome.error is None else outcome._replace(error=sendable(outcome.error))
 
 

@@ -26,11 +26,12 @@ from ..base import EVERY_FAMILY, SAMPLE, Kind, Model, Stateless
 from ..compiled import leaf
 from ..compiled.lanes import DOWN, UP, popcount, symmetric_uniform, tanh_ratio
 from ..declare.option import option
-from ..declare.rule import COUNT, integer
+from ..declare.rule import COUNT, JOBS
 from ..errors import DataError, OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..rng import lane_generators, next_uint32
+from ..runs.jobs import count_jobs
 from .categorical_gibbs import categorical_counts, categorical_sweep
 
 LANES = 64  # the bits of a word in `counts`; 128 lanes are hardly faster
@@ -130,15 +131,15 @@ def sweep(model: Pairwise | Categorical, chains: Chains, n_sweeps: int, n_jobs: 
     n_sweeps : int
         Number of scans.
     n_jobs : int
-        Threads. Each chain has its own generator, so the states do not depend on ``n_jobs``.
+        Threads; -1 is one for each core. Each chain has its own generator, so the states do not depend on ``n_jobs``.
 
     Raises
     ------
     OptionError
-        If ``n_sweeps`` or ``n_jobs`` is not an integer >= 1, or the number of nodes differs from that of the chains.
+        If ``n_sweeps`` is not an integer >= 1, ``n_jobs`` is 0, or the number of nodes differs from that of the chains.
     """
     check_positive("n_sweeps", n_sweeps)
-    n_jobs = min(check_positive("n_jobs", n_jobs), len(chains.states))
+    n_jobs = count_jobs(n_jobs, len(chains.states))
     check_nodes(model, chains)
     visit = categorical_sweep if isinstance(model, Categorical) else pairwise_sweep
     if n_jobs == 1:
@@ -209,7 +210,7 @@ class Gibbs(SweepEngine):
     """
 
     n_sweeps: int = option(100, COUNT, "Sweeps of each chain.", label="Gibbs sweeps")
-    n_jobs: int = option(1, integer(1, 2**10), "Threads.")
+    n_jobs: int = option(1, JOBS, "Threads; -1 is one for each core.")
 
     name = "gibbs"
     families = EVERY_FAMILY

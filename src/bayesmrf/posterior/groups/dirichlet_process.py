@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...blas import one_thread
 from ...compiled import strict_leaf
 from ...priors import Beta, DirichletProcess, Gamma
 from ..conditionals.one_coordinate import log_beta, log_likelihood, saturated
@@ -92,7 +93,8 @@ def _k_means(points: np.ndarray, absent: np.ndarray, prior: DirichletProcess, rn
     if not len(found):
         return Grouping(groups, np.zeros((0, points.shape[1])), alpha, density)
     k = min(max(1, int(alpha * np.log(len(found)))), len(np.unique(found, axis=0)))
-    fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(found)
+    with one_thread():
+        fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(found)
     groups[there] = fit.labels_
     return Grouping(groups, fit.cluster_centers_, alpha, density)
 
