@@ -39,12 +39,15 @@ if TYPE_CHECKING:
 # Flags whose name differs from that of the argument; all others are spelled like the argument.
 _FLAGS = {
     "checkpoint": "--out",
+    "estimator": "RUN.zarr",
+    "folder": "--out",
     "groups": "--by",
     "hidden": "--hidden-engine",
     "n_edges": "--graph learn:K",
     "n_hidden": "--hidden",
     "partition": "--blocks",
     "random_state": "--seed",
+    "run": "RUN.zarr",
     "sample_weight": "--weight",
 }
 
@@ -135,6 +138,18 @@ def check_out(out: Path, overwrite: bool) -> None:
     if finished:
         raise StoreError(f"--out: {out} holds a finished result; give another path, or --overwrite to replace it")
     check_writable(out)
+
+
+def finished(run: Path) -> Path:
+    """Return the path of a result; refuse one of draws alone, and say which commands complete it."""
+    from ..runs.store import CHECKPOINT, RECORD, is_ours, read_kind
+
+    if (run / RECORD).is_file() and is_ours(run) and read_kind(run) == CHECKPOINT:
+        raise StoreError(
+            f"{run} has the draws of a run that is not complete; give the command that made it again, or, if tasks ran "
+            f"its chains, bayesmrf collect {shlex.quote(str(run))}."
+        )
+    return run
 
 
 @contextmanager
