@@ -17,6 +17,7 @@ import typer
 
 from ..data.files import STDIN, call, check_path, kind_of
 from ..declare.option import rule_of
+from ..declare.paths import result_path
 from ..errors import (
     AND,
     BayesMRFError,
@@ -131,6 +132,7 @@ def check_out(out: Path, overwrite: bool) -> None:
     if out.suffix == SUFFIX:
         remedy = "save(load(folder), file), in Python, writes the result as a netCDF file"
         raise OptionError(option="--out", got=str(out), expected="a folder, such as run.zarr", remedy=remedy)
+    result_path("--out", out)
     try:
         finished = is_ours(out) and not overwrite and read_kind(out) != CHECKPOINT
     except StoreError as e:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..declare.rule import COUNT, SEED, integer
+from ..declare.option import check_params
+from ..declare.rule import SEED, integer
 from ..errors import OptionError
 from ..results.blocks import stacked, variable
 from ..results.calibration import Calibration
@@ -21,7 +22,7 @@ from .compare import CompareMRF
 from .grouped import GroupedMRF
 from .loaded import load
 from .panel import PanelMRF
-from .planning import LEVELS, described, fitted_to_one, for_simulations
+from .planning import LEVELS, REPLICATES, described, fitted_to_one, for_simulations
 from .prior_truths import FromPrior
 from .spike_slab import SpikeSlabMRF
 
@@ -151,9 +152,10 @@ def calibrate(
     LEVELS.check("levels", levels)
     integer(2, 100).check("groups", groups)
     integer(2, 1000).check("waves", waves)
-    COUNT.check("replicates", replicates)
+    REPLICATES.check("replicates", replicates)
     SEED.check("random_state", random_state)
     truths = estimator if prior is None else clone(estimator).set_params(prior=prior)
+    check_params(truths)
     entropy = as_seed_sequence(random_state).entropy
     source = FromPrior(truths, int(nodes), int(levels), int(groups), int(waves))
     source.truth(np.random.default_rng(0))  # refuses what has no draws of its prior

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from .. import families, graphs
 from ..data.states import are_ordered, levels_of
-from ..declare.rule import COUNT, PROBABILITY, SCALE, SEED, integer
+from ..declare.rule import PROBABILITY, SCALE, SEED, integer
 from ..errors import BayesMRFWarning, DataError, OptionError, argument, in_python, in_words
 from ..models.bases import edge_of
 from ..results import posterior_of
@@ -33,7 +33,7 @@ from .spike_slab import SpikeSlabMRF
 
 _DIFFERING = 0.2  # share of pairs that differ between two groups
 _TABLES = 100  # that are drawn until one can be fitted
-LEVELS = integer(2, 12)
+LEVELS, REPLICATES = integer(2, 12), integer(1, 10**6)
 _OF_THE_TABLE = ("checkpoint", "columns", "executor")  # options of one table and its run, which simulations leave out
 _OF_THE_RUN = (*_OF_THE_TABLE, "n_jobs", "progress", "random_state")  # options that simulations set or ignore
 
@@ -305,8 +305,8 @@ def plan(
     """
     sizes = [int(one) for one in np.atleast_1d(np.asarray(n, dtype=object))] if _are_counts(n) else None
     if sizes is None:
-        raise OptionError(option="n", got=n, expected="integers > 1, such as (100, 250, 500)")
-    COUNT.check("replicates", replicates)
+        raise OptionError(option="n", got=n, expected="integers > 1, of at most 10,000,000, such as (100, 250, 500)")
+    REPLICATES.check("replicates", replicates)
     SEED.check("random_state", random_state)
     entropy = as_seed_sequence(random_state).entropy
     source: Stated | Fitted
@@ -346,7 +346,9 @@ def plan(
 
 def _are_counts(n: Any) -> bool:
     values = np.atleast_1d(np.asarray(n, dtype=object)).tolist()
-    return bool(values) and all(isinstance(v, int | np.integer) and not isinstance(v, bool) and v > 1 for v in values)
+    return bool(values) and all(
+        isinstance(v, int | np.integer) and not isinstance(v, bool) and 1 < v <= 10**7 for v in values
+    )
 
 
 def _of_run(run: Any, replicates: int) -> tuple[Fitted, Any]:

@@ -10,13 +10,16 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from joblib import cpu_count
+from joblib import effective_n_jobs
 from joblib.externals.loky import get_reusable_executor
 
 from ..data.files import check_path
+from ..declare.option import options_of
+from ..declare.paths import path_of
 from ..errors import StoreError, argument
 from .independent import run_each
 from .lock import hold, is_lock
+from .run_options import RunOptions
 
 _STUDY, _FOLDER = "study.json", "replicates"
 _OPTION = argument("folder")
@@ -69,11 +72,13 @@ def replicates(
     StoreError
         If the folder contains another study, a damaged file, or cannot be written.
     """
+    for option, value in {"n_jobs": n_jobs, "executor": executor, "progress": progress}.items():
+        options_of(RunOptions)[option].rule.check(option, value)
     with _opened(folder, json.loads(json.dumps(settings))) as place:
         stored = {name: None if place is None else _read(place / f"{name}.json") for name in items}
         known = {name: value for name, value in stored.items() if value is not None}
         todo = [name for name in items if name not in known]
-        n_jobs = min(cpu_count() if n_jobs is None else n_jobs, max(1, len(todo)))
+        n_jobs = min(effective_n_jobs(-1 if n_jobs is None else n_jobs), max(1, len(todo)))
         if executor is None and n_jobs > 1:
             executor = Processes(n_jobs)
         for i, result in run_each(function, [items[name] for name in todo], text, executor=executor, progress=progress):
@@ -89,7 +94,7 @@ def _opened(folder: str | PathLike[str] | None, settings: dict[str, Any]) -> Ite
     if folder is None:
         yield None
         return
-    path = Path(folder)
+    path = path_of("folder", folder)
     check_path(path, f"{_OPTION}: ")
     if path.is_file():
         raise StoreError(f"{_OPTION} must be a folder, got the file {path}; give another path.")
