@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .data.files import kind_of
+from .declare.rule import choice, is_integer
 from .errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def senate109(session: int = 1) -> pd.DataFrame:
     DataFrame (292 or 222, 99)
         One row for each vote, indexed by its number within the session, one column ``NAME_STATE`` for each senator.
     """
-    if session not in (1, 2):
+    if not (is_integer(session) and session in (1, 2)):
         raise OptionError(option="session", got=session, expected="1 (2005) or 2 (2006)")
     table = _table("senate109_votes.csv.gz")
     table = table[table["session"] == session].set_index("vote")
@@ -195,6 +196,7 @@ def data_file(name: str) -> Path:
     """
     import pooch
 
+    choice(*FILES).check("name", name)
     sha256, source = FILES[name]
     path = Path(os.environ.get("BAYESMRF_DATA") or pooch.os_cache("bayesmrf")) / name
     if kind_of(path) != "file":

@@ -12,12 +12,16 @@ import numpy as np
 
 from .compiled import leaf
 from .data.frames import in_pandas
+from .declare.rule import Rule, integer, is_sized
 from .elimination_order import EliminationOrder, min_fill
 from .errors import GraphError, argument
 from .memory import check_pairs
 from .names import listed
 
 _GRAPH = argument("graph")
+_NODES = integer(0, 10**8)
+_SIDE = integer(1, 10**7)
+_NAMES = Rule("a list of names of nodes", lambda v: is_sized(v))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,8 @@ class Graph:
     names: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
+        _NODES.check("n_nodes", self.n_nodes)
+        _NAMES.check("names", self.names)
         edges = np.asarray(self.edges)
         if edges.size == 0:
             edges = edges.reshape(0, 2)
@@ -164,6 +170,8 @@ def edge_between(rows, u, v):
 
 def grid(n_rows: int, n_columns: int) -> Graph:
     """Make a rectangular lattice, nodes numbered row by row."""
+    _SIDE.check("n_rows", n_rows)
+    _SIDE.check("n_columns", n_columns)
     node = np.arange(n_rows * n_columns).reshape(n_rows, n_columns)
     across = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1)
     down = np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)
@@ -178,23 +186,28 @@ def complete(n_nodes: int, names: Sequence[str] = ()) -> Graph:
     GraphError
         If there are more than 20 million.
     """
+    _NODES.check("n_nodes", n_nodes)
+    _NAMES.check("names", names)
     check_pairs(n_nodes)
     return Graph(n_nodes, np.stack(np.triu_indices(n_nodes, 1), axis=1), tuple(names))
 
 
 def binary_tree(height: int) -> Graph:
     """Make a perfect binary tree with 2^(height + 1) - 1 nodes; the root is 0, the parent of i is (i - 1) // 2."""
+    integer(0, 22).check("height", height)
     child = np.arange(1, 2 ** (height + 1) - 1)
     return Graph(2 ** (height + 1) - 1, np.stack([(child - 1) // 2, child], axis=1))
 
 
 def path(n_nodes: int) -> Graph:
     """Make the chain 0 - 1 - ... - (n_nodes - 1)."""
+    _SIDE.check("n_nodes", n_nodes)
     return Graph(n_nodes, np.stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)], axis=1))
 
 
 def cycle(n_nodes: int) -> Graph:
     """Make a cycle through all nodes."""
+    _SIDE.check("n_nodes", n_nodes)
     return Graph(n_nodes, np.stack([np.arange(n_nodes), np.roll(np.arange(n_nodes), -1)], axis=1))
 
 
@@ -216,6 +229,7 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
     GraphError
         If an end is not among ``names`` (the message lists the missing ones), or the pairs are malformed.
     """
+    _NAMES.check("names", names)
     if isinstance(edges, Graph):
         if edges.n_nodes != len(names):
             raise GraphError(f"{_GRAPH}: it has {edges.n_nodes} nodes but the data have {len(names)} columns; "

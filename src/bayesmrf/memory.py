@@ -56,6 +56,15 @@ def check_draws(dims: Mapping[str, tuple[str, ...]], sizes: Mapping[str, int], n
     return most
 
 
+def check_samples(n_samples: int, n_rows: int, n_nodes: int) -> None:
+    """Raise OptionError if states that are to be drawn, ``n_samples`` for each of some rows, do not fit into memory."""
+    each = n_rows * (n_nodes + 8)  # the number of its draw, too
+    room = machine_bytes()
+    if n_samples * each > room:
+        expected = f"at most {int(room // each):,} in {room / _GIB:.1f} GiB, the memory of this machine"
+        raise OptionError(option="n_samples", got=n_samples, expected=expected, remedy="draw fewer at a time")
+
+
 def _bytes(dims: tuple[str, ...]) -> float:
     """Return the bytes of an entry of a draw: of parameters 8, of everything else one; mostly zeros take an eighth."""
     return (8 if "feature" in dims else 1) * (1 / 8 if isinstance(dims, MostlyZero) else 1)

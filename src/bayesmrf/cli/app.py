@@ -16,7 +16,7 @@ from ..names import shown
 from .calibrate import calibrate
 from .collect import collect
 from .columns import columns
-from .common import Stopped, new_console, say, spoken_warnings
+from .common import Stopped, finished, new_console, say, spoken_warnings
 from .compare_groups import compare
 from .evidence import evidence
 from .flags import command
@@ -101,7 +101,7 @@ def report(
     """Write one self-contained HTML page about a result of groups, posterior, structure, compare or panel."""
     from ..report import write_report
 
-    new_console().print(f"The report is {write_report(run, out, overwrite)}", soft_wrap=True)
+    new_console().print(f"The report is {write_report(finished(run), out, overwrite)}", soft_wrap=True)
 
 
 @app.command()
@@ -123,12 +123,12 @@ def export(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
 ) -> None:
-    """Write every table of a result of groups, posterior, structure or compare, unrounded, for other programs."""
+    """Write every table of a result of groups, posterior, structure, compare or panel for other programs, unrounded."""
     from ..report.export import export as write
     from ..report.export import is_folder
     from ..results import load
 
-    tree = load(run)
+    tree = load(finished(run))
     name = f"{run.stem}-{to}" if is_folder(tree, to) else f"{run.stem}.{to}"
     new_console().print(f"The result is written to {write(tree, out or Path(name), to, overwrite)}", soft_wrap=True)
 

@@ -43,7 +43,7 @@ def calibrate(
     common.check_folder(out)
     with common.scheduler(cluster) as client:
         found = simulate(
-            SpikeSlabMRF() if run is None else run,
+            SpikeSlabMRF() if run is None else common.finished(run),
             n,
             nodes=nodes,
             levels=levels,

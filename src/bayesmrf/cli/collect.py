@@ -12,7 +12,6 @@ from ..errors import MoreDrawsError, StoreError
 from . import common
 
 _MOST = 10  # chains that are listed
-_COMMANDS = ("groups", "posterior", "structure", "compare")
 
 
 def collect(
@@ -47,9 +46,9 @@ def collect(
         )
     with as_written(run):
         command = [str(word) for word in settings["command"]]
-    if not command or command[0] not in _COMMANDS:
-        raise StoreError(f"{run} was not made by a command; call fit with checkpoint={str(run)!r} instead.")
     root: Any = context.find_root().command
+    if not command or not _has_chains(root.commands.get(command[0])):
+        raise StoreError(f"{run} was not made by a command; call fit with checkpoint={str(run)!r} instead.")
     words = [*command, "--out", str(run)]
     try:
         root.main(words, prog_name="bayesmrf", standalone_mode=False, obj=common.Joining(command))
@@ -64,3 +63,8 @@ def collect(
             raise
         remedy = "collect where the table is as the tasks read it, with the version that they had"
         raise StoreError(e.problem, remedy=remedy) from None
+
+
+def _has_chains(command: Any) -> bool:
+    """Return whether a command runs chains, which tasks may run one by one."""
+    return command is not None and any(option.name == "chain" for option in command.params)

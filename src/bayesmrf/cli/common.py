@@ -17,6 +17,7 @@ import typer
 
 from ..data.files import STDIN, call, check_path, kind_of
 from ..declare.option import rule_of
+from ..declare.paths import result_path
 from ..errors import (
     AND,
     BayesMRFError,
@@ -39,12 +40,15 @@ if TYPE_CHECKING:
 # Flags whose name differs from that of the argument; all others are spelled like the argument.
 _FLAGS = {
     "checkpoint": "--out",
+    "estimator": "RUN.zarr",
+    "folder": "--out",
     "groups": "--by",
     "hidden": "--hidden-engine",
     "n_edges": "--graph learn:K",
     "n_hidden": "--hidden",
     "partition": "--blocks",
     "random_state": "--seed",
+    "run": "RUN.zarr",
     "sample_weight": "--weight",
 }
 
@@ -128,6 +132,7 @@ def check_out(out: Path, overwrite: bool) -> None:
     if out.suffix == SUFFIX:
         remedy = "save(load(folder), file), in Python, writes the result as a netCDF file"
         raise OptionError(option="--out", got=str(out), expected="a folder, such as run.zarr", remedy=remedy)
+    result_path("--out", out)
     try:
         finished = is_ours(out) and not overwrite and read_kind(out) != CHECKPOINT
     except StoreError as e:
@@ -135,6 +140,18 @@ def check_out(out: Path, overwrite: bool) -> None:
     if finished:
         raise StoreError(f"--out: {out} holds a finished result; give another path, or --overwrite to replace it")
     check_writable(out)
+
+
+def finished(run: Path) -> Path:
+    """Return the path of a result; refuse one of draws alone, and say which commands complete it."""
+    from ..runs.store import CHECKPOINT, RECORD, is_ours, read_kind
+
+    if (run / RECORD).is_file() and is_ours(run) and read_kind(run) == CHECKPOINT:
+        raise StoreError(
+            f"{run} has the draws of a run that is not complete; give the command that made it again, or, if tasks ran "
+            f"its chains, bayesmrf collect {shlex.quote(str(run))}."
+        )
+    return run
 
 
 @contextmanager

@@ -123,7 +123,7 @@ def opened(folder: Path, request: str, seed: int | None, fresh: int, overwrite: 
     check_folder(folder)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        with hold(folder):
+        with hold(folder, option="out"):
             joined: list[dict[str, Any]] = []
             parts = sorted(path.parent for path in folder.glob(f"{TASK}*/{EVIDENCE}"))
             for part in parts:

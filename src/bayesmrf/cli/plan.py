@@ -50,7 +50,7 @@ def plan(
     common.check_folder(out)
     with common.scheduler(cluster) as client:
         found = simulate(
-            run,
+            None if run is None else common.finished(run),
             sizes,
             nodes=nodes,
             levels=levels,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DataError
 from .codebook import NO_NODES, Codebook
 from .column_options import ColumnOptions
-from .frames import column_names, in_pandas, is_frame, make_table
+from .frames import column_names, in_pandas, is_frame, no_table
 from .infer_columns import infer_columns, require_readable
 from .kinds.several import expanded
 from .made_of_others import COPY, relations
@@ -140,5 +140,5 @@ def frame_of(table: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
         return table
     values = unmasked(table)
     if values.ndim != 2:
-        raise DataError(option="X", got=table, expected="a table (n_samples, n_nodes)", remedy=make_table(table))
+        raise no_table(table)
     return pd.DataFrame(values, columns=list(names or map(str, range(values.shape[1]))))

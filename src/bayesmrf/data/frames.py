@@ -176,6 +176,11 @@ def _is_dictionary(kind: Any) -> bool:
     return bool(pa.types.is_dictionary(kind.pyarrow_dtype))
 
 
+def no_table(X: Any) -> DataError:
+    """Return the error for a value that has no rows and columns."""
+    return DataError(option="X", got=X, expected="a table (n_samples, n_nodes)", remedy=make_table(X))
+
+
 def make_table(X: Any) -> str:
     """Return what makes a table with rows and columns of a value that is none, as a remedy."""
     if isinstance(X, str | PathLike):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DataError, OptionError, argument
 from ..names import quoted
-from .frames import in_pandas, is_frame
+from .frames import in_pandas, is_frame, no_table
 from .missing import widened
 from .time_columns import time_columns
 from .time_stamps import in_steps, seconds_of
@@ -127,6 +127,8 @@ def without_order(X: Any, person: Any, wave: Any, day: Any = None) -> tuple[Any,
         If there is no such column, a value is missing, a wave is neither a number nor a time, or a person has a wave
         twice, on one day.
     """
+    if not hasattr(X, "__len__") and not hasattr(X, "shape"):
+        raise no_table(X)
     n, frame = len(X), in_pandas(X) if is_frame(X) else None
     given = {"person": person, "wave": wave, "day": day}
     named = {option: v for option, v in given.items() if isinstance(v, str)}

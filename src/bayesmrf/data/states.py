@@ -14,7 +14,7 @@ from ..names import quoted
 from .cells import CODED, missing_cells, refuse_missing
 from .codes import read_levels, to_codes, to_table, warn_of_unused
 from .even_steps import recoded, tell_of_steps
-from .frames import cells, column_names, in_pandas, is_frame, make_table
+from .frames import cells, column_names, in_pandas, is_frame, no_table
 from .kinds.nominal import unordered_levels
 from .kinds.ordered import ordered_categories, ordered_levels
 from .kinds.yes_no import CODINGS, read_yes_no
@@ -262,12 +262,7 @@ def check_states(
         levels = _categories(X, n_states)
     values = cells(X) if named else unmasked(X)
     if values.ndim != 2:
-        raise DataError(
-            option="X",
-            got=X,
-            expected="a table (n_samples, n_nodes)",
-            remedy=make_table(X),
-        )
+        raise no_table(X)
     if values.shape[0] == 0:
         raise DataError(option="X", got=values, expected="a table with at least one row (observation)")
     if values.shape[1] == 0:

@@ -137,7 +137,7 @@ EXECUTOR = optional(
     )
 )
 
-PATH = Rule("a path", lambda v: isinstance(v, str | os.PathLike) and len(os.fspath(v)) > 0)
+PATH = Rule("a path", lambda v: isinstance(v, str | os.PathLike) and isinstance(p := os.fspath(v), str) and p != "")
 COLUMNS = optional(
     Rule(
         "a codebook: a path, a DataFrame or a bayesmrf.data.Codebook",
@@ -213,6 +213,17 @@ def is_list(value: Any) -> bool:
         return len(list(value)) > 0
     except TypeError:
         return False
+
+
+def is_sized(value: Any) -> bool:
+    """Return whether this is an ordered collection, which may be empty."""
+    ordered = not isinstance(value, str | bytes | Mapping | Set) and hasattr(type(value), "__len__")
+    return ordered and (is_list(value) or len(value) == 0)
+
+
+def are_texts(value: Any) -> bool:
+    """Return whether this is a text, or a list of texts."""
+    return isinstance(value, str) or (is_list(value) and all(isinstance(v, str) for v in value))
 
 
 def increases_from_0(value: Any) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..declare.rule import COUNT, SEED, integer
+from ..declare.option import check_params
+from ..declare.rule import SEED, integer
 from ..errors import OptionError
 from ..results.blocks import stacked, variable
 from ..results.calibration import Calibration
@@ -21,7 +22,7 @@ from .compare import CompareMRF
 from .grouped import GroupedMRF
 from .loaded import load
 from .panel import PanelMRF
-from .planning import LEVELS, described
+from .planning import LEVELS, REPLICATES, described, fitted_to_one, for_simulations
 from .prior_truths import FromPrior
 from .spike_slab import SpikeSlabMRF
 
@@ -29,6 +30,7 @@ _TAKEN = (SpikeSlabMRF, CompareMRF, BayesianMRF, GroupedMRF, PanelMRF)
 _NEEDED: dict[str, tuple[Any, ...]] = {  # options that say which edges there are, or what is equal
     "candidates": ("complete", None),
     "graph": ("complete",),
+    "neutral": (None,),
     "ties": (None,),
     "biases": ("free",),
 }
@@ -46,8 +48,7 @@ class Replicate:
     def __call__(self, r: int) -> dict[str, Any]:
         """Return positions of the truth, and inclusions."""
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(r,)))
-        truth = self.source.truth(rng)
-        est = truth.fitted(self.estimator, self.n, rng)
+        truth, est = fitted_to_one(lambda: self.source.truth(rng), self.estimator, self.n, rng)
         draws = stacked(variable(est.posterior_, "theta").values).reshape(-1, *truth.thetas.shape)
         names, several = est.feature_names_, len(truth.thetas) > 1
         pit = {}
@@ -93,6 +94,9 @@ def calibrate(
 ) -> Calibration:
     """Simulate whether the posteriors of an estimator are calibrated: truths from its prior, tables, fits, positions.
 
+    A table that cannot be fitted, such as one with a column that is constant in every group, is drawn again with its
+    truth: positions stay uniform, as they are given any table.
+
     Parameters
     ----------
     estimator : SpikeSlabMRF, CompareMRF, BayesianMRF, GroupedMRF or PanelMRF; or the path of a stored run of one
@@ -132,23 +136,26 @@ def calibrate(
         If an option is not valid, or the folder contains another study.
     """
     if isinstance(estimator, str | PathLike):
-        estimator = clone(load(estimator))
+        estimator = load(estimator)
     if type(estimator) not in _TAKEN:
         expected = f"a {', '.join(kind.__name__ for kind in _TAKEN[:-1])} or {_TAKEN[-1].__name__}"
         raise OptionError(option="estimator", got=estimator, expected=expected)
-    for name, value in estimator.get_params(deep=False).items():
+    estimator = for_simulations(estimator)
+    given = {"neutral": getattr(estimator.model, "neutral", None)} | estimator.get_params(deep=False)
+    for name, value in given.items():
         legal = _NEEDED.get(name, (value,))
         if not any(value is one or (isinstance(value, str) and value == one) for one in legal):
-            raise OptionError(option=name, got=value, expected=f"{legal[0]!r} in a calibration")
+            expected, remedy = f"{legal[0]!r} in a calibration", "calibrate with the other options alone"
+            raise OptionError(option=name, got=value, expected=expected, remedy=remedy)
     integer(2, 10**7).check("n", n)
     integer(2, 100).check("nodes", nodes)
     LEVELS.check("levels", levels)
     integer(2, 100).check("groups", groups)
     integer(2, 1000).check("waves", waves)
-    COUNT.check("replicates", replicates)
+    REPLICATES.check("replicates", replicates)
     SEED.check("random_state", random_state)
-    estimator = clone(estimator)  # a fit has parameters of its own
     truths = estimator if prior is None else clone(estimator).set_params(prior=prior)
+    check_params(truths)
     entropy = as_seed_sequence(random_state).entropy
     source = FromPrior(truths, int(nodes), int(levels), int(groups), int(waves))
     source.truth(np.random.default_rng(0))  # refuses what has no draws of its prior

@@ -15,7 +15,7 @@ from ..blas import one_thread
 from ..data.observed import rows_with_answers
 from ..data.panel import Order, transitions, without_order
 from ..data.read import read_new
-from ..declare.rule import NONE, choice, either, integer
+from ..declare.rule import NONE, SEED, choice, either, integer
 from ..errors import ApproximateScoreWarning
 from ..findings import tell
 from ..models.panel import Panel
@@ -24,6 +24,7 @@ from ..posterior.conditionals.panel_tables import panel_tables
 from ..results.blocks import at_draws, variable
 from ..results.panel_statistics import PanelStatistics
 from ..results.statistics import INTERVAL
+from ..rng import as_seed_sequence
 from .answers import Answers
 from .panel_checks import checks_of
 from .panel_observations import add_transitions
@@ -171,10 +172,12 @@ class PanelPredictive(Tabulated, Answers):
             As of `SpikeSlabMRF.predictive_checks`.
         """
         check_is_fitted(self)
+        SEED.check("random_state", random_state)
+        rng = np.random.default_rng(as_seed_sequence(random_state))
         X, order = without_order(X, person, wave, day)
         values, order = self._values(X, order)
         with one_thread():
-            return checks_of(self, values, transitions(values, order), np.random.default_rng(random_state)).frame
+            return checks_of(self, values, transitions(values, order), rng).frame
 
     def add_log_likelihood(
         self, X: Any, person: Any = None, wave: Any = None, n_draws: int | None = None, day: Any = None

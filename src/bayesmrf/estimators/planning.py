@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 from .. import families, graphs
 from ..data.states import are_ordered, levels_of
-from ..declare.rule import COUNT, PROBABILITY, SCALE, SEED, integer
-from ..errors import BayesMRFWarning, OptionError
+from ..declare.rule import PROBABILITY, SCALE, SEED, integer
+from ..errors import BayesMRFWarning, DataError, OptionError, argument, in_python, in_words
 from ..models.bases import edge_of
 from ..results import posterior_of
 from ..results.bayes_factors import LIMITS
@@ -32,8 +32,10 @@ from .partly_seen import draw_missing
 from .spike_slab import SpikeSlabMRF
 
 _DIFFERING = 0.2  # share of pairs that differ between two groups
-LEVELS = integer(2, 12)
-_OF_THE_RUN = ("checkpoint", "executor", "n_jobs", "progress", "random_state")  # options that simulations set or ignore
+_TABLES = 100  # that are drawn until one can be fitted
+LEVELS, REPLICATES = integer(2, 12), integer(1, 10**6)
+_OF_THE_TABLE = ("checkpoint", "columns", "executor")  # options of one table and its run, which simulations leave out
+_OF_THE_RUN = (*_OF_THE_TABLE, "n_jobs", "progress", "random_state")  # options that simulations set or ignore
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,24 @@ def factors(est: Any) -> np.ndarray:
     return np.asarray(10.0 ** evidence(est.posterior_).log10)
 
 
+def fitted_to_one(draw: Callable[[], Truth], estimator: Any, n: int, rng: np.random.Generator) -> tuple[Truth, Any]:
+    """Return a truth and an estimator fitted to a table of it; both are drawn again if the table is refused.
+
+    A table is refused for what is in it, such as constant columns. So positions of truths stay uniform, as they are
+    given any table.
+    """
+    for _ in range(_TABLES):
+        truth = draw()
+        try:
+            return truth, truth.fitted(estimator, n, rng)
+        except DataError as e:
+            last = e
+    raise OptionError(
+        option="n", got=n, expected=f"so large that one of {_TABLES} simulated tables can be fitted",
+        remedy=f"the last one was refused ({last.text.rstrip('.')})",
+    ) from last  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class Replicate:
     """One simulated table and its fit: the item is the number of people, and that of the replicate."""
@@ -124,7 +144,7 @@ class Replicate:
         n, r = item
         truth = self.source.truth(np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(r,))), r)
         rng = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(r, n)))
-        est = truth.fitted(self.estimator, n, rng)
+        _, est = fitted_to_one(lambda: truth, self.estimator, n, rng)
         of, known = factors(est), dict(zip(map(tuple, truth.model.graph.edges), truth.exists, strict=True))
         exists = np.array([known.get(tuple(edge), False) for edge in est.edges_])
         of, exists = of[~np.isnan(of)], exists[~np.isnan(of)]  # certain edges are neither found nor ruled out
@@ -238,7 +258,8 @@ def plan(
     """Simulate how many people it takes to find the edges of a network, or the differences between two.
 
     Each replicate draws a table of ``n`` people from a known network, and fits it. An edge with evidence (the local
-    Bayes factor) above 10 is found, one below 1/10 is ruled out.
+    Bayes factor) above 10 is found, one below 1/10 is ruled out. A table that cannot be fitted, such as one with a
+    column that is constant in every group, is drawn again.
 
     Parameters
     ----------
@@ -284,8 +305,8 @@ def plan(
     """
     sizes = [int(one) for one in np.atleast_1d(np.asarray(n, dtype=object))] if _are_counts(n) else None
     if sizes is None:
-        raise OptionError(option="n", got=n, expected="integers > 1, such as (100, 250, 500)")
-    COUNT.check("replicates", replicates)
+        raise OptionError(option="n", got=n, expected="integers > 1, of at most 10,000,000, such as (100, 250, 500)")
+    REPLICATES.check("replicates", replicates)
     SEED.check("random_state", random_state)
     entropy = as_seed_sequence(random_state).entropy
     source: Stated | Fitted
@@ -305,6 +326,7 @@ def plan(
         planned = "differences" if isinstance(default, CompareMRF) else "edges"
         expected = f"a {type(default).__name__}, as {planned} are to be found"
         raise OptionError(option="estimator", got=estimator, expected=expected)
+    est = for_simulations(est)
     settings = {"study": "plan", "truth": source.words, "estimator": described(est), "seed": str(entropy)}
     if run is not None:
         settings["replicates"] = str(replicates)
@@ -324,7 +346,9 @@ def plan(
 
 def _are_counts(n: Any) -> bool:
     values = np.atleast_1d(np.asarray(n, dtype=object)).tolist()
-    return bool(values) and all(isinstance(v, int | np.integer) and not isinstance(v, bool) and v > 1 for v in values)
+    return bool(values) and all(
+        isinstance(v, int | np.integer) and not isinstance(v, bool) and 1 < v <= 10**7 for v in values
+    )
 
 
 def _of_run(run: Any, replicates: int) -> tuple[Fitted, Any]:
@@ -332,7 +356,10 @@ def _of_run(run: Any, replicates: int) -> tuple[Fitted, Any]:
     est = load(run) if isinstance(run, str | PathLike) else run
     if not isinstance(est, SpikeSlabMRF | CompareMRF):
         expected = "a fitted SpikeSlabMRF or CompareMRF, or the path of such a run"
-        raise OptionError(option="run", got=run, expected=expected, remedy="or leave it out, and state a network")
+        expected = in_python(expected, "a result of structure or compare")
+        remedy = in_python("leave it out, and state a network", "give one, or leave it out and state a network")
+        got = in_words(run) if est is run else f"{str(run)!r}, a run of {type(est).__name__}"
+        raise OptionError(f"{argument('run')} must be {expected}, got {got}; {remedy}.")
     draws = variable(posterior_of(est), "theta")
     numbers = np.unique(np.linspace(0, draws.shape[0] * draws.shape[1] - 1, replicates).astype(int))
     thetas = at_draws(draws, numbers)
@@ -347,6 +374,11 @@ def _of_run(run: Any, replicates: int) -> tuple[Fitted, Any]:
     return Fitted(
         est._model(), thetas, names, levels, are_ordered(est._coding, len(names)), f"{words} (data {digest})"
     ), type(est)(**options)
+
+
+def for_simulations(estimator: Any) -> Any:
+    """Return a copy of an estimator that fits simulated tables as it fits that of its user."""
+    return clone(estimator).set_params(**dict.fromkeys(_OF_THE_TABLE))
 
 
 def described(est: Any, every: bool = True) -> str:

@@ -15,6 +15,7 @@ from ..data.observed import LEFT_OUT, NO_DENSITY, rows_with_answers
 from ..data.read import read_new
 from ..data.states import States, decode
 from ..declare.rule import SEED, choice, integer
+from ..memory import check_samples
 from ..models.bases import edge_of, present
 from ..results.blocks import at_draws, variable
 from ..rng import as_seed_sequence
@@ -196,6 +197,7 @@ class Predictive(Network, DensityMixin):
         _N_SAMPLES.check("n_samples", n_samples)
         SEED.check("random_state", random_state)
         rows = held_rows(clamped, self)
+        check_samples(n_samples, len(rows), len(self._names))
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         thetas = self._components(average, group)
         row_of = np.repeat(np.arange(len(rows)), n_samples)

@@ -21,6 +21,7 @@ from ..findings import tell
 from ..inference import annealed
 from ..inference.annealed import Annealed
 from ..learning.rbm_persistent import PersistentRBM, RBMState
+from ..memory import check_samples
 from ..models.rbm import RestrictedBoltzmann
 from ..names import shown
 from ..results.summary import count
@@ -197,6 +198,7 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         COUNT.check("n_samples", n_samples)
         SEED.check("random_state", random_state)
         rows = self._joint(held_rows(clamped, self))
+        check_samples(n_samples, len(rows), self.model_.joint.graph.n_nodes)
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         tempered, model, n = Tempered(), self.model_.joint, self.model_.n_visible
         found, shares = zip(*[draw_missing(model, self.theta_, x, n_samples, rng, tempered) for x in rows], strict=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..declare.rule import NONE, SEED, either, integer
+from ..declare.rule import NONE, SEED, Rule, either, integer
 from ..models.bases import edge_starts, edge_strength
 from ..models.nominal import Nominal
 from ..results.blocks import in_turn, variable
@@ -22,6 +22,9 @@ from .statistics import Statistics
 if TYPE_CHECKING:
     import networkx as nx
 
+_STATEMENT = Rule(
+    "a text, such as 'A--B > A--C', or a function of a graph", lambda v: isinstance(v, str) or callable(v)
+)
 _N_PRIOR = either(NONE, integer(1, 10**9))
 _DRAWS, _GRAPHS = 100_000, 2_000  # from the prior, of statements in words, and of functions of a graph
 _BLOCK = 2**22  # numbers of draws from the prior that are an array at a time
@@ -66,6 +69,7 @@ class Statements(Statistics):
             If the statement cannot be read.
         """
         check_is_fitted(self)
+        _STATEMENT.check("statement", statement)
         _N_PRIOR.check("n_prior", n_prior)
         SEED.check("random_state", random_state)
         rng = np.random.default_rng(as_seed_sequence(random_state))

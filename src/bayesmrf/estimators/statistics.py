@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
 from ..base import EVERY_FAMILY
-from ..declare.rule import NONE, choice, either, integer
+from ..declare.rule import NONE, Rule, choice, either, integer
 from ..errors import OptionError, instead_of_exact
 from ..graphs import Graph
 from ..inference.elimination.engine import Elimination
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+_OF = choice("theta", "graph")
+_FUNCTION = Rule("the name of a statistic, or a function", lambda v: isinstance(v, str) or callable(v))
 _BETWEEN, _N_DRAWS = either(NONE, choice("nodes", "groups")), either(NONE, integer(1, 10**9))
 
 
@@ -165,10 +167,10 @@ class Statistics(Tabulated, Network):
         import xarray as xr
 
         check_is_fitted(self)
+        _FUNCTION.check("function", function)
+        _OF.check("of", of)
         if isinstance(function, str):
             return self._named_statistic(function)
-        if of not in ("theta", "graph"):
-            raise OptionError(option="of", got=of, expected="'theta' or 'graph'")
         theta = self.posterior_["posterior"].dataset["theta"]
         dims = list(theta.dims[:-1])
         draws = (draw for block in in_turn(theta.variable) for draw in block.reshape(-1, theta.shape[-1]))

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..declare.paths import path_of
 from ..errors import BayesMRFError, OptionError
 from ..results import WithPosterior
 
@@ -70,4 +71,4 @@ class Tabulated(WithPosterior):
         """Write one self-contained HTML file; see `bayesmrf.write_report`."""
         from ..report import write_report
 
-        return write_report(self, path, overwrite)
+        return write_report(self, path_of("path", path), overwrite)

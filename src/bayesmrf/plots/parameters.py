@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..declare.rule import Rule, are_texts, optional
 from ..errors import OptionError
 from ..names import short_names, shown
 from ..results.summary import ParameterSummary
@@ -17,6 +18,7 @@ from .style import (
     INK,
     MOST_NAMED,
     PALE,
+    PANELS,
     Intervals,
     as_text,
     axes,
@@ -111,6 +113,10 @@ def plot_marginals(
     OptionError
         If a parameter is unknown to one of the posteriors, or ``axes`` are too few.
     """
+    PANELS.check("axes", axes)
+    optional(Rule("a list of parameters", are_texts)).check("features", features)
+    if isinstance(trees, Mapping) and not trees:
+        raise OptionError(option="trees", got=trees, expected="a posterior, or a mapping with at least one")
     given = trees if isinstance(trees, Mapping) and "posterior" not in trees else {"": trees}
     summaries = {name: parameters(t) for name, t in given.items()}
     first = next(iter(summaries.values()))

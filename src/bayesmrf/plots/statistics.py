@@ -9,9 +9,9 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import shown
-from ..results.statistics import OF_LAGS, OF_NODES, has_weights
+from ..results.statistics import NAMES, OF_LAGS, OF_NODES, has_weights
 from ..results.summary import summarise
-from .style import COLOURS, GREY, INK, MOST_NAMED, as_text, axes, name_rows
+from .style import COLOURS, GREY, INK, MOST_NAMED, PANELS, as_text, axes, name_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,6 +55,8 @@ def plot_statistics(
         raise OptionError("tree must be a posterior in which each edge has a weight or a strength; this one has tables "
                           "of parameters, or no edges.")  # fmt: skip
     found = summary.statistics if communities is None else summary.statistics.with_communities(communities)
+    NAMES.check("names", names)
+    PANELS.check("panels", panels)
     wanted = [name for name in _USUAL if name in found.shown] if names is None else [names] if isinstance(
         names, str) else list(names)  # fmt: skip
     if unknown := [name for name in wanted if name not in OF_NODES]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ..declare.rule import Rule, is_list, optional
 from ..errors import OptionError
 from ..names import shown
 from ..results.summary import (
@@ -92,8 +93,13 @@ def _picture_of(summary: AnySummary) -> str:
     return "plot_parameters" if isinstance(summary, ParameterSummary) else "plot_inclusion"
 
 
+PANELS = optional(Rule("a list of Axes of matplotlib", lambda v: is_list(v) and all(map(_AXES.allows, v))))
+_AXES = Rule("an Axes of matplotlib", lambda v: hasattr(v, "spines"))
+
+
 def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Return the axes given, or those of a new figure, in the common style."""
+    optional(_AXES).check("ax", ax)
     if ax is None:
         from matplotlib.figure import Figure
 

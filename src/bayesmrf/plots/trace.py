@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..declare.rule import Rule, optional
 from ..errors import OptionError
 from ..names import shown
 from ..results.summary import DifferenceSummary, PanelSummary, ParameterSummary, StructureSummary, summarise
@@ -33,6 +34,7 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
     OptionError
         If ``feature`` is not a parameter of the posterior, or the posterior is of CompareMRF.
     """
+    optional(Rule("the name of a parameter", lambda v: isinstance(v, str))).check("feature", feature)
     summary = summarise(tree)
     posterior = summary["posterior"]
     if feature is None and isinstance(summary, ParameterSummary):

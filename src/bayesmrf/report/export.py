@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.files import check_path
-from ..declare.rule import choice
+from ..declare.paths import path_of
+from ..declare.rule import FLAG, choice
 from ..errors import StoreError, argument
 from ..names import file_stem
 from ..results.summary import AnySummary, DifferenceSummary, PanelSummary, summarise
@@ -69,12 +70,13 @@ def export(result: Any, out: str | PathLike[str], to: str, overwrite: bool = Fal
         If ``out`` exists already or cannot be written, or ``result`` is a path without a finished result.
     """
     choice(*_FORMS).check("to", to)
+    FLAG.check("overwrite", overwrite)
     s = summarise(result)
     if not is_folder(s, to):
         out = check_out(out, overwrite)
         ((_, text),) = _FORMS[to](s).items()
         return _written(out, lambda partial: _write(partial, text))
-    out = _check_folder(Path(out), overwrite)
+    out = _check_folder(path_of("out", out), overwrite)
     files = _FORMS[to](s)
 
     def write(partial: Path) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.files import check_path
+from ..declare.paths import path_of
+from ..declare.rule import FLAG
 from ..errors import StoreError, argument
 from ..names import shown
 
@@ -30,7 +32,8 @@ Section = tuple[str, str]
 
 def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = False) -> Path:
     """Check that a file may be written and can be; ``replace_own`` allows replacing a page of this package."""
-    out = Path(out)
+    out = path_of("out", out)
+    FLAG.check("overwrite", overwrite)
     check_path(out, f"{_OUT}: ")
     if out.is_dir():
         raise StoreError(f"{_OUT} must be a file, got the folder {out}; give a path such as {out / 'report.html'}.")

@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from enum import Enum
 from importlib.metadata import version
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base import Model
+from ..declare.paths import path_of, result_path
+from ..declare.rule import FLAG
 from ..errors import OptionError, StoreError
 from ..findings import GRADES, loaded
 from ..models.agreement import Agreement
@@ -270,7 +271,8 @@ def save(tree: xr.DataTree | WithPosterior, path: str | PathLike[str], overwrite
     StoreError
         If the folder contains something already, or cannot be written; or no package for netCDF is installed.
     """
-    tree, path = posterior_of(tree), Path(path)
+    tree, path = posterior_of(tree), result_path("path", path)
+    FLAG.check("overwrite", overwrite)
     form = netcdf if path.suffix == netcdf.SUFFIX else zarr_results
     form.write(tree, path, {"digests": _digests(tree)}, overwrite)
 
@@ -294,7 +296,7 @@ def finish(tree: xr.DataTree | WithPosterior, path: str | PathLike[str]) -> None
     StoreError
         If there is no checkpoint, the run is not complete, or the folder cannot be written.
     """
-    tree, path = posterior_of(tree), Path(path)
+    tree, path = posterior_of(tree), path_of("path", path)
     if not is_ours(path) or read_kind(path) != CHECKPOINT:
         raise StoreError(f"{path} contains no checkpoint; use save")
     if not tree.attrs["complete"]:
@@ -312,7 +314,7 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
     StoreError
         If there are none, if the run is not finished (the message states its progress), or if something is damaged.
     """
-    path = Path(path)
+    path = path_of("path", path)
     check_single(path)
     is_file = path.suffix == netcdf.SUFFIX and path.is_file()
     tree, digests = netcdf.read(path) if is_file else zarr_results.read(path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..declare.rule import Rule, integer, optional
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning
 from ..findings import BAD, FAIR, GOOD, GRADES, NOTE, Finding, loaded, warn
 from ..names import LONGEST, listed, shown
@@ -46,6 +47,9 @@ class Verdict(NamedTuple):
         return " ".join(sentence for _, sentence in self.sentences)
 
 
+_TREE = Rule("the posterior_ of a fitted estimator", lambda v: "posterior" in getattr(v, "children", ()))
+
+
 def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
     """Compute R-hat and effective sample sizes (Vehtari et al. 2021) of every scalar that is reported.
 
@@ -71,6 +75,8 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
         0.5 and a Bayes factor below 3. Constant quantities have no diagnostics (NaN); quantities that vary between
         chains only have an infinite R-hat.
     """
+    _TREE.check("tree", tree)
+    optional(integer(0, 2**62)).check("n_worst", n_worst)
     return of_edges(tree, evidence_of(tree), n_worst).drop(columns=EDGE)
 
 

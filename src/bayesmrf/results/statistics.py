@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..declare.rule import PROBABILITY
+from ..declare.rule import NONE, PROBABILITY, Rule, are_texts, either
 from ..errors import OptionError
 from ..graphs import Graph, edge_names
 from ..models.bases import present
@@ -32,6 +32,7 @@ _OF_MODEL = ("predictability", "correct classification", "base rate")
 OF_LAGS = ("in-strength", "out-strength", "in-expected influence", "out-expected influence", "autoregression")
 OF_NODES = (*OF_LAGS, *_SUMS, "closeness", "betweenness", *_BRIDGES, *_OF_MODEL)
 OF_NETWORKS = ("density", "global clustering", "average path", "largest component", "small-worldness")
+NAMES = either(NONE, Rule("a name, or a list of names of statistics", are_texts))
 _EULER = 0.5772156649  # of the mean path of a random graph
 _MOST_SECONDS = 5.0  # for shortest paths, and for predictability: about as many draws as these take
 _FEWEST = {"paths": 100, "model": 25}  # draws
@@ -231,6 +232,7 @@ class NetworkStatistics:
                          ignore_index=True)  # fmt: skip
 
     def _wanted(self, names: Sequence[str] | None) -> Sequence[str]:
+        NAMES.check("names", names)
         return self.shown if names is None else [names] if isinstance(names, str) else names
 
     def _rows(self, name: str, draws: np.ndarray, probability: float) -> pd.DataFrame:

@@ -274,16 +274,16 @@ def opened(
     patience = 0.0 if chain is None else 1.5 * LEASE  # a task that was killed on another machine has a lock for so long
     with ExitStack() as run:
         with ExitStack() as opening:
-            opening.enter_context(hold(path, patience))
+            opening.enter_context(hold(path, patience, "checkpoint"))
             for folder in (path / CHECKPOINT).glob("chain_*") if overwrite else ():
-                with hold(folder):
+                with hold(folder, option="checkpoint"):
                     pass
             settings, stores = open_checkpoint(path, settings, fresh_seed, overwrite, modules)
             stores = stores if chain is None else [stores[chain]]
             if chain is None:
                 run.push(opening.pop_all())
         for store in stores:
-            run.enter_context(hold(store.folder, patience))
+            run.enter_context(hold(store.folder, patience, "checkpoint"))
             store.claim()
         yield settings, stores
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from filelock import LeaseSettingsMismatch, SoftFileLease, Timeout
 
-from ..errors import StoreError
+from ..errors import StoreError, argument
 
 _log = logging.getLogger(__name__)
 _NAME = "bayesmrf.lock"
@@ -31,7 +31,7 @@ def is_lock(name: str) -> bool:
 
 
 @contextmanager
-def hold(folder: Path, patience: float = 0.0) -> Iterator[None]:
+def hold(folder: Path, patience: float = 0.0, option: str = "") -> Iterator[None]:
     """Keep other processes, and other runs of this one, from writing into ``folder``, which is created if necessary.
 
     A lock that seems to be of a killed process is observed, for a minute, and then taken over if it is.
@@ -41,13 +41,15 @@ def hold(folder: Path, patience: float = 0.0) -> Iterator[None]:
     folder : Path
     patience : float
         Seconds to wait for the holder to end.
+    option : str
+        Argument that messages name, with a folder that a user gave.
 
     Raises
     ------
     StoreError
         If another process holds the lock (the message names it), or if the folder cannot be written.
     """
-    path = folder / _NAME
+    path, named = folder / _NAME, f"{argument(option)}: {folder}" if option else str(folder)
     lease = SoftFileLease(path, lease_duration=LEASE, heartbeat_interval=_BEAT, thread_local=False, poll_interval=0.2)
     try:
         try:
@@ -58,9 +60,9 @@ def hold(folder: Path, patience: float = 0.0) -> Iterator[None]:
             _log.info("%s was locked by a process that seems to have ended: waiting for a minute, to be sure", folder)
             lease.acquire(timeout=_OBSERVED)
     except (Timeout, LeaseSettingsMismatch) as e:
-        raise _in_use(folder, lease) from e
+        raise _in_use(named, lease) from e
     except OSError as e:
-        raise StoreError(f"{folder} cannot be written ({e.strerror}); give another path, or make room") from e
+        raise StoreError(f"{named} cannot be written ({e.strerror}); give another path, or make room") from e
     try:
         yield
     finally:
@@ -82,14 +84,14 @@ def _is_abandoned(path: Path) -> bool:
     return old
 
 
-def _in_use(folder: Path, lease: SoftFileLease) -> StoreError:
+def _in_use(named: str, lease: SoftFileLease) -> StoreError:
     # Each look reads the file again, which may have another owner by then, or none.
     ours, owner, remedy = lease.is_lock_held_by_us, lease.owner, "wait until it ends, or give another path"
     if ours:
-        return StoreError(f"{folder} is in use by another run of this process; {remedy}")
+        return StoreError(f"{named} is in use by another run of this process; {remedy}")
     if owner is None:
-        return StoreError(f"{folder} is in use by another process; {remedy}")
+        return StoreError(f"{named} is in use by another process; {remedy}")
     host = owner.hostname.partition("?pidns-")[0]  # behind it, the numbering of processes in a container
     where = "this machine" if host == socket.gethostname() else repr(host)
     remedy += f"; if it no longer runs, call again in a minute, or remove {lease.lock_file}"
-    return StoreError(f"{folder} is in use by process {owner.pid} on {where}; {remedy}")
+    return StoreError(f"{named} is in use by process {owner.pid} on {where}; {remedy}")

@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from joblib.externals.loky import ProcessPoolExecutor
 
-from ..declare.rule import JOBS, optional
+from ..data.files import check_path
+from ..declare.option import options_of
+from ..declare.paths import path_of
 from ..errors import StoreError, argument
 from .independent import run_each
 from .jobs import count_jobs
+from .lock import hold, is_lock
+from .run_options import RunOptions
 
 _STUDY, _FOLDER = "study.json", "replicates"
+_OPTION = argument("folder")
 
 
 def replicates(
@@ -46,29 +51,28 @@ def replicates(
     folder : path, optional
         Where results are kept. Those that are there are not computed again; a study of other settings is refused.
     n_jobs : int, optional
-        Processes, as in `bayesmrf.runs.jobs.count_jobs`; 1 is this one.
+        Processes; one for each core by default, and 1 is this one.
     executor : concurrent.futures.Executor or dask.distributed.Client, optional
         Workers instead of ``n_jobs``.
     progress : bool
 
     Raises
     ------
-    OptionError
-        If ``n_jobs`` is 0, or no integer.
     StoreError
         If the folder contains another study, a damaged file, or cannot be written.
     """
-    optional(JOBS).check("n_jobs", n_jobs)
-    place = None if folder is None else _opened(Path(folder), json.loads(json.dumps(settings)))
-    stored = {name: None if place is None else _read(place / f"{name}.json") for name in items}
-    known = {name: value for name, value in stored.items() if value is not None}
-    todo = [name for name in items if name not in known]
-    n_jobs = count_jobs(n_jobs, len(todo))
-    with nullcontext(executor) if executor is not None or n_jobs == 1 else _processes(n_jobs) as workers:
-        for i, result in run_each(function, [items[name] for name in todo], text, executor=workers, progress=progress):
-            known[todo[i]] = result
-            if place is not None:
-                _write(place / f"{todo[i]}.json", result)
+    for option, value in {"n_jobs": n_jobs, "executor": executor, "progress": progress}.items():
+        options_of(RunOptions)[option].rule.check(option, value)
+    with _opened(folder, json.loads(json.dumps(settings))) as place:
+        stored = {name: None if place is None else _read(place / f"{name}.json") for name in items}
+        known = {name: value for name, value in stored.items() if value is not None}
+        todo = [name for name in items if name not in known]
+        inputs, n_jobs = [items[name] for name in todo], count_jobs(n_jobs, len(todo))
+        with nullcontext(executor) if executor is not None or n_jobs == 1 else _processes(n_jobs) as workers:
+            for i, result in run_each(function, inputs, text, executor=workers, progress=progress):
+                known[todo[i]] = result
+                if place is not None:
+                    _write(place / f"{todo[i]}.json", result)
     return [known[name] for name in items]
 
 
@@ -87,38 +91,84 @@ def _processes(n: int) -> Iterator[Executor]:
     pool.shutdown()
 
 
-def _opened(folder: Path, settings: dict[str, Any]) -> Path:
-    if folder.is_file():
-        raise StoreError(f"{argument('folder')} must be a folder, got the file {folder}; give another path.")
-    found = _read(folder / _STUDY)
-    if found is None and folder.is_dir() and any(folder.iterdir()):
-        raise StoreError(f"{argument('folder')} {folder} contains other files; give a new path.")
-    if found is not None and found != settings:
-        wrong = next(k for k in {**found, **settings} if found.get(k) != settings.get(k))
-        raise StoreError(f"{argument('folder')} {folder} contains a study with another {wrong} ({found.get(wrong)}); "
-                         "give another path.")  # fmt: skip
+@contextmanager
+def _opened(folder: str | PathLike[str] | None, settings: dict[str, Any]) -> Iterator[Path | None]:
+    """Lock the folder of a study, and give that of its replicates; a study without any leaves nothing behind."""
+    if folder is None:
+        yield None
+        return
+    path = path_of("folder", folder)
+    check_path(path, f"{_OPTION}: ")
+    if path.is_file():
+        raise StoreError(f"{_OPTION} must be a folder, got the file {path}; give another path.")
+    place, made = path / _FOLDER, [p for p in (path, *path.parents) if not p.exists()]
     try:
-        (folder / _FOLDER).mkdir(parents=True, exist_ok=True)
+        with hold(path, option="folder"):
+            _check_study(path, settings)
+            try:
+                with _written(place):
+                    place.mkdir(exist_ok=True)
+                _write(path / _STUDY, settings)
+                yield place
+            finally:
+                _remove_empty(path)
+    finally:
+        with suppress(OSError):  # not empty
+            for p in made:
+                p.rmdir()
+
+
+def _check_study(path: Path, settings: dict[str, Any]) -> None:
+    """Refuse a folder of other files, or of another study; what a stopped start left is neither."""
+    found = _read(path / _STUDY, "give another path")
+    if found is None:
+        with _written(path):
+            others = [p for p in path.iterdir() if p.name not in (_FOLDER, _partial(_STUDY)) and not is_lock(p.name)]
+            if others or any((path / _FOLDER).glob("*.json")):
+                raise StoreError(f"{_OPTION} {path} contains other files; give a new path.")
+    elif found != settings:
+        wrong = next(k for k in {**found, **settings} if found.get(k) != settings.get(k))
+        raise StoreError(f"{_OPTION} {path} contains a study with another {wrong} ({found.get(wrong)}); "
+                         "give another path.")  # fmt: skip
+
+
+def _remove_empty(path: Path) -> None:
+    """Remove what the start of a study has written, if there is no replicate."""
+    with suppress(OSError):
+        for partial in (path / _FOLDER).glob(_partial("*")):
+            partial.unlink()
+        (path / _FOLDER).rmdir()  # fails if it is not empty
+        for name in (_STUDY, _partial(_STUDY)):
+            (path / name).unlink(missing_ok=True)
+
+
+def _partial(name: str) -> str:
+    return f"{name}.partial"
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    """Name the argument where something cannot be written."""
+    try:
+        yield
     except OSError as e:
-        raise StoreError(f"{folder} cannot be written ({e.strerror}); give another path.") from e
-    _write(folder / _STUDY, settings)
-    return folder / _FOLDER
+        raise StoreError(
+            f"{_OPTION}: {path} cannot be written ({e.strerror}); free disk space and call again, or give another path."
+        ) from e
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:
-    partial = path.with_suffix(".partial")
-    try:
+    partial = path.with_name(_partial(path.name))
+    with _written(path):
         partial.write_text(json.dumps(value), encoding="utf-8")
         partial.replace(path)
-    except OSError as e:
-        raise StoreError(f"{path} cannot be written ({e.strerror}); free disk space, or give another path.") from e
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read(path: Path, remedy: str = "remove it, and call again") -> dict[str, Any] | None:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as e:
-        raise StoreError(f"{path} is damaged ({e}); remove it, and call again.") from e
+        raise StoreError(f"{path} is damaged ({e}); {remedy}.") from e
     return found

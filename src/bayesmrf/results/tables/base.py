@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...declare.rule import PROBABILITY
 from ...errors import OptionError
 from ...names import LONGEST, quoted, shown
 from ..bayes_factors import text_of
@@ -249,9 +250,10 @@ def table_of(result: Any, name: str, probability: float = 0.9) -> Table:
     OptionError
         If the result has no such table.
     """
+    PROBABILITY.check("probability", probability)
     s = summarise(result, probability)
     made = dict(_of(s))
-    if name not in made:
+    if not (isinstance(name, str) and name in made):
         raise OptionError(option="name", got=name, expected=f"a table of this result: {', '.join(map(quoted, made))}")
     return made[name](s)
 
