@@ -508,7 +508,7 @@ def test_a_folder_of_evidences_is_no_result(bayesmrf, votes, folder, quick):
     assert bayesmrf("posterior", "votes.csv", *small, "--out", "run")[0] == 0
     one_sentence(bayesmrf(*ask[:-1], "run"), "--out: run is the result of a single run; give another path")
     assert not (folder / "run" / "evidence.jsonl").exists()
-    assert bayesmrf("posterior", "votes.csv", *small, "--out", "several/exact.zarr")[0] == 0
+    assert bayesmrf("posterior", "votes.csv", *small, "--out", "several/exact_run")[0] == 0
     for command in ("report", "collect"):
         one_sentence(bayesmrf(command, "several"), "several is not a result, .*; give one .*, such as several/exact")
 
