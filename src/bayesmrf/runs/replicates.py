@@ -1,4 +1,7 @@
-"""Studies of many simulated data sets: one small file each, so that a study that was stopped goes on."""
+"""Studies of many simulated data sets: one small file each, so that a study that was stopped goes on.
+
+A file has the checksum of its result, of its name and of the settings of the study, so that none is taken for another.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ from joblib import cpu_count
 from joblib.externals.loky import get_reusable_executor
 
 from ..errors import StoreError, argument
+from .identity import checksum
 from .independent import run_each
+from .sealed import read_record, write_record
 
 _STUDY, _FOLDER = "study.json", "replicates"
 
@@ -65,8 +70,9 @@ def replicates(
     StoreError
         If the folder contains another study, a damaged file, or cannot be written.
     """
-    place = None if folder is None else _opened(Path(folder), json.loads(json.dumps(settings)))
-    stored = {name: None if place is None else _read(place / f"{name}.json") for name in items}
+    settings = json.loads(json.dumps(settings))
+    place, study = None if folder is None else _opened(Path(folder), settings), checksum(settings)
+    stored = {name: None if place is None else _read(place / f"{name}.json", study, name) for name in items}
     known = {name: value for name, value in stored.items() if value is not None}
     todo = [name for name in items if name not in known]
     n_jobs = min(cpu_count() if n_jobs is None else n_jobs, max(1, len(todo)))
@@ -75,14 +81,14 @@ def replicates(
     for i, result in run_each(function, [items[name] for name in todo], text, executor=executor, progress=progress):
         known[todo[i]] = result
         if place is not None:
-            _write(place / f"{todo[i]}.json", result)
+            _write(place / f"{todo[i]}.json", result, study, todo[i])
     return [known[name] for name in items]
 
 
 def _opened(folder: Path, settings: dict[str, Any]) -> Path:
     if folder.is_file():
         raise StoreError(f"{argument('folder')} must be a folder, got the file {folder}; give another path.")
-    found = _read(folder / _STUDY)
+    found = _read(folder / _STUDY, remedy="remove the folder, or give another path")
     if found is None and folder.is_dir() and any(folder.iterdir()):
         raise StoreError(f"{argument('folder')} {folder} contains other files; give a new path.")
     if found is not None and found != settings:
@@ -97,20 +103,12 @@ def _opened(folder: Path, settings: dict[str, Any]) -> Path:
     return folder / _FOLDER
 
 
-def _write(path: Path, value: dict[str, Any]) -> None:
-    partial = path.with_suffix(".partial")
+def _write(path: Path, value: dict[str, Any], *of: str) -> None:
     try:
-        partial.write_text(json.dumps(value), encoding="utf-8")
-        partial.replace(path)
+        write_record(path, value, *of)
     except OSError as e:
         raise StoreError(f"{path} cannot be written ({e.strerror}); free disk space, or give another path.") from e
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as e:
-        raise StoreError(f"{path} is damaged ({e}); remove it, and call again.") from e
-    return found
+def _read(path: Path, *of: str, remedy: str = "remove it, and call again") -> dict[str, Any] | None:
+    return read_record(path, *of, remedy=remedy) if path.exists() or path.is_symlink() else None
