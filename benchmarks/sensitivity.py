@@ -48,7 +48,7 @@ def compare(name: str, n_items: int, n_draws: int, seed: int, store: str) -> Non
     begin, place = time.perf_counter(), Path(store) / f"{name}-{X.shape[1]}-{seed}" if store else None
 
     def fit(kept: str, **options: object) -> SpikeSlabMRF:
-        where = None if place is None else place / f"{kept}.zarr"
+        where = None if place is None else place / f"{kept}_run"
         return SpikeSlabMRF(progress=False, checkpoint=where, **options).fit(X)
 
     est = fit("fit", random_state=seed)

@@ -245,23 +245,23 @@ COMMANDS = [
     *(f"{name} --help" for name in ("", "demo", "groups", "posterior", "structure", "compare", "evidence", "collect")),
     *("report --help", f"structure votes.csv {SMALL}", f"structure answers.csv --drop side {SMALL}"),
     *(
-        f"groups votes.csv --graph complete {SMALL} --out groups.zarr",
-        f"posterior votes.csv {SMALL} --out posterior.zarr",
+        f"groups votes.csv --graph complete {SMALL} --out groups_run",
+        f"posterior votes.csv {SMALL} --out posterior_run",
     ),
-    f"compare answers.csv --by side {SMALL} --out compare.zarr",
+    f"compare answers.csv --by side {SMALL} --out compare_run",
     *("evidence votes.csv --hidden 1,2 --seed 1", "evidence votes.csv --compare independent,complete --seed 1"),
-    *(f"structure votes.csv {SMALL} --out parts.zarr --chain 0", "collect parts.zarr"),
-    *(f"structure votes.csv {SMALL} --out parts.zarr --chain 1", "collect parts.zarr"),
-    *(f"structure {name} {SMALL} --out {name}.zarr -q" for name in ("votes.csv.gz", "answers.xlsx", "answers.parquet")),
+    *(f"structure votes.csv {SMALL} --out parts_run --chain 0", "collect parts_run"),
+    *(f"structure votes.csv {SMALL} --out parts_run --chain 1", "collect parts_run"),
+    *(f"structure {name} {SMALL} --out {name}_run -q" for name in ("votes.csv.gz", "answers.xlsx", "answers.parquet")),
     *(
         "structure votes.csv --n-draws 0",
         "structure none.csv",
         "groups votes.csv --graph complete --drop Zoe",
         "posterior text.csv",
     ),
-    *(f"structure votes.csv {SMALL}", "structure votes.csv --slab x", "compare votes.csv", "report none.zarr"),
+    *(f"structure votes.csv {SMALL}", "structure votes.csv --slab x", "compare votes.csv", "report none_run"),
 ]
-REPORTS = ["votes.zarr", "groups.zarr", "posterior.zarr", "compare.zarr"]
+REPORTS = ["votes_run", "groups_run", "posterior_run", "compare_run"]
 
 
 def make_tables(folder: Path) -> None:

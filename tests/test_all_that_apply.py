@@ -134,17 +134,17 @@ def test_new_tables_and_stored_runs_have_the_columns_of_the_fit(bayesmrf, folder
     one_sentence(bayesmrf("structure", file, *small), said)
     code, _, _ = bayesmrf("columns", file, "--split", QUESTION, "--out", "columns.csv")
     assert code == 0
-    assert bayesmrf("structure", file, *small, "--split", QUESTION, "--out", "a.zarr")[0] == 0
-    assert bayesmrf("structure", file, *small, "--columns", "columns.csv", "--out", "b.zarr")[0] == 0
-    runs = [load("a.zarr"), load("b.zarr")]
+    assert bayesmrf("structure", file, *small, "--split", QUESTION, "--out", "a_run")[0] == 0
+    assert bayesmrf("structure", file, *small, "--columns", "columns.csv", "--out", "b_run")[0] == 0
+    runs = [load("a_run"), load("b_run")]
     raw = pd.read_csv(file)
     fitted = SpikeSlabMRF(columns=pd.read_csv("columns.csv", keep_default_na=False), **QUICK).fit(raw)
-    save(fitted, "c.zarr")
+    save(fitted, "c_run")
     typed = prepare(raw, split=QUESTION)
     assert list(typed) == [*(f"{QUESTION}: {choice}" for choice in CHOICES), "Do you live alone?"]
-    for run in (*runs, fitted, load("c.zarr")):
+    for run in (*runs, fitted, load("c_run")):
         assert run.feature_names_in_.tolist() == list(typed)
         np.testing.assert_array_equal(run.score_samples(raw[:9]), runs[0].score_samples(typed[:9]))
-    dropped = [*small, "--split", QUESTION, "--drop", f"{QUESTION}: Sport", "--out", "d.zarr"]
+    dropped = [*small, "--split", QUESTION, "--drop", f"{QUESTION}: Sport", "--out", "d_run"]
     assert bayesmrf("structure", file, *dropped)[0] == 0
-    assert load("d.zarr").feature_names_in_.tolist() == list(typed.drop(columns=f"{QUESTION}: Sport"))
+    assert load("d_run").feature_names_in_.tolist() == list(typed.drop(columns=f"{QUESTION}: Sport"))

@@ -154,7 +154,7 @@ FOREIGN = {
     "runs/chain.py": "numbers of numpy and of Python",
     "runs/identity.py": "any object of the user",
     "runs/state_spec.py": "NamedTuples, which have no base class",
-    "runs/store.py": "flags of the operating system",
+    "runs/sealed.py": "flags of the operating system",
     "samplers/gibbs.py": "functions of the operating system",
 }
 

@@ -212,7 +212,7 @@ def test_traces_that_are_new_or_missing_are_told():
 
 def test_times_dates_versions_and_folders_are_left_out_and_other_numbers_are_not(tmp_path):
     def page(folder, date, version, seconds, mean):
-        return f"{folder}/run.zarr of {date}, numpy {version}; 80 draws took {seconds} s; mean {mean}, R-hat 1.07"
+        return f"{folder}/run of {date}, numpy {version}; 80 draws took {seconds} s; mean {mean}, R-hat 1.07"
 
     first = traces.normalised(page(tmp_path / "a", "2024-05-01T10:00:00Z", "2.4.6", 1.3, 0.25), tmp_path / "a")
     again = traces.normalised(page(tmp_path / "b", "2025-06-02T11:30:09Z", "2.5.0", 12, 0.25), tmp_path / "b")

@@ -199,8 +199,8 @@ def test_own_intercepts_depend_on_the_first_wave(rng):
 
 def test_the_command_takes_the_options_of_a_run(bayesmrf, folder, rng):
     est = SpikeSlabMRF(**RUN, prior=PRIOR, method="exact", random_state=1).fit(rng.integers(0, 2, (50, 4)))
-    package.save(est, folder / "run.zarr")
-    words = ["calibrate", "run.zarr", "--n", "40", "--nodes", "2", "--replicates", "2", "--n-jobs", "1"]
+    package.save(est, folder / "run")
+    words = ["calibrate", "run", "--n", "40", "--nodes", "2", "--replicates", "2", "--n-jobs", "1"]
     code, out, _ = bayesmrf(*words, "--out", "study")
     assert code == 0
     assert "adjusted p" in out
@@ -210,6 +210,6 @@ def test_the_command_takes_the_options_of_a_run(bayesmrf, folder, rng):
     assert "Edges by inclusion" in page
     assert (folder / "study" / "calibration.csv").read_text().startswith("quantity,p_value,p_adjusted")
     files = {path: path.stat().st_mtime_ns for path in (folder / "study" / "replicates").iterdir()}
-    same = calibrate(folder / "run.zarr", 40, nodes=2, replicates=3, folder=folder / "study", **HERE)
+    same = calibrate(folder / "run", 40, nodes=2, replicates=3, folder=folder / "study", **HERE)
     assert len(same.replicates) == 3
     assert all(path.stat().st_mtime_ns == at for path, at in files.items())  # those of the command are kept

@@ -50,9 +50,9 @@ def test_the_order_of_a_file_holds(kind, table, folder, bayesmrf):
     for name in columns:
         assert list(read_back[name].dtype.categories) == list(table[name].dtype.categories)
         assert read_back[name].dtype.ordered
-    code, _, err = bayesmrf("posterior", f"t.{kind}", *SMALL, "--out", "r.zarr")
+    code, _, err = bayesmrf("posterior", f"t.{kind}", *SMALL, "--out", "r_run")
     assert (code, err) == (0, "")
-    draws = load("r.zarr")["posterior"]["theta"].to_numpy()
+    draws = load("r_run")["posterior"]["theta"].to_numpy()
     for X in (table[columns], read(f"t.{kind}", dtype_backend="pyarrow")):
         np.testing.assert_array_equal(BayesianMRF(**QUICK).fit(X).theta_, draws.mean(axis=(0, 1)))
     backwards = table[columns].assign(word=table["word"].cat.reorder_categories(WORDS[::-1], ordered=True))
@@ -61,11 +61,11 @@ def test_the_order_of_a_file_holds(kind, table, folder, bayesmrf):
 
 def test_groups_are_in_the_order_of_the_file(table, folder, bayesmrf):
     table.to_feather("t.feather")
-    code, _, err = bayesmrf("compare", "t.feather", "--by", "sex", *SMALL, "--out", "r.zarr")
+    code, _, err = bayesmrf("compare", "t.feather", "--by", "sex", *SMALL, "--out", "r_run")
     assert (code, err) == (0, "")
     est = CompareMRF(**QUICK).fit(table.drop(columns="sex"), table["sex"])
     assert est.groups_.tolist() == ["w", "m"]
-    np.testing.assert_array_equal(load("r.zarr")["posterior"]["theta"].to_numpy(), est.posterior_["posterior"]["theta"])
+    np.testing.assert_array_equal(load("r_run")["posterior"]["theta"].to_numpy(), est.posterior_["posterior"]["theta"])
 
 
 def test_a_code_of_missing_values_is_no_category(folder, table):

@@ -43,7 +43,7 @@ def test_version_and_help(bayesmrf):
 
 
 def test_import_and_help_stay_light():
-    heavy = "{'numpy', 'numba', 'scipy', 'pandas', 'xarray', 'sklearn', 'matplotlib', 'zarr', 'networkx'}"
+    heavy = "{'numpy', 'numba', 'scipy', 'pandas', 'xarray', 'sklearn', 'matplotlib', 'networkx'}"
     code = (
         f"import sys, bayesmrf.cli as c; c.run(['--help']); assert not {heavy} & set(sys.modules), sorted(sys.modules)"
     )
@@ -68,25 +68,25 @@ def test_groups_then_report(header, bayesmrf, votes, folder):
     assert ("read as a header" in out) == header
     assert "60 observations of 5 nodes, 5 edges" in out
     assert "Ann" in out
-    assert "bayesmrf report votes.zarr" in out
-    tree = load("votes.zarr")
+    assert "bayesmrf report votes_run" in out
+    tree = load("votes_run")
     np.testing.assert_array_equal(tree["posterior"]["edge"].values, ["-".join(p) for p in pairs])
     assert "--seed 3" in tree.attrs["command"]
     direct = GroupedMRF(graph=pairs, method="exact", n_draws=30, n_warmup=10, n_chains=2, random_state=3).fit(votes)
     same_draws(tree, direct.posterior_)
 
-    code, out, err = bayesmrf("report", "votes.zarr")
+    code, out, err = bayesmrf("report", "votes_run")
     assert (code, err) == (0, "")
     assert "report.html" in out
     assert "votes.csv: 60 observations" in (folder / "report.html").read_text()
-    one_sentence(bayesmrf("report", "votes.zarr"), "^error: --out: report.html exists already", "--overwrite")
-    assert bayesmrf("report", "votes.zarr", "--overwrite")[0] == 0
+    one_sentence(bayesmrf("report", "votes_run"), "^error: --out: report.html exists already", "--overwrite")
+    assert bayesmrf("report", "votes_run", "--overwrite")[0] == 0
 
 
 def test_numbers_learnt_edges_fields_and_weights(bayesmrf, votes, folder):
     (folder / "edges.csv").write_text("0,1\n4, 2\n")
     assert is_silent(bayesmrf("groups", "votes.csv", "--graph", "edges.csv", "-q", *SMALL))
-    np.testing.assert_array_equal(load("votes.zarr")["constant_data"]["edges"].values, [[0, 1], [4, 2]])
+    np.testing.assert_array_equal(load("votes_run")["constant_data"]["edges"].values, [[0, 1], [4, 2]])
 
     counts = votes.value_counts().reset_index()
     counts["note"] = "text"
@@ -106,7 +106,7 @@ def test_numbers_learnt_edges_fields_and_weights(bayesmrf, votes, folder):
         *SMALL,
     ]
     assert bayesmrf("groups", "counts.csv.gz", "--weight", "count", "--drop", "note", *options)[0] == 0
-    tree = load("counts.zarr")
+    tree = load("counts_run")
     assert tree["posterior"].sizes["edge"] == 4
     assert tree["posterior"].sizes["feature"] == 9
     assert np.ptp(tree["posterior"]["alpha"].values) > 0
@@ -120,7 +120,7 @@ def test_columns_named_by_numbers_are_names(bayesmrf, votes, folder):
     votes.set_axis(["1", "2", "3", "4", "5"], axis=1).to_csv("n.csv", index=False)
     (folder / "edges.csv").write_text("1,2\n5,1\n")
     assert bayesmrf("groups", "n.csv", "--graph", "edges.csv", *SMALL)[0] == 0
-    np.testing.assert_array_equal(load("n.zarr")["constant_data"]["edges"].values, [[0, 1], [4, 0]])
+    np.testing.assert_array_equal(load("n_run")["constant_data"]["edges"].values, [[0, 1], [4, 0]])
     (folder / "edges.csv").write_text("0,1\n")
     one_sentence(
         bayesmrf("groups", "n.csv", "--graph", "edges.csv", "--overwrite"), "'0' in line 1 of edges.csv is not a column"
@@ -130,11 +130,11 @@ def test_columns_named_by_numbers_are_names(bayesmrf, votes, folder):
 def test_what_out_holds_is_kept_unless_told(bayesmrf, votes, folder):
     run = ["groups", "votes.csv", "--graph", "complete", *SMALL]
     assert bayesmrf(*run, "--seed", 1)[0] == 0
-    first = load("votes.zarr")
-    one_sentence(bayesmrf(*run, "--seed", 2), "--out: votes.zarr holds a finished result", "--overwrite")
-    same_draws(load("votes.zarr"), first)
+    first = load("votes_run")
+    one_sentence(bayesmrf(*run, "--seed", 2), "--out: votes_run holds a finished result", "--overwrite")
+    same_draws(load("votes_run"), first)
     assert bayesmrf(*run, "--seed", 2, "--overwrite")[0] == 0
-    assert load("votes.zarr").attrs["seed"] == "2"
+    assert load("votes_run").attrs["seed"] == "2"
 
 
 def test_constant_column_is_a_warning_of_one_line(bayesmrf, votes):
@@ -280,23 +280,23 @@ def test_wrong_commands(bayesmrf):
 
 def test_out_that_is_not_ours(bayesmrf, votes, folder):
     (folder / "file").write_text("mine")
-    (folder / "mine.zarr").mkdir()
-    (folder / "mine.zarr" / "notes").write_text("mine")
+    (folder / "mine_run").mkdir()
+    (folder / "mine_run" / "notes").write_text("mine")
     for out, message in {
         "file": "--out: file must be a folder, but is a file; give another path",
-        "mine.zarr": "--out: mine.zarr is not a store of bayesmrf.* not changed; give another path",
+        "mine_run": "--out: mine_run is not a store of bayesmrf.* not changed; give another path",
         "file/x": "--out: file/x cannot be written.*give another path",
-        "/proc/x.zarr": "--out: /proc/x.zarr cannot be written.*give a",
+        "/proc/x_run": "--out: /proc/x_run cannot be written.*give a",
     }.items():
         for overwrite in ([], ["--overwrite"]):
             one_sentence(
                 bayesmrf("groups", "votes.csv", "--graph", "complete", *SMALL, "--out", out, *overwrite), message
             )
-    assert (folder / "file").read_text() == (folder / "mine.zarr" / "notes").read_text() == "mine"
+    assert (folder / "file").read_text() == (folder / "mine_run" / "notes").read_text() == "mine"
 
 
 def test_report_of_what_is_no_result(bayesmrf, folder):
-    one_sentence(bayesmrf("report", "none.zarr"), "none.zarr does not exist; give the path")
+    one_sentence(bayesmrf("report", "none_run"), "none_run does not exist; give the path")
     (folder / "file").write_text("mine")
     one_sentence(bayesmrf("report", "file"), "file must be a folder, but is a file")
 
@@ -306,25 +306,25 @@ RUN = ["groups", "votes.csv", "--graph", "complete", "--n-draws", "200", "--n-wa
 
 @pytest.mark.parametrize("how", [pytest.param(signal.SIGKILL, marks=[LONG]), signal.SIGINT])  # tests/test_cli_groups.py
 def test_run_that_was_stopped_continues_with_the_same_draws(how, bayesmrf, votes, folder):
-    code, _, err = stopped_by(how, RUN, "votes.zarr", folder)
+    code, _, err = stopped_by(how, RUN, "votes_run", folder)
     if how == signal.SIGINT:
         assert code == 130
-        assert re.fullmatch(r"interrupted: stopped; .* kept in votes\.zarr; give the same command again .*\n", err)
+        assert re.fullmatch(r"interrupted: stopped; .* kept in votes_run; give the same command again .*\n", err)
     else:
         assert code == -signal.SIGKILL
-    one_sentence(bayesmrf("report", "votes.zarr"), "votes.zarr contains an unfinished run .* of 200 draws")
-    one_sentence(bayesmrf(*RUN, "--alpha", "2"), "--out: votes.zarr belongs to another run: .*alpha", "or --overwrite")
+    one_sentence(bayesmrf("report", "votes_run"), "votes_run contains an unfinished run .* of 200 draws")
+    one_sentence(bayesmrf(*RUN, "--alpha", "2"), "--out: votes_run belongs to another run: .*alpha", "or --overwrite")
 
-    cut = committed(shutil.copytree(folder / "votes.zarr", folder / "cut.zarr") / "checkpoint" / "chain_0")
+    cut = committed(shutil.copytree(folder / "votes_run", folder / "cut_run") / "checkpoint" / "chain_0")
     cut.write_bytes(cut.read_bytes()[:100])
-    one_sentence(bayesmrf(*RUN, "--out", "cut.zarr"), r"cut.zarr.*1-.*\.json is damaged: .*--overwrite")
+    one_sentence(bayesmrf(*RUN, "--out", "cut_run"), r"cut_run.*1-.*\.json is damaged: .*--overwrite")
 
     code, out, err = bayesmrf(*RUN)
     assert (code, err) == (0, "")
     assert int(re.search(r"continuing, its chains have at least (\d+) of 200 draws", out)[1]) > 20
-    resumed = load("votes.zarr")
-    assert bayesmrf(*RUN, "--seed", resumed.attrs["seed"], "--out", "whole.zarr")[0] == 0
-    same_draws(resumed, load("whole.zarr"))
+    resumed = load("votes_run")
+    assert bayesmrf(*RUN, "--seed", resumed.attrs["seed"], "--out", "whole_run")[0] == 0
+    same_draws(resumed, load("whole_run"))
 
 
 def test_demo_prints_both_parts_and_writes_its_report(folder):

@@ -367,7 +367,7 @@ def test_a_first_line_that_never_was_whole_is_written_again(bayesmrf, votes, fol
 
 
 @pytest.mark.parametrize(
-    "line", ['{"model": 1}', "[1]", "[" * 50_000, '{"model": "1", "method": "bic", "parts": 3}', "NaN"]
+    "line", ['{"model": 1}', "[1]", "[" * 50_000, '{"model": "1", "method": "bic", "parts": 3}', "NaN", "\\xff"]
 )
 def test_crafted_lines_are_one_sentence(bayesmrf, votes, folder, quick, line):
     assert bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic")[0] == 0
@@ -375,8 +375,32 @@ def test_crafted_lines_are_one_sentence(bayesmrf, votes, folder, quick, line):
         file.write(f"{line}\n")
     one_sentence(
         bayesmrf("evidence", "votes.csv", "--hidden", 1, "--method", "bic"),
-        "was not written by this command, or is damaged",
+        r"evidence\.jsonl is damaged in line 3; remove this line, and give the same command again",
     )
+
+
+def test_each_digit_of_a_line_is_in_its_checksum(bayesmrf, votes, folder, quick):
+    """A changed digit made another model win, with status 0; so did a line of another run."""
+    given = ["evidence", "votes.csv", "--hidden", "1:2", "--method", "bic"]
+    for seed in (1, 2):
+        assert bayesmrf(*given, "--seed", seed, "--out", f"seed{seed}")[0] == 0
+    path = folder / "seed1" / "evidence.jsonl"
+    whole = path.read_text()
+    lines = whole.splitlines(keepends=True)
+    changed = [(i, at) for i, line in enumerate(lines) for at, c in enumerate(line) if c.isdigit()]
+    for i, at in changed[:: len(changed) // 12]:
+        digit = str((int(lines[i][at]) + 1) % 10)
+        path.write_text("".join([*lines[:i], lines[i][:at] + digit + lines[i][at + 1 :], *lines[i + 1 :]]))
+        damaged = "is damaged in line" if i else "its first line is damaged"
+        one_sentence(bayesmrf(*given, "--seed", 1, "--out", "seed1"), damaged)
+    other = (folder / "seed2" / "evidence.jsonl").read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:2], other[2]]))
+    one_sentence(bayesmrf(*given, "--seed", 1, "--out", "seed1"), "is damaged in line 3")
+    path.write_text("".join(lines[:2]))  # the remedy
+    assert bayesmrf(*given, "--seed", 1, "--out", "seed1")[0] == 0
+    assert [json.loads(line)["log_evidence"] for line in path.read_text().splitlines()[1:]] == [
+        json.loads(line)["log_evidence"] for line in lines[1:]
+    ]
 
 
 def test_two_commands_on_one_folder(bayesmrf, votes, folder, quick):
@@ -508,7 +532,7 @@ def test_a_folder_of_evidences_is_no_result(bayesmrf, votes, folder, quick):
     assert bayesmrf("posterior", "votes.csv", *small, "--out", "run")[0] == 0
     one_sentence(bayesmrf(*ask[:-1], "run"), "--out: run is the result of a single run; give another path")
     assert not (folder / "run" / "evidence.jsonl").exists()
-    assert bayesmrf("posterior", "votes.csv", *small, "--out", "several/exact.zarr")[0] == 0
+    assert bayesmrf("posterior", "votes.csv", *small, "--out", "several/exact_run")[0] == 0
     for command in ("report", "collect"):
         one_sentence(bayesmrf(command, "several"), "several is not a result, .*; give one .*, such as several/exact")
 

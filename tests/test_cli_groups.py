@@ -42,12 +42,12 @@ def cells(out):
 def test_one_run_then_its_report(bayesmrf, linked, folder):
     code, out, err = bayesmrf("groups", "votes.csv", "--candidates", "complete", "--seed", 3, *SMALL)
     assert (code, err) == (0, "")
-    tree = load("votes.zarr")
+    tree = load("votes_run")
     s, text = GroupedSummary(tree), " ".join(out.split())
     for wanted in ("60 observations of 5 nodes, 10 candidate edges, with node fields",
                    "Method: exact: Gibbs sampling with exact moments of every edge given the others.",
                    s.n_edges_sentence, s.density_sentence, s.n_groups_sentence, s.verdict.sentence,
-                   "bayesmrf report votes.zarr"):  # fmt: skip
+                   "bayesmrf report votes_run"):  # fmt: skip
         assert wanted in text
     edges = [
         [
@@ -66,8 +66,8 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
         for g, r in zip(s.group_table.index, s.group_table.itertuples(index=False), strict=True)
     ]
     assert [row[:3] for row in cells(out)[len(edges) :]] == groups
-    same("votes.zarr", GroupedMRF(candidates="complete", **QUICK).fit(linked))
-    assert bayesmrf("report", "votes.zarr")[0] == 0
+    same("votes_run", GroupedMRF(candidates="complete", **QUICK).fit(linked))
+    assert bayesmrf("report", "votes_run")[0] == 0
     page = Page((folder / "report.html").read_text())
     assert "Which edges exist" in page.text
     assert "complete" in page.text[page.text.index("Candidate edges") :][:2]
@@ -78,9 +78,9 @@ def test_candidates_of_a_file_a_density_and_fields_in_groups(bayesmrf, linked, f
     pairs = [("Ann", "Bob"), ("Bob", "Cid"), ("Cid", "Dot")]
     pd.DataFrame(pairs).to_csv("edges.csv", index=False, header=False)
     run = ["groups", "votes.csv", "--density", "0.3", "--field-groups", "--seed", 3, *SMALL]
-    code, out, err = bayesmrf(*run, "--candidates", "edges.csv", "--out", "a.zarr")
+    code, out, err = bayesmrf(*run, "--candidates", "edges.csv", "--out", "a_run")
     assert (code, err) == (0, "")
-    s, text = GroupedSummary(load("a.zarr")), " ".join(out.split())
+    s, text = GroupedSummary(load("a_run")), " ".join(out.split())
     assert "3 candidate edges, node fields in groups" in text
     assert "Density 0.300 (fixed)." in text
     assert f"Number of groups of node fields: {s.field_groups_sentence}" in text
@@ -90,11 +90,11 @@ def test_candidates_of_a_file_a_density_and_fields_in_groups(bayesmrf, linked, f
     ]
     assert [row[:3] for row in cells(out)[-len(table) :]] == shown
     given = {"prior": DirichletProcess(density=0.3), "fields": "grouped"}
-    same("a.zarr", GroupedMRF(candidates=pairs, **given, **QUICK).fit(linked))
-    assert is_silent(bayesmrf(*run, "--graph", "edges.csv", "--out", "b.zarr", "-q"))
-    same("b.zarr", GroupedMRF(graph=pairs, **given, **QUICK).fit(linked))
-    assert is_silent(bayesmrf(*run, "--candidates", "complete", "--out", "c.zarr", "-q"))
-    assert load("c.zarr")["posterior"].sizes["edge"] == 10  # all pairs
+    same("a_run", GroupedMRF(candidates=pairs, **given, **QUICK).fit(linked))
+    assert is_silent(bayesmrf(*run, "--graph", "edges.csv", "--out", "b_run", "-q"))
+    same("b_run", GroupedMRF(graph=pairs, **given, **QUICK).fit(linked))
+    assert is_silent(bayesmrf(*run, "--candidates", "complete", "--out", "c_run", "-q"))
+    assert load("c_run")["posterior"].sizes["edge"] == 10  # all pairs
 
 
 def test_no_likely_edge_is_said(bayesmrf, votes):
@@ -109,16 +109,16 @@ RUN += ["--n-draws", "100", "--n-warmup", "10", "--n-chains", "2", "--out"]
 
 
 def test_run_that_was_stopped_continues_with_the_same_draws(bayesmrf, linked, folder):
-    code, _, _ = stopped_by(signal.SIGKILL, [*RUN, "v.zarr"], "v.zarr", folder)
+    code, _, _ = stopped_by(signal.SIGKILL, [*RUN, "v_run"], "v_run", folder)
     assert code == -signal.SIGKILL
-    one_sentence(bayesmrf(*RUN, "v.zarr", "--density", "2,2"), "--out: v.zarr belongs to another run: .*density")
-    code, out, err = bayesmrf(*RUN, "v.zarr")
+    one_sentence(bayesmrf(*RUN, "v_run", "--density", "2,2"), "--out: v_run belongs to another run: .*density")
+    code, out, err = bayesmrf(*RUN, "v_run")
     assert (code, err) == (0, "")
     assert int(re.search(r"continuing, its chains have at least (\d+) of 100", out)[1]) > 5
-    resumed = load("v.zarr")
-    assert bayesmrf(*RUN, "w.zarr", "--seed", resumed.attrs["seed"])[0] == 0
+    resumed = load("v_run")
+    assert bayesmrf(*RUN, "w_run", "--seed", resumed.attrs["seed"])[0] == 0
     for name in ("theta", "included", "field_groups", "density"):
-        np.testing.assert_array_equal(resumed["posterior"][name], load("w.zarr")["posterior"][name])
+        np.testing.assert_array_equal(resumed["posterior"][name], load("w_run")["posterior"][name])
 
 
 BAD = {

@@ -50,10 +50,10 @@ def test_the_command_has_the_draws_of_its_estimator(command, bayesmrf, answers, 
     assert "3 missing values, with probability: row 21 sad=1" in text
     assert "neutral" not in text
     est.set_params(**QUICK).fit(answers[ITEMS], *([answers["sex"]] if command == "compare" else []))
-    found = load("answers.zarr")["posterior"]["theta"]
+    found = load("answers_run")["posterior"]["theta"]
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
     assert found["feature"].values.tolist()[3:] == ["sad=2", "sad=3", "sad=4", "tired=1", "tired=2", "asleep=1"]
-    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert bayesmrf("report", "answers_run")[0] == 0
 
 
 def test_a_level_that_never_occurs_is_told_without_python(bayesmrf, answers):
@@ -70,7 +70,7 @@ def test_the_engine_of_posterior_supports_the_model(bayesmrf, folder, rng):
     wide.to_csv("wide.csv", index=False)
     run = ["posterior", "wide.csv", *SMALL, "--overwrite"]
     assert bayesmrf(*run)[0] == 0
-    assert load("wide.zarr").attrs["engine"] == "persistent"
+    assert load("wide_run").attrs["engine"] == "persistent"
     # Ten items of the levels 1 to 4 have 4^10 states, of which exact inference is cheap.
     graph = graphs.complete(10)
     assert suitable_engine("auto", families.Ordinal().on(graph, (4,) * 10, True)) == "exact"
@@ -100,7 +100,7 @@ def test_langevin_dynamics(bayesmrf, answers, folder):
     assert (code, err) == (0, "")
     method = methods.LangevinJumps(epsilon=0.05, width=0.3, n_iterations=20)
     est = SpikeSlabMRF(method=method, **QUICK).fit(answers[ITEMS])
-    found = load("answers.zarr")["posterior"]["theta"]
+    found = load("answers_run")["posterior"]["theta"]
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
 
 
@@ -111,10 +111,10 @@ def test_neutral_categories(command, bayesmrf, answers, folder):
     assert (code, err) == (0, "")
     est = clone(est).set_params(model=families.Ordinal(neutral={"sad": 1, "tired": 1.5}), **QUICK)
     est.fit(answers[ITEMS], *([answers["sex"]] if command == "compare" else []))
-    found = load("answers.zarr")["posterior"]["theta"]
+    found = load("answers_run")["posterior"]["theta"]
     np.testing.assert_array_equal(found, est.posterior_["posterior"]["theta"])
     assert found["feature"].values.tolist()[3:5] == ["sad:linear", "sad:quadratic"]
-    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert bayesmrf("report", "answers_run")[0] == 0
     assert "Of a column with a neutral category, linear x + quadratic" in (folder / "report.html").read_text()
 
 

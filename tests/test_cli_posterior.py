@@ -44,19 +44,19 @@ def test_one_run_then_its_report(bayesmrf, votes, folder):
         "Ann – Bob",
         "weight",
         "bias",
-        "bayesmrf report votes.zarr",
+        "bayesmrf report votes_run",
     ):
         assert wanted in " ".join(out.split())
-    tree = load("votes.zarr")
+    tree = load("votes_run")
     direct = bayesian(random_state=3, **QUICK).fit(votes)
     np.testing.assert_array_equal(tree["posterior"]["theta"], direct.posterior_["posterior"]["theta"])
     assert tree.attrs["command"] == "bayesmrf posterior votes.csv --seed 3 " + " ".join(SMALL)
     table = ParameterSummary(tree).table
     marked = {line.split("│")[1].strip(): "yes" in line.split("│")[3] for line in out.splitlines() if "│" in line}
     assert marked == dict(zip(table["label"], table["clear"], strict=True))
-    assert bayesmrf("report", "votes.zarr")[0] == 0
+    assert bayesmrf("report", "votes_run")[0] == 0
     assert "votes.csv: 60 observations" in (folder / "report.html").read_text()
-    one_sentence(bayesmrf("posterior", "votes.csv", *SMALL), "--out: votes.zarr holds a finished result")
+    one_sentence(bayesmrf("posterior", "votes.csv", *SMALL), "--out: votes_run holds a finished result")
 
 
 def test_the_command_of_the_documents_on_real_data(bayesmrf, folder):
@@ -66,7 +66,7 @@ def test_the_command_of_the_documents_on_real_data(bayesmrf, folder):
     assert (code, err) == (0, "")
     assert "1,841 observations of 6 nodes, 15 edges" in out
     assert "approximate (bethe" in out
-    assert load("coronary.zarr")["posterior"].sizes == {"chain": 4, "draw": 30, "feature": 21}
+    assert load("coronary_run")["posterior"].sizes == {"chain": 4, "draw": 30, "feature": 21}
 
 
 def test_options_reach_the_estimator(bayesmrf, votes, folder):
@@ -81,7 +81,7 @@ def test_options_reach_the_estimator(bayesmrf, votes, folder):
     options |= {"precondition": True, "prior_scale": 0.7, "bias_scale": 2.0, "thin": 2, "random_state": 1}
     direct = bayesian([(0, 1), (1, 4)], model="ising", **options, **QUICK)
     direct.fit(counts[list(votes)], sample_weight=counts["count"])
-    np.testing.assert_array_equal(theta_of("counts.zarr"), direct.posterior_["posterior"]["theta"])
+    np.testing.assert_array_equal(theta_of("counts_run"), direct.posterior_["posterior"]["theta"])
     text = " ".join(bayesmrf("posterior", "counts.csv.gz", *given, "--overwrite", *SMALL)[1].split())
     assert "prior normal, scale 0.7 (coupling) and 2 (field); step epsilon 0.3; share of momentum kept 0.5" in text
     assert "preconditioned yes; particles 64; Gibbs sweeps 2." in text
@@ -99,12 +99,12 @@ def test_ties(bayesmrf, votes, folder):
         ("labels.csv", ["edges x", "Ann-Eve", *votes.columns]),
         ("named.csv", ["edges x", "Ann-Eve", "nodes y", *others]),
     ]:
-        code, out, err = bayesmrf(*run, "--ties", given, "--out", f"{given}.zarr")
+        code, out, err = bayesmrf(*run, "--ties", given, "--out", f"{given}_run")
         assert (code, err) == (0, "")
-        tree = load(f"{given}.zarr")
+        tree = load(f"{given}_run")
         assert sorted(tree["posterior"]["parameter"].values) == sorted(names)
         assert names[0] in out
-    assert bayesmrf("report", "labels.csv.zarr")[0] == 0
+    assert bayesmrf("report", "labels.csv_run")[0] == 0
     Path("bad.csv").write_text("Ann,Zoe,x\n")
     one_sentence(bayesmrf(*run, "--ties", "bad.csv"), r"--ties must be labels by the names of edges .*, got .*Zoe")
     for text, words in (
@@ -125,7 +125,7 @@ def test_a_graph_is_learnt_as_the_estimator_learns_it(bayesmrf, votes):
     assert re.fullmatch(r"warning: 1 column\(s\) of the data are constant: 'Cid'; .*\n", err)
     with pytest.warns(UserWarning, match="are constant"):
         direct = bayesian(graph="learn:3", random_state=2, **QUICK).fit(votes.assign(Cid=1))
-    np.testing.assert_array_equal(theta_of("votes.zarr"), direct.posterior_["posterior"]["theta"])
+    np.testing.assert_array_equal(theta_of("votes_run"), direct.posterior_["posterior"]["theta"])
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_every_kernel_runs_with_the_engine_that_belongs_to_it(bayesmrf, votes):
         "pseudo-posterior": ("pseudo-likelihood", "pseudo-likelihood"),
     }
     for kernel, (narrow, wide) in own.items():
-        given = ["--kernel", kernel, "--out", f"{kernel}.zarr", "--n-draws", 3, "--n-warmup", 0, "--n-chains", 1]
+        given = ["--kernel", kernel, "--out", f"{kernel}_run", "--n-draws", 3, "--n-warmup", 0, "--n-chains", 1]
         assert bayesmrf("posterior", "votes.csv", *given)[0] == 0
-        assert load(f"{kernel}.zarr").attrs["engine"] == narrow
+        assert load(f"{kernel}_run").attrs["engine"] == narrow
         assert suitable_engine(kernel, Boltzmann(graphs.complete(45))) == wide
 
 
@@ -176,7 +176,7 @@ def test_python_and_the_shell_choose_the_same_engine_on_a_wide_graph(kernel, bay
             named, "boltzmann", kernel=kernel, n_draws=4, n_warmup=2, n_chains=1, random_state=1, progress=False
         ).fit(table)
     assert bayesmrf("posterior", "wide.csv", "--graph", "edges.csv", "--kernel", kernel, *given)[0] == 0
-    found = load("wide.zarr")
+    found = load("wide_run")
     np.testing.assert_array_equal(found["posterior"]["theta"], direct.posterior_["posterior"]["theta"])
     engine = "gibbs" if kernel == "exchange" else "persistent"
     assert found.attrs["engine"] == direct.posterior_.attrs["engine"] == engine
@@ -220,15 +220,15 @@ RUN = ["posterior", "votes.csv", "--n-draws", "70", "--n-warmup", "5", "--n-chai
 
 
 def test_run_that_was_stopped_continues_with_the_same_draws(bayesmrf, votes, folder):
-    code, _, err = stopped_by(signal.SIGINT, [*RUN, "v.zarr"], "v.zarr", folder, after=15)
+    code, _, err = stopped_by(signal.SIGINT, [*RUN, "v_run"], "v_run", folder, after=15)
     assert code == 130
-    assert re.fullmatch(r"interrupted: stopped; .* kept in v\.zarr; give the same command again .*\n", err)
-    one_sentence(bayesmrf(*RUN, "v.zarr", "--prior-scale", 0.2), "--out: v.zarr belongs to another run: .*prior")
-    code, out, err = bayesmrf(*RUN, "v.zarr")
+    assert re.fullmatch(r"interrupted: stopped; .* kept in v_run; give the same command again .*\n", err)
+    one_sentence(bayesmrf(*RUN, "v_run", "--prior-scale", 0.2), "--out: v_run belongs to another run: .*prior")
+    code, out, err = bayesmrf(*RUN, "v_run")
     assert (code, err) == (0, "")
     assert int(re.search(r"continuing, its chains have at least (\d+) of 70", out)[1]) > 5
-    assert bayesmrf(*RUN, "w.zarr", "--seed", load("v.zarr").attrs["seed"])[0] == 0
-    np.testing.assert_array_equal(theta_of("v.zarr"), theta_of("w.zarr"))
+    assert bayesmrf(*RUN, "w_run", "--seed", load("v_run").attrs["seed"])[0] == 0
+    np.testing.assert_array_equal(theta_of("v_run"), theta_of("w_run"))
 
 
 def test_many_states(bayesmrf, rng, folder):
@@ -239,9 +239,9 @@ def test_many_states(bayesmrf, rng, folder):
     assert (code, err) == (0, "")
     assert "a=2" in out
     assert "1 missing value, with probability: row 2 c=0 " in out
-    assert ParameterSummary(load("t.zarr")).missing_table["probability"].sum() == pytest.approx(1)
-    assert bayesmrf("report", "t.zarr")[0] == 0
-    one_sentence(bayesmrf("posterior", "t.csv", "--model", "ising", "--out", "b.zarr"), r"t\.csv must be binary")
+    assert ParameterSummary(load("t_run")).missing_table["probability"].sum() == pytest.approx(1)
+    assert bayesmrf("report", "t_run")[0] == 0
+    one_sentence(bayesmrf("posterior", "t.csv", "--model", "ising", "--out", "b_run"), r"t\.csv must be binary")
     assert suitable_engine("auto", Boltzmann(graphs.grid(10, 10))) == "exact"
     assert suitable_engine("auto", Potts(graphs.grid(10, 10), 5)) == "persistent"
 
@@ -254,15 +254,15 @@ def test_missing_values(bayesmrf, votes, rng, folder):
     assert (code, err) == (0, "")
     n = int(gaps.isna().to_numpy().sum())
     assert f"{n} missing values, with probability: row " in out
-    found = ParameterSummary(load("votes.zarr")).missing_table
+    found = ParameterSummary(load("votes_run")).missing_table
     direct = bayesian(random_state=3, **QUICK).fit(gaps).missing_
     pd.testing.assert_frame_equal(found.drop(columns="state"), direct, check_dtype=False)
     assert (found["state"] == 1).all()
-    assert bayesmrf("report", "votes.zarr")[0] == 0
+    assert bayesmrf("report", "votes_run")[0] == 0
     row = found[(found["row"] == 2) & (found["node"] == "Bob")].iloc[0]
     cells = f'<td class="n">3</td><td>Bob</td><td class="n">1</td><td class="n">{row["probability"]:.3f}</td>'
     assert cells in (folder / "report.html").read_text()
-    given = bayesmrf("posterior", "votes.csv", "--kernel", "pseudo-posterior", "--out", "p.zarr")
+    given = bayesmrf("posterior", "votes.csv", "--kernel", "pseudo-posterior", "--out", "p_run")
     one_sentence(given, r"--kernel must be .* for missing values, got 'pseudo-posterior'")
 
 
@@ -324,7 +324,7 @@ def test_long_tables_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
     table.to_csv("t.csv", index=False)
     code, out, _ = bayesmrf("posterior", "t.csv", "--graph", "learn:30", *SMALL)
     assert code == 0
-    s = ParameterSummary(load("t.zarr"))
+    s = ParameterSummary(load("t_run"))
     listed = [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")]
     assert listed == [*s.strongest["label"][:20], *s.strongest["label"][30:40]]
     rest = s.strongest[["clear"]].to_numpy().ravel()

@@ -57,12 +57,12 @@ def levels(folder, rng):
 def test_one_run_then_its_report(bayesmrf, linked, folder):
     code, out, err = bayesmrf("structure", "votes.csv", "--seed", 3, *SMALL)
     assert (code, err) == (0, "")
-    tree = load("votes.zarr")
+    tree = load("votes_run")
     s = StructureSummary(tree)
     text = " ".join(out.split())
     for wanted in ("60 observations of 5 nodes, 10 candidate edges", "Method: exact: ", "exact: the longer the run",
                    s.n_edges_sentence, s.density_sentence, s.verdict.sentence,
-                   "bayesmrf report votes.zarr"):  # fmt: skip
+                   "bayesmrf report votes_run"):  # fmt: skip
         assert wanted in text
     shown = [[c.strip() for c in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
     assert shown[0][0] == "Ann – Bob"
@@ -71,13 +71,13 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
         for e in s.strongest.itertuples()
     ]
     assert [row[5].rstrip("*") for row in shown] == s.strongest["evidence"].tolist()
-    same("votes.zarr", SpikeSlabMRF(random_state=3, **QUICK).fit(linked))
+    same("votes_run", SpikeSlabMRF(random_state=3, **QUICK).fit(linked))
     assert tree.attrs["command"] == "bayesmrf structure votes.csv --seed 3 " + " ".join(SMALL)
-    assert bayesmrf("report", "votes.zarr")[0] == 0
+    assert bayesmrf("report", "votes_run")[0] == 0
     page = (folder / "report.html").read_text()
     assert "Which edges exist" in page
     assert "votes.csv: 60 observations" in page
-    one_sentence(bayesmrf("structure", "votes.csv", *SMALL), "--out: votes.zarr holds a finished result")
+    one_sentence(bayesmrf("structure", "votes.csv", *SMALL), "--out: votes_run holds a finished result")
 
 
 def test_defaults_are_those_of_the_estimator():
@@ -93,7 +93,7 @@ def test_a_cauchy_slab(bayesmrf, votes, folder):
     out = bayesmrf("structure", "votes.csv", "--method", "exact", "--slab", "cauchy:1.5", "--seed", 3, *SMALL)[1]
     assert "slab Cauchy(0, 1.5)" in " ".join(out.split())
     assert "slab scale 1.500 (fixed)" in " ".join(out.split())
-    same("votes.zarr", SpikeSlabMRF(prior=SpikeSlab(slab=Cauchy(1.5)), random_state=3, **QUICK).fit(votes))
+    same("votes_run", SpikeSlabMRF(prior=SpikeSlab(slab=Cauchy(1.5)), random_state=3, **QUICK).fit(votes))
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_a_cauchy_slab(bayesmrf, votes, folder):
 def test_slabs_that_keep_weak_edges_out_or_learn(bayesmrf, votes, folder, given, slab, shown):
     out = bayesmrf("structure", "votes.csv", "--method", "exact", "--slab", given, "--seed", 3, *SMALL)[1]
     assert shown in " ".join(out.split())
-    same("votes.zarr", SpikeSlabMRF(prior=SpikeSlab(slab=slab), random_state=3, **QUICK).fit(votes))
-    assert bayesmrf("report", "votes.zarr")[0] == 0
+    same("votes_run", SpikeSlabMRF(prior=SpikeSlab(slab=slab), random_state=3, **QUICK).fit(votes))
+    assert bayesmrf("report", "votes_run")[0] == 0
     assert escape(shown.removeprefix("slab ")) in " ".join((folder / "report.html").read_text().split())
 
 
@@ -120,8 +120,8 @@ def test_models(model, bayesmrf, levels, votes, folder):
     scale = SpikeSlabMRF(model=model)._object("prior").slab.scale
     for wanted in (f"model {model}", f"slab Cauchy(0, {scale:g})"):
         assert wanted in " ".join(out.split())
-    same(f"{name}.zarr", SpikeSlabMRF(model=model, random_state=3, **QUICK).fit(table))
-    assert bayesmrf("report", f"{name}.zarr")[0] == 0
+    same(f"{name}_run", SpikeSlabMRF(model=model, random_state=3, **QUICK).fit(table))
+    assert bayesmrf("report", f"{name}_run")[0] == 0
     assert families.FAMILIES.row(model).meaning in (folder / "report.html").read_text()
     if model == "potts":
         few = ["--method", "reversible-jump", "--moments", "extrapolated", "--overwrite"]
@@ -160,7 +160,7 @@ def test_options_reach_the_estimator(method, bayesmrf, votes, folder):
     sizes = ["--n-draws", 30, "--n-warmup", 10, "--n-chains", 2]
     assert is_silent(bayesmrf("structure", "counts.csv.gz", *given, "-q", *sizes))
     direct = SpikeSlabMRF([(0, 1), (1, 4), (2, 4)], **QUICK | options | {"method": EDGES.build(method, own)})
-    same("counts.zarr", direct.fit(counts[list(votes)], sample_weight=counts["count"]))
+    same("counts_run", direct.fit(counts[list(votes)], sample_weight=counts["count"]))
     text = " ".join(bayesmrf("structure", "counts.csv.gz", *given, "--overwrite", *sizes)[1].split())
     assert "3 candidate edges" in text
     assert "prior of the density 0.3, fixed; prior of the slab's precision Gamma(2, 3); scale of the biases 4" in text
@@ -175,7 +175,7 @@ def test_long_lists_are_cut_and_the_rest_is_counted(bayesmrf, rng, folder):
     table.to_csv("t.csv", index=False)
     code, out, _ = bayesmrf("structure", "t.csv", "--density", 0.95, *SMALL)
     assert code == 0
-    likely = StructureSummary(load("t.zarr")).strongest
+    likely = StructureSummary(load("t_run")).strongest
     cells = [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│")]
     listed = [cell for cell in cells if cell]  # a word of evidence may take a second line
     assert len(likely) > 21
@@ -187,7 +187,7 @@ def test_no_edge_is_likely(bayesmrf, votes):
     code, out, _ = bayesmrf("structure", "votes.csv", "--density", 0.001, *SMALL)
     assert code == 0
     assert "No edge has an inclusion above 0.5." in out
-    assert bayesmrf("report", "votes.zarr")[0] == 0
+    assert bayesmrf("report", "votes_run")[0] == 0
 
 
 # ---- ordered levels
@@ -233,13 +233,13 @@ def test_levels_are_asked_for_and_then_used(bayesmrf, levels, folder):
     one_sentence(
         given, r"answers\.csv: the table has the levels -2, -1, 0, 1, 2 \(column 'a' is the first", r'--binarize ">=1"'
     )
-    assert not (folder / "answers.zarr").exists()
+    assert not (folder / "answers_run").exists()
     levels.dropna().to_csv("answers.csv", index=False)
     code, out, err = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--seed", 2, *SMALL)
     assert (code, err) == (0, "")
     assert "; levels >=4 count as yes" in " ".join(out.split())
-    same("answers.zarr", SpikeSlabMRF(random_state=2, **QUICK).fit((levels.dropna() >= 4).astype(int)))
-    assert "--binarize '>=4'" in load("answers.zarr").attrs["command"]
+    same("answers_run", SpikeSlabMRF(random_state=2, **QUICK).fit((levels.dropna() >= 4).astype(int)))
+    assert "--binarize '>=4'" in load("answers_run").attrs["command"]
 
 
 def test_ordered_levels_choose_the_model_and_it_is_said(bayesmrf, levels, folder):
@@ -247,8 +247,8 @@ def test_ordered_levels_choose_the_model_and_it_is_said(bayesmrf, levels, folder
     assert (code, err) == (0, "")
     assert "The model is ordinal, as column 'a' has more than two ordered levels." in out
     assert "model ordinal (chosen by the ordered levels)" in " ".join(out.split())
-    same("answers.zarr", SpikeSlabMRF(model="ordinal", random_state=2, **QUICK).fit(levels))
-    assert bayesmrf("report", "answers.zarr")[0] == 0
+    same("answers_run", SpikeSlabMRF(model="ordinal", random_state=2, **QUICK).fit(levels))
+    assert bayesmrf("report", "answers_run")[0] == 0
     assert "model ordinal (chosen by the ordered levels)" in (folder / "report.html").read_text()
 
 
@@ -261,7 +261,7 @@ def test_the_model_is_chosen_once_and_what_is_noticed_then_is_kept(bayesmrf, fol
     assert (code, len(calls), out.count("The model is ordinal, as column 'b'")) == (0, 1, 1)
     said = "--model auto is ordinal only because column 'b' has the value 3 in 1 of 100 rows"
     assert err.count(said) == 1
-    assert said in load("answers.zarr").attrs["findings"]
+    assert said in load("answers_run").attrs["findings"]
 
 
 def test_missing_values(bayesmrf, levels, folder):
@@ -270,13 +270,13 @@ def test_missing_values(bayesmrf, levels, folder):
     assert "levels >=4 count as yes; 5 missing values" in " ".join(out.split())
     assert "5 missing values, with probability: row 3 b=1 " in out
     direct = SpikeSlabMRF(random_state=2, **QUICK).fit((levels >= 4).astype(float).mask(levels.isna()))
-    same("answers.zarr", direct)
-    found = StructureSummary(load("answers.zarr")).missing_table
+    same("answers_run", direct)
+    found = StructureSummary(load("answers_run")).missing_table
     pd.testing.assert_frame_equal(found.drop(columns="state"), direct.missing_, check_dtype=False)
-    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert bayesmrf("report", "answers_run")[0] == 0
     assert "5 values were missing" in (folder / "report.html").read_text()
     levels.assign(b=np.nan).to_csv("answers.csv", index=False)
-    given = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--out", "x.zarr", *SMALL)
+    given = bayesmrf("structure", "answers.csv", "--binarize", ">=4", "--out", "x_run", *SMALL)
     one_sentence(given, r"answers\.csv must have observed values .* in 1 column\(s\): 'b'; drop them")
 
 
@@ -287,7 +287,7 @@ def test_real_answers(bayesmrf, data_folder, folder):
     said = "362 observations of 17 nodes, 136 candidate edges, model boltzmann; levels >=4 count as yes; 22 missing"
     assert said in " ".join(out.split())
     assert bayesmrf("structure", data_folder / "adhd.csv", "--drop", "group", *small)[0] == 0
-    assert load("adhd.zarr")["posterior"].sizes["edge"] == 153
+    assert load("adhd_run")["posterior"].sizes["edge"] == 153
 
 
 LEVELS = {
@@ -340,7 +340,7 @@ def test_any_levels_are_answers_if_it_is_said(bayesmrf, levels):
     given = ["answers.csv", "--model", "potts", "--n-draws", 5, "--n-warmup", 5, "--n-chains", 1, "--n-jobs", 1]
     for name, *more in (("structure",), ("groups", "--graph", "complete"), ("posterior",)):
         one_sentence(bayesmrf(name, *given, *more), "or --missing-code none if all values are answers")
-        code, _, err = bayesmrf(name, *given, *more, "--missing-code", "none", "--out", f"{name}.zarr")
+        code, _, err = bayesmrf(name, *given, *more, "--missing-code", "none", "--out", f"{name}_run")
         assert code == 0, err
 
 
@@ -350,15 +350,15 @@ RUN = ["structure", "votes.csv", "--method", "exact", "--n-draws", "70", "--n-wa
 
 
 def test_run_that_was_killed_continues_with_the_same_draws(bayesmrf, votes, folder):
-    assert stopped_by(signal.SIGKILL, [*RUN, "v.zarr"], "v.zarr", folder, after=15)[0] == -signal.SIGKILL
-    one_sentence(bayesmrf(*RUN, "v.zarr", "--slab", "2,2"), "--out: v.zarr belongs to another run: .*prior")
-    one_sentence(bayesmrf("report", "v.zarr"), r"v\.zarr contains an unfinished run")
-    code, out, err = bayesmrf(*RUN, "v.zarr")
+    assert stopped_by(signal.SIGKILL, [*RUN, "v_run"], "v_run", folder, after=15)[0] == -signal.SIGKILL
+    one_sentence(bayesmrf(*RUN, "v_run", "--slab", "2,2"), "--out: v_run belongs to another run: .*prior")
+    one_sentence(bayesmrf("report", "v_run"), r"v_run contains an unfinished run")
+    code, out, err = bayesmrf(*RUN, "v_run")
     assert (code, err) == (0, "")
     assert int(re.search(r"continuing, its chains have at least (\d+) of 70", out)[1]) > 5
-    assert bayesmrf(*RUN, "w.zarr", "--seed", load("v.zarr").attrs["seed"])[0] == 0
+    assert bayesmrf(*RUN, "w_run", "--seed", load("v_run").attrs["seed"])[0] == 0
     for name in ("theta", "included"):
-        np.testing.assert_array_equal(load("v.zarr")["posterior"][name], load("w.zarr")["posterior"][name])
+        np.testing.assert_array_equal(load("v_run")["posterior"][name], load("w_run")["posterior"][name])
 
 
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
@@ -376,20 +376,20 @@ def test_sensitivity_is_stored_with_the_run_and_continues(bayesmrf, linked, fold
         stopping.setattr(Sensitive, "_run_under", stops)
         code, _, err = bayesmrf(*command)
     assert code == 130
-    assert "all draws are kept in votes.zarr; give the same command again to continue" in err
-    assert len(list((folder / "votes.zarr" / "sensitivity.partial").iterdir())) == 2
-    one_sentence(bayesmrf("report", "votes.zarr"), "the draws of a run, but not its results")
+    assert "all draws are kept in votes_run; give the same command again to continue" in err
+    assert len(list((folder / "votes_run" / "sensitivity.partial").iterdir())) == 2
+    one_sentence(bayesmrf("report", "votes_run"), "the draws of a run, but not its results")
     code, out, _ = bayesmrf(*command)
     assert code == 0
     assert "A run under another prior: scale 2" in out
     assert "Sensitivity to the prior" in out
-    assert not (folder / "votes.zarr" / "sensitivity.partial").exists()
+    assert not (folder / "votes_run" / "sensitivity.partial").exists()
     direct = SpikeSlabMRF(random_state=3, **QUICK).fit(linked)
     direct.sensitivity(linked)
-    tree = load("votes.zarr")
+    tree = load("votes_run")
     np.testing.assert_array_equal(tree["sensitivity"]["inclusion"], direct.posterior_["sensitivity"]["inclusion"])
-    same("votes.zarr", direct)
-    assert bayesmrf("report", "votes.zarr")[0] == 0
+    same("votes_run", direct)
+    assert bayesmrf("report", "votes_run")[0] == 0
     assert "Sensitivity to the prior" in (folder / "report.html").read_text()
 
 

@@ -152,9 +152,9 @@ def test_a_holder_that_slept_while_its_chain_was_taken_over(rng, tmp_path, monke
         sleep(asleep != "within a commit" and state.steps == 30)
         return Walk.step(self, rng, state)
 
-    def write(file, attributes, **about):  # between the check of the claim and the record
-        sleep(asleep == "within a commit" and attributes.get("steps") == 30)
-        write_record(file, attributes, **about)
+    def write(file, record):  # between the check of the claim and the record
+        sleep(asleep == "within a commit" and record.get("steps") == 30)
+        write_record(file, record)
 
     def first():
         try:
@@ -243,37 +243,37 @@ def table(rng, tmp_path, monkeypatch):
 @pytest.mark.parametrize("command", ["structure", "posterior", "groups"])
 def test_tasks_of_a_job_array_are_collected(command, table, given):
     graph = ["--graph", "complete"] if command == "groups" else []
-    arguments = [command, table, *graph, *SHORT, "--out", "run.zarr"]
+    arguments = [command, table, *graph, *SHORT, "--out", "run"]
     for chain in ("2", "0"):
         code, out, _ = given(*arguments, f"--chain={chain}")
         assert code == 0
-        assert f"Chain {chain} of run.zarr is complete; not yet complete: " in out
-    one_sentence(given("collect", "run.zarr"), r"not complete: chain 1 has not begun; .* by --array=1\.$")
+        assert f"Chain {chain} of run is complete; not yet complete: " in out
+    one_sentence(given("collect", "run"), r"not complete: chain 1 has not begun; .* by --array=1\.$")
     code, out, _ = given(*arguments, "--chain", "1")
-    assert "Chain 1 of run.zarr is complete\n" in out
-    shutil.copytree("run.zarr", "moved.zarr")
+    assert "Chain 1 of run is complete\n" in out
+    shutil.copytree("run", "moved_run")
     shutil.copy(table, "kept.csv")
     (1 - pd.read_csv(table)).to_csv(table, index=False)
-    one_sentence(given("collect", "moved.zarr"), "the data differ from .*; collect where the table is as the tasks re")
+    one_sentence(given("collect", "moved_run"), "the data differ from .*; collect where the table is as the tasks re")
     shutil.copy("kept.csv", table)
-    code, out, _ = given("collect", "moved.zarr")
+    code, out, _ = given("collect", "moved_run")
     assert code == 0
-    assert "The result is in moved.zarr" in out
-    assert "moved.zarr holds the result already" in given("collect", "moved.zarr")[1]
-    code, *_ = given(*arguments[:-1], "whole.zarr", "--seed", "0")
-    assert load("moved.zarr")["posterior"].equals(load("whole.zarr")["posterior"])
-    assert load("moved.zarr").attrs["command"] == f"bayesmrf {' '.join(arguments)}"
+    assert "The result is in moved_run" in out
+    assert "moved_run holds the result already" in given("collect", "moved_run")[1]
+    code, *_ = given(*arguments[:-1], "whole_run", "--seed", "0")
+    assert load("moved_run")["posterior"].equals(load("whole_run")["posterior"])
+    assert load("moved_run").attrs["command"] == f"bayesmrf {' '.join(arguments)}"
 
 
 def test_a_killed_task_goes_on(table, given):
-    arguments = ["structure", table, *SHORT, "--n-chains", "1", "--n-draws", "1000", "--out", "run.zarr"]
-    code, _, err = stopped_by(signal.SIGKILL, [*arguments, "--chain", "0"], "run.zarr", Path.cwd())
+    arguments = ["structure", table, *SHORT, "--n-chains", "1", "--n-draws", "1000", "--out", "run"]
+    code, _, err = stopped_by(signal.SIGKILL, [*arguments, "--chain", "0"], "run", Path.cwd())
     assert code == -signal.SIGKILL, err
-    one_sentence(given("collect", "run.zarr"), r"chain 0 has [\d,]+ of 1,000 draws; .* --array=0\.$")
+    one_sentence(given("collect", "run"), r"chain 0 has [\d,]+ of 1,000 draws; .* --array=0\.$")
     assert given(*arguments, "--chain", "0")[0] == 0
-    assert given("collect", "run.zarr")[0] == 0
-    assert given(*arguments[:-1], "whole.zarr", "--seed", "0")[0] == 0
-    assert load("run.zarr")["posterior"].equals(load("whole.zarr")["posterior"])
+    assert given("collect", "run")[0] == 0
+    assert given(*arguments[:-1], "whole_run", "--seed", "0")[0] == 0
+    assert load("run")["posterior"].equals(load("whole_run")["posterior"])
 
 
 def test_tasks_of_models_are_joined(table, given):
@@ -316,7 +316,7 @@ def values(folder):
             ["evidence", "answers.csv", "--hidden", "1", "--task", "0", "--overwrite"],
             "--task 0 does not support --overw",
         ),
-        (["collect", "nothing.zarr"], "nothing.zarr is not there; give the folder that the tasks have as --out"),
+        (["collect", "nothing_run"], "nothing_run is not there; give the folder that the tasks have as --out"),
     ],
 )
 def test_what_cannot_be_asked_of_tasks(table, given, arguments, message):
@@ -326,8 +326,8 @@ def test_what_cannot_be_asked_of_tasks(table, given, arguments, message):
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.PriorWarning")  # of some short chains
 def test_a_run_of_python_is_not_collected_by_a_command(table, given):
     with pytest.warns(BayesMRFWarning, match="Not converged|not converged"):
-        SpikeSlabMRF(n_draws=30, n_warmup=10, progress=False, checkpoint="run.zarr").fit(np.eye(4, dtype=int))
-    one_sentence(given("collect", "run.zarr"), r"was not made by a command; call fit with checkpoint='run\.zarr'")
+        SpikeSlabMRF(n_draws=30, n_warmup=10, progress=False, checkpoint="run").fit(np.eye(4, dtype=int))
+    one_sentence(given("collect", "run"), r"was not made by a command; call fit with checkpoint='run'")
 
 
 def test_without_dask_or_a_scheduler_there_is_one_sentence(table, given, monkeypatch):
@@ -349,10 +349,10 @@ def test_a_command_on_a_cluster(table, given):
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, host=here, dashboard_address="127.0.0.1:0"
     ) as cluster:
-        assert given(*arguments, "--out", "there.zarr", "--cluster", cluster.scheduler_address)[0] == 0
+        assert given(*arguments, "--out", "there_run", "--cluster", cluster.scheduler_address)[0] == 0
         assert given(*models, "--out", "there", "--cluster", cluster.scheduler_address)[0] == 0
-    assert given(*arguments, "--out", "here.zarr")[0] == 0
-    assert load("there.zarr")["posterior"].equals(load("here.zarr")["posterior"])
+    assert given(*arguments, "--out", "here_run")[0] == 0
+    assert load("there_run")["posterior"].equals(load("here_run")["posterior"])
     assert given(*models, "--out", "here")[0] == 0
     assert values("there") == values("here")
     assert len(values("here")) == 3
@@ -371,7 +371,7 @@ def test_the_script_of_the_page(rng, tmp_path):
         return subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, start_new_session=True)
 
     tasks = {chain: submit(chain) for chain in (0, 2)}
-    while not any((tmp_path / "run.zarr" / "checkpoint" / "chain_2").glob("*.json")):
+    while not any((tmp_path / "run" / "checkpoint" / "chain_2").glob("*.json")):
         assert tasks[2].poll() is None
         time.sleep(0.01)
     os.killpg(tasks[2].pid, signal.SIGKILL)
@@ -380,4 +380,4 @@ def test_the_script_of_the_page(rng, tmp_path):
     for process in tasks.values():
         _, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
-    assert checkpoint.steps_of(tmp_path / "run.zarr")[0] == [500 + 1125, 0, 500 + 1125, 0]
+    assert checkpoint.steps_of(tmp_path / "run")[0] == [500 + 1125, 0, 500 + 1125, 0]

@@ -433,8 +433,8 @@ def test_estimators_read_new_tables_by_the_codebook_of_the_fit(rng, tmp_path):
     part = table.head(3).assign(ill=None)
     np.testing.assert_array_equal(given.predict_conditional(part, ["ill"]), same.predict_conditional(part.assign(
         age=typed["age"].head(3)), ["ill"]))  # fmt: skip
-    save(given, tmp_path / "run.zarr")
-    again = load(tmp_path / "run.zarr")
+    save(given, tmp_path / "run")
+    again = load(tmp_path / "run")
     np.testing.assert_array_equal(again.score_samples(table), given.score_samples(table))
     assert again.columns_.equals(given.columns_)
     assert given.columns_["levels"].tolist()[:2] == ["never < sometimes < often < always"] * 2
@@ -486,13 +486,13 @@ def test_the_command_shows_writes_and_takes_columns(bayesmrf, folder, rng):
     assert "sad, tired: ordered, never < sometimes < often < always" in out
     assert "ill: yes/no, yes < no" in out
     assert "sex: nominal, f | m; m counts as yes" in out
-    assert bayesmrf("report", "t.zarr")[0] == 0
+    assert bayesmrf("report", "t_run")[0] == 0
     assert "sad, tired: ordered, never &lt; sometimes" in (folder / "report.html").read_text()
-    stored = load("t.zarr")
+    stored = load("t_run")
     assert stored.columns_.set_index("name").loc["ill", ["levels", "counts"]].tolist()[0] == "yes < no"
     asked = "--cut", "age:3", "--nominal", "sex", "--reverse", "ill"
     assert bayesmrf("columns", "t.csv", *asked, "--out", "asked.csv")[0] == 0
-    assert bayesmrf("export", "t.zarr", "--to", "csv", "--out", "tables")[0] == 0
+    assert bayesmrf("export", "t_run", "--to", "csv", "--out", "tables")[0] == 0
     as_columns_says = pd.read_csv("asked.csv", keep_default_na=False).drop(columns=["codes", "question"])
     assert as_columns_says["counts"].str.match(r"[1-9]\d*(, [1-9]\d*)+$").all()
     pd.testing.assert_frame_equal(pd.read_csv("tables/columns.csv", keep_default_na=False), as_columns_says)
@@ -502,7 +502,7 @@ def test_the_command_shows_writes_and_takes_columns(bayesmrf, folder, rng):
     np.testing.assert_array_equal(SpikeSlabMRF(**QUICK).fit(typed).theta_, stored.theta_)
     code, out, _ = bayesmrf("structure", "t.csv", *SMALL, "--columns", "columns.csv", "--overwrite")
     assert code == 0
-    assert load("t.zarr").feature_names_in_.tolist() == ["sad", "tired", "ill", "sex"]
+    assert load("t_run").feature_names_in_.tolist() == ["sad", "tired", "ill", "sex"]
 
 
 def test_the_command_says_what_an_edited_codebook_lacks(bayesmrf, folder):
@@ -520,7 +520,7 @@ def test_the_command_says_what_an_edited_codebook_lacks(bayesmrf, folder):
     assert code == 0
     assert "To answer" not in out
     assert bayesmrf("structure", "t.csv", *SMALL, "--columns", "columns.csv")[0] == 0  # one without counts
-    assert load("t.zarr").table("columns")["counts"].tolist() == ["10, 10, 10", "10, 20", "19, 11"]
+    assert load("t_run").table("columns")["counts"].tolist() == ["10, 10, 10", "10, 20", "19, 11"]
     book.assign(name=["angry", "sad", "glad"]).to_csv("columns.csv", index=False)
     assert "lacks 'angry'" in " ".join(bayesmrf("columns", "t.csv", "--columns", "columns.csv")[1].split())
 
@@ -534,7 +534,7 @@ def test_ticks_on_the_command_line(bayesmrf, folder, made_up):
     assert code == 0
     assert "q0, q1, q2, q3, q4: yes/no, no < yes" in out
     same = SpikeSlabMRF(**QUICK).fit(table.notna().astype(int))
-    np.testing.assert_array_equal(load("t.zarr").theta_, same.theta_)
+    np.testing.assert_array_equal(load("t_run").theta_, same.theta_)
 
 
 def test_labels_of_an_spss_file(bayesmrf, folder):

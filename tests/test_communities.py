@@ -79,8 +79,8 @@ def test_what_is_said_of_two_sides(fitted):
 
 
 def test_a_stored_run_and_its_report(fitted, tmp_path):
-    package.results.save(fitted, tmp_path / "run.zarr")
-    back = package.load(tmp_path / "run.zarr")
+    package.results.save(fitted, tmp_path / "run")
+    back = package.load(tmp_path / "run")
     assert back.prior.density == PRIOR
     assert blocks_of(back.posterior_) == PRIOR
     pd.testing.assert_frame_equal(back.table("blocks"), fitted.table("blocks"))
@@ -128,10 +128,10 @@ def test_blocks_are_refused_elsewhere(rng):
 def test_in_the_shell(bayesmrf, folder, rng):
     two_sides(rng).to_csv("answers.csv", index=False)
     small = ["--n-draws", "30", "--n-warmup", "10", "--n-chains", "2"]
-    code, out, err = bayesmrf("structure", "answers.csv", "--blocks", "mixture", "--out", "run.zarr", *small)
+    code, out, err = bayesmrf("structure", "answers.csv", "--blocks", "mixture", "--out", "run", *small)
     assert code == 0, err
     assert "Communities: nodes are in" in " ".join(out.split())
-    kept = json.loads(package.results.load("run.zarr").attrs["prior"])
+    kept = json.loads(package.results.load("run").attrs["prior"])
     assert kept["density"]["partition"] == "mixture"
     one_sentence(
         bayesmrf("structure", "answers.csv", "--blocks", "mixture", "--density", "0.2"), "--density must be omitted"

@@ -85,7 +85,7 @@ def test_differences_of_biases_and_edges_that_exist_are_shown(bayesmrf, rng, fol
     table = table_of(rng, (60,) * n_groups)
     table.to_csv("answers.csv", index=False)
     code, out, err = bayesmrf("compare", "answers.csv", "--by", "group", "--biases", biases, *SMALL, "--baseline",
-                              "spike-slab", "--out", "run.zarr")  # fmt: skip
+                              "spike-slab", "--out", "run")  # fmt: skip
     assert code == 0, err
     est = CompareMRF(biases=biases, baseline="spike-slab", **QUICK).fit(table[NAMES], table["group"])
     page, text = write_report(est.posterior_, "r.html").read_text(), " ".join(out.split())
@@ -309,7 +309,7 @@ def test_persistent_chains(bayesmrf, fitted, folder):
         "compare", "answers.csv", "--by", "group", "--method", "reversible-jump", "--n-particles", "512", *SMALL
     )
     assert code == 0, err
-    np.testing.assert_array_equal(load("answers.zarr")["posterior"]["theta"], given.posterior_["posterior"]["theta"])
+    np.testing.assert_array_equal(load("answers_run")["posterior"]["theta"], given.posterior_["posterior"]["theta"])
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -331,7 +331,7 @@ def test_labels_that_are_one_number(bayesmrf, rng, folder):
     )
     table.assign(group="v" + table["group"].map(versions)).to_csv("letters.csv", index=False)
     assert bayesmrf("compare", "letters.csv", "--by", "group", *SMALL)[0] == 0
-    assert list(load("letters.zarr")["posterior"]["group"].values) == ["v1.1", "v1.10", "v2"]
+    assert list(load("letters_run")["posterior"]["group"].values) == ["v1.1", "v1.10", "v2"]
     table.assign(group=table["group"].map({"g0": "-9", "g1": "10", "g2": "2.0"})).to_csv("codes.csv", index=False)
     one_sentence(bayesmrf("compare", "codes.csv", "--by", "group", "--missing-code", "-9", *SMALL), "missing labels")
     assert bayesmrf("compare", "codes.csv", "--by", "group", *SMALL)[0] == 0
@@ -379,9 +379,9 @@ def test_the_command(bayesmrf, fitted, folder):
     text = " ".join(out.split())
     for wanted in ("300 rows of g0, 200 rows of g1", "Ann – Bob", "Bayes factor", "Difference: g1 minus g0"):
         assert wanted in text
-    found = load("answers.zarr")
+    found = load("answers_run")
     np.testing.assert_array_equal(found["posterior"]["theta"], est.posterior_["posterior"]["theta"])
-    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert bayesmrf("report", "answers_run")[0] == 0
     assert "<h1>Differences between groups" in (folder / "report.html").read_text()
 
 
@@ -393,7 +393,7 @@ def test_ordered_answers(bayesmrf, rng, folder):
     code, _, err = bayesmrf("compare", "ordered.csv", "--by", "by", "--model", "ordinal", *SMALL)
     assert code == 0, err
     est = CompareMRF(model="ordinal", **QUICK).fit(table[["a", "b"]], table["by"])
-    found = load("ordered.zarr")["posterior"]
+    found = load("ordered_run")["posterior"]
     np.testing.assert_array_equal(found["theta"], est.posterior_["posterior"]["theta"])
     assert list(found["feature"]) == ["a-b", "a=2", "a=3", "b=1"]
     assert est.table("differences")["lower"].item() > 0

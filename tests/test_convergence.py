@@ -386,7 +386,7 @@ def test_the_command_says_it_once(bayesmrf, votes):
     assert code == 0
     assert " ".join(out.split()).count("Not converged: ") == 1
     assert "Not converged" not in err
-    code, out, err = bayesmrf("posterior", "votes.csv", *options, "--quiet", "--out", "b.zarr")
+    code, out, err = bayesmrf("posterior", "votes.csv", *options, "--quiet", "--out", "b_run")
     assert code == 0
     assert not out
     assert err.count("Not converged: ") == 1
@@ -434,8 +434,8 @@ def test_numbers_that_no_sampler_draws_are_bad(kind, is_stored, rng, tmp_path):
     assert convergence.verdict(tree).grade in ("good", "fair")
     tree["posterior"][name].values[at] = value
     if is_stored:
-        results.save(tree, tmp_path / "run.zarr")
-        tree = results.load(tmp_path / "run.zarr")
+        results.save(tree, tmp_path / "run")
+        tree = results.load(tmp_path / "run")
     found = convergence.verdict(tree)
     assert found.grade == "bad"
     assert re.search(f"^Invalid draws: {words}", found.sentence), found.sentence

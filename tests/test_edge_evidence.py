@@ -250,8 +250,8 @@ def test_the_evidence_of_a_stored_run(rng, tmp_path):
     strong = table.iloc[0]
     assert (strong["first"], strong["second"]) == ("0", "3")
     assert (strong["bayes_factor"], strong["evidence"], strong["near_limit"]) == (1e4, "included", False)
-    results.save(est, tmp_path / "run.zarr")
-    again = bayesmrf.load(tmp_path / "run.zarr")
+    results.save(est, tmp_path / "run")
+    again = bayesmrf.load(tmp_path / "run")
     assert again.evidence_table(kind="marginal").equals(est.evidence_table("marginal"))
     assert again.table("evidence").equals(table)
     edges = est.table("edges").set_index(["first", "second"])["evidence"]

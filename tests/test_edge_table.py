@@ -187,8 +187,8 @@ def test_a_stored_run(rng, tmp_path):
     np.testing.assert_array_equal(p, [given.loc[u, v] for u, v in names])
     forced = {"b", "d"}
     assert est.inclusion_[tuple(est.edges_[[set(pair) == forced for pair in names.tolist()]].T)] == 1
-    package.results.save(est, tmp_path / "run.zarr")
-    back = package.load(tmp_path / "run.zarr")
+    package.results.save(est, tmp_path / "run")
+    back = package.load(tmp_path / "run")
     np.testing.assert_array_equal(
         back.prior.density, [[0, 0.6, 1, 0], [0.6, 0, 0.3, 0.1], [1, 0.3, 0, 0.9], [0, 0.1, 0.9, 0]]
     )
@@ -209,8 +209,8 @@ def test_groups_of_people(rng, tmp_path):
     table = est.table("differences").set_index(["first", "second"]).loc[[("a", "b"), ("a", "c"), ("b", "c")]]
     assert table["evidence"].tolist()[:2] == ["forbidden", "forced"]
     assert np.isfinite(table["bayes_factor"]).tolist() == [False, False, True]
-    package.results.save(est, tmp_path / "run.zarr")
-    back = package.load(tmp_path / "run.zarr")
+    package.results.save(est, tmp_path / "run")
+    back = package.load(tmp_path / "run")
     np.testing.assert_array_equal(back.baseline.density, 0.5 * (1 - np.eye(3)))
     assert len(est.posterior_.attrs["baseline"]) < 200
     summary = summarise(back)
@@ -239,10 +239,10 @@ def test_files(name, bayesmrf, folder, rng):
     text = FILES[name] + ("0,3,0\n2,3,0\n" if name == "numbers" else "")
     (folder / "p.csv").write_text(text)
     small = ["--n-draws", "20", "--n-warmup", "5", "--n-chains", "2"]
-    code, out, err = bayesmrf("structure", "answers.csv", "--density", "p.csv", "--out", "run.zarr", *small)
+    code, out, err = bayesmrf("structure", "answers.csv", "--density", "p.csv", "--out", "run", *small)
     assert code == 0, err
     assert "Prior of each edge: probabilities from" in " ".join(out.split())
-    tree = package.results.load("run.zarr")
+    tree = package.results.load("run")
     found = tree["constant_data"]["edge_probability"].values
     np.testing.assert_array_equal(found, [0.5, 0.2, 1.0] if name != "numbers" else [0.5, 0.2, 1.0, 0.1])
 

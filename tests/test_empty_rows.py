@@ -129,8 +129,8 @@ def test_log_likelihoods_and_checks_are_those_without_them(table, complete, tmp_
     np.testing.assert_array_equal(est.posterior_["log_likelihood"]["row"], kept)
     np.testing.assert_array_equal(est.posterior_["loo"]["row"], kept)
     prediction = est.table("prediction")
-    save(est, tmp_path / "r.zarr")
-    pd.testing.assert_frame_equal(bayesmrf.load(tmp_path / "r.zarr").table("loo"), loo)
+    save(est, tmp_path / "r_run")
+    pd.testing.assert_frame_equal(bayesmrf.load(tmp_path / "r_run").table("loo"), loo)
     pd.testing.assert_frame_equal(loo, est.add_log_likelihood(*few))
     pd.testing.assert_frame_equal(prediction, est.table("prediction"))
     with pytest.warns(EmptyRowsWarning, match="^4 row"):
@@ -174,7 +174,7 @@ def test_the_command_line_says_how_many(bayesmrf, table, folder):
     table.to_csv("t.csv", index=False)
     run = ["--n-draws", 4, "--n-warmup", 2, "--n-chains", 1, "--seed", 1]
     for command in ("posterior", "structure"):
-        code, _, err = bayesmrf(command, "t.csv", *run, "--out", f"{command}.zarr")
+        code, _, err = bayesmrf(command, "t.csv", *run, "--out", f"{command}_run")
         assert code == 0
         assert err.count("warning: 4 row(s) of the data were left out, as every value in them is missing; ") == 1
-        assert load(f"{command}.zarr")["observed_data"].attrs["n_samples"] == N_ROWS - len(EMPTY)
+        assert load(f"{command}_run")["observed_data"].attrs["n_samples"] == N_ROWS - len(EMPTY)

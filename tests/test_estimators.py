@@ -355,7 +355,7 @@ def test_same_seed_same_draws_for_any_number_of_workers(grid_data):
 
 def test_checkpoint_of_the_estimator_continues(grid_data, tmp_path):
     graph, _, _, X = grid_data
-    est = GroupedMRF(graph=graph, checkpoint=tmp_path / "run.zarr", **QUICK | {"random_state": None})
+    est = GroupedMRF(graph=graph, checkpoint=tmp_path / "run", **QUICK | {"random_state": None})
     first = est.fit(X).agreement_
     again = clone(est).fit(X).agreement_  # the seed is the stored one, and nothing is left to do
     np.testing.assert_array_equal(first, again)

@@ -170,13 +170,13 @@ def test_what_is_there_is_not_lost(rng, tmp_path):
 
 
 def test_the_command_exports_a_stored_run(rng, tmp_path, bayesmrf, folder):
-    save(structure_tree(rng), folder / "run.zarr")
+    save(structure_tree(rng), folder / "run")
     for to, out in (("csv", "run-csv"), ("json", "run.json"), ("graphml", "run.graphml")):
-        code, said, _ = bayesmrf("export", "run.zarr", "--to", to)
+        code, said, _ = bayesmrf("export", "run", "--to", to)
         assert code == 0
         assert out in said
         assert (folder / out).exists()
-        one_sentence(bayesmrf("export", "run.zarr", "--to", to), "--out: .* exists already; .* or set --overwrite")
-        assert bayesmrf("export", "run.zarr", "--to", to, "--overwrite")[0] == 0
-    one_sentence(bayesmrf("export", "run.zarr", "--to", "xlsx"), "--to must be one of 'csv', 'json', 'graphml'")
-    one_sentence(bayesmrf("export", "other.zarr", "--to", "csv"), "other.zarr")
+        one_sentence(bayesmrf("export", "run", "--to", to), "--out: .* exists already; .* or set --overwrite")
+        assert bayesmrf("export", "run", "--to", to, "--overwrite")[0] == 0
+    one_sentence(bayesmrf("export", "run", "--to", "xlsx"), "--to must be one of 'csv', 'json', 'graphml'")
+    one_sentence(bayesmrf("export", "other_run", "--to", "csv"), "other_run")

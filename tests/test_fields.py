@@ -84,15 +84,15 @@ def test_the_command_has_fields_by_default(bayesmrf, votes):
     small = ["--graph", "learn:3", "--n-draws", 10, "--n-warmup", 2, "--n-chains", 2]
     _, out, _ = bayesmrf("groups", "votes.csv", *small)
     assert "with node fields" in out
-    _, out, _ = bayesmrf("groups", "votes.csv", *small, "--no-fields", "--out", "b.zarr")
+    _, out, _ = bayesmrf("groups", "votes.csv", *small, "--no-fields", "--out", "b_run")
     assert "without node fields" in out
-    code, _, err = bayesmrf("groups", "votes.csv", *small, "--method", "tree", "--out", "c.zarr")
+    code, _, err = bayesmrf("groups", "votes.csv", *small, "--method", "tree", "--out", "c_run")
     assert code == 2
     assert "--method must be 'exact', " in err
-    code, _, err = bayesmrf("groups", "votes.csv", *small, "--no-fields", "--field-groups", "--out", "d.zarr")
+    code, _, err = bayesmrf("groups", "votes.csv", *small, "--no-fields", "--field-groups", "--out", "d_run")
     assert code == 2
     assert "--no-fields" in err
     votes.assign(Ann=[1] * 58 + [0] * 2).to_csv("votes.csv", index=False)
-    _, _, err = bayesmrf("groups", "votes.csv", *small, "--no-fields", "--out", "e.zarr")
+    _, _, err = bayesmrf("groups", "votes.csv", *small, "--no-fields", "--out", "e_run")
     assert "warning: 1 of 5 columns are far from balanced ('Ann')" in err
     assert "with --no-fields; set --fields." in err

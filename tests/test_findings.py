@@ -58,9 +58,9 @@ def test_every_warning_reaches_the_verdict_the_store_and_the_page(name, rng, tmp
     est, warned = fitted(name, table(rng), rng)
     for part in ("are constant", "determine each other", "follow")[name == "differences" :]:
         assert any(part in text for text in warned)
-    results.save(est.posterior_, tmp_path / "run.zarr")
-    stored = results.load(tmp_path / "run.zarr")
-    write_report(tmp_path / "run.zarr", tmp_path / "run.html", False)
+    results.save(est.posterior_, tmp_path / "run")
+    stored = results.load(tmp_path / "run")
+    write_report(tmp_path / "run", tmp_path / "run.html", False)
     page = plain((tmp_path / "run.html").read_text(encoding="utf-8"))
     for tree in (est.posterior_, stored):
         found = convergence.verdict(tree)
@@ -96,12 +96,12 @@ def test_edges_that_are_off_are_not_called_good(rng, monkeypatch):
 
 def test_the_shell_says_it_by_its_flags(bayesmrf, folder, rng):
     table(rng).to_csv("rows.csv", index=False)
-    options = ["--method", "exact", "--n-draws", 20, "--n-chains", 2, "--seed", 1, "--out", "run.zarr"]
+    options = ["--method", "exact", "--n-draws", 20, "--n-chains", 2, "--seed", 1, "--out", "run"]
     code, out, err = bayesmrf("structure", "rows.csv", *options)
     assert code == 0
     text, warned = " ".join(out.split()), re.findall(r"^warning: (.*)$", err, flags=re.M)
     assert len(warned) == 2
-    stored = [finding.text for finding in loaded(results.load("run.zarr").attrs["findings"])]
+    stored = [finding.text for finding in loaded(results.load("run").attrs["findings"])]
     assert all(" ".join(line.split()) in text and line in stored for line in warned)
     assert not any("\ue000" in line or " of X " in line for line in stored)
     assert len(stored) == 3  # that rows follow each other is found at the end, and printed once

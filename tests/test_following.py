@@ -177,7 +177,7 @@ def test_a_run_with_a_ladder_continues(rng, tmp_path):
     whole = fitted(x, "persistent", **options)
     assert whole.posterior_["sample_stats"]["round_trips"].values[0, -1] > 0
     for n in (40, 100):
-        parts = fitted(x, "persistent", **(options | {"n_draws": n}), checkpoint=tmp_path / "run.zarr")
+        parts = fitted(x, "persistent", **(options | {"n_draws": n}), checkpoint=tmp_path / "run")
     np.testing.assert_array_equal(
         parts.posterior_["posterior"]["theta"].values, whole.posterior_["posterior"]["theta"].values
     )

@@ -121,8 +121,8 @@ def test_a_command_draws_the_same(case, tmp_path, monkeypatch):
     draws = []
     for name in ("text.csv", given):
         run = ["--drop", "sex", "--weight", "count", "--method", "exact", "--n-draws", "20", "--n-chains", "1"]
-        assert cli.run(["structure", name, *run, "--seed", "1", "--quiet", "--out", "edges.zarr", "--overwrite"]) == 0
-        tree = bayesmrf.load("edges.zarr").posterior_
+        assert cli.run(["structure", name, *run, "--seed", "1", "--quiet", "--out", "edges_run", "--overwrite"]) == 0
+        tree = bayesmrf.load("edges_run").posterior_
         draws.append(tree["posterior"]["theta"].values)
         assert tree.attrs["data_file"] == ("standard input" if name == "-" else name)
     assert np.array_equal(*draws)

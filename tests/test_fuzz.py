@@ -221,7 +221,7 @@ def records():
         yield kind(X) if "states" in signature(kind).parameters else kind()
     yield from (priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), priors.Moment())
     yield from (priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), priors.WeightsAndBiases())
-    yield from (priors.DirichletProcess(), priors.Blocks(), Checkpoint("run.zarr"))
+    yield from (priors.DirichletProcess(), priors.Blocks(), Checkpoint("run"))
     yield from (ModeSearch(), PosteriorSampler(), Phases())
     yield from (each.method for each in METHODS.values())
     yield from (Custom(print), families.Custom(Boltzmann))

@@ -194,11 +194,11 @@ def test_command(bayesmrf, answers, folder):
     code, out, _ = bayesmrf(*given, "--n-draws", 30, "--n-warmup", 10, "--n-chains", 2)
     assert code == 0
     assert "The model is ordinal, as column 'a' has more than two ordered levels." in out
-    tree = load("answers.zarr")
+    tree = load("answers_run")
     assert "model ordinal (chosen by the ordered levels)" in GroupedSummary(tree).data_sentence
     direct = GroupedMRF(prior=DirichletProcess(base=Normal(0.5)), **SHORT).fit(answers)
     np.testing.assert_array_equal(tree["posterior"]["theta"], direct.posterior_["posterior"]["theta"])
-    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert bayesmrf("report", "answers_run")[0] == 0
     page = (folder / "report.html").read_text()
     assert "The agreement of ordered categories is" in page
     assert "A threshold is the log odds of its category against the lowest" in page

@@ -211,7 +211,7 @@ def test_a_run_that_was_stopped_goes_on(rng, tmp_path):
     kernel = kernel_of(graph, s_bar, 50, n_particles=128)
     seed = int(rng.integers(2**31))
     whole = run.sample(kernel, n_draws=12, n_chains=2, random_state=seed, progress=False)
-    store = {"n_chains": 2, "random_state": seed, "progress": False, "checkpoint": tmp_path / "run.zarr"}
+    store = {"n_chains": 2, "random_state": seed, "progress": False, "checkpoint": tmp_path / "run"}
     run.sample(kernel, n_draws=5, **store)
     resumed = run.sample(kernel, n_draws=12, **store)
     for name in whole.values:

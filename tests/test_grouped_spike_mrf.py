@@ -116,8 +116,8 @@ def test_node_fields_that_are_alike_make_one_group():
 def test_a_run_that_was_stopped_goes_on_with_the_same_draws(method, rng, tmp_path):
     given = {"method": method, "n_warmup": 5, "random_state": int(rng.integers(2**31))}
     whole = fit(LINKS, FIELDS, n_draws=30, **given)
-    fit(LINKS, FIELDS, n_draws=11, checkpoint=tmp_path / "run.zarr", **given)
-    resumed = fit(LINKS, FIELDS, n_draws=30, checkpoint=tmp_path / "run.zarr", **given)
+    fit(LINKS, FIELDS, n_draws=11, checkpoint=tmp_path / "run", **given)
+    resumed = fit(LINKS, FIELDS, n_draws=30, checkpoint=tmp_path / "run", **given)
     for name in ("theta", "groups", "field_groups", "included", "density", "n_groups"):
         np.testing.assert_array_equal(whole.posterior_["posterior"][name], resumed.posterior_["posterior"][name])
     np.testing.assert_array_equal(whole.groups_, resumed.groups_)

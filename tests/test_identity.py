@@ -284,6 +284,6 @@ def test_missing_values_are_the_same_after_a_resume(estimator, rng, tmp_path):
     first, again = found(6), found(6)  # one of a run that was resumed, one of a run that was finished
     assert first.size
     np.testing.assert_array_equal(first, again)
-    seed = json.loads((tmp_path / "run" / "zarr.json").read_text())["attributes"]["bayesmrf"]["settings"]["seed"]
+    seed = json.loads((tmp_path / "run" / "record.json").read_text())["settings"]["seed"]
     estimator.set_params(checkpoint=None, random_state=seed["entropy"])
     np.testing.assert_array_equal(first, found(6))

@@ -11,8 +11,7 @@ from bayesmrf.cli import flags
 from bayesmrf.errors import StoppedWarning, StoreError
 from bayesmrf.evidence.harmonic import HarmonicMean
 from bayesmrf.evidence.posterior_draws import PosteriorSampler
-from bayesmrf.results import load
-from bayesmrf.runs import zarr_results
+from bayesmrf.results import load, on_disk
 from bayesmrf.runs.chain import Chain
 from bayesmrf.runs.checkpoint import steps_of
 
@@ -67,16 +66,16 @@ def unfinished(path):
 def test_while_it_reads(bayesmrf, votes, monkeypatch, folder):
     monkeypatch.setattr(flags.Run, "read_coded", stop)
     assert bayesmrf(*RUN) == (130, "", "interrupted: nothing was written\n")
-    assert not (folder / "votes.zarr").exists()
+    assert not (folder / "votes_run").exists()
 
 
 def test_while_it_samples(bayesmrf, votes, folder, stop_after_one_chain):
     code, out, err = bayesmrf(*RUN)
     assert (code, out) == (130, UNDERSTOOD)
     again = "give the same command again to continue\n"
-    assert err == f"interrupted: stopped; the draws so far are kept in votes.zarr; {again}"
-    assert steps_of(folder / "votes.zarr")[0] == [35, 0]
-    assert unfinished("votes.zarr")
+    assert err == f"interrupted: stopped; the draws so far are kept in votes_run; {again}"
+    assert steps_of(folder / "votes_run")[0] == [35, 0]
+    assert unfinished("votes_run")
 
 
 def test_with_overwrite_the_same_command_would_start_again(bayesmrf, votes, folder, stop_after_one_chain):
@@ -91,42 +90,42 @@ def test_before_the_first_draw_of_a_run_that_has_draws(bayesmrf, votes, folder, 
     monkeypatch.undo()
     monkeypatch.chdir(folder)
     monkeypatch.setattr("bayesmrf.estimators.pipeline.sample_posterior", stop)
-    assert "the draws so far are kept in votes.zarr; give" in bayesmrf(*RUN)[2]
-    assert "votes.zarr" not in bayesmrf(*RUN, "--out", "new.zarr")[2]
+    assert "the draws so far are kept in votes_run; give" in bayesmrf(*RUN)[2]
+    assert "votes_run" not in bayesmrf(*RUN, "--out", "new_run")[2]
 
 
 def test_before_results_are_overwritten(bayesmrf, votes, folder, monkeypatch):
     assert bayesmrf(*RUN)[0] == 0
-    earlier = load("votes.zarr")
+    earlier = load("votes_run")
     monkeypatch.setattr("bayesmrf.estimators.pipeline.sample_posterior", stop)
     code, out, err = bayesmrf(*RUN, "--overwrite")
     assert (code, out) == (130, UNDERSTOOD)
-    assert err == "interrupted: stopped before the first draw; votes.zarr is as it was\n"
-    assert load("votes.zarr").identical(earlier)
+    assert err == "interrupted: stopped before the first draw; votes_run is as it was\n"
+    assert load("votes_run").identical(earlier)
 
 
 def test_while_it_writes_the_result(bayesmrf, votes, folder, monkeypatch):
-    monkeypatch.setattr(zarr_results, "publish", stop)
+    monkeypatch.setattr(on_disk, "publish", stop)
     code, out, err = bayesmrf(*RUN)
     assert (code, out) == (130, UNDERSTOOD)
     again = "give the same command again to continue\n"
-    assert err == f"interrupted: stopped; all draws are kept in votes.zarr; {again}"
-    assert unfinished("votes.zarr")
+    assert err == f"interrupted: stopped; all draws are kept in votes_run; {again}"
+    assert unfinished("votes_run")
     monkeypatch.undo()
     monkeypatch.chdir(folder)
     assert bayesmrf(*RUN)[0] == 0
-    assert load("votes.zarr").attrs["complete"]
+    assert load("votes_run").attrs["complete"]
 
 
 @pytest.mark.parametrize("where", ["finish", "show"])
 def test_when_the_result_is_written(where, bayesmrf, votes, folder, monkeypatch):
     if where == "finish":
-        monkeypatch.setattr(zarr_results, "publish", stop_after(zarr_results.publish))
+        monkeypatch.setattr(on_disk, "publish", stop_after(on_disk.publish))
     else:
         monkeypatch.setattr(flags.Run, "show", stop)
     code, _, err = bayesmrf(*RUN)
-    assert (code, err) == (130, "interrupted: stopped; the result is in votes.zarr\n")
-    assert load("votes.zarr").attrs["complete"]
+    assert (code, err) == (130, "interrupted: stopped; the result is in votes_run\n")
+    assert load("votes_run").attrs["complete"]
 
 
 def test_of_an_evidence_no_part_of_the_draws_is_used(rng, stop_after_one_chain, monkeypatch):

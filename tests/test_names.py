@@ -144,7 +144,7 @@ def test_errors_and_warnings_quote_data_and_names_safely(bayesmrf, folder):
     table = pd.DataFrame(np.eye(6, 3, dtype=int).astype(object), columns=["a", "b\x1b[31m", "c\u202e"])
     table.assign(**{"c\u202e": 0}).to_csv("t.csv", index=False)
     code, out, err = bayesmrf(
-        "structure", "t.csv", "--n-draws", 4, "--n-warmup", 2, "--n-chains", 1, "--out", "\x1b[2J.zarr"
+        "structure", "t.csv", "--n-draws", 4, "--n-warmup", 2, "--n-chains", 1, "--out", "\x1b[2J_run"
     )
     assert code == 0
     assert r"c\u202e" in err

@@ -70,8 +70,8 @@ def test_log_likelihoods_are_sums_over_states(kind, answers, tmp_path):
     assert table["persons"].item() == by_arviz.n_data_points == 18
     assert table["elpd"].item() == pytest.approx(by_arviz.elpd, abs=0.3)
     assert table["se"].item() == pytest.approx(by_arviz.se, rel=0.05)
-    bayesmrf.results.save(est, tmp_path / "r.zarr")
-    again = bayesmrf.load(tmp_path / "r.zarr")
+    bayesmrf.results.save(est, tmp_path / "r_run")
+    again = bayesmrf.load(tmp_path / "r_run")
     pd.testing.assert_frame_equal(again.table("loo"), table)
     assert "How well are persons predicted?" in again.report(tmp_path / "r.html").read_text()
 

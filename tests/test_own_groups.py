@@ -201,7 +201,7 @@ def test_engines_of_a_method_of_your_own(x, rng):
 
 
 def test_checkpoints_of_a_method_of_your_own(x, tmp_path):
-    def fit(make, n_draws=20, checkpoint=tmp_path / "run.zarr"):
+    def fit(make, n_draws=20, checkpoint=tmp_path / "run"):
         return grouped(make, density=0.5, n_draws=n_draws, checkpoint=checkpoint).fit(x)
 
     whole = fit(Restaurant, checkpoint=None)

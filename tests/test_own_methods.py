@@ -278,7 +278,7 @@ class Demanding(Idle):
 
 @pytest.mark.parametrize("estimator", ["edges", "groups"])
 def test_checkpoints_of_a_method_of_your_own(estimator, x, label, tmp_path):
-    def fit(make, n_draws=20, checkpoint=tmp_path / "run.zarr"):
+    def fit(make, n_draws=20, checkpoint=tmp_path / "run"):
         options = {"n_draws": n_draws, "checkpoint": checkpoint}
         return edges(make, **options).fit(x) if estimator == "edges" else groups(make, **options).fit(x, label)
 
@@ -289,7 +289,7 @@ def test_checkpoints_of_a_method_of_your_own(estimator, x, label, tmp_path):
     with pytest.raises(StoreError, match=r"odds is 20\.0, was 1\.0"):
         fit(other)
     with pytest.raises(OptionError, match=r"checkpoint must be None for this run.*odds is the function"):
-        fit(lambda *given: Unclear(*given, lambda: 1), checkpoint=tmp_path / "other.zarr")
+        fit(lambda *given: Unclear(*given, lambda: 1), checkpoint=tmp_path / "other_run")
 
 
 class Unclear(Idle):
@@ -418,7 +418,7 @@ def test_a_kernel_of_your_own_for_labels(points, rng, tmp_path):  # noqa: F811
         assert (est.posterior_.attrs["method"], est.posterior_.attrs["kind"]) == ("walk", "exact")
     assert "accepted" in est.posterior_["sample_stats"]
 
-    def fit(make, n_draws=20, checkpoint=tmp_path / "run.zarr", **more):
+    def fit(make, n_draws=20, checkpoint=tmp_path / "run", **more):
         given = QUICK | {"n_draws": n_draws, "checkpoint": checkpoint} | {"engine": "exact"} | more
         return LabelFieldMRF(kernel=methods.Custom(make), **given).fit(points, LABELS)
 

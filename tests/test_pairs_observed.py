@@ -195,21 +195,21 @@ def test_terminal_page_and_files_say_it(bayesmrf, folder):
     made_up_table("events_in_rows").to_csv("t.csv", index=False)
     pd.DataFrame([("a1", "a2"), ("a1", "b1")]).to_csv("pairs.csv", index=False, header=False)
     given = ["--drop", "record_id,redcap_event_name", "--n-draws", "40", "--n-chains", "2", "--n-warmup", "20"]
-    code, out, err = bayesmrf("structure", "t.csv", *given, "--out", "all.zarr")
+    code, out, err = bayesmrf("structure", "t.csv", *given, "--out", "all_run")
     assert code == 0
     words = " ".join((out + err).split())
     assert "Never observed together: no row shows both ends of 9 pairs (a1 – b1, a1 – b2, a1 – b3, ...)" in words
     assert "with --combine-rows PERSON; to keep such an edge, name its pair in --candidates." in words
-    code, out, err = bayesmrf("structure", "t.csv", *given, "--candidates", "pairs.csv", "--out", "asked.zarr")
+    code, out, err = bayesmrf("structure", "t.csv", *given, "--candidates", "pairs.csv", "--out", "asked_run")
     words = " ".join((out + err).split())
     assert "Not identified: no row shows both ends of 1 pair (a1 – b1)" in words
     assert "1 not identified" in words
-    assert bayesmrf("report", "asked.zarr", "--out", "page.html")[0] == 0
+    assert bayesmrf("report", "asked_run", "--out", "page.html")[0] == 0
     assert (folder / "page.html").read_text().count("not identified") >= 2
-    assert bayesmrf("export", "asked.zarr", "--to", "json", "--out", "asked.json")[0] == 0
+    assert bayesmrf("export", "asked_run", "--to", "json", "--out", "asked.json")[0] == 0
     rows = json.loads((folder / "asked.json").read_text())["tables"]["edges"]["rows"]
     assert {(r["first"], r["second"]): r["evidence"] for r in rows}[("a1", "b1")] == "not identified"
-    assert load("asked.zarr").table("findings")["text"].str.startswith("Not identified").any()
+    assert load("asked_run").table("findings")["text"].str.startswith("Not identified").any()
 
 
 def test_real_tables_have_one_pair(data_folder):

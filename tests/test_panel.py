@@ -252,7 +252,7 @@ def test_scores_and_predictions_are_those_of_enumeration(within, rng):
 def test_a_stored_run_is_the_same(tmp_path, table):
     for options in ({}, {"intercepts": "own", "within": True}):
         est = PanelMRF(**QUICK | options).fit(table, "id", "t")
-        save(est, path := tmp_path / f"{len(options)}.zarr")
+        save(est, path := tmp_path / f"{len(options)}_run")
         same = load(path)
         assert isinstance(same, PanelMRF)
         for name in ("lagged", "nodes", "transitions", "convergence", "findings", *(["within"] if options else [])):
@@ -318,11 +318,11 @@ def test_networks_are_exported_with_their_direction(tmp_path, table):
 
 def test_the_command_makes_the_same_draws(bayesmrf, table):
     table.to_csv("long.csv", index=False)
-    options = ["--n-draws", 60, "--n-warmup", 30, "--n-chains", 2, "--seed", 1, "--out", "run.zarr"]
+    options = ["--n-draws", 60, "--n-warmup", 30, "--n-chains", 2, "--seed", 1, "--out", "run"]
     code, out, _ = bayesmrf("panel", "long.csv", "--person", "id", "--wave", "t", *options)
     assert code == 0
     assert "300 transitions of 100 people, 3 yes/no items, 9 lagged edges" in " ".join(out.split())
-    np.testing.assert_array_equal(load("run.zarr").theta_, PanelMRF(**QUICK).fit(table, "id", "t").theta_)
+    np.testing.assert_array_equal(load("run").theta_, PanelMRF(**QUICK).fit(table, "id", "t").theta_)
     one_sentence(bayesmrf("panel", "long.csv", "--person", "who"), "--person: there is no column 'who'")
     one_sentence(bayesmrf("panel", "long.csv", "--weight", "id"), "--weight must be omitted")
 

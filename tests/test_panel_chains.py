@@ -182,8 +182,8 @@ def test_a_run_with_chains_is_stored_and_resumed(tmp_path, table):
         "log_likelihood" not in est.posterior_["sample_stats"].data_vars if "sample_stats" in est.posterior_ else True
     )
     assert "chains" in est.report(tmp_path / "r.html").read_text()
-    save(est, tmp_path / "r.zarr")
-    assert load(tmp_path / "r.zarr").score(table, "id", "t") == est.score(table, "id", "t")
+    save(est, tmp_path / "r_run")
+    assert load(tmp_path / "r_run").score(table, "id", "t") == est.score(table, "id", "t")
     for _ in range(2):
         again = PanelMRF(**options, **QUICK, checkpoint=tmp_path / "run").fit(table, "id", "t")
         np.testing.assert_array_equal(again.theta_, est.theta_)

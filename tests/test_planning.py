@@ -104,9 +104,30 @@ def test_a_study_goes_on_in_its_folder(tmp_path, monkeypatch):
         assert plan(n=[60, 90], replicates=2, executor=workers, **SMALL).replicates == whole.replicates
     with pytest.raises(StoreError, match=r"contains a study with another truth \(random networks of 4 nodes"):
         plan(n=[60], replicates=2, folder=folder, **SMALL | {"weight": 1.0})
-    (folder / "replicates" / "n60-0.json").write_text("{")
-    with pytest.raises(StoreError, match="is damaged"):
+    file, other = (folder / "replicates" / f"n60-{i}.json" for i in range(2))
+    text = file.read_text()
+    without = {k: v for k, v in json.loads(text).items() if k != "verdict"}
+    for wrong in (
+        "{",
+        "",
+        "[" * 10**5,
+        text.replace('"found": ', '"found": 1'),
+        json.dumps(without),
+        other.read_text(),
+    ):
+        assert wrong != text
+        file.write_text(wrong)
+        with pytest.raises(StoreError, match=r"n60-0\.json is damaged: .*; remove it, and call again"):
+            plan(n=[60], replicates=2, folder=folder, **SMALL)
+    file.unlink()  # the remedy
+    assert plan(n=[60, 90], replicates=2, folder=folder, **SMALL).replicates == whole.replicates
+    study = (folder / "study.json").read_text()
+    (folder / "study.json").write_text(study.replace("plan", "plam"))
+    with pytest.raises(
+        StoreError, match=r"study\.json is damaged: its checksum is wrong; remove the folder, or give ano"
+    ):
         plan(n=[60], replicates=2, folder=folder, **SMALL)
+    (folder / "study.json").write_text(study)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("")
     with pytest.raises(StoreError, match="contains other files"):
@@ -117,8 +138,8 @@ def test_draws_of_a_run_are_truths(tmp_path, rng):
     X = rng.integers(0, 3, (200, 3))
     X[:, 1] = np.where(rng.random(200) < 0.7, X[:, 0], X[:, 1])
     est = SpikeSlabMRF(**RUN, random_state=1).fit(X)
-    bayesmrf.save(est, tmp_path / "run.zarr")
-    found = plan(tmp_path / "run.zarr", n=[300], replicates=2, n_jobs=1, progress=False, estimator=SpikeSlabMRF(**RUN))
+    bayesmrf.save(est, tmp_path / "run")
+    found = plan(tmp_path / "run", n=[300], replicates=2, n_jobs=1, progress=False, estimator=SpikeSlabMRF(**RUN))
     assert found.truth.startswith("2 draws of a run of SpikeSlabMRF on 3 nodes")
     included = est.posterior_["posterior"]["included"].values.reshape(-1, 3)
     assert [one["present"] for one in found.replicates] == included[[0, -1]].sum(axis=1).tolist()

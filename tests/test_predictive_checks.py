@@ -116,8 +116,8 @@ def test_an_interaction_of_three_is_found(planted):
 
 def test_a_stored_run_has_its_checks(planted, tmp_path):
     _, est = planted
-    bayesmrf.save(est, tmp_path / "run.zarr")
-    again = bayesmrf.load(tmp_path / "run.zarr")
+    bayesmrf.save(est, tmp_path / "run")
+    again = bayesmrf.load(tmp_path / "run")
     pd.testing.assert_frame_equal(again.table("checks"), est.table("checks"), check_dtype=False)
     page = bayesmrf.write_report(again, tmp_path / "report.html").read_text()
     assert "Does the model fit?" in page

@@ -214,7 +214,7 @@ def test_what_a_kernel_of_your_own_works_with(X):
 def test_checkpoints_of_a_kernel_of_your_own(X, tmp_path):
     """A run continues with the same kernel only; one whose fields cannot be compared has no checkpoint."""
 
-    def fit(make, n_draws=20, checkpoint=tmp_path / "run.zarr"):
+    def fit(make, n_draws=20, checkpoint=tmp_path / "run"):
         options = QUICK | {"n_draws": n_draws, "checkpoint": checkpoint}
         return BayesianMRF(CHAIN, kernel=methods.Custom(make), **options).fit(X)
 
@@ -224,7 +224,7 @@ def test_checkpoints_of_a_kernel_of_your_own(X, tmp_path):
     with pytest.raises(StoreError, match=r"scale is 1\.0, was 0\.5"):
         fit(wide)
     with pytest.raises(OptionError, match=r"checkpoint must be None for this run.*note is the function"):
-        fit(lambda *given: Walk(*given, note=lambda: 1), checkpoint=tmp_path / "other.zarr")
+        fit(lambda *given: Walk(*given, note=lambda: 1), checkpoint=tmp_path / "other_run")
 
 
 def test_an_engine_with_options(X):

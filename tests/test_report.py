@@ -152,8 +152,8 @@ def test_verdict(shift, n_chains, n_draws, grade, rng, tmp_path):
 
 def test_result_on_disk(rng, tmp_path):
     tree = posterior_tree(rng)
-    results.save(tree, tmp_path / "run.zarr")
-    a = write_report(tmp_path / "run.zarr", tmp_path / "a.html").read_text()
+    results.save(tree, tmp_path / "run")
+    a = write_report(tmp_path / "run", tmp_path / "a.html").read_text()
     b = write_report(tree, tmp_path / "b.html").read_text()
     assert Page(a).tables == Page(b).tables
 
@@ -167,8 +167,8 @@ def test_what_is_there_is_not_lost(rng, tmp_path):
         write_report(tree, tmp_path)
     with pytest.raises(StoreError, match=r"out: the folder .*none does not exist"):
         write_report(tree, tmp_path / "none" / "r.html")
-    with pytest.raises(StoreError, match=r"no\.zarr does not exist"):
-        write_report(tmp_path / "no.zarr", out, overwrite=True)
+    with pytest.raises(StoreError, match=r"no_run does not exist"):
+        write_report(tmp_path / "no_run", out, overwrite=True)
     assert out.read_text() == "mine"
     write_report(tree, out, overwrite=True)
     assert "<!DOCTYPE html>" in out.read_text()
@@ -245,8 +245,8 @@ def test_page_of_parameters_lists_the_first_missing_values(rng, tmp_path):
     n = tables.shared.MOST_MISSING + 7
     missing = pd.DataFrame({"row": np.arange(n), "node": "a", "probability": rng.random(n)})
     results.add_missing(tree, missing)
-    results.save(tree, tmp_path / "run.zarr")
-    page = Page(write_report(tmp_path / "run.zarr", tmp_path / "r.html").read_text())
+    results.save(tree, tmp_path / "run")
+    page = Page(write_report(tmp_path / "run", tmp_path / "r.html").read_text())
     rows = page.table("row")[1:]
     assert rows == [[f"{i + 1}", "a", "1", f"{missing['probability'][i]:.3f}"] for i in range(n - 7)]
     assert any("107 values were missing" in t for t in page.text)

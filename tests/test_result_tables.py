@@ -81,8 +81,8 @@ def test_the_same_face(kind, fitted, tmp_path):
         est.table("edges", 1)
     page = Page(est.report(tmp_path / "r.html").read_text())
     assert page.tables
-    results.save(est, tmp_path / "run.zarr")
-    for given in (est.posterior_, tmp_path / "run.zarr"):
+    results.save(est, tmp_path / "run")
+    for given in (est.posterior_, tmp_path / "run"):
         for name in WANTED[kind]:
             pd.testing.assert_frame_equal(table_of(given, name).frame, est.table(name))
     est.table("edges").insert(0, "mine", 1)  # a copy
@@ -126,8 +126,8 @@ def test_findings_are_the_verdict(fitted):
 
 
 def test_pictures_and_saving_take_estimators_trees_and_paths(fitted, tmp_path):
-    results.save(fitted["edges"].posterior_, tmp_path / "run.zarr")
-    for given in (fitted["edges"], fitted["edges"].posterior_, tmp_path / "run.zarr"):
+    results.save(fitted["edges"].posterior_, tmp_path / "run")
+    for given in (fitted["edges"], fitted["edges"].posterior_, tmp_path / "run"):
         assert plots.plot_inclusion(given).figure
         assert bayesmrf.write_report(given, tmp_path / "r.html", overwrite=True).exists()
     for wrong in (None, 3, X):

@@ -41,7 +41,7 @@ def test_events_are_told_and_made_one_row_of_each_person(bayesmrf, folder):
     code, out, _ = bayesmrf("posterior", "t.csv", *COMBINED, *SMALL, "--prior-scale", "10", "--kernel", "hamiltonian")
     assert code == 0
     assert "Missing" not in out
-    edges = load("t.zarr").table("edges").set_index(["first", "second"])
+    edges = load("t_run").table("edges").set_index(["first", "second"])
     assert abs(edges.loc[("a1", "a2"), "weight"] - 1.11) < 0.4  # one standard error: one of them has the other's field
     assert bayesmrf("columns", "t.csv", *COMBINED, "--out", "columns.csv")[0] == 0
     assert set(pd.read_csv("columns.csv")["missing"]) == {0}
@@ -52,7 +52,7 @@ def test_weights_and_groups_are_those_of_the_person(bayesmrf, folder):
     table.loc[table["record_id"] == 7, "n"] = 3
     table.sample(frac=1, random_state=0).to_csv("t.csv", index=False)
     assert bayesmrf("compare", "t.csv", *COMBINED, *SMALL, "--weight", "n", "--by", "sex")[0] == 0
-    found = load("t.zarr").posterior_
+    found = load("t_run").posterior_
     assert found["observed_data"].attrs["n_samples"] == 162
     assert found["observed_data"]["group_sizes"].values.tolist() == [82, 80]
 

@@ -17,7 +17,7 @@ import pytest
 import bayesmrf
 from bayesmrf.errors import BayesMRFWarning, OptionError, StoreError
 from bayesmrf.progress import track
-from bayesmrf.runs import checkpoint, store
+from bayesmrf.runs import checkpoint, sealed
 from bayesmrf.runs.run import sample, seed_sequence
 from tests.walks import OPTIONS, Drift, Fails, Walk, equal, fails, like, seed_of, slow
 
@@ -232,7 +232,7 @@ def test_sigint_to_a_process_returns_draws_and_the_run_goes_on(rng, tmp_path):
     assert "Traceback" not in err
     n, complete = out.split()[1:]
     assert complete == "False"
-    records = [store.read_record(checkpoint.committed(p)) for p in (folder / "checkpoint").iterdir()]
+    records = [sealed.read_record(checkpoint.committed(p)) for p in (folder / "checkpoint").iterdir()]
     kept = [(record["steps"] - LONG["n_warmup"]) // LONG["thin"] for record in records]
     assert 0 < int(n) < 300
     assert int(n) in kept  # a chain that the others left far behind is not part of the block returned
@@ -275,8 +275,8 @@ def test_arrays_that_become_small_are_packed(rng, tmp_path):
     arrays = {"dense": dense, "sparse": np.where(rng.random((500, 40)) < 0.05, dense, 0), "order": dense.T, "self": 3.0}
     sizes = {}
     for name, a in arrays.items():
-        digest = store.write_arrays(tmp_path / name, {name: np.asarray(a), "file": np.zeros((0, 2))})
-        found, sizes[name] = store.read_arrays(tmp_path / name, digest), (tmp_path / name).stat().st_size
+        digest = sealed.write_arrays(tmp_path / name, {name: np.asarray(a), "file": np.zeros((0, 2))})
+        found, sizes[name] = sealed.read_arrays(tmp_path / name, digest), (tmp_path / name).stat().st_size
         assert np.array_equal(found[name], a)
         assert found[name].flags.f_contiguous == np.asarray(a).flags.f_contiguous
         assert found["file"].shape == (0, 2)
@@ -361,7 +361,7 @@ def test_damage_is_an_error_or_does_no_harm(rng, tmp_path, damage):
     files = contents(folder)
     whole = sample(Walk(), random_state=seed, **OPTIONS)
     outcomes = {"same": 0, "error": 0}
-    record = store.read_record(checkpoint.committed(folder / "checkpoint" / "chain_0"))
+    record = sealed.read_record(checkpoint.committed(folder / "checkpoint" / "chain_0"))
     some = [p for p in files if p.name in (record["state"][0], record["draws"][3][0]) or p.suffix == ".json"]
     for name in some:
         for p, content in files.items():
@@ -395,11 +395,11 @@ def test_a_damaged_checkpoint_can_be_overwritten(rng, tmp_path):
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("foreign", ["notes.txt", "zarr.json", "sub/zarr.json"])
+@pytest.mark.parametrize("foreign", ["notes.txt", "record.json", "zarr.json", "sub/record.json"])
 def test_foreign_folders_are_left_alone(tmp_path, overwrite, foreign):
     place = tmp_path / "thesis" / foreign
     place.parent.mkdir(parents=True)
-    place.write_text(json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}))
+    place.write_text(json.dumps({"settings": {}}))
     before = contents(tmp_path)
     with pytest.raises(StoreError, match="not a store of bayesmrf"):
         sample(Walk(), checkpoint=tmp_path / "thesis", overwrite=overwrite, **OPTIONS)

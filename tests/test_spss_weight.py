@@ -94,9 +94,9 @@ def test_a_weighted_file_is_not_run_in_silence(tmp_path, capsys):
         read_votes(path, "mood")
     with pytest.raises(DataError, match="SPSS weights the rows"):
         read_votes(path, by="wt")
-    assert cli.run(["structure", str(path), "--out", str(tmp_path / "edges.zarr")]) == 2
+    assert cli.run(["structure", str(path), "--out", str(tmp_path / "edges_run")]) == 2
     assert "--weight wt" in capsys.readouterr().err
-    assert not (tmp_path / "edges.zarr").exists()
+    assert not (tmp_path / "edges_run").exists()
 
 
 @pytest.mark.parametrize("value", [0.5, -1, np.nan, "texts"])

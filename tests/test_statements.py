@@ -307,8 +307,8 @@ def test_categories_without_order_and_stored_runs(rng, tmp_path):
     assert est.probability("a--b = 0").prior == 0.6
     with pytest.raises(OptionError, match="no sign"):
         est.probability("a--b < 0")
-    save(est, tmp_path / "run.zarr")
-    assert load(tmp_path / "run.zarr").probability("a--b > a--c") == found
+    save(est, tmp_path / "run")
+    assert load(tmp_path / "run").probability("a--b > a--c") == found
 
 
 # ---- the language

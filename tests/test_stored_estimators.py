@@ -2,7 +2,6 @@
 
 import json
 import re
-from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -100,7 +99,7 @@ def same(one, other):
 def pair(request, tmp_path_factory):
     """An estimator, its data, and what comes back of it from disk."""
     est, table = fitted(request.param)
-    path = tmp_path_factory.mktemp("runs") / "run.zarr"
+    path = tmp_path_factory.mktemp("runs") / "run"
     save(est, path)
     return est, table, bayesmrf.load(path)
 
@@ -156,11 +155,10 @@ def test_control_other_levels_are_noticed(tmp_path):
     assert set(np.unique(bayesmrf.load(tmp_path / "run").sample(99, random_state=1))) == {-1, 1}
 
 
-@pytest.mark.skipif(not (find_spec("h5netcdf") or find_spec("netCDF4")), reason="no package for netCDF")
-def test_from_a_file(tmp_path):
+def test_a_class_loads_its_own_runs(tmp_path):
     est, table = fitted("differences, levels")
-    save(est, tmp_path / "run.nc")
-    found = CompareMRF.load(tmp_path / "run.nc")
+    save(est, tmp_path / "run")
+    found = CompareMRF.load(tmp_path / "run")
     assert found.groups_.tolist() == ["left", "right"]
     assert found.score(table, GROUPS) == est.score(table, GROUPS)
 
@@ -254,7 +252,6 @@ RECORDS = {
     "another parameter": ["SpikeSlabMRF", {"mapping": [["madness", 1]]}, "01", [], True],
     "parameters of another type": ["SpikeSlabMRF", [1], "01", [], True],
     "levels of another number": ["SpikeSlabMRF", {"mapping": []}, [{"tuple": [0, 1]}], [], True],
-    "deep": "[" * 100_000,
 }
 
 

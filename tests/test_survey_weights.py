@@ -201,8 +201,8 @@ def test_what_needs_whole_observations_is_refused(people, tmp_path):
         BayesianMRF(engine=Brief(), kernel="langevin").check(X, survey_weight=w)
     fitted = SpikeSlabMRF(**QUICK | {"n_draws": 200}).fit(X, survey_weight=w)  # so many as are checked
     assert "predictive_checks" not in fitted.posterior_.children
-    package.save(fitted, tmp_path / "run.zarr")
-    for est in (fitted, package.load(tmp_path / "run.zarr")):
+    package.save(fitted, tmp_path / "run")
+    for est in (fitted, package.load(tmp_path / "run")):
         for function in (est.predictive_checks, est.add_log_likelihood):
             with pytest.raises(OptionError, match=rf"{function.__name__} is not defined with weights of a survey"):
                 function(X)
@@ -212,7 +212,7 @@ def test_what_needs_whole_observations_is_refused(people, tmp_path):
 @SAID
 def test_a_run_goes_on_with_the_same_weights_only(people, tmp_path):
     X, w = people
-    options = QUICK | {"checkpoint": tmp_path / "run.zarr"}
+    options = QUICK | {"checkpoint": tmp_path / "run"}
     first = SpikeSlabMRF(**options).fit(X, survey_weight=w)
     with pytest.raises(StoreError, match="data differ"):
         SpikeSlabMRF(**options | {"n_draws": 40}).fit(X, survey_weight=w + 1)
@@ -296,50 +296,50 @@ def test_the_table_of_whole_weights(tables, bayesmrf, folder):
     """A user gives weights as counts, is told, and gives them as weights: from the file to the page."""
     file, options = str(tables / "survey_weights.csv"), ["--n-draws", 500, "--n-chains", 2, "--seed", 1]
     looks = "look like weights of a survey, not like counts"
-    code, out, err = bayesmrf("structure", file, "--weight", "pw", *options, "--out", "counts.zarr", "--quiet")
+    code, out, err = bayesmrf("structure", file, "--weight", "pw", *options, "--out", "counts_run", "--quiet")
     assert code == 0
     assert looks in err
     assert "473,219 observations for 160 rows" in err
     assert "give them as --survey-weight in place of --weight" in err
-    code, out, err = bayesmrf("structure", file, "--survey-weight", "pw", *options, "--out", "survey.zarr")
+    code, out, err = bayesmrf("structure", file, "--survey-weight", "pw", *options, "--out", "survey_run")
     assert code == 0
     assert "160 rows with survey weights (effective sample size 135.3) of 4 nodes" in " ".join(out.split())
     assert "Clusters and strata of the design are not used" in " ".join(out.split())
-    narrow, wide = (package.load(folder / f"{name}.zarr").table("edges") for name in ("counts", "survey"))
-    assert looks in package.load(folder / "counts.zarr").table("findings").to_string()
+    narrow, wide = (package.load(folder / f"{name}_run").table("edges") for name in ("counts", "survey"))
+    assert looks in package.load(folder / "counts_run").table("findings").to_string()
     narrow, wide = (t.set_index(["first", "second"]).loc[("q0", "q1"), ["lower", "upper"]] for t in (narrow, wide))
     assert narrow.tolist() == pytest.approx([1.26, 1.28], abs=0.01)
     assert wide.tolist() == pytest.approx([0.63, 1.80], abs=0.25)
     for name, words in (("counts", looks), ("survey", "effective sample size is 135.3 of 160 rows")):
-        assert bayesmrf("report", f"{name}.zarr", "--out", f"{name}.html")[0] == 0
+        assert bayesmrf("report", f"{name}_run", "--out", f"{name}.html")[0] == 0
         assert words in (folder / f"{name}.html").read_text()
 
 
 @SAID
 def test_commands_of_groups_and_wrong_options(tables, bayesmrf, folder):
     file, options = str(tables / "survey_weights.csv"), ["--n-draws", 20, "--n-warmup", 20, "--n-chains", 2]
-    given = ["compare", file, "--by", "q3", "--survey-weight", "pw", *options, "--out", "compared.zarr"]
+    given = ["compare", file, "--by", "q3", "--survey-weight", "pw", *options, "--out", "compared_run"]
     code, out, _ = bayesmrf(*given)
     assert code == 0
     assert "70 effective rows of 0, 65 effective rows of 1" in " ".join(out.split())
     data = pd.read_csv(file)
     direct = CompareMRF(n_draws=20, n_warmup=20, n_chains=2, progress=False, random_state=1)
     direct.fit(data[["q0", "q1", "q2"]], data["q3"], survey_weight=data["pw"])
-    run = package.load(folder / "compared.zarr").posterior_
+    run = package.load(folder / "compared_run").posterior_
     assert run.attrs["data_hash"] == direct.posterior_.attrs["data_hash"]
     assert shlex.split(run.attrs["command"])[5:7] == ["--survey-weight", "pw"]
-    same = ["--survey-weight", "pw", "--out", "none.zarr"]
+    same = ["--survey-weight", "pw", "--out", "none_run"]
     wrong = "--weight: column 'pw' is also named by --survey-weight; remove it there"
     one_sentence(bayesmrf("structure", file, "--weight", "pw", *same), wrong)
     one_sentence(bayesmrf("compare", file, "--by", "pw", *same), "--by: column 'pw' is also named by --survey-weight")
     one_sentence(bayesmrf("structure", file, "--drop", "pw", *same), "--survey-weight: column 'pw' is also named by")
     one_sentence(bayesmrf("structure", file, "--survey-weight", "w"), "--survey-weight: there is no column 'w'")
-    one_sentence(bayesmrf("structure", file, "--survey-weight", "q0", "--drop", "pw", "--out", "none.zarr"),
+    one_sentence(bayesmrf("structure", file, "--survey-weight", "q0", "--drop", "pw", "--out", "none_run"),
                  r"--survey-weight must contain numbers > 0, .* got 0 in row \d+ below the first line")  # fmt: skip
     for command in ("evidence", "panel"):
         one_sentence(bayesmrf(command, file, "--survey-weight", "pw"), "--survey-weight must be omitted, as")
     data.assign(pw=data["pw"] / 1000).to_csv(folder / "fractions.csv", index=False)
-    one_sentence(bayesmrf("structure", "fractions.csv", "--weight", "pw", "--out", "none.zarr"),
+    one_sentence(bayesmrf("structure", "fractions.csv", "--weight", "pw", "--out", "none_run"),
                  "--weight must contain integers >= 0, .*give weights of a survey as --survey-weight")  # fmt: skip
 
 

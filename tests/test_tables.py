@@ -213,7 +213,7 @@ def test_results_that_no_file_can_hold(bayesmrf, votes):
         one_sentence(bayesmrf("posterior", "votes.csv", *given), "file name too long")
         one_sentence(bayesmrf("structure", "votes.csv", *given), "file name too long")
         one_sentence(bayesmrf("evidence", "votes.csv", "--hidden", "1", *given), "file name too long")
-        one_sentence(bayesmrf("report", "x.zarr", *given), "")
+        one_sentence(bayesmrf("report", "x_run", *given), "")
 
 
 def test_lines_of_edges(tmp_path):

@@ -190,7 +190,7 @@ def test_rows_of_one_person_are_not_independent(name, tables, bayesmrf, folder):
             fitted(ordered[columns], 5)
     code, _, err = bayesmrf("structure", path)
     assert (code, "give --drop id, and the result says" in err) == (2, True)
-    code, out, err = bayesmrf("structure", path, "--drop", "id,wave", "--n-draws", 5, "--seed", 1, "--out", "p.zarr")
+    code, out, err = bayesmrf("structure", path, "--drop", "id,wave", "--n-draws", 5, "--seed", 1, "--out", "p_run")
     assert code == 0
     assert "up to 1.4 times as large (symptom – exposed), of the means of nodes up to 2.0 times" in " ".join(
         out.split()
@@ -204,7 +204,7 @@ def test_a_real_panel_says_so_in_its_report(data_folder, bayesmrf, folder):
     code, _, err = bayesmrf("structure", path)
     assert (code, "'id' looks like an identifier with 4 rows each" in err) == (2, True)
     assert bayesmrf("structure", path, "--drop", "id", "--n-draws", 20, "--seed", 1)[0] == 0
-    assert bayesmrf("report", "wheeze.zarr")[0] == 0
+    assert bayesmrf("report", "wheeze_run")[0] == 0
     page = " ".join((folder / "report.html").read_text().split())
     assert "Dependent rows: rows with the same &#x27;id&#x27; are alike" in page.replace("&#39;", "&#x27;")
     assert "up to 1.4 times as large (wheeze – smoker)" in page

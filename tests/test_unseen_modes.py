@@ -228,9 +228,9 @@ def test_fit_warns_and_results_keep_the_verdict(fitted, tmp_path, monkeypatch):
     assert "use more than 128 particles, or use an exact method." in found.sentence
     with pytest.warns(ApproximatePosteriorWarning, match="^Unseen modes"):
         convergence.warn_unless_converged(tree)
-    results.save(tree, tmp_path / "run.zarr")
-    assert convergence.verdict(results.load(tmp_path / "run.zarr")) == found
-    assert "Unseen modes: in 20 of 20" in write_report(tmp_path / "run.zarr", tmp_path / "run.html").read_text()
+    results.save(tree, tmp_path / "run")
+    assert convergence.verdict(results.load(tmp_path / "run")) == found
+    assert "Unseen modes: in 20 of 20" in write_report(tmp_path / "run", tmp_path / "run.html").read_text()
 
 
 def test_the_check_changes_no_draw(fitted, monkeypatch):

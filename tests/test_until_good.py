@@ -381,29 +381,29 @@ def answers(folder, rng):
 
 
 def test_a_job_array_is_collected_when_it_is_good(bayesmrf, votes):
-    words = ["structure", "votes.csv", "--n-chains", "2", "--out", "run.zarr"]
+    words = ["structure", "votes.csv", "--n-chains", "2", "--out", "run"]
     drawn = 1125
     for _ in range(8):
         for chain in "01":
             code, out, _ = bayesmrf(*words, "--chain", chain)
             assert code == 0
-            assert f"Chain {chain} of run.zarr has {drawn:,} draws" in out
-        assert "To judge and join the chains: bayesmrf collect run.zarr" in out
-        given = bayesmrf("collect", "run.zarr")
+            assert f"Chain {chain} of run has {drawn:,} draws" in out
+        assert "To judge and join the chains: bayesmrf collect run" in out
+        given = bayesmrf("collect", "run")
         if given[0] == 0:
             break
         with pytest.raises(StoreError, match="an unfinished run, until good \\("):
-            results.load("run.zarr")
+            results.load("run")
         one_sentence(
             given,
-            rf"run\.zarr needs more draws than {drawn:,} of each chain: .*(want|good at one look).*\. Submit the tasks "
+            rf"run needs more draws than {drawn:,} of each chain: .*(want|good at one look).*\. Submit the tasks "
             r"again, in SLURM by --array=0-1: each goes on to [\d,]+ draws\. Or go on here: bayesmrf structure "
-            r"votes\.csv --n-chains 2 --out run\.zarr$",
+            r"votes\.csv --n-chains 2 --out run$",
         )
         drawn = int(re.search(r"goes on to ([\d,]+)", given[2])[1].replace(",", ""))
     assert "draws (until good) after 500 steps of warm-up" in given[1]
-    assert bayesmrf(*words[:-1], "whole.zarr", "--seed", "0")[0] == 0
-    found, whole = (results.load(name) for name in ("run.zarr", "whole.zarr"))
+    assert bayesmrf(*words[:-1], "whole_run", "--seed", "0")[0] == 0
+    found, whole = (results.load(name) for name in ("run", "whole_run"))
     assert found["posterior"].equals(whole["posterior"])
     assert found.attrs["short"] == ""
     assert drawn > 1125  # two chains of 1,125 draws cannot have 2,500 effective ones
@@ -488,7 +488,7 @@ def test_the_command_says_how_many_draws_it_took(bayesmrf, answers, two_looks):
         r"Not good after 60 draws of each chain, the most without --n-draws: .*, want 400 \(.*a larger --n-draws\.",
         " ".join(out.split()),
     )
-    assert bayesmrf("report", "answers.zarr")[0] == 0
+    assert bayesmrf("report", "answers_run")[0] == 0
     page = Path("report.html").read_text(encoding="utf-8")
     assert "4 chains of 60 draws (the most) after 50 steps of warm-up" in page
     assert "Not good after 60 draws of each chain" in page
@@ -496,7 +496,7 @@ def test_the_command_says_how_many_draws_it_took(bayesmrf, answers, two_looks):
     assert code == 0
     assert "4 chains of 60 draws after 50 steps of warm-up" in out
     assert "Not good after" not in out
-    assert results.load("answers.zarr")["posterior"].sizes["draw"] == 60
+    assert results.load("answers_run")["posterior"].sizes["draw"] == 60
 
 
 @pytest.mark.parametrize("command", ["structure", "posterior", "groups", "compare"])

@@ -175,7 +175,7 @@ def test_workers_of_a_cluster_killed_at_random_lose_and_change_nothing(rng, tmp_
         steps = [0] * OPTIONS["n_chains"]
         while killed(tmp_path) < kills and not over.wait(rng.uniform(0, 1)):
             found = [p for p in tmp_path.glob("process-*") if time.time() - p.stat().st_mtime < 0.2]
-            now = checkpoint.steps_of(folder)[0] if (folder / "zarr.json").exists() else steps
+            now = checkpoint.steps_of(folder)[0] if (folder / "record.json").exists() else steps
             if found and all(n > m for n, m in zip(now, steps, strict=True)):
                 os.kill(int(rng.choice(found).name.partition("-")[2]), signal.SIGKILL)
                 (tmp_path / f"killed-{time.time_ns()}").touch()
@@ -278,7 +278,7 @@ def test_ctrl_c_keeps_the_draws_and_the_run_goes_on(rng, tmp_path, kind, monkeyp
     options = {**OPTIONS, "n_draws": 160, "checkpoint": folder}
 
     def stop():
-        while not (folder / "zarr.json").exists() or min(checkpoint.steps_of(folder)[0]) < 30:
+        while not (folder / "record.json").exists() or min(checkpoint.steps_of(folder)[0]) < 30:
             time.sleep(0.05)
         signal.raise_signal(signal.SIGINT)
 

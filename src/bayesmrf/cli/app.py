@@ -94,7 +94,7 @@ app.command("calibrate")(calibrate)
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="A finished result: a folder or a .nc file.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished result.")],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
 ) -> None:
@@ -106,7 +106,7 @@ def report(
 
 @app.command()
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="A finished result: a folder or a .nc file.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished result.")],
     to: Annotated[
         str,
         typer.Option(

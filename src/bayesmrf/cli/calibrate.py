@@ -14,7 +14,7 @@ def calibrate(
     run: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[RUN.zarr]",
+            metavar="[RUN]",
             help="A result, whose model, prior and options are those of the fits; without one, structure's defaults.",
         ),
     ] = None,

@@ -16,7 +16,7 @@ _MOST = 10  # chains that are listed
 
 def collect(
     context: typer.Context,
-    run: Annotated[Path, typer.Argument(metavar="RUN.zarr", help="The folder given to --out.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder given to --out.")],
 ) -> None:
     """Check the chains of a run, and write its result, or list what is missing.
 
@@ -26,7 +26,8 @@ def collect(
     """
     from ..data.files import TASK
     from ..runs.checkpoint import steps_of
-    from ..runs.store import CHECKPOINT, as_written, check_single, is_ours, read_kind
+    from ..runs.sealed import as_written
+    from ..runs.store import CHECKPOINT, check_single, is_ours, read_kind
 
     if any(run.glob(f"{TASK}*")):
         raise StoreError(f"{run} has models and not chains; give the command of evidence without --task to join them.")

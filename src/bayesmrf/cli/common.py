@@ -131,7 +131,7 @@ def check_out(out: Path, overwrite: bool) -> None:
 
     if out.suffix == SUFFIX:
         remedy = "save(load(folder), file), in Python, writes the result as a netCDF file"
-        raise OptionError(option="--out", got=str(out), expected="a folder, such as run.zarr", remedy=remedy)
+        raise OptionError(option="--out", got=str(out), expected="a folder, such as votes_run", remedy=remedy)
     result_path("--out", out)
     try:
         finished = is_ours(out) and not overwrite and read_kind(out) != CHECKPOINT
@@ -183,10 +183,12 @@ def check_writable(out: Path) -> None:
 
 def check_folder(out: Path) -> None:
     """Check that several results can be written to a folder, which is not that of one."""
+    from ..runs.store import RECORD
+
     check_path(out, "--out: ")
     if out.exists() and not out.is_dir():
         raise StoreError(f"--out: {out} must be a folder, got a file; give another path.")
-    if (out / "zarr.json").exists():
+    if (out / RECORD).exists():
         raise StoreError(f"--out: {out} is the result of a single run; give another path.")
     check_writable(out)
 

@@ -61,7 +61,7 @@ def compare(
     from ..priors import SpikeSlab, read_slab
     from ..results.summary import DifferenceSummary
 
-    out = run.path(run.out, ".zarr")
+    out = run.path(run.out, "_run")
     options = common.checked(CompareMRF, baseline=baseline, biases=biases)
     common.checked(CompareMRF, model=model, **run.options)
     p0, prior = common.density(density), replace(SpikeSlab(), slab=read_slab(slab), bias_scale=bias_scale)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shutil
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.files import EVIDENCE, TASK
 from ..errors import StoreError
 from ..runs.lock import hold
+from ..runs.sealed import LARGEST_RECORD, open_plain, seal, unseal
 from .common import check_folder
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ _FIELDS = ("log_evidence", "standard_error", "method", "n_samples", "n_features"
 
 class EvidenceStore:
     """The file ``evidence.jsonl`` in a folder: a line for the request, then one for each model and method.
+
+    Each line has the checksum of its values, and of the request.
 
     It is created or replaced with the first result, so that a request that is refused before leaves nothing behind and
     everything that was there.
@@ -68,19 +70,26 @@ class EvidenceStore:
     def _read(self) -> tuple[dict[str, Any], int]:
         """Return the first line (empty if it is incomplete) and the number of bytes of complete lines."""
         try:
-            text = self.path.read_bytes()
+            with open_plain(self.path, LARGEST_RECORD) as file:
+                text = file.read()
             whole = text.rfind(b"\n") + 1
             if whole == 0 and (not text or text.startswith(b'{"bayesmrf": "evidence"'[: len(text)])):
                 return {}, 0
-            head, *cells = [json.loads(line) for line in text[:whole].splitlines()]
+            first, *lines = text[:whole].splitlines()
+            head = unseal(first)
             if (head["bayesmrf"], type(head["request"]), type(head["seed"])) != ("evidence", str, int):
                 raise ValueError
-            for cell in cells:
+        except (OSError, ValueError, LookupError, TypeError):
+            raise StoreError(f"--out: {self.path} was not written by this command, or its first line is damaged; give "
+                             "another path, or --overwrite to replace it.") from None  # fmt: skip
+        for number, line in enumerate(lines, 2):
+            try:
+                cell = unseal(line, head)
                 _check_cell(cell)
-            self.cells = {(c["model"], c["method"]): c for c in cells}
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise StoreError(f"--out: {self.path} was not written by this command, or is damaged; give another path, "
-                             "or --overwrite to replace it.") from None  # fmt: skip
+            except (ValueError, LookupError, TypeError, AttributeError):
+                raise StoreError(f"--out: {self.path} is damaged in line {number}; remove this line, and give the same "
+                                 "command again, which computes it again.") from None  # fmt: skip
+            self.cells[cell["model"], cell["method"]] = cell
         return head, whole
 
     def add(self, model: Any, found: Evidence, seconds: float) -> None:
@@ -91,12 +100,13 @@ class EvidenceStore:
     def write(self, cells: Iterable[dict[str, Any]]) -> None:
         """Append those results that are not in the file yet."""
         new = {(c["model"], c["method"]): c for c in cells if (c["model"], c["method"]) not in self.cells}
-        lines = [json.dumps(cell, allow_nan=False) for cell in new.values()]
+        head = {"bayesmrf": "evidence", "request": self._request, "seed": self.seed}
+        lines = [seal(cell, head) for cell in new.values()]
         with _written(self.path):
             if lines and not self._begun:
                 partial = self.path.with_name(f"{self.path.name}.partial")
                 partial.unlink(missing_ok=True)
-                _append(partial, [json.dumps({"bayesmrf": "evidence", "request": self._request, "seed": self.seed})])
+                _append(partial, [seal(head)])
                 partial.replace(self.path)
                 for folder in self._replaced:
                     shutil.rmtree(folder)

@@ -267,7 +267,7 @@ class Run(Data):
     chain: int | None = flag(
         "Run this chain alone, from 0, such as $SLURM_ARRAY_TASK_ID; bayesmrf collect joins the chains.", min=0
     )
-    out: Path | None = flag("Folder for the result, written during the run.", shown="the name of the table, with .zarr")
+    out: Path | None = flag("Folder for the result, written during the run.", shown="the name of the table, with _run")
 
     @property
     def options(self) -> dict[str, Any]:

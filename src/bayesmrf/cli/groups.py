@@ -57,7 +57,7 @@ def groups(
     from ..priors import Beta, DirichletProcess, Gamma, Normal
     from ..results.summary import GroupedSummary
 
-    out = run.path(run.out, ".zarr")
+    out = run.path(run.out, "_run")
     common.checked(GroupedMRF, model=model, **run.options)
     spike = candidates is not None or density is not None
     p0 = common.density(density or "5,5", files=False)

@@ -71,7 +71,7 @@ def panel(
     for option, value in {"wave": wave, "day": day}.items():
         if wide and value is not None:
             raise OptionError(option=option, got=value, expected="omitted with --wide")
-    out = run.path(run.out, ".zarr")
+    out = run.path(run.out, "_run")
     options = common.checked(PanelMRF, within=within, method=method, intercepts=intercepts, model=model, **run.options)
     prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
     options = {name: options[name] for name in ("within", "method", "intercepts", "model")}

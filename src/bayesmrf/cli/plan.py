@@ -14,7 +14,7 @@ from . import common
 def plan(
     run: Annotated[
         Path | None,
-        typer.Argument(metavar="[RUN.zarr]", help="A result of structure or compare, whose draws are the networks."),
+        typer.Argument(metavar="[RUN]", help="A result of structure or compare, whose draws are the networks."),
     ] = None,
     n: Annotated[
         str, typer.Option(metavar="N,N,...", help="Numbers of people, of all groups together.")

@@ -64,7 +64,7 @@ def posterior(
     from ..results.summary import ParameterSummary
     from .tables import read_labels
 
-    out = run.path(run.out, ".zarr")
+    out = run.path(run.out, "_run")
     options = common.checked(BayesianMRF, model=model, **run.options)
     scales = {"prior_scale": prior_scale, "bias_scale": prior_scale if bias_scale is None else bias_scale}
     for which, scale in scales.items():

@@ -58,7 +58,7 @@ def structure(
     from ..priors import Blocks, read_slab
     from ..results.summary import StructureSummary
 
-    out = run.path(run.out, ".zarr")
+    out = run.path(run.out, "_run")
     common.checked(SpikeSlabMRF, model=model, **run.options)
     if blocks is not None and density is not None:
         expected = "omitted with --blocks"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -29,6 +30,7 @@ _COLUMNS = ("name", "kind", "levels", "counts", "missing", "codes", "question", 
 _IN_ORDER, _WITHOUT, _SAME, _CALLED = " < ", " | ", " + ", " = "
 _CODEBOOK = argument("columns")
 _MOST_LINES = 5
+_MOST_CELLS = 2**18  # of a codebook: each takes a hundred bytes in memory
 MOST_LEVELS, MOST_WORDS = 12, 20  # of an ordered column, and of a nominal one
 MERGED = " / "  # between the words of levels that became one
 MOST_NAMED = 5  # columns or codes that a message names
@@ -112,7 +114,7 @@ class Codebook:
         rows = table.astype(object).where(table.notna(), "").to_dict("records")
         found = [_read_row({key: str(value).strip() for key, value in row.items()}) for row in rows]
         names = [column.name for column in found]
-        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        twice = next((name for name, n in Counter(names).items() if n > 1), None)
         if twice is not None:
             raise DataError(f"{_CODEBOOK} must have one row for each column, got two for {quoted(twice)}; delete one")
         return cls(tuple(found))
@@ -169,6 +171,9 @@ def frame_of_text(text: str) -> pd.DataFrame:
     import pandas as pd
 
     separator = max(",;\t", key=text.partition("\n")[0].count)
+    if (n := text.count(separator) + text.count("\n")) > _MOST_CELLS:
+        raise DataError(f"{_CODEBOOK} must have at most {_MOST_CELLS:,} cells and lines, got {n:,}; keep the rows of "
+                        "columns that are analysed")  # fmt: skip
     table = pd.read_csv(StringIO(text), dtype=str, keep_default_na=False, sep=separator)
     return table.astype({"missing": int}) if "missing" in table and table["missing"].str.isdecimal().all() else table
 

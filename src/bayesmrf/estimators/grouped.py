@@ -111,7 +111,7 @@ class GroupedMRF(Posterior):
     progress : bool
         Whether to show progress: bars on a terminal, elsewhere a line a minute on standard error.
     checkpoint : path, `bayesmrf.Checkpoint` or None
-        Zarr folder in which the run is saved, and from which a stopped run continues;
+        Folder in which the run is saved, and from which a stopped run continues;
         ``Checkpoint(path, overwrite=True)`` replaces another run.
     columns : path, DataFrame, `bayesmrf.data.Codebook` or None
         What each column is: a table of `bayesmrf.data.read_columns`, as it is or edited. None reads it from the values

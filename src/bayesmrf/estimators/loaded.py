@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import StoreError
 from ..results.stored import read_kept
-from ..runs.store import as_written
+from ..runs.sealed import as_written
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
 from .grouped import GroupedMRF
@@ -31,7 +31,7 @@ def load(path: str | PathLike[str]) -> Any:
     Parameters
     ----------
     path : path
-        A zarr folder or a netCDF file.
+        The folder of a run.
 
     Returns
     -------

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import StoreError
 from ..results.stored import Kept, read_kept
-from ..runs.store import as_written
+from ..runs.sealed import as_written
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,7 +26,7 @@ class Restored:
         Parameters
         ----------
         path : path
-            A zarr folder or a netCDF file.
+            The folder of a run.
 
         Raises
         ------

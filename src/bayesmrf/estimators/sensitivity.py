@@ -165,7 +165,7 @@ class Sensitive:
     def _run_under(self, path: _Path, k: int, X: Any, more: Mapping[str, Any], checkpoint: Any) -> xr.DataTree:
         """Return the draws of a run under a prior of a path; warnings about it are not those of the fit."""
         seed = np.random.SeedSequence(_entropy(self.posterior_), spawn_key=(OTHER, len(path.values), k))
-        name = f"{path.name}-{path.values[k]:.3g}.zarr"
+        name = f"{path.name}-{path.values[k]:.3g}"
         _log.info("A run under another prior: %s %.3g", path.name, path.values[k])
         other = self._as_fitted()
         other.set_params(

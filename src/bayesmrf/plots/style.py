@@ -93,8 +93,8 @@ def _picture_of(summary: AnySummary) -> str:
     return "plot_parameters" if isinstance(summary, ParameterSummary) else "plot_inclusion"
 
 
-PANELS = optional(Rule("a list of Axes of matplotlib", lambda v: is_list(v) and all(map(_AXES.allows, v))))
 _AXES = Rule("an Axes of matplotlib", lambda v: hasattr(v, "spines"))
+PANELS = optional(Rule("a list of Axes of matplotlib", lambda v: is_list(v) and all(map(_AXES.allows, v))))
 
 
 def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:

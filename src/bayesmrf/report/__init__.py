@@ -18,7 +18,7 @@ from ..results.summary import (
     StructureSummary,
     summarise,
 )
-from ..runs.store import as_written
+from ..runs.sealed import as_written
 from . import differences, grouped, panel, parameters, structure
 from .page import Section, check_out, paragraph, picture, table, write_page
 from .planning import write_calibration, write_plan

@@ -21,11 +21,13 @@ from ..findings import GRADES, loaded
 from ..models.agreement import Agreement
 from ..models.label_field import LabelField
 from ..models.two_arrays import TwoArrays
-from ..runs import netcdf, zarr_results
+from ..runs import netcdf
 from ..runs.draws import SparseDraws
 from ..runs.run import Draws
-from ..runs.store import CHECKPOINT, as_written, check_single, damaged, digest_of, is_ours, read_kind
-from .blocks import in_turn, nominal_attrs
+from ..runs.sealed import as_written
+from ..runs.store import CHECKPOINT, check_single, is_ours, read_kind
+from . import on_disk
+from .blocks import nominal_attrs
 from .convergence import diagnostics
 
 if TYPE_CHECKING:
@@ -253,7 +255,7 @@ def posterior_of(result: Any) -> xr.DataTree:
 
 
 def save(tree: xr.DataTree | WithPosterior, path: str | PathLike[str], overwrite: bool = False) -> None:
-    """Write results to a zarr folder, or to a netCDF file if the path ends with ``.nc``.
+    """Write results to a folder, or export them to a netCDF file for other programs if the path ends with ``.nc``.
 
     Parameters
     ----------
@@ -273,8 +275,8 @@ def save(tree: xr.DataTree | WithPosterior, path: str | PathLike[str], overwrite
     """
     tree, path = posterior_of(tree), result_path("path", path)
     FLAG.check("overwrite", overwrite)
-    form = netcdf if path.suffix == netcdf.SUFFIX else zarr_results
-    form.write(tree, path, {"digests": _digests(tree)}, overwrite)
+    form = netcdf if path.suffix == netcdf.SUFFIX else on_disk
+    form.write(tree, path, overwrite)
 
 
 def finish(tree: xr.DataTree | WithPosterior, path: str | PathLike[str]) -> None:
@@ -303,11 +305,11 @@ def finish(tree: xr.DataTree | WithPosterior, path: str | PathLike[str]) -> None
         raise StoreError(
             f"{path} contains an unfinished run, and these are not all of its draws; save them to another path"
         )
-    zarr_results.write(tree, path, {"digests": _digests(tree)}, overwrite=True)
+    on_disk.write(tree, path, overwrite=True)
 
 
 def load(path: str | PathLike[str]) -> xr.DataTree:
-    """Read results into memory, from a zarr folder or a netCDF file.
+    """Read results into memory, from the folder of a run.
 
     Raises
     ------
@@ -316,11 +318,10 @@ def load(path: str | PathLike[str]) -> xr.DataTree:
     """
     path = path_of("path", path)
     check_single(path)
-    is_file = path.suffix == netcdf.SUFFIX and path.is_file()
-    tree, digests = netcdf.read(path) if is_file else zarr_results.read(path)
-    if digests is not None and (found := _digests(tree)) != digests:
-        wrong = [name for name in sorted({*found, *digests}) if found.get(name) != digests.get(name)]
-        raise damaged(path / wrong[0], "its contents have changed since they were written")
+    if path.suffix == netcdf.SUFFIX and path.is_file():
+        raise StoreError(f"{path} is an export, which xarray.open_datatree and ArviZ read; give the folder of the run "
+                         "that it was exported from")  # fmt: skip
+    tree = on_disk.read(path)
     with as_written(path):
         if not all(_facts(tree)):  # wrong dimensions, types, or numbers
             raise ValueError
@@ -351,15 +352,6 @@ def _facts(tree: xr.DataTree) -> Iterator[bool]:
         yield v.dims[:2] == ("chain", "draw") and v.dtype.kind in "biuf" and 0 not in v.shape[:2]
 
 
-def _digests(tree: xr.DataTree) -> dict[str, str]:
-    """Return the checksum of each variable."""
-    return {
-        f"{group.strip('/')}/{name}": digest_of(str(name), v.shape, in_turn(v) if v.ndim > 2 else iter([v.values]))
-        for group, data in tree.to_dict().items()
-        for name, v in data.variables.items()
-    }
-
-
 def _variable(dims: Sequence[str], v: Any) -> xr.Variable:
     """Return a variable; booleans as 0 and 1, as ArviZ computes quantiles of every variable."""
     if isinstance(v, SparseDraws):
@@ -372,10 +364,10 @@ def _variable(dims: Sequence[str], v: Any) -> xr.Variable:
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers and texts unchanged, as zarr attributes are, and other values as JSON."""
+    """Return numbers and texts unchanged, and other values as JSON."""
     if isinstance(value, Enum):
         value = value.value
-    value = netcdf.plain(value)  # no format but zarr has booleans
+    value = on_disk.plain(value)
     return value if isinstance(value, str | int | float) else json.dumps(value)
 
 

@@ -41,3 +41,14 @@ def variable(dims: Sequence[str], draws: SparseDraws) -> xr.Variable:
     """Return draws as a variable, which keeps all values when they were asked for, and those of a part never."""
     lazy: Any = indexing
     return xr.Variable(dims, lazy.MemoryCachedArray(lazy.LazilyIndexedArray(SparseArray(draws))))
+
+
+def draws_of(v: xr.Variable) -> SparseDraws | None:
+    """Return the draws of `variable`; None if it is another one, or if all values were asked for."""
+    lazy: Any = indexing
+    kept: Any = v._data
+    inner = kept.array if isinstance(kept, lazy.MemoryCachedArray) else None
+    if not (isinstance(inner, lazy.LazilyIndexedArray) and isinstance(inner.array, SparseArray)):
+        return None
+    found: SparseArray = inner.array
+    return found.draws if inner.shape == found.shape else None

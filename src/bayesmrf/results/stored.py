@@ -8,6 +8,7 @@ integers, and no objects of users: their place is taken by `NotKept`.
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from os import PathLike
@@ -21,7 +22,7 @@ from ..data.codebook import Codebook
 from ..data.states import Coding, ColumnLevels
 from ..errors import OptionError, StoreError
 from ..graphs import Graph
-from ..runs.store import as_written
+from ..runs.sealed import as_written
 from . import load
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _KNOWN = {
     if isinstance(kind, type) and is_dataclass(kind) and kind.__module__.startswith("bayesmrf.")
 }
 _OF_DATA = ("states", "weights")  # of engines that depend on the data
+_MOST_BYTES = 2**22  # of an array in the parameters that is kept
 _NOT_KEPT = ("executor", "checkpoint")  # parameters of the process that ran
 
 
@@ -120,8 +122,8 @@ def _written(value: Any) -> Any:
         return [_written(v) for v in value]
     if isinstance(value, tuple):
         return {"tuple": [_written(v) for v in value]}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        return {"array": value.tolist()}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.nbytes <= _MOST_BYTES:
+        return {"array": [value.dtype.str, value.shape, b64encode(value.tobytes()).decode()]}
     if isinstance(value, Graph):
         return {"graph": None}
     if isinstance(value, Codebook):
@@ -148,7 +150,11 @@ def _read(value: Any, graph: Graph) -> Any:
     if kind == "tuple":
         return tuple(_read(v, graph) for v in inner)
     if kind == "array":
-        return np.array(inner)
+        dtype, shape, text = inner
+        found = np.frombuffer(b64decode(text), np.dtype(dtype)).reshape(shape).copy()
+        if found.dtype.kind not in "biuf":
+            raise ValueError("an array is not of numbers")
+        return found
     if kind == "graph":
         return graph
     if kind == "columns":

@@ -15,7 +15,7 @@ from ..base import Kernel
 from ..rng import generator_from_array, generator_to_array
 from .checkpoint import ChainStore, Position
 from .draws import SparseDraws, SparseRows, Stretch, is_sparse, loaded, stored
-from .store import as_written
+from .sealed import as_written
 
 
 class Plan(NamedTuple):

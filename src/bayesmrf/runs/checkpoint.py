@@ -2,11 +2,11 @@
 
 Layout::
 
-    run.zarr/zarr.json                                 content of the folder: a checkpoint with its settings, or results
-    run.zarr/checkpoint/chain_0/2-9f3a06c1.claim       of the second process that had the chain
-    run.zarr/checkpoint/chain_0/2-9f3a06c1.json        its commit record, which names the files of State and draws
-    run.zarr/checkpoint/chain_0/2-9f3a06c1-draws-3.npz the draws between two commits, never changed again
-    run.zarr/checkpoint/chain_0/2-9f3a06c1-state-1.npz State and generator, in two places in turn
+    run/record.json                                 content of the folder: a checkpoint with its settings, or results
+    run/checkpoint/chain_0/2-9f3a06c1.claim       of the second process that had the chain
+    run/checkpoint/chain_0/2-9f3a06c1.json        its commit record, which names the files of State and draws
+    run/checkpoint/chain_0/2-9f3a06c1-draws-3.npz the draws between two commits, never changed again
+    run/checkpoint/chain_0/2-9f3a06c1-state-1.npz State and generator, in two places in turn
 
 A commit writes the new draws and then the State next to the previous one; it becomes valid by its record, which is
 replaced atomically. Incomplete files are in no record and are written again. Records contain the checksums of files.
@@ -35,23 +35,9 @@ from ..errors import StoreError, argument
 from ..rng import generator_from_array
 from .identity import checksum, difference
 from .lock import LEASE, hold
+from .sealed import as_written, damaged, read_arrays, read_record, write_arrays, write_record
 from .state_spec import flatten, unflatten
-from .store import (
-    CHECKPOINT,
-    OVERWRITE,
-    RECORD,
-    RESULTS,
-    as_written,
-    clear,
-    damaged,
-    is_ours,
-    read_arrays,
-    read_kind,
-    read_record,
-    write_arrays,
-    write_marker,
-    write_record,
-)
+from .store import CHECKPOINT, OVERWRITE, RESULTS, clear, is_ours, read_kind, read_settings, write_marker
 
 UNTIL_GOOD = "until_good"  # a setting of runs without a number of draws
 _MAY_GROW = ("n_draws", UNTIL_GOOD)  # settings that are no part of the identity of a run
@@ -217,7 +203,7 @@ def open_checkpoint(
                 f"{_CHECKPOINT}: {path} contains finished results; load them, give another path, or use {OVERWRITE}"
             )
         with as_written(path):
-            stored = read_record(path / RECORD)["bayesmrf"]["settings"]
+            stored = read_settings(path)
             described_sequence(stored["seed"])
             settings["seed"] = settings["seed"] or stored["seed"]
             if UNTIL_GOOD in settings:
@@ -237,7 +223,7 @@ def open_checkpoint(
         elif link:
             raise damaged(link, "it is a link")
         if settings != stored:
-            write_marker(path, CHECKPOINT, {"settings": settings}, {})
+            write_marker(path, CHECKPOINT, {"settings": settings})
         (path / CHECKPOINT).mkdir(exist_ok=True)
     except OSError as e:
         raise StoreError(f"{_CHECKPOINT}: {path} cannot be written ({e}); give a folder that can be created") from e
@@ -250,7 +236,7 @@ def keep_n_draws(path: Path, settings: dict[str, Any], n_draws: int) -> None:
     if n_draws > settings["n_draws"]:
         settings["n_draws"] = n_draws
         try:
-            write_marker(path, CHECKPOINT, {"settings": settings}, {})
+            write_marker(path, CHECKPOINT, {"settings": settings})
         except OSError as e:
             raise StoreError(f"{_CHECKPOINT}: {path} cannot be written ({e}); make room on the disk and call again: "
                              "the run continues from its last commit") from e  # fmt: skip
@@ -291,8 +277,7 @@ def opened(
 def seed_of(path: Path) -> np.random.SeedSequence:
     """Read the seed of a checkpoint."""
     with as_written(path):
-        seed = read_record(path / RECORD)["bayesmrf"]["settings"]["seed"]
-        return described_sequence(seed | {"spawned": 0})
+        return described_sequence(read_settings(path)["seed"] | {"spawned": 0})
 
 
 def described_sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
@@ -306,7 +291,7 @@ def described_sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
 def steps_of(path: Path) -> tuple[list[int], dict[str, Any]]:
     """Return the committed steps of each chain of a checkpoint, and its settings."""
     with as_written(path):
-        settings = read_record(path / RECORD)["bayesmrf"]["settings"]
+        settings = read_settings(path)
         sizes = [settings[name] for name in ("n_chains", "n_draws", "n_warmup", "thin")]
         if not all(type(n) is int for n in sizes) or not 1 <= sizes[0] <= MOST_CHAINS or sizes[-1] < 1:
             raise ValueError

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..declare.rule import MOST_CHAINS
 from ..memory import MostlyZero
 
 _FEW = 256  # entries of a draw below which a plain array is small
@@ -26,6 +27,12 @@ _WIDTH = 2**12  # entries of a draw that are decoded together
 def is_sparse(dims: tuple[str, ...], shape: tuple[int, ...], dtype: Any) -> bool:
     """Return whether draws of a field are kept in this form: by the kernel's declaration, unless they are small."""
     return isinstance(dims, MostlyZero) and prod(shape) >= _FEW and np.dtype(dtype).itemsize <= 8
+
+
+def is_packed(dtype: Any, kind: str, shape: tuple[int, ...], fortran: bool) -> bool:
+    """Return whether an array of a file may be draws (n_chains, n_draws, ..., n) of this form and type."""
+    legal = dtype == ("|b1" if kind == "|i1" else kind) and np.dtype(kind).itemsize <= 8 and not fortran
+    return legal and len(shape) > 2 and shape[0] <= MOST_CHAINS and 0 not in shape and prod(shape[2:]) >= _FEW
 
 
 @dataclass(frozen=True, eq=False)

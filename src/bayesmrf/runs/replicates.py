@@ -1,4 +1,7 @@
-"""Studies of many simulated data sets: one small file each, so that a study that was stopped goes on."""
+"""Studies of many simulated data sets: one small file each, so that a study that was stopped goes on.
+
+A file has the checksum of its result, of its name and of the settings of the study, so that none is taken for another.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,12 @@ from ..data.files import check_path
 from ..declare.option import options_of
 from ..declare.paths import path_of
 from ..errors import StoreError, argument
+from .identity import checksum
 from .independent import run_each
 from .jobs import count_jobs
 from .lock import hold, is_lock
 from .run_options import RunOptions
+from .sealed import read_record, write_record
 
 _STUDY, _FOLDER = "study.json", "replicates"
 _OPTION = argument("folder")
@@ -63,8 +68,10 @@ def replicates(
     """
     for option, value in {"n_jobs": n_jobs, "executor": executor, "progress": progress}.items():
         options_of(RunOptions)[option].rule.check(option, value)
-    with _opened(folder, json.loads(json.dumps(settings))) as place:
-        stored = {name: None if place is None else _read(place / f"{name}.json") for name in items}
+    settings = json.loads(json.dumps(settings))
+    study = checksum(settings)
+    with _opened(folder, settings) as place:
+        stored = {name: None if place is None else _read(place / f"{name}.json", study, name) for name in items}
         known = {name: value for name, value in stored.items() if value is not None}
         todo = [name for name in items if name not in known]
         inputs, n_jobs = [items[name] for name in todo], count_jobs(n_jobs, len(todo))
@@ -72,7 +79,7 @@ def replicates(
             for i, result in run_each(function, inputs, text, executor=workers, progress=progress):
                 known[todo[i]] = result
                 if place is not None:
-                    _write(place / f"{todo[i]}.json", result)
+                    _write(place / f"{todo[i]}.json", result, study, todo[i])
     return [known[name] for name in items]
 
 
@@ -120,7 +127,7 @@ def _opened(folder: str | PathLike[str] | None, settings: dict[str, Any]) -> Ite
 
 def _check_study(path: Path, settings: dict[str, Any]) -> None:
     """Refuse a folder of other files, or of another study; what a stopped start left is neither."""
-    found = _read(path / _STUDY, "give another path")
+    found = _read(path / _STUDY, remedy="remove the folder, or give another path")
     if found is None:
         with _written(path):
             others = [p for p in path.iterdir() if p.name not in (_FOLDER, _partial(_STUDY)) and not is_lock(p.name)]
@@ -157,18 +164,10 @@ def _written(path: Path) -> Iterator[None]:
         ) from e
 
 
-def _write(path: Path, value: dict[str, Any]) -> None:
-    partial = path.with_name(_partial(path.name))
+def _write(path: Path, value: dict[str, Any], *of: str) -> None:
     with _written(path):
-        partial.write_text(json.dumps(value), encoding="utf-8")
-        partial.replace(path)
+        write_record(path, value, *of)
 
 
-def _read(path: Path, remedy: str = "remove it, and call again") -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as e:
-        raise StoreError(f"{path} is damaged ({e}); {remedy}.") from e
-    return found
+def _read(path: Path, *of: str, remedy: str = "remove it, and call again") -> dict[str, Any] | None:
+    return read_record(path, *of, remedy=remedy) if path.exists() or path.is_symlink() else None
