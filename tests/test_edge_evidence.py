@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from arviz_stats.base.array import array_stats
 from scipy.special import expit
 
 import bayesmrf
@@ -14,12 +15,12 @@ from bayesmrf.results.bayes_factors import BOUND
 from bayesmrf.results.edge_evidence import (
     WORDS,
     Evidence,
-    _pareto_k,
     doubt_sentence,
     evidence,
     evidence_columns,
     headline,
 )
+from bayesmrf.results.pareto import pareto_k
 from tests import groups_oracle
 from tests.bounds import assert_mean
 from tests.edge_evidence_oracle import log10_factors, of_groups, of_table
@@ -273,5 +274,12 @@ def test_the_evidence_of_a_stored_run(rng, tmp_path):
 def test_pareto_k_is_the_index_of_the_tail_of_the_largest_terms(rng):
     """Standard errors of k from 4,000 terms are about 0.1."""
     logs = rng.exponential(size=(4000, 1)) * np.array([0.5, 1.0])
-    np.testing.assert_allclose(_pareto_k(logs), [0.5, 1.0], atol=0.4)
-    assert (_pareto_k(-logs) < -0.5).all()  # the control: bounded terms
+    np.testing.assert_allclose(pareto_k(logs), [0.5, 1.0], atol=0.4)
+    assert (pareto_k(-logs) < -0.5).all()  # the control: bounded terms
+
+
+def test_pareto_k_of_many_columns_is_that_of_arviz(rng):
+    logs = rng.exponential(size=(300, 12)) * np.linspace(0.1, 2, 12) - rng.normal(size=(300, 12)) ** 2
+    for n in (40, 300):
+        np.testing.assert_allclose(pareto_k(logs[:n]), [array_stats.psislw(-x)[1] for x in logs[:n].T], atol=1e-9)
+    assert np.isnan(pareto_k(logs[:20])).all()

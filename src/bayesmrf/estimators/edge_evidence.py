@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _KEY = 55  # of the random numbers
-_FIRST, _MOST = 2**22, 2**31  # exponentials of the draws that are evaluated first, and of all
-_MOST_HIDDEN = 2**27  # the same where missing answers are drawn again for each
-_BATCH = 2**20  # exponentials of draws that are evaluated together
-_POINTS = 65  # exponentials of an integral, for each state of the ends
-_STATE = 2  # exponentials that take as long as a state of a table
+_FIRST, _MOST = 2**25, 2**30  # terms of the draws that are evaluated first, and of all
+_MOST_HIDDEN = 200  # draws where missing answers are drawn again for each
+_BATCH = 2**20  # terms of draws that are evaluated together
+_POINTS, _FIXED = 65, 32  # of an integral, and terms of each besides those of the states of the ends
+_STATE = 2  # terms that take as long as a state of a table
 _ROUNDING = 1e-12  # of a baseline that is absent, relative to the weights
 _IMPUTATIONS = 10  # draws of the hidden entries at a theta, of which the last is used
 
@@ -160,7 +160,7 @@ class _Factors:
         self.problem = terms.make(np.array([sample.s_bar for sample in samples]))
         self.cells = PairProbabilities(model, [sample.n_samples for sample in samples], terms.is_exact, rng)
         n_groups = len(terms.contrast)
-        self.work = int(n_groups * (model.n_edges * _POINTS * model.n_states**2 + _STATE * self.cells.work))
+        self.work = int(n_groups * (model.n_edges * _POINTS * (model.n_states**2 + _FIXED) + _STATE * self.cells.work))
         self.which = np.empty((0, 2), int)  # draws that are evaluated, chain after chain
         self.log_factor = np.empty((0, model.n_edges), np.float32)
         self.log_odds = np.empty((0, 1))
@@ -168,11 +168,10 @@ class _Factors:
     def numbers(self) -> Iterator[int]:
         """Yield how many draws of each chain are evaluated: twice as many as before, and all that there are."""
         n_chains, n_draws = self.theta.shape[:2]
-        first, most = (
-            min(n_draws, max(1, max(FEWEST, work // self.work) // n_chains))
-            for work in (_FIRST, _MOST_HIDDEN if self.is_hidden else _MOST)
-        )
-        n = min(first, most)
+        first, most = (max(FEWEST, terms // self.work) for terms in (_FIRST, _MOST))
+        if self.is_hidden:
+            first, most = FEWEST, min(most, _MOST_HIDDEN)
+        n, most = (min(n_draws, max(1, number // n_chains)) for number in (min(first, most), most))
         while n < most:
             yield n
             n = min(2 * n, n_draws)

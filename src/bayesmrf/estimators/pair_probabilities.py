@@ -18,7 +18,7 @@ from ..posterior.conditionals.state_table import block_order
 from ..samplers.pair_counts import pair_shares
 
 TABLE = 2**20  # joint states that are summed over at a draw
-_EACH = 16  # chains for each observation, within these numbers
+_EACH = 8  # chains for each observation, within these numbers
 _FEWEST, _MOST = 2**13, 2**17
 _SWEEPS, _START = 16, 10  # sweeps between two draws, and times that before the first
 _SLOW = 8  # times that a sweep of nodes with many states takes
@@ -51,7 +51,7 @@ class PairProbabilities:
             self._engine = Persistent(n_chains=self.n_chains, n_sweeps=_SWEEPS)
             self._memory = [self._engine.start(model, rng) for _ in sizes]
             self._left, self._values = _START, (-1, 1) if states_of(model) is None else range(m)
-            self.work = self.n_chains * graph.n_nodes * _SWEEPS / 8 * (1 if m == 2 else _SLOW)
+            self.work = self.n_chains * graph.n_nodes * _SWEEPS / 16 * (1 if m == 2 else _SLOW)
 
     def at(self, problem: GroupProblem, thetas: np.ndarray) -> np.ndarray:
         """Return them at the parameters of each group at some draws (n, G, F): (n, G, n_edges, m^2)."""

@@ -7,6 +7,7 @@ support accept steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -29,7 +30,7 @@ from ..data.states import States
 from ..declare.option import Checked, option
 from ..declare.rule import COUNT, FLAG, JOBS, STATES, choice, optional
 from ..errors import DataError, OptionError, argument
-from ..models.categorical import Categorical, compiled_form, states_of
+from ..models.categorical import Categorical, compiled_form, states_of, without_absent
 from ..models.clamped import Clamped
 from ..models.pairwise import Pairwise
 from ..rng import generator_from_array, generator_to_array, spawn_generators
@@ -39,6 +40,7 @@ from ..samplers.following import Followed, move, swap, watch
 from ..samplers.gibbs import LANES, Chains, counts, from_states, start, sweep, to_states
 from .elimination.engine import Elimination, is_cheap
 
+Form = Pairwise | Categorical
 Memory = TypeVar("Memory", Chains, Followed, np.ndarray)
 _MOVES = choice("gibbs", "swendsen-wang")
 
@@ -104,21 +106,21 @@ class Persistent(_MomentsOfChains, Stateless):
     def follow(self, model: Model, theta: np.ndarray, state: Followed) -> Followed:
         """Advance the chains in place as `infer` does, without moments."""
         form = compiled_form(model, theta)
-        self._sweep(form, state)
-        return self._look(form, state)
+        self._sweep(form, state, without_absent)
+        return self._look(form, state, without_absent(form))
 
-    def _sweep(self, form: Pairwise | Categorical, followed: Followed) -> bool:
-        """Advance the chains, and return whether the call is late."""
+    def _sweep(self, form: Form, followed: Followed, visited: Callable[[Form], Form] = lambda form: form) -> bool:
+        """Advance the chains, and return whether the call is late; ``visited`` are forms for sweeps."""
         late, n_swept = False, self._n_swept(followed)
         if followed.ladder is not None:
-            _advance(self, followed.former(form), followed.chains, n_swept)
+            _advance(self, visited(followed.former(form)), followed.chains, n_swept)
             late = move(form, followed)
         if followed.ladder is None or late:
-            _advance(self, form, followed.chains, n_swept)
+            _advance(self, visited(form), followed.chains, n_swept)
         return late
 
-    def _look(self, form: Pairwise | Categorical, followed: Followed) -> Followed:
-        return swap(form, followed, self._n_swept(followed), self.n_sweeps) if self.tempered else followed
+    def _look(self, form: Form, followed: Followed, visited: Form | None = None) -> Followed:
+        return swap(form, followed, self._n_swept(followed), self.n_sweeps, visited) if self.tempered else followed
 
     def _n_swept(self, followed: Followed) -> int:
         # Gibbs sweeps of the chains that fill up the last block cost nothing, those of Swendsen and Wang do.

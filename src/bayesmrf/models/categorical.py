@@ -57,6 +57,21 @@ def compiled_form(model: Any, theta: np.ndarray) -> Categorical | Pairwise:
     return model.categorical(theta) if is_categorical(model) else model.pairwise(theta)
 
 
+def without_absent(form: Categorical | Pairwise) -> Categorical | Pairwise:
+    """Return the form without the edges whose coupling is 0, which sweeps and potentials need not visit."""
+    there = (form.coupling != 0).reshape(len(form.coupling), -1).any(axis=1)
+    if there.all():
+        return form
+    kept = there[form.edge_of]
+    return form._replace(
+        edges=form.edges[there],
+        starts=np.append(0, np.cumsum(kept))[form.starts],
+        neighbours=form.neighbours[kept],
+        edge_of=(np.cumsum(there, dtype=form.edge_of.dtype) - 1)[form.edge_of[kept]],
+        coupling=form.coupling[there],
+    )
+
+
 def binary_form(model: Any, theta: np.ndarray) -> Pairwise:
     """Return the compiled form of a binary model at theta.
 

@@ -22,6 +22,7 @@ from .bayes_factors import BOUND, LIMITS, bounded
 from .communities import blocks_of, probability_of_edge
 from .counted_evidence import counted_evidence
 from .identified import not_identified
+from .pareto import pareto_k
 from .rank_diagnostics import effective_sizes
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
         smaller = np.where(_log_mean(log_1) < _log_mean(log_0), log_1, log_0)
         terms = np.exp(smaller - smaller.max(axis=0))
         vary = np.flatnonzero(terms.std(axis=0) > _ALIKE * terms.mean(axis=0))
-        k[vary] = _pareto_k(smaller[:, vary])
+        k[vary] = pareto_k(smaller[:, vary])
         error[k > _RELIABLE] = np.nan
     error /= np.log(10)
     log_factor /= np.log(10)
@@ -155,13 +156,6 @@ def _mean_log_odds(tree: xr.DataTree) -> float:
         return float(logit(probability_of_edge(blocks)))
     density = json.loads(tree.attrs.get("prior", "{}")).get("density", {"a": 1, "b": 1})
     return float(np.log(density["a"] / density["b"])) if isinstance(density, dict) else np.nan
-
-
-def _pareto_k(logs: np.ndarray) -> np.ndarray:
-    """Return the shape of the generalized Pareto distribution of the largest terms of each column."""
-    from arviz_stats.base.array import array_stats  # its argument is minus the log of the terms
-
-    return np.array([array_stats.psislw(-column)[1] for column in logs.T]).reshape(-1)
 
 
 def check_limits(limits: Any) -> tuple[float, float]:

@@ -84,7 +84,13 @@ def move(form: Pairwise | Categorical, followed: Followed) -> bool:
     return late
 
 
-def swap(form: Pairwise | Categorical, followed: Followed, n_chains: int, n_sweeps: int) -> Followed:
+def swap(
+    form: Pairwise | Categorical,
+    followed: Followed,
+    n_chains: int,
+    n_sweeps: int,
+    visited: Pairwise | Categorical | None = None,
+) -> Followed:
     """Look at chains that have made ``n_sweeps`` sweeps, and swap their states with the ladder's if they need one.
 
     Parameters
@@ -97,6 +103,8 @@ def swap(form: Pairwise | Categorical, followed: Followed, n_chains: int, n_swee
         Number of chains that are swept. With a ladder all chains must be, also those that fill up the last block: they
         start at states of the others.
     n_sweeps : int
+    visited : Pairwise or Categorical, optional
+        The same model for the sweeps of the ladder, without edges that do nothing.
     """
     age = followed.age + n_sweeps
     if age // _PERIOD > followed.age // _PERIOD:
@@ -106,7 +114,7 @@ def swap(form: Pairwise | Categorical, followed: Followed, n_chains: int, n_swee
         unspent += _SWEEPS * n_sweeps * n_chains
         while unspent >= ladder.cost:
             unspent -= ladder.cost
-            ladder = swap_round(form, ladder, followed.chains)
+            ladder = swap_round(form if visited is None else visited, ladder, followed.chains)
     return followed._replace(age=age, unspent=unspent, ladder=ladder)
 
 
