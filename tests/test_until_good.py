@@ -580,9 +580,9 @@ def test_estimators_that_run_until_good_are_calibrated(rng):
             warnings.simplefilter("ignore")
             tree = est.fit(X, sample_weight=counts).posterior_
         assert tree.attrs["short"] == ""
-        v = {name: tree["posterior"][name].values for name in ("density", "theta", "n_edges")}
+        v = {name: tree["posterior"][name].values for name in ("density", "theta", "included")}
         truth = [density, weights[0], theta[2], np.count_nonzero(weights)]
-        drawn = np.dstack([v["density"], v["theta"][..., 0], v["theta"][..., 2], v["n_edges"]])
+        drawn = np.dstack([v["density"], v["theta"][..., 0], v["theta"][..., 2], (v["included"] != 0).sum(axis=2)])
         some = drawn[range(N_CHAINS), rng.integers(drawn.shape[1], size=N_CHAINS)]
         out.append(np.concatenate([rank(of_chains, truth, rng) for of_chains in (some, drawn[:, -1])]))
     assert p_value(np.array(out), N_CHAINS + 1) > 1e-6
