@@ -9,6 +9,7 @@ from .. import plots
 from ..data.codebook import Codebook
 from ..results.summary import Summary, count
 from ..results.tables import Table, names_of, table_of
+from ..results.until_good import CRITERION
 from .page import Section, escape, paragraph, picture, table
 
 # Options of the command line that estimators do not have.
@@ -68,6 +69,8 @@ def convergence(s: Summary, which: str, traced: str) -> str:
         "of independent draws with the same precision: bulk for means, tail for the ends of intervals. "
         f"{count(len(s.diagnostics), 'quantity', 'quantities')} were checked; shown are {which}."
     )
+    if "short" in s.attrs:
+        text += f" {CRITERION}"
     trace = picture(
         lambda: plots.plot_trace(s), f"{traced} along each chain: converged chains vary over the same range."
     )
