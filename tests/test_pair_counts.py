@@ -40,6 +40,10 @@ def test_edges_that_do_not_exist_need_no_visit(rng, make):
     potential = many.log_potential if isinstance(form, Categorical) else two.log_potential
     np.testing.assert_allclose(potential(form, x), potential(few, x))
     assert without_absent(few) is few
+    none = without_absent(form._replace(coupling=0 * form.coupling))
+    assert len(none.edges) == 0
+    assert without_absent(none) is none
+    gibbs.sweep(none, chains[0], 1)
 
 
 def test_chains_without_moments_are_those_with_them(rng):

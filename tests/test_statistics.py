@@ -265,7 +265,7 @@ def test_draws_are_evenly_spaced_where_they_are_many(rng, monkeypatch):
     assert NetworkStatistics(tree, n_draws=10).draws("strength").shape == (10, 5)
     every = NetworkStatistics(tree).draws("closeness")
     np.testing.assert_array_equal(NetworkStatistics(tree, n_draws=2).draws("closeness"), every[[0, 99]])
-    monkeypatch.setattr("bayesmrf.results.statistics._MOST_SECONDS", 1e-12)
+    monkeypatch.setattr("bayesmrf.results.statistics._MOST_SECONDS", dict.fromkeys(("paths", "model"), 1e-12))
     monkeypatch.setattr("bayesmrf.results.statistics._FEWEST", {"paths": 7, "model": 3})
     assert len(NetworkStatistics(tree).draws("betweenness")) == 7
     monkeypatch.setattr("bayesmrf.results.statistics._LONGEST", 1e-12)

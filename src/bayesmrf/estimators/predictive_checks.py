@@ -15,7 +15,7 @@ from ..data.states import States, are_ordered, levels_of
 from ..errors import DataError, ModelFitWarning
 from ..findings import tell
 from ..models.bases import edge_strength, sizes_of
-from ..models.categorical import compiled_form, draw_numbers, states_of
+from ..models.categorical import compiled_form, draw_numbers, states_of, without_absent
 from ..models.clamped_categorical import clamp
 from ..names import shown
 from ..results.blocks import at_draws, variable
@@ -94,9 +94,10 @@ class Group:
     def tables(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the data, completed, and a table from the model at theta; and how improbable their rows are (nats)."""
         model, rng, n = self.model, self.rng, len(self.x)
-        form = compiled_form(model, theta)
+        form = without_absent(compiled_form(model, theta))
         if self.hidden is not None:
-            self.hidden_chains = _follow(self.hidden, theta, self.hidden_chains, 1, rng)
+            hidden = without_absent(compiled_form(self.hidden, theta))
+            self.hidden_chains = _follow(self.hidden, hidden, self.hidden_chains, 1, rng)
             drawn = gibbs.to_states(self.hidden_chains, 1, states_of(model))[0]
             rows, nodes = self.hidden.cells.T
             self.x[self.some[rows], nodes] = drawn
@@ -106,7 +107,7 @@ class Group:
             other = self.listed[which]
             drawn_log_p = log_p[which]
         else:
-            self.chains = _follow(model, theta, self.chains, n, rng, self.x)
+            self.chains = _follow(model, form, self.chains, n, rng, self.x)
             other = gibbs.to_states(self.chains, n, states_of(model))
             drawn_log_p = _by_parts(model, theta, other, form)
         seen = _by_parts(model, theta, self.x, form)
@@ -116,16 +117,16 @@ class Group:
 
 def _by_parts(model: Any, theta: np.ndarray, x: np.ndarray, form: Any) -> np.ndarray:
     """Return the log potential of rows, a part of them after the other, as each has a number for each edge."""
-    parts = np.array_split(x, -(-len(x) * max(model.n_edges, 1) // _BLOCK))
+    parts = np.array_split(x, -(-len(x) * max(len(form.edges), 1) // _BLOCK))
     return np.concatenate([log_potential(model, theta, part, form) for part in parts])
 
 
-def _follow(model: Any, theta: np.ndarray, chains: Any, n: int, rng: Any, start: np.ndarray | None = None) -> Any:
-    """Return chains of the model, moved to theta."""
+def _follow(model: Any, form: Any, chains: Any, n: int, rng: Any, start: np.ndarray | None = None) -> Any:
+    """Return chains of the model, moved to the theta of its ``form``."""
     n_sweeps = _SWEEPS[chains is not None]
     if chains is None:
         chains = gibbs.start(n, model.graph.n_nodes, rng, start, states_of(model))
-    gibbs.sweep(compiled_form(model, theta), chains, n_sweeps)
+    gibbs.sweep(form, chains, n_sweeps)
     return chains
 
 
@@ -155,8 +156,9 @@ def checks_of(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: n
                 for (g, _), group, found in zip(parts, groups, seen, strict=True):
                     x, other, seen_nats, other_nats = group.tables(thetas[k] if g is None else thetas[k][g])
                     of = group.quantities.of
+                    of_data = of(x) if group.hidden is not None or not found else found[0][0]  # of equal tables once
                     ahead = np.searchsorted(np.sort(other_nats), seen_nats, side="left")
-                    found.append((of(x), of(other), seen_nats, other_nats.max(), 1 - ahead / len(other_nats)))
+                    found.append((of_data, of(other), seen_nats, other_nats.max(), 1 - ahead / len(other_nats)))
         families = [_family(name, groups, seen) for name in FAMILIES]
         if are_inside(families):
             break

@@ -114,7 +114,7 @@ class Statistics(Tabulated, Network):
             of people (the other minus the group), with the probability that they are above 0.
         n_draws : int, optional
             Number of draws, evenly spaced over all that were kept. By default all of them; 100 for predictability, and
-            as many as take a few seconds for shortest paths in large networks.
+            as many as take a second for shortest paths in large networks.
 
         Returns
         -------

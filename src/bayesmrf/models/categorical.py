@@ -59,7 +59,7 @@ def compiled_form(model: Any, theta: np.ndarray) -> Categorical | Pairwise:
 
 def without_absent(form: Categorical | Pairwise) -> Categorical | Pairwise:
     """Return the form without the edges whose coupling is 0, which sweeps and potentials need not visit."""
-    there = (form.coupling != 0).reshape(len(form.coupling), -1).any(axis=1)
+    there = (form.coupling != 0).any(axis=tuple(range(1, form.coupling.ndim)))
     if there.all():
         return form
     kept = there[form.edge_of]

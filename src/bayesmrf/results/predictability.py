@@ -11,11 +11,14 @@ from scipy.special import xlogy
 from ..compiled import strict_leaf
 from ..inference.elimination.engine import Elimination, is_cheap
 from ..models.bases import sizes_of
-from ..models.categorical import Categorical, many_state_form, states_of
-from ..samplers.tempered import Tempered
+from ..models.categorical import Categorical, compiled_form, many_state_form, states_of
+from ..models.pairwise import Pairwise
+from ..samplers.gibbs import LANES, to_states
+from ..samplers.tempered import Tempered, climb, find_ladder
 
 _MOST_STATES = 2**18  # joint states that are summed over
 _SAMPLES = 512  # states that stand for all others
+_APART = 40  # rounds of parallel tempering between two of a ladder
 
 
 def predictability(model: Any, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -36,8 +39,19 @@ def predictability(model: Any, theta: np.ndarray, rng: np.random.Generator) -> n
     if is_cheap(model.graph, states_of(model)):
         states = Elimination().sample(model, theta, Elimination().prepare(model), _SAMPLES, rng)
     else:
-        states, _ = Tempered().draw(model, theta, _SAMPLES, rng)
+        states = _tempered(compiled_form(model, theta), states_of(model), rng)
     return _by_samples(form, sizes, states)
+
+
+def _tempered(form: Pairwise | Categorical, n_states: int | None, rng: np.random.Generator) -> np.ndarray:
+    """Return states by parallel tempering: of few ladders, at several times after they have forgotten their start."""
+    ladder = find_ladder(form, n_states, rng)
+    rungs = climb(form, ladder, LANES, Tempered().n_sweeps, n_states, rng)
+    found = [to_states(rungs.chains[-1], LANES, n_states)]
+    while len(found) * LANES < _SAMPLES:
+        rungs = climb(form, ladder, LANES, _APART, n_states, rng, rungs=rungs)
+        found.append(to_states(rungs.chains[-1], LANES, n_states))
+    return np.concatenate(found)
 
 
 def time_of(model: Any, n_edges: float) -> float:

@@ -77,24 +77,37 @@ class Quantities:
         at = np.zeros((n_nodes, n_nodes), dtype=int)
         at[tuple(self.pairs.T)] = np.arange(len(self.pairs))
         set_(self, "_pair_at", at)
+        set_(self, "_paired", paired)
+        set_(self, "_tripled", tripled)
+        first, second = np.triu_indices(len(tripled), 1)
+        set_(self, "_first", first)
+        set_(self, "_second", second)
+        places = np.array(list(combinations(range(len(tripled)), 3)), dtype=int).reshape(-1, 3)
+        of_pair = np.zeros((len(tripled), len(tripled)), dtype=int)
+        of_pair[first, second] = np.arange(len(first))
+        set_(self, "_three_at", (of_pair[places[:, 0], places[:, 1]], places[:, 2]))
 
     pairs: np.ndarray = None  # type: ignore[assignment]
     triples: np.ndarray = None  # type: ignore[assignment]
     _pair_at: np.ndarray = None  # type: ignore[assignment]
+    _paired: np.ndarray = None  # type: ignore[assignment]
+    _tripled: np.ndarray = None  # type: ignore[assignment]
+    _first: np.ndarray = None  # type: ignore[assignment]
+    _second: np.ndarray = None  # type: ignore[assignment]
+    _three_at: tuple[np.ndarray, np.ndarray] = None  # type: ignore[assignment]
 
     def of(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return the sums over the rows of a table of states (n, n_nodes), by family; and what is given."""
         y = self.scores[np.arange(x.shape[1]), x]
-        ends = self.pairs.T
-        products = y[:, ends[0]] * y[:, ends[1]]
-        i, j, k = self.triples.T
-        threes = (products.T @ y)[self._pair_at[i, j], k] if len(self.triples) else np.empty(0)
+        y1, y2 = y[:, self._paired], y[:, self._tripled]
+        products = y1.T.astype(float) @ y1
+        threes = ((y2[:, self._first] * y2[:, self._second]).T @ y2)[self._three_at]
         total = x[:, self.summed].sum(axis=1, dtype=np.int64)
         bins = np.bincount(np.searchsorted(self.bounds, total), minlength=len(self.bounds) + 1)
         nodes, states = self.answers.T
         return {
             "answers": (x[:, nodes] == states).sum(axis=0).astype(float),
-            "pairs": products.sum(axis=0, dtype=float),
+            "pairs": products[np.triu_indices(len(products), 1)],
             "triples": threes.astype(float),
             "sums": bins.astype(float) if len(self.summed) > 1 else np.empty(0),
             "means": y.sum(axis=0, dtype=float),

@@ -34,7 +34,7 @@ OF_NODES = (*OF_LAGS, *_SUMS, "closeness", "betweenness", *_BRIDGES, *_OF_MODEL)
 OF_NETWORKS = ("density", "global clustering", "average path", "largest component", "small-worldness")
 NAMES = either(NONE, Rule("a name, or a list of names of statistics", are_texts))
 _EULER = 0.5772156649  # of the mean path of a random graph
-_MOST_SECONDS = 5.0  # for shortest paths, and for predictability: about as many draws as these take
+_MOST_SECONDS = {"paths": 1.0, "model": 5.0}  # about as many draws as these take
 _FEWEST = {"paths": 100, "model": 25}  # draws
 _OF_PREDICTIONS = 100  # draws of predictability at most, as of `Predictive`
 _LONGEST = 10.0  # seconds for the fewest draws, beyond which statistics are left out unless they are asked for
@@ -52,7 +52,7 @@ class NetworkStatistics:
     communities : mapping of node to label, sequence of labels, or None
         Of which statistics of bridges are.
     n_draws : int or None
-        Number of draws, evenly spaced over all; None for all of them where that takes a few seconds, and for 100 of
+        Number of draws, evenly spaced over all; None for all of them where that takes a second, and for 100 of
         predictability at most.
     fitted : (Graph, callable) or None
         The graph, and what makes the model of the draws on a graph; None where it is not known.
@@ -130,7 +130,7 @@ class NetworkStatistics:
         """Return which draws are used; None for all."""
         n, seconds = self.n_draws, self._seconds[kind]
         if n is None and seconds > 0:
-            n = max(_FEWEST[kind], int(_MOST_SECONDS / seconds))
+            n = max(_FEWEST[kind], int(_MOST_SECONDS[kind] / seconds))
             n = min(n, _OF_PREDICTIONS) if kind == "model" else n
         return None if n is None or n >= self._total else self._spaced(n)
 

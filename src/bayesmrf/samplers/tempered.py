@@ -123,8 +123,9 @@ def climb(
     n_states: int | None,
     rng: np.random.Generator,
     base: np.ndarray | float = 0.0,
+    rungs: Rungs | None = None,
 ) -> Rungs:
-    """Run ``n_chains`` ladders from uniform random states.
+    """Run ``n_chains`` ladders from uniform random states, or on from those of ``rungs``, in place.
 
     Parameters
     ----------
@@ -137,21 +138,26 @@ def climb(
     rng : Generator
     base : array
         As in `between`.
+    rungs : Rungs, optional
+        Of the same ladder.
     """
-    rungs = [start(n_chains, len(form.field), rng, n_states=n_states) for _ in ladder]
+    if rungs is None:
+        chains = [start(n_chains, len(form.field), rng, n_states=n_states) for _ in ladder]
+        renewed = np.zeros((len(ladder), len(chains[0].states), LANES), dtype=bool)
+    else:
+        chains, renewed = rungs.chains, rungs.renewed
     forms, change = [between(form, base, b) for b in ladder], form._replace(field=form.field - base)
-    renewed = np.zeros((len(ladder), len(rungs[0].states), LANES), dtype=bool)
     rejected = np.zeros(len(ladder) - 1)
     for j in range(n_sweeps):
-        for at, chains in zip(forms, rungs, strict=True):
-            sweep(at, chains, 1)
+        for at, one in zip(forms, chains, strict=True):
+            sweep(at, one, 1)
         renewed[0] = True
         for k in range(j % 2, len(ladder) - 1, 2):
-            low, high = rungs[k], rungs[k + 1]
+            low, high = chains[k], chains[k + 1]
             gap = ladder[k + 1] - ladder[k]
             rejected[k] += swap_states(change, gap, low.states, high.states, low.lanes, renewed[k], renewed[k + 1])
     n_swaps = [len(range(k % 2, n_sweeps, 2)) for k in range(len(rejected))]
-    return Rungs(rungs, renewed, rejected / np.maximum(n_swaps, 1))
+    return Rungs(chains, renewed, rejected / np.maximum(n_swaps, 1))
 
 
 def between(form: Pairwise | Categorical, base: np.ndarray | float, b: float) -> Pairwise | Categorical:
