@@ -10,6 +10,7 @@ import random
 import re
 import secrets
 import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,7 @@ def one_thread():
 @pytest.fixture(autouse=True)
 def quiet_progress(monkeypatch):
     """No lines of progress, which slow machines would have, unless a test asks for them."""
+    monkeypatch.setattr(progress, "SILENT", threading.TIMEOUT_MAX)
     monkeypatch.setattr(progress, "FIRST", math.inf)
     monkeypatch.setattr(progress, "LONG", math.inf)
     monkeypatch.setattr(progress, "compiling", lambda: None)

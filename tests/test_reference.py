@@ -3,6 +3,8 @@
 Exact moments and modes are sums over all states.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -184,7 +186,64 @@ def test_the_reference_is_where_less_is_neglected(rng, monkeypatch):
         chains._states(found.theta)
     assert chains.neglected(found, draws) < 0.8 * most
     monkeypatch.setattr(edge_start, "_NEGLECTED", 0.0)
-    assert edge_start.find_reference(MODEL, s_bar, n, SpikeSlab()) is None
+    with pytest.warns(ApproximatePosteriorWarning, match="moments are those of persistent chains"):
+        assert edge_start.find_reference(MODEL, s_bar, n, SpikeSlab()) is None
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Numbers of observations that are few enough for wide posteriors of few nodes: 300 are too many for chains."""
+    monkeypatch.setattr(edge_start, "_MANY", (100, 2))
+    monkeypatch.setattr(edge_start, "_FEWEST", 3)
+    monkeypatch.setattr(edge_start, "_PARTICLES", (256, 256))
+
+
+def test_chains_are_taken_where_extrapolated_inclusions_would_be_wrong(few):
+    """Of seven nodes in two groups with strong edges, which a wide posterior of 300 rows has; against exact draws.
+
+    A run that extrapolates all the same is the negative control, and says how uncertain it is.
+    """
+    rng, nodes = np.random.default_rng(0), all_states(7)
+    u, v = np.triu_indices(7, 1)
+    weights = np.where(u // 4 == v // 4, 1.5 * rng.uniform(1, 2.5, len(u)), 0)
+    log_p = (nodes[:, u] * nodes[:, v]) @ weights - nodes @ np.bincount(np.r_[u, v], np.r_[weights, weights], 7) / 2
+    counts = rng.multinomial(300, np.exp(log_p - np.logaddexp.reduce(log_p)))
+    run = {"n_draws": 1000, "n_warmup": 200, "n_chains": 2, "random_state": 1, "progress": False}
+
+    def fit(method):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            est = SpikeSlabMRF(method=method, **run).fit(nodes, sample_weight=counts)
+        return est.inclusion_[u, v], est.posterior_.attrs
+
+    exact = fit("exact")[0]
+    chains, stored = fit("reversible-jump")
+    assert stored["moments"] == "chains"
+    assert "moments are those of persistent chains that follow the weights" in stored["findings"]
+    assert "inclusions near 0.5 would be uncertain by 0." in stored["findings"]
+    assert np.abs(chains - exact).max() < 0.1
+    extrapolated, stored = fit(ReversibleJump(moments="extrapolated"))
+    assert stored["moments"] == "extrapolated"
+    assert "inclusions near 0.5 are uncertain by 0." in stored["findings"]
+    assert np.abs(extrapolated - exact).max() > 0.15
+
+
+@pytest.mark.parametrize("n", [250, 300])
+@pytest.mark.parametrize("neglected", [0.1, 0.3, 0.5])  # nats: inclusions are off by 0.012, 0.037 and 0.062
+@pytest.mark.parametrize("moments", ["auto", "extrapolated", None])
+def test_what_a_failed_test_means(n, neglected, moments, few, data, monkeypatch):
+    monkeypatch.setattr(reference.ReferenceChains, "neglected", lambda *_: neglected)
+    monkeypatch.setattr(reference.ReferenceChains, "climb", lambda _: (data[2], 0.0))
+    monkeypatch.setattr(reference.ReferenceChains, "measure", lambda *_: data[2])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = edge_start.find_reference(MODEL, data[1], n, SpikeSlab(), moments)
+    fails, is_small = neglected > edge_start._NEGLECTED, n <= edge_start._PARTICLES[1]
+    follows = fails and (is_small or (moments == "auto" and neglected > 0.4)) and moments != "extrapolated"
+    assert (found is None) == follows
+    texts = " ".join(str(w.message) for w in told)
+    assert ("are off by about" in texts) == (fails and moments is not None and not follows)
+    assert ("moments are those of persistent chains" in texts) == (follows and moments == "auto")
 
 
 @pytest.mark.parametrize("given", [{"epsilon": 0.1}, {"momentum": 0.9}])

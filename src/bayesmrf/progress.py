@@ -19,6 +19,7 @@ from .compiled import compiling
 
 T = TypeVar("T")
 
+SILENT = 2.0  # seconds of work before the first step of chains, after which it is said
 FIRST = 10.0  # seconds before the first line: quick runs have none
 EVERY = 60.0  # seconds between two lines
 LONG = 3600.0  # seconds of a run that is announced
@@ -211,6 +212,29 @@ class Lines:
     def _left(self, steps: int) -> float | None:
         """Return the seconds of steps; None while they are not known."""
         return None if self.pace is None else steps * self.pace
+
+
+@contextmanager
+def announced(work: str, progress: bool) -> Iterator[None]:
+    """Say what work goes on in a context, if it takes more than `SILENT` seconds, and then once in `EVERY` seconds."""
+    if not progress:
+        yield
+        return
+    ended, began = threading.Event(), time.monotonic()
+
+    def say() -> None:
+        wait = SILENT
+        while not ended.wait(wait):
+            _print(f"{work}: {compilation() or span(time.monotonic() - began) + ' so far'}", None)
+            wait = EVERY
+
+    thread = threading.Thread(target=say, name="bayesmrf-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def compilation() -> str:

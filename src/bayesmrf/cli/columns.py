@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DataError, StoreError, said
+from ..progress import announced
 from . import common
 from .column_flags import ColumnFlags
 from .flags import command, observations
@@ -37,7 +38,8 @@ def columns(
         raise StoreError(f"--out: {out} exists already; give another path, or --overwrite to replace it")
     raw, _, _ = read_votes(table, asked=given.asked, person=given.combine_rows)
     console = common.new_console()
-    book = described(raw, given.asked.of_columns)
+    with announced("understanding the columns of the table", True):
+        book = described(raw, given.asked.of_columns)
     frame = book.frame()
     texts = [name for name in _TEXTS if (frame[name] != "").any()]
     printed = new_table("Columns", texts, ["missing"] if frame["missing"].any() else [])

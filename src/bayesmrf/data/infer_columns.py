@@ -29,10 +29,10 @@ from .codebook import (
 from .column_options import ColumnOptions, matching
 from .declared_columns import changed, declared_columns, given
 from .kinds import constant, metadata, nominal, number, several, text
-from .kinds.count import forgotten_count, is_count
+from .kinds.count import is_count
 from .kinds.cut import problems_of_codes
 from .kinds.detect import kind_of
-from .kinds.identifier import is_unnamed_number, repeated_identifier
+from .kinds.identifier import is_unnamed_number
 from .kinds.metadata import metadata_columns
 from .kinds.number import weight_of_survey
 from .kinds.ordered import in_steps, share_levels
@@ -40,7 +40,7 @@ from .kinds.values import Values, values_of
 from .levels import Foreign, find_foreign
 from .other_tables import problem_of
 from .rows_of_events import event_columns
-from .table_forms import answered, one_row_per_answer, totals
+from .table_forms import answered, understood_rows
 from .table_forms import problems as problems_of_rows
 from .time_columns import problems_of_times, time_columns
 
@@ -256,13 +256,13 @@ def _of_rows(frame: pd.DataFrame, added: Collection[str]) -> tuple[dict[str, str
     if not len(every):
         return {}, [], False
     rest = every.drop(columns=list(added))
-    person, is_long = repeated_identifier(rest), one_row_per_answer(rest) is not None
-    count = None if is_long else forgotten_count(rest)
-    kinds = {name: kind for name, kind in ((person, IDENTIFIER), (count, COUNT)) if name is not None}
-    kinds |= {relation.columns[0]: NUMBER for relation in ([] if is_long else totals(rest))}
-    events = None if person is None or is_long else event_columns(every, person)
+    rows = understood_rows(rest)
+    is_long = rows.answers is not None
+    kinds = {name: kind for name, kind in ((rows.person, IDENTIFIER), (rows.frequency, COUNT)) if name is not None}
+    kinds |= {relation.columns[0]: NUMBER for relation in rows.totals}
+    events = None if rows.person is None or is_long else event_columns(every, rows.person)
     kinds |= dict.fromkeys(events or (), METADATA)
-    return kinds, problems_of_rows(every, added), is_long
+    return kinds, problems_of_rows(every, added, rows), is_long
 
 
 def _no_answer(column: Column, kind: str) -> Column:

@@ -118,23 +118,50 @@ def _is_numeric(column: pd.Series) -> bool:
     return column.dtype.kind in "biuf"
 
 
-def problems(frame: pd.DataFrame, added: Collection[str] = ()) -> list[str]:
+class Rows(NamedTuple):
+    """What the columns of a table that are no answers say about its rows.
+
+    Parameters
+    ----------
+    answers : Answers or None
+        The columns of a table of which a row is one answer; nothing else is looked for in it.
+    person, frequency : str or None
+        The column of a repeated identifier, and one that counts how often each row was observed.
+    totals : list of Relation
+        Columns of many numbers that are totals or means of others.
+    """
+
+    answers: Answers | None
+    person: str | None
+    frequency: str | None
+    totals: list[Relation]
+
+
+def understood_rows(frame: pd.DataFrame) -> Rows:
+    """Return what the columns of a table say about its rows; names are unique texts."""
+    answers, person = one_row_per_answer(frame), repeated_identifier(frame)
+    return Rows(answers, person, None, []) if answers else Rows(None, person, forgotten_count(frame), _totals(frame))
+
+
+def problems(frame: pd.DataFrame, added: Collection[str] = (), rows: Rows | None = None) -> list[str]:
     """Return what is wrong with a table whose columns are no answers, each with what to do; names are unique texts.
 
-    Of the columns that a survey program ``added`` it says which are to be left out where a row is an event.
+    Of the columns that a survey program ``added`` it says which are to be left out where a row is an event. ``rows``
+    is what the others say, if it is known: the search takes seconds in a wide table.
     """
     every, frame = frame, frame.drop(columns=list(added))
-    if (found := one_row_per_answer(frame)) is not None:
-        person, question, answer = map(quoted, found)
+    rows = understood_rows(frame) if rows is None else rows
+    if rows.answers is not None:
+        person, question, answer = map(quoted, rows.answers)
         return [
             f"a row must be a person, but here it is an answer ({answer}) of a person ({person}) to a question "
             f"({question}); make a column of each question (pandas: .pivot(index={person}, columns={question}, "
             f"values={answer}))"
         ]
-    texts = []
-    if (count := forgotten_count(frame)) is not None:
-        texts.append(count_problem(count))
-    if (name := repeated_identifier(frame)) is not None and (events := rows_of_events(every, name)):
+    texts, name = [], rows.person
+    if rows.frequency is not None:
+        texts.append(count_problem(rows.frequency))
+    if name is not None and (events := rows_of_events(every, name)):
         texts.append(events)
     elif name is not None:
         n = len(frame) / frame[name].nunique()
@@ -148,10 +175,10 @@ def problems(frame: pd.DataFrame, added: Collection[str] = ()) -> list[str]:
             f"column {quoted(name)} looks like an identifier with {round(n, 1):g} rows each, and rows of one person "
             f"are not independent; {labelled}"
         )
-    return texts + [f"{relation.sentence} with {preparing('drop', relation.columns[0])}" for relation in totals(frame)]
+    return texts + [f"{relation.sentence} with {preparing('drop', relation.columns[0])}" for relation in rows.totals]
 
 
-def totals(frame: pd.DataFrame) -> list[Relation]:
+def _totals(frame: pd.DataFrame) -> list[Relation]:
     """Return the columns of many numbers that are totals or means of others."""
     numbers = [name for name in map(str, frame.columns) if frame[name].dtype.kind in "iuf"]
     many = [name for name in numbers if are_many_values(frame[name].dropna().to_numpy())]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ApproximatePosteriorWarning, argument
-from ..findings import BAD, tell
+from ..families import AUTO
+from ..findings import BAD, NOTE, tell
 from ..models.boltzmann import Boltzmann, Coding
 from ..posterior.conditionals.spike import edge_prior
 from ..posterior.edges.reference import SpikeSlabReference
@@ -24,21 +25,32 @@ EXTRAPOLATES = (
 _MISFIT, _NOISE = 4.0, 0.1  # distance from the mode in standard errors, and share of a variance, without a warning
 _PILOT, _KEPT = 256, 64  # scans that find the mean of the posterior, of which the last are kept as draws
 _NEGLECTED = 0.12  # nats in the log odds of an edge, by which the extrapolation may be off
+_WRONG = 0.05  # the same for inclusions near 0.5, where there are too many observations for a chain for each
 
 
-def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: SpikeSlab) -> Reference | None:
+def find_reference(
+    model: Any, s_bar: np.ndarray, n_samples: float, prior: SpikeSlab, moments: str | None = AUTO
+) -> Reference | None:
     """Measure the moments at the mean of the posterior, if the observations are many.
 
     Chains climb to the mode with all candidates, and a pilot run with the moments there finds the mean: draws are
     nearer to it, as they lack edges. A second pilot run tests the extrapolation. None if the observations are few, or
     if moments cannot be extrapolated: a node is 1 (or 0) in few rows, two nodes differ (or agree) in few, or the test
-    fails and a chain for each observation is within limits. Moments are those of the Boltzmann machine,
-    for any model of nodes with two states.
+    fails. Moments are those of the Boltzmann machine, for any model of nodes with two states.
+
+    Parameters
+    ----------
+    model, s_bar, n_samples, prior
+        As of `SpikeSlabReference`.
+    moments : {"auto", "extrapolated"} or None
+        What a test that fails means. "auto" takes chains, unless there are too many observations for a chain for each
+        and inclusions are wrong by little; "extrapolated" takes the reference, and says how wrong inclusions are. None
+        only starts at the reference, and says nothing.
 
     Warns
     -----
     ApproximatePosteriorWarning
-        If the climb does not converge, the moments are noisy, or the test fails.
+        If the climb does not converge, the moments are noisy, or the test fails: only a note where chains are taken.
     """
     least, each = _MANY
     if n_samples <= least or n_samples < each * model.n_features or model.n_features > MOST_FEATURES:
@@ -76,12 +88,21 @@ def find_reference(model: Any, s_bar: np.ndarray, n_samples: float, prior: Spike
     neglected = chains.neglected(found, _pilot(model, s_bar, n_samples, prior, found, rng)[-_KEPT:])
     if neglected < _NEGLECTED:
         return found
-    if n_samples <= _PARTICLES[1]:
+    wrong, is_small = np.tanh(neglected / 4) / 2, n_samples <= _PARTICLES[1]
+    if moments is None:
+        return None if is_small else found
+    if moments == AUTO and (is_small or wrong > _WRONG):
+        tell(
+            "moments are those of persistent chains that follow the weights: with moments extrapolated over the "
+            f"posterior, which is too wide for them, inclusions near 0.5 would be uncertain by {wrong:.2f}; "
+            f"{argument('moments', 'extrapolated')} takes these all the same",
+            ApproximatePosteriorWarning,
+            NOTE,
+        )
         return None
     tell(
         f"the log odds of an edge are off by about {neglected:.1f}, as moments are extrapolated over the posterior; "
-        f"inclusions near 0.5 are uncertain by {np.tanh(neglected / 4) / 2:.2f}; give fewer candidates, or "
-        f"{argument('moments', 'chains')}",
+        f"inclusions near 0.5 are uncertain by {wrong:.2f}; give fewer candidates, or {argument('moments', 'chains')}",
         ApproximatePosteriorWarning,
     )
     return found

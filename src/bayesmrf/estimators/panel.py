@@ -30,6 +30,7 @@ from ..posterior.conditionals.panel_tables import panel_tables
 from ..posterior.edges.panel import PanelKernel
 from ..posterior.edges.panel_missing import PanelMissingKernel
 from ..priors import Beta
+from ..progress import announced
 from ..results import convergence
 from ..results.blocks import Columns, variable
 from ..results.edge_evidence import add_recorded_evidence
@@ -218,6 +219,10 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         return self
 
     def _prepare(self, X: Any, person: Any, wave: Any, day: Any = None) -> _Setup:
+        with announced("reading and checking the table", self.progress):
+            return self._understand(X, person, wave, day)
+
+    def _understand(self, X: Any, person: Any, wave: Any, day: Any = None) -> _Setup:
         check_params(self)
         self._begin()
         density = self._object("prior").density

@@ -24,6 +24,7 @@ from ..declare.rule import SEED
 from ..findings import recorded
 from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
+from ..progress import announced
 from ..results import convergence
 from ..results.blocks import Columns, variable
 from ..results.identified import FIELD
@@ -209,16 +210,19 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
 
     def _prepare(self, X: Any, sample_weight: Any = None, groups: Any = None, survey_weight: Any = None) -> Setup:
         check_params(self)
-        table = self._choose_model(X, sample_weight)
+        with announced("understanding the columns of the table", self.progress):
+            table = self._choose_model(X, sample_weight)
         request = self._request()
-        states = self._read(table, sample_weight, True, self.progress, survey_weight)
+        with announced("reading and checking the table", self.progress):
+            states = self._read(table, sample_weight, True, self.progress, survey_weight)
         if self._needs_edges:
             require_edges(self._graph, self._edges_option)
         parts = self._parts(states, X, groups)
         silent = Silent.of(parts, self._graph, self._labels)
         self._graph, not_identified = silent.settle(self._graph, self._asked(), self._of_silent)
         self.edges_ = self._graph.edges
-        found = self._target(parts, request)
+        with announced("choosing how and where the chains start", self.progress):
+            found = self._target(parts, request)
         self._name_choices(found.likelihood.model.name, found.method)
         return found._replace(constant={**found.constant, FIELD: not_identified}) if not_identified.any() else found
 

@@ -180,9 +180,11 @@ class SpikeSlabMRF(WithEvidence, Posterior):
             sweeps = particle_sweeps(engine_used(kernel, model))
         else:
             reference = None
-            follows = row.options is ReversibleJump and method.moments == "chains"
-            if hidden is None and row.name != "exact" and not (follows or is_categorical(model)):
-                reference = find_reference(model, s_bar, n, prior)
+            moments = method.moments if row.options is ReversibleJump else None
+            if moments == AUTO and method.n_particles is not None:
+                moments = None  # those of so many chains
+            if hidden is None and row.name != "exact" and not (moments == "chains" or is_categorical(model)):
+                reference = find_reference(model, s_bar, n, prior, moments)
             start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
             problem = _Problem(model, s_bar, n, prior, start, reference, self._settings.n_warmup, states)
             with instead_of_exact(argument("method", "reversible-jump")):

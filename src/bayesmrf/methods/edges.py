@@ -26,7 +26,8 @@ class ReversibleJump(Checked):
         * extrapolated: 4,096 chains measure moments once, at the mean of the posterior, from which those at all draws
           are extrapolated (`bayesmrf.states.reference`): for yes/no columns of many observations, at least
           20 for each weight and bias.
-        * auto: extrapolated where that is accurate, ``n_particles`` is None and no value is missing, else chains.
+        * auto: extrapolated where that is accurate, ``n_particles`` is None and no value is missing, else chains. A
+          test before the first draw decides; a finding says so where it fails.
     epsilon
         It is shortened where the posterior is stiffer, and such that the noise of the moments hardly widens the
         posterior.

@@ -50,12 +50,25 @@ def edge_statistics(
     total = w.sum()
     columns = np.ascontiguousarray(states.T)
     u, v = graph.edges.T
+    if 4 * graph.n_edges > graph.n_nodes**2 and (w == np.rint(w)).all():
+        return _agreements(columns, w)[u, v] / total, columns @ w / total
     # One block of edges at a time: memory stays O(edges + states).
     block = max(1, 2**24 // max(1, len(states)))
     agree = [
         (columns[u[i : i + block]] == columns[v[i : i + block]]) @ w / total for i in range(0, graph.n_edges, block)
     ]
     return (np.concatenate(agree) if agree else np.zeros(0)), columns @ w / total
+
+
+def _agreements(columns: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return in how many rows each two of the ``columns`` (n_nodes, n_samples) agree, of which ``w`` are counts."""
+    found, block = np.zeros((len(columns), len(columns))), max(1, 2**24 // max(1, len(columns)))
+    for a in range(0, len(w), block):
+        rows = slice(a, a + block)
+        for state in range(columns.min(), columns.max() + 1):
+            there = (columns[:, rows] == state).astype(np.float64)
+            found += (there * w[rows]) @ there.T
+    return found
 
 
 class FeatureForm(NamedTuple):

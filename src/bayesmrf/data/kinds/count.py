@@ -33,12 +33,14 @@ def forgotten_count(frame: pd.DataFrame) -> str | None:
     numbers = {name: v for name in map(str, frame.columns) if (v := whole_numbers(frame[name])) is not None}
     candidates = [name for name, v in numbers.items() if v.min() >= 0 and v.max() > 1 and len(v) == len(frame)]
     sizes = {name: frame[name].nunique() for name in map(str, frame.columns)} if candidates else {}
+    most = {name: v.max() for name, v in numbers.items()}
+    n_wordy, n_ways = sum(size > MOST_WORDS for size in sizes.values()), math.prod(sizes.values())
     for name in sorted(candidates, key=lambda name: not is_count(name)):
-        others = [other for other in sizes if other != name]
-        are_answers = len(others) > 1 and all(sizes[other] <= MOST_WORDS for other in others)
-        is_all = are_answers and _FEWEST_ROWS <= len(frame) == math.prod(sizes[other] for other in others)
-        larger = is_count(name) and all(numbers[name].max() > numbers[o].max() for o in others if o in numbers)
-        if others and (is_all or larger) and not frame[others].duplicated().any():
+        are_answers = len(sizes) > 2 and n_wordy == (sizes[name] > MOST_WORDS)
+        is_all = are_answers and len(frame) >= _FEWEST_ROWS and n_ways == sizes[name] * len(frame)
+        larger = is_count(name) and all(most[name] > top for other, top in most.items() if other != name)
+        others = [other for other in sizes if other != name] if is_all or larger else []
+        if others and not frame[others].duplicated().any():
             return name
     return None
 
