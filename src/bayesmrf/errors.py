@@ -142,6 +142,10 @@ class OptionError(BayesMRFError):
     """An option, or a combination of options, is not valid."""
 
 
+class UnknownArgumentError(OptionError, TypeError):
+    """A function or class has no argument of this name."""
+
+
 class StoreError(BayesMRFError):
     """A result or checkpoint on disk cannot be read or written."""
 

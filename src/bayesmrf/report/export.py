@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.files import check_path
+from ..declare.arguments import named
 from ..declare.paths import path_of
 from ..declare.rule import FLAG, choice
 from ..errors import StoreError, argument
@@ -32,6 +33,7 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 _ENDS = ["first", "second"]
 
 
+@named
 def export(result: Any, out: str | PathLike[str], to: str, overwrite: bool = False) -> Path:
     """Write every table of a result, or its networks, for other programs.
 
