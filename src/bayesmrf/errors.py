@@ -261,6 +261,12 @@ class ConvergenceWarning(BayesMRFWarning):
     severity = "bad"
 
 
+class FormulaWarning(BayesMRFWarning):
+    """Texts in a table begin as formulas, which spreadsheets run."""
+
+    severity = "note"
+
+
 class StoppedWarning(BayesMRFWarning):
     """A run was stopped by Ctrl-C, and only its first draws are returned."""
 

@@ -16,7 +16,7 @@ from ..errors import BayesMRFError, StoppedWarning
 from ..names import shown
 from .calibrate import calibrate
 from .collect import collect
-from .columns import columns
+from .columns import SPREADSHEET_SAFE, columns
 from .common import Stopped, finished, flag_of, new_console, say, spoken_warnings
 from .compare_groups import compare
 from .evidence import evidence
@@ -123,6 +123,7 @@ def export(
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+    spreadsheet_safe: Annotated[bool, typer.Option("--spreadsheet-safe", help=SPREADSHEET_SAFE)] = False,
 ) -> None:
     """Write every table of a result of groups, posterior, structure, compare or panel for other programs, unrounded."""
     from ..report.export import export as write
@@ -131,7 +132,8 @@ def export(
 
     tree = load(finished(run))
     name = f"{run.stem}-{to}" if is_folder(tree, to) else f"{run.stem}.{to}"
-    new_console().print(f"The result is written to {write(tree, out or Path(name), to, overwrite)}", soft_wrap=True)
+    written = write(tree, out or Path(name), to, overwrite, spreadsheet_safe)
+    new_console().print(f"The result is written to {written}", soft_wrap=True)
 
 
 def _problem(e: Any) -> str:
