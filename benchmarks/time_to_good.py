@@ -2,10 +2,10 @@
 
 Run ``python benchmarks/time_to_good.py [NAME ...] [--against REVISION] [--seed N] [--limit SECONDS]`` from the root of
 a repository, with ``BAYESMRF_DATA``. Each fit is a process of its own; those of the two versions alternate, in this
-order: the other one, this one. Fits run until they are good, as no number of draws is given; after ``--limit`` seconds
-of processor time a process is ended, and its row says so. Results are appended to ``--store`` (a file of JSON lines), and
-those that are there are not measured again. The table has the draws of each chain, processor time of the whole fit, the
-share of wall time after the draws, peak memory, the grade of the verdict, and ratios of processor times.
+order: the other one, this one. No number of draws is given, so that fits run until they are good. A process is ended
+after ``--limit`` seconds of processor time, and its row says so. Results are appended to ``--store`` (a file of JSON
+lines), and those that are there are not measured again. The table has the draws of each chain, processor time of the
+whole fit, the share of wall time after the draws, peak memory, the grade of the verdict, and ratios of processor times.
 """
 
 from __future__ import annotations

@@ -142,6 +142,10 @@ class OptionError(BayesMRFError):
     """An option, or a combination of options, is not valid."""
 
 
+class UnknownArgumentError(OptionError, TypeError):
+    """A function or class has no argument of this name."""
+
+
 class StoreError(BayesMRFError):
     """A result or checkpoint on disk cannot be read or written."""
 
@@ -255,6 +259,12 @@ class ConvergenceWarning(BayesMRFWarning):
     """An iterative method stopped before it reached its tolerance, or the chains of a run have not converged."""
 
     severity = "bad"
+
+
+class FormulaWarning(BayesMRFWarning):
+    """Texts in a table begin as formulas, which spreadsheets run."""
+
+    severity = "note"
 
 
 class StoppedWarning(BayesMRFWarning):

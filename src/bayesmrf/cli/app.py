@@ -11,12 +11,13 @@ import typer
 from typer.core import TyperGroup
 
 from .. import __version__
+from ..declare.arguments import arguments_of, meant
 from ..errors import BayesMRFError, StoppedWarning
 from ..names import shown
 from .calibrate import calibrate
 from .collect import collect
-from .columns import columns
-from .common import Stopped, finished, new_console, say, spoken_warnings
+from .columns import SPREADSHEET_SAFE, columns
+from .common import Stopped, finished, flag_of, new_console, say, spoken_warnings
 from .compare_groups import compare
 from .evidence import evidence
 from .flags import command
@@ -122,6 +123,7 @@ def export(
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+    spreadsheet_safe: Annotated[bool, typer.Option("--spreadsheet-safe", help=SPREADSHEET_SAFE)] = False,
 ) -> None:
     """Write every table of a result of groups, posterior, structure, compare or panel for other programs, unrounded."""
     from ..report.export import export as write
@@ -130,7 +132,19 @@ def export(
 
     tree = load(finished(run))
     name = f"{run.stem}-{to}" if is_folder(tree, to) else f"{run.stem}.{to}"
-    new_console().print(f"The result is written to {write(tree, out or Path(name), to, overwrite)}", soft_wrap=True)
+    written = write(tree, out or Path(name), to, overwrite, spreadsheet_safe)
+    new_console().print(f"The result is written to {written}", soft_wrap=True)
+
+
+def _problem(e: Any) -> str:
+    """Return what is wrong with a command line; of an unknown option, also which one was meant."""
+    if type(e).__name__ != "NoSuchOption" or e.ctx is None:
+        return str(e.format_message())
+    unknown = e.option_name
+    flags = {flag.removeprefix("--").replace("-", "_"): flag for p in e.ctx.command.params for flag in p.opts}
+    words = arguments_of(unknown.removeprefix("--"))  # an argument of Python, or what other packages call it
+    found = next((flag for flag in map(flag_of, words) if flag in flags.values()), flags.get(meant(words[0], flags)))
+    return f"No such option: {unknown}" + (f" (did you mean {found}?)" if found else "")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -142,7 +156,7 @@ def run(arguments: Sequence[str]) -> int:
             code = every.main(arguments, prog_name="bayesmrf", standalone_mode=False, obj=list(arguments)) or 0
     except usage_error as e:
         where = e.ctx.command_path if e.ctx else "bayesmrf"
-        say("error", f"{e.format_message().rstrip('.')}; see {where} --help")
+        say("error", f"{_problem(e).rstrip('.')}; see {where} --help")
         return USER_ERROR
     except BayesMRFError as e:
         say("error", e)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import DataError, StoreError, said
+from ..errors import DataError, OptionError, StoreError, said
 from ..progress import announced
 from . import common
 from .column_flags import ColumnFlags
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from ..data.codebook import Codebook
 
+SPREADSHEET_SAFE = (
+    "Put an apostrophe before texts in CSV files that spreadsheets run as formulas, such as a column named =1+1."
+)
 _TEXTS = ("name", "kind", "levels", "counts", "codes", "question", "does")
 
 
@@ -25,15 +28,19 @@ def columns(
     table: Path = observations("ANSWERS.csv", "any values"),
     out: Path | None = flag("Write the table, which --columns of the other commands takes back.", "COLUMNS.csv"),
     overwrite: bool = flag("Replace --out.", None, False, "--overwrite"),
+    spreadsheet_safe: bool = flag(SPREADSHEET_SAFE, None, False, "--spreadsheet-safe"),
     *,
     given: ColumnFlags,
 ) -> None:
     """Show what each column of a table is: its kind, its levels in order, missing values, and what is done with it."""
     from ..data.columns import described
     from ..data.infer_columns import problems_of
+    from ..data.spreadsheets import csv_of
     from .show import new_table
     from .tables import read_votes
 
+    if spreadsheet_safe and out is None:
+        raise OptionError(option="spreadsheet_safe", got=True, expected="omitted without --out")
     if out is not None and out.exists() and not overwrite:
         raise StoreError(f"--out: {out} exists already; give another path, or --overwrite to replace it")
     raw, _, _ = read_votes(table, asked=given.asked, person=given.combine_rows)
@@ -47,7 +54,8 @@ def columns(
         printed.add_row(*(str(row[str(column.header)]) for column in printed.columns))
     console.print(printed)
     if out is not None:
-        frame.to_csv(out, index=False)
+        (text,) = csv_of({"columns": frame}, spreadsheet_safe).values()
+        out.write_text(text, encoding="utf-8", newline="")
         console.print(f"The table is in {out}; other commands take it, edited, with --columns {out}", soft_wrap=True)
     for problem in [*problems_of(book), *_of_values(raw, book, given.asked.columns is not None)]:
         console.print(f"To answer before a run: {said(problem, common.spoken)}.", soft_wrap=True)

@@ -61,6 +61,7 @@ def flag_of(option: str) -> str:
 
 _TABLES = {".xlsx", ".xlsm", ".sav", ".zsav", ".dta", ".parquet", ".feather"}  # names of tables that are no text
 _LONGEST = 3000  # letters of a message
+_MOST = 10  # chains that are listed
 _MARK = "bayesmrf"  # in the first bytes of pictures
 
 
@@ -144,12 +145,14 @@ def check_out(out: Path, overwrite: bool) -> None:
 
 def finished(run: Path) -> Path:
     """Return the path of a result; refuse one of draws alone, and say which commands complete it."""
+    from ..runs.checkpoint import steps_of
     from ..runs.store import CHECKPOINT, RECORD, is_ours, read_kind
 
     if (run / RECORD).is_file() and is_ours(run) and read_kind(run) == CHECKPOINT:
+        left = [*unfinished(*steps_of(run)).values()] or ["all chains have their draws, and are not joined"]
         raise StoreError(
-            f"{run} has the draws of a run that is not complete; give the command that made it again, or, if tasks ran "
-            f"its chains, bayesmrf collect {shlex.quote(str(run))}."
+            f"{run} contains an unfinished run ({', '.join(left[:_MOST])}); give the command that made it again, or, "
+            f"if tasks ran its chains, bayesmrf collect {shlex.quote(str(run))}."
         )
     return run
 

@@ -17,6 +17,7 @@ from .cells import is_number
 from .files import call, read_text
 from .frames import in_pandas, is_frame
 from .missing import stripped
+from .spreadsheets import escaped, unguarded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +96,7 @@ class Codebook:
              _WITHOUT.join(map(_escaped, c.codes)), c.question, c.does)
             for c in self.columns
         ]  # fmt: skip
+        rows = [tuple(escaped(v) if isinstance(v, str) else v for v in row) for row in rows]
         return pd.DataFrame(rows, columns=list(_COLUMNS))
 
     @classmethod
@@ -112,7 +114,7 @@ class Codebook:
             raise DataError(f"{_CODEBOOK} must have the columns name, kind and levels, got no {quoted(lacking[0])}; "
                             "begin with the table that bayesmrf columns FILE --out columns.csv writes")  # fmt: skip
         rows = table.astype(object).where(table.notna(), "").to_dict("records")
-        found = [_read_row({key: str(value).strip() for key, value in row.items()}) for row in rows]
+        found = [_read_row({key: unguarded(str(value).strip()) for key, value in row.items()}) for row in rows]
         names = [column.name for column in found]
         twice = next((name for name, n in Counter(names).items() if n > 1), None)
         if twice is not None:

@@ -127,9 +127,11 @@ def without_order(X: Any, person: Any, wave: Any, day: Any = None) -> tuple[Any,
         If there is no such column, a value is missing, a wave is neither a number nor a time, or a person has a wave
         twice, on one day.
     """
-    if not hasattr(X, "__len__") and not hasattr(X, "shape"):
-        raise no_table(X)
-    n, frame = len(X), in_pandas(X) if is_frame(X) else None
+    try:
+        n = len(X)
+    except TypeError:
+        raise no_table(X) from None
+    frame = in_pandas(X) if is_frame(X) else None
     given = {"person": person, "wave": wave, "day": day}
     named = {option: v for option, v in given.items() if isinstance(v, str)}
     values: dict[str, np.ndarray | None] = {}

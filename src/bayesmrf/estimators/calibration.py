@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ..declare.arguments import named
 from ..declare.option import check_params
 from ..declare.rule import SEED, integer
 from ..errors import OptionError
+from ..families import Ordinal
 from ..results.blocks import stacked, variable
 from ..results.calibration import Calibration
 from ..results.convergence import verdict
@@ -76,6 +78,7 @@ def position(draws: np.ndarray, truth: float, rng: np.random.Generator) -> float
     return float((below + rng.random() * (equal + 1)) / (len(draws) + 1))
 
 
+@named
 def calibrate(
     estimator: Any,
     n: int,
@@ -141,7 +144,9 @@ def calibrate(
         expected = f"a {', '.join(kind.__name__ for kind in _TAKEN[:-1])} or {_TAKEN[-1].__name__}"
         raise OptionError(option="estimator", got=estimator, expected=expected)
     estimator = for_simulations(estimator)
-    given = {"neutral": getattr(estimator.model, "neutral", None)} | estimator.get_params(deep=False)
+    given = estimator.get_params(deep=False)
+    if isinstance(estimator.model, Ordinal):
+        given["neutral"] = estimator.model.neutral
     for name, value in given.items():
         legal = _NEEDED.get(name, (value,))
         if not any(value is one or (isinstance(value, str) and value == one) for one in legal):

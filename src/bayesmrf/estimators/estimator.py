@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from sklearn.base import clone
 
+from ..declare.arguments import NamedArguments
 from ..errors import OptionError
 from ..families import AUTO
 
@@ -16,7 +17,7 @@ STEERING = ("random_state", "n_jobs", "executor", "progress", "checkpoint")
 """Parameters that say how something is computed, and not what was fitted: see `Estimator`."""
 
 
-class Estimator:
+class Estimator(NamedArguments):
     """Estimators whose fit sets ``theta_``, and other attributes whose names end with an underscore.
 
     Parameters may be frozen dataclasses, such as ``method=Particle(n_particles=4096)``. Their fields are parameters of

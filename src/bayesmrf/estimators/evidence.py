@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..declare.arguments import named
 from ..declare.rule import FLAG, SEED
 from ..errors import OptionError
 from ..evidence.methods import METHODS, MethodLike, evaluate, find_method
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@named
 def log_evidence(
     model: Any,
     X: Any = None,

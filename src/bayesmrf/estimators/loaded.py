@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..declare.arguments import named
 from ..errors import StoreError
 from ..results.stored import read_kept
 from ..runs.sealed import as_written
@@ -21,6 +22,7 @@ _KINDS: dict[str, type[Posterior | PanelMRF]] = {
 }
 
 
+@named
 def load(path: str | PathLike[str]) -> Any:
     """Return the fitted estimator of a stored run, which tabulates, predicts and scores as the one that was saved.
 

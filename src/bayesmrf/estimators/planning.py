@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from .. import families, graphs
 from ..data.states import are_ordered, levels_of
+from ..declare.arguments import named
 from ..declare.rule import PROBABILITY, SCALE, SEED, integer
 from ..errors import BayesMRFWarning, DataError, OptionError, argument, in_python, in_words
 from ..models.bases import edge_of
@@ -238,6 +239,7 @@ def _some(share: float, n: int, rng: np.random.Generator) -> np.ndarray:
     return rng.permutation(n)[: max(1, round(share * n))]
 
 
+@named
 def plan(
     run: Any = None,
     n: Sequence[int] = (100, 250, 500, 1000),

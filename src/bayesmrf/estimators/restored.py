@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..errors import StoreError
+from ..errors import StoreError, UnknownArgumentError
 from ..results.stored import Kept, read_kept
 from ..runs.sealed import as_written
 
@@ -42,7 +42,10 @@ class Restored:
     @classmethod
     def _restored(cls, tree: xr.DataTree, kept: Kept) -> Self:
         make: Any = cls
-        est = make(**kept.parameters)
+        try:
+            est = make(**kept.parameters)
+        except UnknownArgumentError as e:  # the record is of another program
+            raise ValueError(str(e)) from None
         est._keep_settings()
         est._restore_columns({str(name): value for name, value in tree.attrs.items()})
         est._names, est._coding, est.posterior_ = kept.graph.names, kept.coding, tree

@@ -61,11 +61,13 @@ class Tabulated(WithPosterior):
             )
         return found[mine].reset_index(drop=True)
 
-    def export(self, out: str | PathLike[str], to: str, overwrite: bool = False) -> Path:
+    def export(
+        self, out: str | PathLike[str], to: str, overwrite: bool = False, spreadsheet_safe: bool = False
+    ) -> Path:
         """Write every table for other programs, as "csv", "json" or "graphml"; see `bayesmrf.export`."""
         from ..report.export import export
 
-        return export(self, out, to, overwrite)
+        return export(self, out, to, overwrite, spreadsheet_safe)
 
     def report(self, path: str | PathLike[str], overwrite: bool = False) -> Path:
         """Write one self-contained HTML file; see `bayesmrf.write_report`."""

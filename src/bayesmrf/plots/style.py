@@ -93,7 +93,13 @@ def _picture_of(summary: AnySummary) -> str:
     return "plot_parameters" if isinstance(summary, ParameterSummary) else "plot_inclusion"
 
 
-_AXES = Rule("an Axes of matplotlib", lambda v: hasattr(v, "spines"))
+def _is_axes(value: Any) -> bool:
+    from matplotlib.axes import Axes
+
+    return isinstance(value, Axes)
+
+
+_AXES = Rule("an Axes of matplotlib", _is_axes)
 PANELS = optional(Rule("a list of Axes of matplotlib", lambda v: is_list(v) and all(map(_AXES.allows, v))))
 
 

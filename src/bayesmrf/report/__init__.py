@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import results
+from ..declare.arguments import named
 from ..results.summary import (
     AnySummary,
     DifferenceSummary,
@@ -45,6 +46,7 @@ _REPORTS: dict[type, tuple[str, Callable[..., list[Section]]]] = {
 }
 
 
+@named
 def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -> Path:
     """Write one self-contained HTML file: tables, figures, convergence, and how to reproduce the run.
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.files import check_path
+from ..data.spreadsheets import csv_of
+from ..declare.arguments import named
 from ..declare.paths import path_of
 from ..declare.rule import FLAG, choice
-from ..errors import StoreError, argument
+from ..errors import OptionError, StoreError, argument
 from ..names import file_stem
 from ..results.summary import AnySummary, DifferenceSummary, PanelSummary, summarise
 from ..results.tables import Table, every_table, names_of, table_of
@@ -32,7 +34,10 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 _ENDS = ["first", "second"]
 
 
-def export(result: Any, out: str | PathLike[str], to: str, overwrite: bool = False) -> Path:
+@named
+def export(
+    result: Any, out: str | PathLike[str], to: str, overwrite: bool = False, spreadsheet_safe: bool = False
+) -> Path:
     """Write every table of a result, or its networks, for other programs.
 
     Numbers are not rounded, names are those of the data, and tables are those of ``est.table``, a row for each edge,
@@ -56,6 +61,8 @@ def export(result: Any, out: str | PathLike[str], to: str, overwrite: bool = Fal
           within a wave, a folder with these, and the lagged ones.
     overwrite : bool
         Replace an existing file, or a folder that this function wrote and that has nothing else.
+    spreadsheet_safe : bool
+        Put an apostrophe before texts in CSV files that spreadsheets run as formulas, such as a column named ``=1+1``.
 
     Returns
     -------
@@ -71,13 +78,16 @@ def export(result: Any, out: str | PathLike[str], to: str, overwrite: bool = Fal
     """
     choice(*_FORMS).check("to", to)
     FLAG.check("overwrite", overwrite)
+    FLAG.check("spreadsheet_safe", spreadsheet_safe)
+    if spreadsheet_safe and to != "csv":
+        raise OptionError(option="spreadsheet_safe", got=True, expected=f"omitted with {argument('to', to)}")
     s = summarise(result)
     if not is_folder(s, to):
         out = check_out(out, overwrite)
         ((_, text),) = _FORMS[to](s).items()
         return _written(out, lambda partial: _write(partial, text))
     out = _check_folder(path_of("out", out), overwrite)
-    files = _FORMS[to](s)
+    files = _csv(s, spreadsheet_safe) if to == "csv" else _FORMS[to](s)
 
     def write(partial: Path) -> None:
         partial.mkdir()
@@ -103,9 +113,9 @@ def _about(s: AnySummary) -> dict[str, Any]:
     return {"bayesmrf": versions.get("bayesmrf"), "run": run | {"options": s.options, "versions": versions}}
 
 
-def _csv(s: AnySummary) -> dict[str, str]:
+def _csv(s: AnySummary, is_safe: bool = False) -> dict[str, str]:
     tables = list(every_table(s))
-    files = {f"{table.name}.csv": table.frame.to_csv(index=False) for _, table in tables}
+    files = csv_of({f"{table.name}.csv": table.frame for _, table in tables}, is_safe)
     about = {table.name: _described(table, description) for description, table in tables}
     return files | {MANIFEST: _json(_about(s) | {"files": [*files], "tables": about})}
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import Model
+from ..declare.arguments import named
 from ..declare.paths import path_of, result_path
 from ..declare.rule import FLAG
 from ..errors import OptionError, StoreError
@@ -254,6 +255,7 @@ def posterior_of(result: Any) -> xr.DataTree:
     return result
 
 
+@named
 def save(tree: xr.DataTree | WithPosterior, path: str | PathLike[str], overwrite: bool = False) -> None:
     """Write results to a folder, or export them to a netCDF file for other programs if the path ends with ``.nc``.
 

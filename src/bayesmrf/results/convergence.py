@@ -47,7 +47,13 @@ class Verdict(NamedTuple):
         return " ".join(sentence for _, sentence in self.sentences)
 
 
-_TREE = Rule("the posterior_ of a fitted estimator", lambda v: "posterior" in getattr(v, "children", ()))
+def _is_tree(value: Any) -> bool:
+    import xarray as xr
+
+    return isinstance(value, xr.DataTree) and "posterior" in value.children
+
+
+_TREE = Rule("the posterior_ of a fitted estimator", _is_tree)
 
 
 def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
