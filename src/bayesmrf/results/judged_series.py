@@ -167,16 +167,17 @@ def _given_inclusion(
     steps = np.unique(np.floor(4 * 1.03 ** np.arange(500)).astype(int))
     length = steps[np.searchsorted(steps, fewest[judged], side="right") - 1]
     length[fewest[judged] == n_draws] = n_draws
-    for n in np.unique(length):
-        edges = judged[length == n]
-        for some in _divided(len(edges), n_chains, n):
-            own = edges[some]
-            given, there = values[:, :, items[own]], included[:, :, edge_of[own]]
-            draws = np.empty((n_chains, n, len(own)))
-            for i in range(len(own)):
+    width = max(1, _BLOCK // (8 * n_chains * n_draws))
+    for block in divided(len(judged), width) if len(judged) else ():  # each is read once
+        own = judged[block]
+        given, there = values[:, :, items[own]], included[:, :, edge_of[own]]
+        for n in np.unique(length[block]):
+            same = np.flatnonzero(length[block] == n)
+            draws = np.empty((n_chains, n, len(same)))
+            for k, i in enumerate(same):
                 for c in range(n_chains):
-                    draws[c, :, i] = given[c, np.flatnonzero(there[c, :, i])[:n], i]
-            yield Series([names[e] for e in own], draws)
+                    draws[c, :, k] = given[c, np.flatnonzero(there[c, :, i])[:n], i]
+            yield Series([names[e] for e in own[same]], draws)
 
 
 def _divided(n: int, n_chains: int, n_draws: int) -> Iterator[slice]:
