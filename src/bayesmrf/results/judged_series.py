@@ -226,16 +226,17 @@ def _given_inclusion(
     length = steps[np.searchsorted(steps, fewest[judged], side="right") - 1]
     length[fewest[judged] == n_draws] = n_draws
     of_likely = likely[edge_of[judged]]
-    for n, is_judged in product(np.unique(length), (True, False)):
-        edges = judged[(length == n) & (of_likely == is_judged)]
-        for some in _divided(len(edges), n_chains, n):
-            own = edges[some]
-            given, there = values[:, :, items[own]], included[:, :, edge_of[own]]
-            draws = np.empty((n_chains, n, len(own)))
-            for i in range(len(own)):
+    width = max(1, _BLOCK // (8 * n_chains * n_draws))
+    for block in divided(len(judged), width) if len(judged) else ():  # each is read once
+        own = judged[block]
+        given, there = values[:, :, items[own]], included[:, :, edge_of[own]]
+        for n, is_judged in product(np.unique(length[block]), (True, False)):
+            same = np.flatnonzero((length[block] == n) & (of_likely[block] == is_judged))
+            draws = np.empty((n_chains, n, len(same)))
+            for k, i in enumerate(same):
                 for c in range(n_chains):
-                    draws[c, :, i] = given[c, np.flatnonzero(there[c, :, i])[:n], i]
-            yield Series([names[e] for e in own], draws, True, is_judged, edge_of[own])
+                    draws[c, :, k] = given[c, np.flatnonzero(there[c, :, i])[:n], i]
+            yield Series([names[e] for e in own[same]], draws, True, is_judged, edge_of[own[same]])
 
 
 def _divided(n: int, n_chains: int, n_draws: int) -> Iterator[slice]:
