@@ -242,7 +242,8 @@ def _compared(seen: list[Values]) -> tuple[list[np.ndarray], list[str]]:
 
 def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
     """Return some columns of a table, with texts as their names."""
-    at = [i for i, name in enumerate(map(str, frame.columns)) if name in names]
+    wanted = {*names}
+    at = [i for i, name in enumerate(map(str, frame.columns)) if name in wanted]
     part = frame.iloc[:, at]
     return part.set_axis(list(map(str, part.columns)), axis=1)
 

@@ -16,6 +16,7 @@ import numpy as np
 from ...models.bases import edge_of
 from .centred import by_node, has_lines, smoothed_shares
 
+_EDGES = 2**14  # of a block
 _FIRM = 1e-9  # added to the variances of features, relative to the largest
 
 
@@ -55,10 +56,17 @@ def regression_pull(model: Any, tables: np.ndarray) -> np.ndarray:
     They are the coefficients of the features of both ends in the regression of that of the edge, weighted by
     ``tables`` (n_edges, m, m).
     """
-    of = edge_of(model)
-    y, tables = by_node(model, model.node_rows)[model.graph.edges[of]], tables[of]  # (r, 2, k, m), (r, m, m)
+    of, rows = edge_of(model), by_node(model, model.node_rows)
+    f = model.edge_values if has_lines(model) else model.edge_features
+    f = np.broadcast_to(f, (len(of), *tables.shape[1:]))
+    # Some edges at a time: all of a wide table take gigabytes.
+    blocks = [slice(a, a + _EDGES) for a in range(0, max(1, len(of)), _EDGES)]
+    return np.concatenate([_pull(rows[model.graph.edges[of[b]]], tables[of[b]], f[b]) for b in blocks])
+
+
+def _pull(y: np.ndarray, tables: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """Return the `regression_pull` of features ``f`` of edges (r, m, m) on those of nodes, (r, 2, k, m)."""
     r, _, k, m = y.shape
-    f = np.broadcast_to(model.edge_values if has_lines(model) else model.edge_features, (r, m, m))
     columns = np.ones((r, 1 + 2 * k, m, m))
     columns[:, 1 : 1 + k], columns[:, 1 + k :] = y[:, 0, :, :, None], y[:, 1, :, None, :]
     weighted = columns * tables[:, None]
