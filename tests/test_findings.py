@@ -20,7 +20,8 @@ from bayesmrf.results import convergence
 
 SOURCE = Path(bayesmrf.__file__).parent
 RUN = {"n_draws": 20, "n_warmup": 5, "n_chains": 2, "random_state": 1, "progress": False}
-NOT_KEPT = {"findings.py", "compiled/leaves.py", "runs/run.py"}  # a lost cache; a stopped run, which says so itself
+# A lost cache; a stopped run, which says so itself; files that are written after a run
+NOT_KEPT = {"findings.py", "compiled/leaves.py", "runs/run.py", "data/spreadsheets.py"}
 
 
 def table(rng):

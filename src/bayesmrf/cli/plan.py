@@ -19,12 +19,17 @@ def plan(
     n: Annotated[
         str, typer.Option(metavar="N,N,...", help="Numbers of people, of all groups together.")
     ] = "100,250,500,1000",
-    nodes: Annotated[int, typer.Option(help="Columns of a random network; without RUN.")] = 10,
-    levels: Annotated[int, typer.Option(help="Levels of each column: 2 for yes/no, more for ordered answers.")] = 2,
-    density: Annotated[float, typer.Option(help="Share of the pairs that have an edge.")] = 0.2,
-    weight: Annotated[float, typer.Option(help="Log odds ratio of an edge.")] = 0.8,
+    nodes: Annotated[int, typer.Option(help="Columns of a random network, if no RUN is given.")] = 10,
+    levels: Annotated[
+        int, typer.Option(help="Its levels: 2 for yes/no, more for ordered answers; if no RUN is given.")
+    ] = 2,
+    density: Annotated[float, typer.Option(help="Share of its pairs that have an edge, if no RUN is given.")] = 0.2,
+    weight: Annotated[float, typer.Option(help="Log odds ratio of its edges, if no RUN is given.")] = 0.8,
     difference: Annotated[
-        float | None, typer.Option(help="Two groups differ by so much in a fifth of the pairs, which are to be found.")
+        float | None,
+        typer.Option(
+            help="If no RUN is given: two groups differ by so much in a fifth of its pairs, which are to be found."
+        ),
     ] = None,
     replicates: Annotated[int, typer.Option(help="Simulated tables of each number of people.")] = 50,
     out: Annotated[

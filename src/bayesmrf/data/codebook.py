@@ -96,8 +96,8 @@ class Codebook:
              _WITHOUT.join(map(_escaped, c.codes)), c.question, c.does)
             for c in self.columns
         ]  # fmt: skip
-        rows = [tuple(escaped(v) if isinstance(v, str) else v for v in row) for row in rows]
-        return pd.DataFrame(rows, columns=list(_COLUMNS))
+        texts = [[escaped(v) if isinstance(v, str) else v for v in row] for row in rows]
+        return pd.DataFrame(texts, columns=list(_COLUMNS))
 
     @classmethod
     def from_frame(cls, table: Any) -> Codebook:

@@ -6,6 +6,8 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import FormulaWarning, argument
 from ..names import quoted
 
@@ -67,5 +69,5 @@ def _guarded(frame: pd.DataFrame) -> pd.DataFrame:
     made = frame.copy()
     for i, kind in enumerate(frame.dtypes):
         if kind.kind not in "biufcmM":
-            made.isetitem(i, frame.iloc[:, i].astype(object).map(guard))
+            made.isetitem(i, np.array([guard(value) for value in frame.iloc[:, i]], dtype=object))
     return made.set_axis([guard(name) for name in frame.columns], axis=1)
