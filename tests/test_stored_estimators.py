@@ -266,6 +266,25 @@ def test_a_record_of_another_program(tmp_path, case):
     assert load_tree(tmp_path / "run").equals(tree)
 
 
+def test_parameters_that_are_too_long_are_not_kept(tmp_path, monkeypatch):
+    """Of a run of many candidates, or with large arrays; the rest comes back."""
+    table = answers(2)
+    scale = priors.Normal(np.linspace(1.0, 2.0, 10))
+    for limit, value, given, name in (
+        ("bayesmrf.runs.sealed.MOST_VALUES", 20, {"graph": [("a", "b"), ("b", "c"), ("c", "d")]}, "graph"),
+        ("bayesmrf.results.stored._MOST_BYTES", 40, {"graph": "complete", "prior": scale}, "prior"),
+    ):
+        est = BayesianMRF(**given, **QUICK)
+        with monkeypatch.context() as patch:
+            patch.setattr(limit, value)
+            est.fit(table)
+        save(est, tmp_path / name)
+        found = bayesmrf.load(tmp_path / name)
+        assert isinstance(getattr(found, name), NotKept)
+        assert found.n_draws == est.n_draws
+        assert found.table("parameters").equals(est.table("parameters"))
+
+
 def test_a_tree_without_its_estimator(tmp_path):
     tree = fitted("edges")[0].posterior_.copy()
     del tree.attrs["estimator"]

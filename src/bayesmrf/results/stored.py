@@ -22,7 +22,7 @@ from ..data.codebook import Codebook
 from ..data.states import Coding, ColumnLevels
 from ..errors import OptionError, StoreError
 from ..graphs import Graph
-from ..runs.sealed import as_written
+from ..runs.sealed import as_written, check_json
 from . import load
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _KNOWN = {
     if isinstance(kind, type) and is_dataclass(kind) and kind.__module__.startswith("bayesmrf.")
 }
 _OF_DATA = ("states", "weights")  # of engines that depend on the data
-_MOST_BYTES = 2**22  # of an array in the parameters that is kept
+_MOST_BYTES = 2**23  # of an array in the parameters that is kept
 _NOT_KEPT = ("executor", "checkpoint")  # parameters of the process that ran
 
 
@@ -75,6 +75,12 @@ def keep(tree: xr.DataTree, kept: Kept) -> None:
     coding = list(kept.coding.columns) if isinstance(kept.coding, ColumnLevels) else kept.coding
     nominal = sorted(kept.coding.nominal) if isinstance(kept.coding, ColumnLevels) else []
     record = [kept.kind, _written(given), _written(coding), _written(kept.labels), kept.is_named, nominal]
+    try:
+        check_json(json.dumps(record))
+    except ValueError:  # long lists of pairs
+        plain = bool | int | float | str | None
+        names = {name: v if isinstance(v, plain) else {"own": type(v).__name__} for name, v in given.items()}
+        record[1] = {"mapping": [*map(list, names.items())]}
     tree.attrs[_ATTRIBUTE] = json.dumps(record)
 
 
