@@ -201,7 +201,7 @@ def test_differences_of_a_table_between_four_groups_have_their_probability(rng):
     truth, error = tables_oracle.probability(counts, rng, 2, taper)
     x = np.repeat(np.array(list(np.ndindex(3, 3, 1)))[:, :2], 4, axis=0).reshape(9, 4, 2).swapaxes(0, 1).reshape(-1, 2)
     groups = np.repeat(np.arange(4), 9)
-    given = {"n_draws": 1000, "n_warmup": 200, "n_chains": 2, "model": "nominal", "method": "exact", **OPTIONS}
+    given = {"n_draws": 1600, "n_warmup": 200, "n_chains": 2, "model": "nominal", "method": "exact", **OPTIONS}
     est = CompareMRF(prior=SpikeSlab(0.5, Moment(1.0)), **given)
     est.fit(typed(x, (3, 3), (False, False)), groups, sample_weight=counts.ravel())
     agree(included(est), [truth], error=np.array([error * truth * (1 - truth)]))

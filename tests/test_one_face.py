@@ -19,7 +19,7 @@ FACE = {
     "load": ["path"],
     "table": ["name", "probability", "edge"],
     "report": ["path", "overwrite"],
-    "export": ["out", "to", "overwrite"],
+    "export": ["out", "to", "overwrite", "spreadsheet_safe"],
     "interval": ["probability"],
     "statistic": ["function", "of", "name"],
     "statistics": ["names", "communities", "probability", "between", "n_draws"],

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import DataError, OptionError, StoreError, said
-from ..progress import announced
 from . import common
 from .column_flags import ColumnFlags
 from .flags import command, observations
@@ -45,6 +44,8 @@ def columns(
         raise StoreError(f"--out: {out} exists already; give another path, or --overwrite to replace it")
     raw, _, _ = read_votes(table, asked=given.asked, person=given.combine_rows)
     console = common.new_console()
+    from ..progress import announced  # imports numpy
+
     with announced("understanding the columns of the table", True):
         book = described(raw, given.asked.of_columns)
     frame = book.frame()

@@ -19,7 +19,6 @@ from ..names import quoted
 from . import common
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
-from .evidence_store import EvidenceStore, opened
 from .flags import BINARIZE, Data, command, observations
 from .method_flags import flag
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..evidence.target import Evidence
+    from .evidence_store import EvidenceStore
 
 _COMPARED = ("groups", "structure", "complete", "independent")
 
@@ -139,6 +139,8 @@ def evidence(
             FAMILIES.read(model).on(from_edges([], states.names), states.sizes, True)
     request = common.checksum(asked, data, weights)
     place, fresh = (out, secrets.randbits(32)) if task is None else (out / f"{TASK}{names[0]}", 0)
+    from .evidence_store import opened  # imports numpy
+
     store = given.context.with_resource(opened(place, request, given.seed, fresh, given.overwrite))
     if store.cells:
         given.kept = f"stopped; {len(store.cells)} results are kept in {place}; give the same command again to continue"

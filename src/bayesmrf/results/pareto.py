@@ -18,7 +18,8 @@ _BLOCK = 2**20  # numbers that are an array at a time
 def pareto_k(logs: np.ndarray) -> np.ndarray:
     """Return the shape of the largest numbers of each column, whose logs are given, (n, n_columns).
 
-    It is NaN of fewer than 25 numbers, and where the largest are equal.
+    It is NaN of fewer than 25 numbers, and where the largest are equal; infinite where a quarter of them are nothing
+    next to the largest.
     """
     n = len(logs)
     n_tail = int(3 * n**0.5 if n > _ALL else n / 5)
@@ -30,8 +31,10 @@ def pareto_k(logs: np.ndarray) -> np.ndarray:
         some = logs[:, i : i + width]
         largest = np.sort(np.partition(some - some.max(axis=0), n - n_tail - 1, axis=0)[n - n_tail - 1 :], axis=0)
         largest = np.exp(largest)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found[i : i + width] = _shapes((largest[1:] - largest[0]).T)
+        excess = (largest[1:] - largest[0]).T
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            shapes = _shapes(excess)
+        found[i : i + width] = np.where(np.isnan(shapes) & (excess[:, -1] > excess[:, 0]), np.inf, shapes)
     return found
 
 
