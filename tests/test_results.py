@@ -267,6 +267,33 @@ def test_what_no_function_makes_is_not_stored(tree, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda tree: tree.attrs.update(mine=[1, 2]), "the attribute mine is neither text nor number"),
+        (
+            lambda tree: tree["posterior"].attrs.update(mine=None),
+            "posterior/attributes/mine is missing",
+        ),
+        (lambda tree: tree["posterior"]["theta"].attrs.update(mine=[1]), "posterior/theta has other attributes"),
+        (lambda tree: tree["posterior"].__setitem__("x" * 101, 1), "has other dimensions"),
+    ],
+)
+def test_what_would_not_be_read_is_not_written(change, words, tree, tmp_path):
+    results.save(tree, tmp_path / "run")
+    before, other = contents(tmp_path), tree.copy()
+    change(other)
+    with pytest.raises(StoreError, match=f"these results cannot be stored: .*{words}"):
+        results.save(other, tmp_path / "run", overwrite=True)
+    assert contents(tmp_path) == before
+
+
+def test_names_may_be_any_words(tree, tmp_path):
+    tree["sample_stats"] = tree["sample_stats"].to_dataset().assign({"θ of a person": (("chain", "a b-c"), np.eye(3))})
+    results.save(tree, tmp_path / "run")
+    xr.testing.assert_identical(tree, results.load(tmp_path / "run"))
+
+
 def test_results_are_not_replaced_unasked(rng, tree, tmp_path):
     results.save(tree, tmp_path / "run")
     other = tree_of(sample(Noise(MODEL), n_draws=7, progress=False))

@@ -22,7 +22,7 @@ from ..runs.chain import Plan
 from ..runs.checkpoint import UNTIL_GOOD, steps_of
 from ..runs.draws import SparseDraws, SparseRows, is_packed
 from ..runs.lock import hold
-from ..runs.sealed import Array, Arrays, as_written, check_json, open_arrays, read_record, write_arrays
+from ..runs.sealed import Array, Arrays, Member, as_written, check_json, open_arrays, read_record, write_arrays
 from ..runs.store import ARRAYS, CHECKPOINT, RECORD, is_ours, place_of_arrays, publish, read_kind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ GROUPS = (
     "edge_evidence",
 )  # fmt: skip
 _NEEDED = {"posterior", "observed_data", "constant_data"}
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.]{0,99}")
+_NAME = re.compile(r"[^/\0]{1,100}")  # of a variable, a dimension or an attribute
 _ENTRIES, _MAY_BE = {"dims", "shape", "type", "coordinate", "attributes"}, {"texts", "sparse"}
 _TEXT = "text"
 _IN_RECORD = 2**14  # characters of texts that are in the record
@@ -65,11 +65,24 @@ def write(tree: xr.DataTree, path: Path, overwrite: bool) -> None:
         name = next(name for name in ARRAYS if not is_ours(path) or name != _arrays_of(path))
         partial = path / f"{name}.partial"
         try:
-            publish(path, name, record | {"arrays": [name, write_arrays(partial, arrays)]})
+            digest = write_arrays(partial, arrays)
+            _check_readable(partial, record)
+            publish(path, name, record | {"arrays": [name, digest]})
         except OSError as e:
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
             raise StoreError(f"{path} cannot be written ({e.strerror or e}); make room, or give another path") from e
+
+
+def _check_readable(arrays: Path, record: Mapping[str, Any]) -> None:
+    """Refuse results that `read` would refuse, such as those with attributes of a user that are lists."""
+    try:
+        with open_arrays(arrays) as stored:
+            _Wanted(record, stored)
+    except StoreError as e:
+        arrays.unlink()
+        raise StoreError(f"these results cannot be stored: {e.__cause__}; give them names, attributes and arrays as "
+                         "functions of bayesmrf do") from e  # fmt: skip
 
 
 def _arrays_of(path: Path) -> Any:
@@ -183,10 +196,8 @@ class _Wanted:
             sizes: dict[str, int] = {}
             for name, v in about["variables"].items():
                 self._check_variable(group, name, v, sizes)
-        if self.members != set(stored.members):
-            raise ValueError(
-                f"missing or additional arrays: {', '.join(sorted(self.members ^ set(stored.members))):.80}"
-            )
+        if more := sorted(set(stored.members) - self.members):
+            raise ValueError(f"additional arrays: {', '.join(more):.80}")
 
     def _check_variable(self, group: str, name: str, v: Mapping[str, Any], sizes: dict[str, int]) -> None:
         place = f"{group}/{name}"
@@ -205,8 +216,7 @@ class _Wanted:
             if kind != _TEXT or len(v["texts"]) != prod(shape) or not all(isinstance(t, str) for t in v["texts"]):
                 raise ValueError(f"{place} has other texts")
             return
-        self.members.add(place)
-        m = self.stored.members[place]
+        m = self._member(place)
         if kind == _TEXT:
             self._check_text(place, prod(shape))
         elif (m.dtype.str, m.shape) != (kind, tuple(shape)):
@@ -214,8 +224,14 @@ class _Wanted:
         if "sparse" in v and not is_packed(v["sparse"], kind, m.shape, m.fortran):
             raise ValueError(f"{place} is not sparse")
 
+    def _member(self, place: str) -> Member:
+        if place not in self.stored.members:
+            raise ValueError(f"{place} is missing")
+        self.members.add(place)
+        return self.stored.members[place]
+
     def _check_text(self, place: str, n: int) -> None:
-        m = self.stored.members[place]
+        m = self._member(place)
         most = max(_LONGEST, _DENSEST_TEXT * m.info.compress_size)
         if m.dtype != np.uint8 or m.info.file_size > most or n > max(_MOST, m.info.compress_size):
             raise ValueError(f"{place} has too long texts")
@@ -225,8 +241,7 @@ class _Wanted:
         found = self._about(prefix)
         for name, value in found.items():
             if value is None:
-                self.members.add(place := f"{prefix}attributes/{name}")
-                self._check_text(place, 1)
+                self._check_text(f"{prefix}attributes/{name}", 1)
             elif not isinstance(value, str | int | float):
                 raise TypeError(f"the attribute {name} is neither text nor number")
             else:
