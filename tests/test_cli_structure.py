@@ -66,9 +66,10 @@ def test_one_run_then_its_report(bayesmrf, linked, folder):
         assert wanted in text
     shown = [[c.strip() for c in line.strip("│").split("│")] for line in out.splitlines() if line.startswith("│")]
     assert shown[0][0] == "Ann – Bob"
+    inclusions = [f"{e.inclusion:.3f}{'†' * (e.inclusion_error > 0.01)}" for e in s.strongest.itertuples()]
     assert [row[:4] for row in shown] == [
-        [f"{e.first} – {e.second}", f"{e.inclusion:.3f}", f"{e.weight:.3f}", f"{e.lower:.3f} to {e.upper:.3f}"]
-        for e in s.strongest.itertuples()
+        [f"{e.first} – {e.second}", there, f"{e.weight:.3f}{'†' * e.few_draws}", f"{e.lower:.3f} to {e.upper:.3f}"]
+        for there, e in zip(inclusions, s.strongest.itertuples(), strict=True)
     ]
     assert [row[5].rstrip("*") for row in shown] == s.strongest["evidence"].tolist()
     same("votes_run", SpikeSlabMRF(random_state=3, **QUICK).fit(linked))
@@ -378,7 +379,7 @@ def test_sensitivity_is_stored_with_the_run_and_continues(bayesmrf, linked, fold
     assert code == 130
     assert "all draws are kept in votes_run; give the same command again to continue" in err
     assert len(list((folder / "votes_run" / "sensitivity.partial").iterdir())) == 2
-    one_sentence(bayesmrf("report", "votes_run"), "the draws of a run, but not its results")
+    one_sentence(bayesmrf("report", "votes_run"), r"an unfinished run \(all chains have their draws")
     code, out, _ = bayesmrf(*command)
     assert code == 0
     assert "A run under another prior: scale 2" in out

@@ -31,7 +31,6 @@ from ..errors import (
 from ..families import AUTO, FAMILIES, FamilyRow, Nominal, Ordinal, families_of
 from ..findings import Finding, collected, dumped
 from ..methods.rows import MethodRow
-from ..progress import announced
 from ..runs.looks import MOST, OF_A_TASK
 from ..runs.run_options import RunOptions
 from . import common
@@ -177,6 +176,8 @@ class Data(ColumnFlags):
             raw, groups = one_below_the_other(self.table, raw, groups)
         family: Any = None if model == AUTO else FAMILIES.row(model).options
         takes = {*takes, *(family.takes if family is not None and "names" in family.takes else ())} - {"values"}
+        from ..progress import announced  # imports numpy
+
         understands = announced("understanding the columns of the table", not self.quiet)
         with common.about_file(self.table), understands, collected() as self.noticed:
             book = infer_columns(raw, self.asked.of_columns, takes, of_panel=also is not None)
