@@ -41,10 +41,10 @@ def full(name):
 @pytest.mark.parametrize(
     ("what", "name"),
     [
-        ("write_text", "study.json.partial"),
+        ("open", "study.json.partial"),
         ("replace", "study.json.partial"),
         ("mkdir", "replicates"),
-        ("write_text", "r0.json.partial"),
+        ("open", "r0.json.partial"),
     ],
 )
 def test_a_start_on_a_full_disk_goes_on(tmp_path, monkeypatch, what, name, exists):
@@ -106,7 +106,7 @@ def test_a_study_without_a_replicate_leaves_nothing(tmp_path):
 def test_a_study_whose_record_is_damaged_is_not_removed(tmp_path):
     study(tmp_path)
     (tmp_path / "study.json").write_text("{")
-    with pytest.raises(StoreError, match=r"study\.json is damaged .*; give another path"):
+    with pytest.raises(StoreError, match=r"study\.json is damaged: .*; remove the folder, or give another path"):
         study(tmp_path)
 
 
@@ -124,7 +124,7 @@ def test_commands_go_on_after_a_full_disk(bayesmrf, monkeypatch):
     for command in ("plan", "calibrate"):
         words = [command, *ONE[:-2], command, "--quiet"]
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "write_text", full("study.json.partial")(Path.write_text))
+            patch.setattr(Path, "open", full("study.json.partial")(Path.open))
             one_sentence(bayesmrf(*words), f"--out: {command}/study.json cannot be written .*; free disk space and ")
         assert bayesmrf(*words)[0] == 0
         assert json.loads(Path(command, "study.json").read_text())["study"] == command

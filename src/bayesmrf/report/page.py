@@ -121,8 +121,8 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def _is_numeric(value: Any) -> bool:
-    """Return whether a cell is a number, a bound of one, one with its error, a range of numbers, or a dash."""
-    number = r"-?[\d,]+(\.\d+)?"
+    """Return whether a cell is a number, a bound of one, one with its error or a mark, a range, or a dash."""
+    number = r"-?[\d,]+(\.\d+)?†?"
     return re.fullmatch(rf"{number}( (to|±) {number})?|[<>] (10\^-?\d+|{number})|–", str(value)) is not None
 
 
