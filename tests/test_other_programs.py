@@ -101,10 +101,10 @@ def test_graphs_of_other_packages(case):
 
 def test_what_the_sentences_about_graphs_name_is_read():
     path = [[0, 1], [1, 2]]
-    assert from_edges(np.argwhere(np.triu(MATRIX, 1)), [*"abc"]).edges.tolist() == path
-    assert from_edges(nx.Graph(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")])), [*"abc"]).edges.tolist() == path
-    assert from_edges(nx.path_graph(3).edges, [*"abc"]).edges.tolist() == path
-    assert from_edges(pd.DataFrame([["a", "b"], ["b", "c"]]), [*"abc"]).edges.tolist() == path
+    assert from_edges(np.argwhere(np.triu(MATRIX, 1)), "abc").edges.tolist() == path
+    assert from_edges(nx.Graph(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")])), "abc").edges.tolist() == path
+    assert from_edges(nx.path_graph(3).edges, "abc").edges.tolist() == path
+    assert from_edges(pd.DataFrame([["a", "b"], ["b", "c"]]), "abc").edges.tolist() == path
 
 
 def archive(**files):

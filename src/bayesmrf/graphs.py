@@ -21,7 +21,7 @@ from .names import listed
 _GRAPH = argument("graph")
 _NODES = integer(0, 10**8)
 _SIDE = integer(1, 10**7)
-_NAMES = Rule("a list of names of nodes", lambda v: is_sized(v))
+_NAMES = Rule("a list of names of nodes", lambda v: isinstance(v, str) or is_sized(v))
 
 
 @dataclass(frozen=True, eq=False)
