@@ -24,6 +24,7 @@ from bayesmrf import cli, progress
 from bayesmrf.cli.app import app
 from bayesmrf.runs import jobs
 
+from .long import LONG, REPEATS
 from .memory_checks import compiled_sums  # noqa: F401  # a fixture
 
 DEFAULT_SEED = 1
@@ -48,6 +49,12 @@ def pytest_configure(config):
     os.environ["BAYESMRF_TEST_SEED"] = str(config.seed)
     settings.register_profile("bayesmrf", derandomize=not fresh)
     settings.load_profile("bayesmrf")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid.removeprefix("tests/") in REPEATS:
+            item.add_marker(LONG)
 
 
 def pytest_report_header(config):
