@@ -380,4 +380,4 @@ def test_the_script_of_the_page(rng, tmp_path):
     for process in tasks.values():
         _, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
-    assert checkpoint.steps_of(tmp_path / "run")[0] == [500 + 1125, 0, 500 + 1125, 0]
+    assert checkpoint.steps_of(tmp_path / "run")[0] == [500 + 1221, 0, 500 + 1221, 0]

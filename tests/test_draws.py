@@ -241,13 +241,13 @@ def test_a_run_that_goes_on_has_the_same_draws(rng, tmp_path, name):
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 def test_a_run_until_good_takes_as_many_draws(rng, monkeypatch):
     """Looks read blocks: they find what those at plain arrays do, and the draws are theirs."""
-    monkeypatch.setattr(run, "MOST", 750)
+    monkeypatch.setattr(run, "MOST", 625)
     X = data(rng)
     est = fitted("reversible-jump", X, n_draws=None)
     monkeypatch.setattr(draws, "_FEW", 10**9)
     dense = fitted("reversible-jump", X, n_draws=None)
     assert est.posterior_["posterior"].identical(dense.posterior_["posterior"])
-    assert est.posterior_["posterior"].sizes["draw"] == 750
+    assert est.posterior_["posterior"].sizes["draw"] == 625
     assert est.posterior_.attrs["short"] == dense.posterior_.attrs["short"]
 
 

@@ -38,7 +38,7 @@ from tests.test_run import ROOT, wait_for
 from tests.test_workers import processes, threads
 from tests.walks import Autoregressive, Walk, equal, error_of_groups, like, seed_of
 
-COUNTS = [500, 750, 1125, 1688, 2531, 3797, 5695, 8543, 12814, 19222, 20000]
+COUNTS = [500, 625, 781, 977, 1221, 1526, 1907, 2384, 2980, 3725, 4657, 5821, 7276, 9095, 11369, 14211, 17764, 20000]
 WALK = {"n_draws": None, "judge": error_of_groups, "n_warmup": 7, "thin": 3, "n_chains": 3, "progress": False}
 
 
@@ -46,6 +46,7 @@ WALK = {"n_draws": None, "judge": error_of_groups, "n_warmup": 7, "thin": 3, "n_
 def early(monkeypatch):
     """Looks at few draws, of which walks need several."""
     monkeypatch.setattr(looks, "FIRST", 40)
+    monkeypatch.setattr(looks, "TIMES", 1.5)
     monkeypatch.setattr(looks, "MOST", 400)
     monkeypatch.setattr("bayesmrf.runs.run.MOST", 400)
 
@@ -92,7 +93,7 @@ def test_it_stops_at_the_second_of_two_good_looks(phi, rng):
     assert seen[-2:] == [True, True]
     assert [True, True] not in [seen[i : i + 2] for i in range(len(seen) - 2)]
     least = 400 * (1 + phi) / (1 - phi) / 4
-    assert found.n_draws >= max(750, 0.7 * least)
+    assert found.n_draws >= max(625, 0.7 * least)
 
 
 def test_one_good_look_is_not_enough(early):
@@ -272,7 +273,7 @@ import sys
 from bayesmrf.runs import checkpoint, looks, run
 from tests.walks import error_of_groups, slow
 checkpoint.pause = lambda run_time, cost: 0.02
-looks.FIRST, looks.MOST, run.MOST = 40, 400, 400
+looks.FIRST, looks.TIMES, looks.MOST, run.MOST = 40, 1.5, 400, 400
 run.sample(slow(1e-3), n_draws=None, judge=error_of_groups, n_warmup=7, thin=3, n_chains=3, progress=False,
            checkpoint=sys.argv[1], random_state=int(sys.argv[2]), n_jobs=3)
 """
@@ -382,7 +383,7 @@ def answers(folder, rng):
 
 def test_a_job_array_is_collected_when_it_is_good(bayesmrf, votes):
     words = ["structure", "votes.csv", "--n-chains", "2", "--out", "run"]
-    drawn = 1125
+    drawn = 1221
     for _ in range(8):
         for chain in "01":
             code, out, _ = bayesmrf(*words, "--chain", chain)
@@ -406,7 +407,7 @@ def test_a_job_array_is_collected_when_it_is_good(bayesmrf, votes):
     found, whole = (results.load(name) for name in ("run", "whole_run"))
     assert found["posterior"].equals(whole["posterior"])
     assert found.attrs["short"] == ""
-    assert drawn > 1125  # two chains of 1,125 draws cannot have 2,500 effective ones
+    assert drawn > 1221  # two chains of 1,221 draws cannot have 2,500 effective ones
 
 
 # Estimators and commands
@@ -502,7 +503,7 @@ def test_the_command_says_how_many_draws_it_took(bayesmrf, answers, two_looks):
 @pytest.mark.parametrize("command", ["structure", "posterior", "groups", "compare"])
 def test_the_default_of_all_commands(command, bayesmrf):
     out = " ".join(re.sub(r"[│╭╮╰╯─]", " ", bayesmrf(command, "--help")[1]).split())
-    assert re.search(r"Draws per chain\. \[default: until good, at most 20,000; 1,125 with --chain", out)
+    assert re.search(r"Draws per chain\. \[default: until good, at most 20,000; 1,221 with --chain", out)
 
 
 # Does it bias to stop?

@@ -95,7 +95,7 @@ class GroupedMRF(Posterior):
 
         ``methods.Custom`` makes your own kernel from the likelihood and the prior. It does not support grouped fields.
     n_draws : int or None
-        Draws per chain. None draws until the result is good: chains are judged after 500, 750, 1,125, ... draws, at
+        Draws per chain. None draws until the result is good: chains are judged after 500, 625, 781, ... draws, at
         most 20,000 or a third of the memory, and stop when two looks in a row find R-hat and effective sizes of a
         converged run, no chain that disagrees with the others, and a Monte Carlo error of at most 0.01 of the
         probability that an edge exists. At the most a finding says what is short.

@@ -14,8 +14,8 @@ from ..errors import MoreDrawsError, argument
 if TYPE_CHECKING:  # as the help text of the commands names numbers of draws, and imports no numpy
     from .chain import Board
 
-FIRST, TIMES, MOST = 500, 1.5, 20_000  # draws of a chain at the first look, and how they grow up to the last
-OF_A_TASK = 1_125  # draws of a chain that runs alone, and cannot be judged: those of the third look
+FIRST, TIMES, MOST = 500, 1.25, 20_000  # draws of a chain at the first look, and how they grow up to the last
+OF_A_TASK = 1_221  # draws of a chain that runs alone, and cannot be judged: those of the fifth look
 
 
 def looks(most: int = MOST) -> list[int]:

@@ -119,8 +119,8 @@ def sample(
     kernel : Kernel
         The transition.
     n_draws : int or None
-        Draws kept of each chain. None runs until ``judge`` finds them good at two looks in a row, after 500, 750,
-        1,125, ... draws, at most 20,000 or a third of the memory. A chain that runs alone makes 1,125.
+        Draws kept of each chain. None runs until ``judge`` finds them good at two looks in a row, after 500, 625,
+        781, ... draws, at most 20,000 or a third of the memory. A chain that runs alone makes 1,221.
     n_warmup, n_chains, thin : int
         Steps before the first draw, chains, and steps for one draw.
     random_state : int, SeedSequence, Generator, RandomState or None
