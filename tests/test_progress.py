@@ -175,6 +175,7 @@ def test_chains_in_a_pipe_print_lines_and_no_bar(fast_clock, capfd):
 
 def test_a_run_until_good_tells_of_the_stage_that_it_is_in(fast_clock, capfd, monkeypatch):
     monkeypatch.setattr(looks, "FIRST", 12)
+    monkeypatch.setattr(looks, "TIMES", 1.5)
     monkeypatch.setattr("bayesmrf.runs.run.MOST", 40)
     options = OPTIONS | {
         "progress": True,
