@@ -41,7 +41,7 @@ READ = {
     "collect": [[]],
 }
 EVIDENCE = "has evidences of models, which no other command reads; give the same command of bayesmrf evidence again"
-NO_PLAN = r"RUN\.zarr must be a result of structure or compare, got .*; give one, or leave it out and state a network"
+NO_PLAN = r"RUN must be a result of structure or compare, got .*; give one, or leave it out and state a network"
 REFUSED = {(of, "plan"): NO_PLAN for of in ("groups", "posterior", "panel")}
 REFUSED |= {("evidence", read): EVIDENCE for read in (*READ, "load")}
 
@@ -72,7 +72,7 @@ def runs(tmp_path_factory, module_rng):
         table.assign(by=np.repeat(["x", "y"], 30)).to_csv("answers.csv", index=False)
         table.assign(person=np.repeat(range(15), 4), wave=np.tile(range(4), 15)).to_csv("waves.csv", index=False)
         for command, words in MADE.items():
-            assert give(*task_of(command, words, "zarr"))[0] == 0, command
+            assert give(*task_of(command, words, "run"))[0] == 0, command
             assert give(*task_of(command, words, "tasks", 0))[0] == 0, command
         yield
 
@@ -106,7 +106,7 @@ def removed(path):
 @pytest.mark.parametrize("made", MADE)
 def test_what_a_command_made_is_read(made, read, nothing_new):
     for words in READ[read]:
-        result = give(read, f"{made}.zarr", *words)
+        result = give(read, f"{made}.run", *words)
         if (made, read) in REFUSED:
             one_sentence(result, REFUSED[made, read])
             assert not removed("new")
@@ -119,9 +119,9 @@ def test_what_a_command_made_is_read(made, read, nothing_new):
 def test_what_a_command_made_is_loaded(made, nothing_new):
     if (made, "load") in REFUSED:
         with pytest.raises(StoreError, match=REFUSED[made, "load"]):
-            bayesmrf.load(f"{made}.zarr")
+            bayesmrf.load(f"{made}.run")
     else:
-        est = bayesmrf.load(f"{made}.zarr")
+        est = bayesmrf.load(f"{made}.run")
         assert est.feature_names_in_.tolist() == ["a", "b", "c"]
         assert isinstance(est.table("findings"), pd.DataFrame)
 
@@ -142,7 +142,7 @@ def test_tasks_of_a_command_are_collected(made, nothing_new):
     assert give(*task_of(made, MADE[made], "tasks", 1))[0] == 0
     if of_chains:
         assert give("collect", run)[0] == 0
-        assert load(run)["posterior"].equals(load(f"{made}.zarr")["posterior"])
+        assert load(run)["posterior"].equals(load(f"{made}.run")["posterior"])
     else:
-        one_sentence(give(*task_of(made, MADE[made], "zarr"), "--chain", 0), r"--chain \(did you mean --task\?\)")
+        one_sentence(give(*task_of(made, MADE[made], "run"), "--chain", 0), r"--chain \(did you mean --task\?\)")
         assert give(*task_of(made, MADE[made], "tasks"))[0] == 0

@@ -92,7 +92,7 @@ def test_every_estimator_is_fitted_in_processes_after_fits_in_their_parent(metho
     here = {name: fit(name) for name in FITS}
     with pool(method) as processes:
         there = {name: processes.submit(fit, name) for name in FITS}
-        stored = processes.submit(fit, "SpikeSlabMRF", checkpoint=Checkpoint(str(tmp_path / "run.zarr")))
+        stored = processes.submit(fit, "SpikeSlabMRF", checkpoint=Checkpoint(str(tmp_path / "votes_run")))
         for name, values in here.items():
             np.testing.assert_equal(there[name].result(), values, err_msg=name)
             if "n_draws" in FITS[name][0]:  # whose chains are advanced by workers

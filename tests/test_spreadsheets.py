@@ -71,21 +71,21 @@ def test_commands(bayesmrf, answers, folder):
     assert (code, err) == (0, "")
     assert pd.read_csv("safe.csv")["name"].tolist() == [f"'{name}" for name in NAMES]
     assert Codebook.read("safe.csv") == Codebook.read("plain.csv")
-    assert bayesmrf("structure", "answers.csv", "--columns", "safe.csv", *SHORT, "--out", "run.zarr")[0] == 0
-    code, _, err = bayesmrf("export", "run.zarr", "--to", "csv")
+    assert bayesmrf("structure", "answers.csv", "--columns", "safe.csv", *SHORT, "--out", "votes_run")[0] == 0
+    code, _, err = bayesmrf("export", "votes_run", "--to", "csv")
     assert code == 0
     assert "set --spreadsheet-safe for an apostrophe" in err
-    assert pd.read_csv("run-csv/nodes.csv")["node"].tolist() == NAMES
-    code, _, err = bayesmrf("export", "run.zarr", "--to", "csv", "--overwrite", "--spreadsheet-safe")
+    assert pd.read_csv("votes_run-csv/nodes.csv")["node"].tolist() == NAMES
+    code, _, err = bayesmrf("export", "votes_run", "--to", "csv", "--overwrite", "--spreadsheet-safe")
     assert (code, err) == (0, "")
-    nodes = pd.read_csv("run-csv/nodes.csv")
+    nodes = pd.read_csv("votes_run-csv/nodes.csv")
     assert nodes["node"].tolist() == [f"'{name}" for name in NAMES]
     assert nodes["mean"].min() < 0
-    assert (pd.read_csv("run-csv/edges.csv")["first"].str[0] == "'").all()
-    assert bayesmrf("export", "run.zarr", "--to", "json")[1:] == ("The result is written to run.json\n", "")
-    assert json.loads((folder / "run.json").read_text())["tables"]["nodes"]["rows"][0]["node"] == NAMES[0]
+    assert (pd.read_csv("votes_run-csv/edges.csv")["first"].str[0] == "'").all()
+    assert bayesmrf("export", "votes_run", "--to", "json")[1:] == ("The result is written to votes_run.json\n", "")
+    assert json.loads((folder / "votes_run.json").read_text())["tables"]["nodes"]["rows"][0]["node"] == NAMES[0]
     one_sentence(
-        bayesmrf("export", "run.zarr", "--to", "json", "--spreadsheet-safe"), "omitted with --to json, got True"
+        bayesmrf("export", "votes_run", "--to", "json", "--spreadsheet-safe"), "omitted with --to json, got True"
     )
     one_sentence(bayesmrf("columns", "answers.csv", "--spreadsheet-safe"), "--spreadsheet-safe must be omitted without")
 

@@ -155,7 +155,7 @@ def test_a_table_that_is_refused_is_drawn_again(monkeypatch, rng):
 
 
 def test_what_belongs_to_one_table_is_left_out(tmp_path):
-    options = {"n_draws": 30, "n_warmup": 10, "n_chains": 1, "progress": False, "checkpoint": tmp_path / "run.zarr"}
+    options = {"n_draws": 30, "n_warmup": 10, "n_chains": 1, "progress": False, "checkpoint": tmp_path / "votes_run"}
     est = SpikeSlabMRF(**options, columns="codebook.csv")  # which is not there
     found = calibrate(est, 60, nodes=2, replicates=2, n_jobs=1, progress=False)
     assert len(found.replicates) == 2

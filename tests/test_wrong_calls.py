@@ -70,7 +70,7 @@ def test_results_have_no_name_of_a_table(estimators, bayesmrf, folder, name):
         save(estimators["SpikeSlabMRF"], name)
     code, _, err = bayesmrf("structure", "t.csv", "--out", name)
     assert code == 2
-    assert "--out must be a folder, such as run.zarr, got" in err
+    assert "--out must be a folder, such as votes_run, got" in err
     assert "bayesmrf export writes tables, and bayesmrf report a page" in err
     assert [p.name for p in folder.iterdir()] == ["t.csv"]
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # Flags whose name differs from that of the argument; all others are spelled like the argument.
 _FLAGS = {
     "checkpoint": "--out",
-    "estimator": "RUN.zarr",
+    "estimator": "RUN",
     "folder": "--out",
     "groups": "--by",
     "hidden": "--hidden-engine",
@@ -48,7 +48,7 @@ _FLAGS = {
     "n_hidden": "--hidden",
     "partition": "--blocks",
     "random_state": "--seed",
-    "run": "RUN.zarr",
+    "run": "RUN",
     "sample_weight": "--weight",
 }
 

@@ -39,7 +39,7 @@ def result_path(option: str, value: Any) -> Path:
     """Return where a result is to be written; refuse the name of a file of another kind."""
     path = path_of(option, value)
     if path.suffix.lower() in _OTHER_FORMS:
-        expected = f"a folder, such as run.zarr{in_python(', or a file whose name ends with .nc')}"
+        expected = f"a folder, such as votes_run{in_python(', or a file whose name ends with .nc')}"
         tables = in_python("bayesmrf.export(result, out, to='csv')", "bayesmrf export")
         remedy = f"{tables} writes tables, and {in_python('write_report', 'bayesmrf report')} a page"
         raise OptionError(option=option, got=str(path), expected=expected, remedy=remedy)
