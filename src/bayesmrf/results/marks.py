@@ -77,8 +77,8 @@ def edge_errors(tree: xr.DataTree) -> np.ndarray:
 def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, found: Evidence | None) -> str:
     """Say how many edges are marked, if they are more than 5 % of all; empty otherwise.
 
-    Marked are an edge whose inclusion has an error above 0.01; one in a tenth of the draws or more with too few of them
-    for its weight (`few_draws`); and one with a Bayes factor from 10^-1.5 to 10^1.5, the error of whose log10 is above
+    Marked are an edge whose inclusion has an error above 0.01; and one in a tenth of the draws or more with too few of
+    them for its weight (`few_draws`), or with a Bayes factor from 10^-1.5 to 10^1.5, the error of whose log10 is above
     0.05, or not known. Of differences of nodes, and of edges in any group of people, inclusions count alone.
 
     Parameters
@@ -102,7 +102,8 @@ def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, found: Evidence | No
             few = few_draws(table, inclusion, n_chains)[known]
             marks["too few draws for weights"] = few & (share >= IN_DOUBT[0])
             if found is not None:
-                far = is_uncertain(found)[known]
+                # Under a sparse prior the factor of an edge without evidence has few draws, or none, in any run.
+                far = is_uncertain(found)[known] & (share >= IN_DOUBT[0])
                 largest = np.nanmax(found.error[known][far], initial=0.0)
                 marks[f"error of log10 Bayes factors up to {largest:.3f}, want {FACTOR_ERROR}"] = far
         marked = np.any(list(marks.values()), axis=0)
