@@ -226,15 +226,13 @@ def test_errors_of_bayes_factors_count_where_they_may_change_a_word(rng, log10, 
 
 
 def test_errors_of_bayes_factors_of_rare_edges_do_not_count(rng):
-    """Under a sparse prior a factor of 1 has few draws, or none: no run would end."""
-    tree = edges_come_and_go(rng, 0.05)
-    tree["posterior"]["density"].values[:] = 0.05
+    """Under a sparse prior an edge with a factor of 1 has few draws: no run would end."""
+    tree = edges_come_and_go(rng, 0.01)
+    tree["posterior"]["density"].values[:] = 0.01
     chain, draw = np.repeat(np.arange(4), 10), np.tile(np.arange(10), 4)
     logs = np.log(10) * 0.5 * rng.standard_normal((40, 6))
-    edge_evidence.add_edge_evidence(tree, np.column_stack([chain, draw]), logs, np.full(40, np.log(0.05 / 0.95)))
-    found = edge_evidence.evidence(tree)
-    tree["edge_evidence"]["log_factor"].values[:] *= 3
-    assert edge_evidence.is_uncertain(found._replace(error=np.full(6, 0.2))).all()
+    edge_evidence.add_edge_evidence(tree, np.column_stack([chain, draw]), logs, np.full(40, np.log(1 / 99)))
+    assert edge_evidence.is_uncertain(edge_evidence.evidence(tree)).mean() > 0.5
     assert "log10 Bayes factors" not in shortfall(tree)
 
 

@@ -22,8 +22,8 @@ CRITERION = (
     "The run was to end when it is good at two looks in a row: chains agree, with R-hat of at most 1.01 and 100 "
     "effective draws a chain for parameters of nodes, inclusions in doubt, and weights of edges with an inclusion of "
     "0.5 or a Bayes factor of 3 within two errors; and at most 5 % of the edges have an inclusion with an error above "
-    "0.01, or are in a tenth of the draws or more with a weight of too few draws (both marked †) or a Bayes factor from "
-    "10^-1.5 to 10^1.5 with an error of its log10 above 0.05."
+    "0.01, or are in a tenth of the draws or more with a weight of too few draws (both marked †) or a Bayes factor "
+    "from 10^-1.5 to 10^1.5 with an error of its log10 above 0.05."
 )
 
 
