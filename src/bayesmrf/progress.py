@@ -220,15 +220,23 @@ def announced(work: str, progress: bool) -> Iterator[None]:
     if not progress:
         yield
         return
-    ended, began = threading.Event(), time.monotonic()
+    began = time.monotonic()
 
-    def say() -> None:
+    def say(ended: threading.Event) -> None:
         wait = SILENT
         while not ended.wait(wait):
             _print(f"{work}: {compilation() or span(time.monotonic() - began) + ' so far'}", None)
             wait = EVERY
 
-    thread = threading.Thread(target=say, name="bayesmrf-progress", daemon=True)
+    with _meanwhile(say):
+        yield
+
+
+@contextmanager
+def _meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Call a function in a thread; its event is set at the end, for which it is waited."""
+    ended = threading.Event()
+    thread = threading.Thread(target=work, args=(ended,), name="bayesmrf-progress", daemon=True)
     thread.start()
     try:
         yield
@@ -255,19 +263,13 @@ def span(seconds: float) -> str:
 @contextmanager
 def _ticking(lines: Lines, watched: Watched, chains: Sequence[int]) -> Iterator[None]:
     """Look at the chains from a thread."""
-    ended = threading.Event()
 
-    def look() -> None:
+    def look(ended: threading.Event) -> None:
         while not ended.wait(_TICK):
             _tick(lines, watched, chains)
 
-    thread = threading.Thread(target=look, name="bayesmrf-progress", daemon=True)
-    thread.start()
-    try:
+    with _meanwhile(look):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def _tick(lines: Lines, watched: Watched, chains: Sequence[int]) -> None:

@@ -48,10 +48,10 @@ def unknown(
 ) -> UnknownArgumentError:
     """Return the error for an argument that an ``owner`` does not have; ``others`` are arguments of ``of``."""
     names = [n for n in names if n != "self"]
-    if found := meant(name, names):
-        return UnknownArgumentError(f"{owner} has no argument {name!r}; did you mean `{found}`?")
-    if found := meant(name, others):
-        return UnknownArgumentError(f"{owner} has no argument {name!r}; did you mean `{found}` of `{of}`?")
+    if close := meant(name, names):
+        return UnknownArgumentError(f"{owner} has no argument {name!r}; did you mean `{close}`?")
+    if close := meant(name, others):
+        return UnknownArgumentError(f"{owner} has no argument {name!r}; did you mean `{close}` of `{of}`?")
     return UnknownArgumentError(f"{owner} has no argument {name!r}; it has {', '.join(names)}.")
 
 

@@ -140,8 +140,7 @@ def add_edge_evidence(
 
 def is_precise(tree: xr.DataTree) -> bool:
     """Return whether the errors of Bayes factors mark at most as many edges as a good run may have."""
-    found = results.evidence(tree)
-    return bool(results.is_uncertain(found).mean() <= MOST_MARKED)
+    return bool(results.is_uncertain(results.evidence(tree)).mean() <= MOST_MARKED)
 
 
 class _Factors:
@@ -197,7 +196,7 @@ class _Factors:
         n_groups, q = self.terms.contrast.shape
         part = DIFFERENCE if q else BASELINE
         scale, p = (_of_draws(tree, name)[tuple(which.T)] for name in ("slab_scale", "density"))
-        found, noise = np.empty((2, len(which), model.n_edges), np.float32)
+        log_factor, noise = np.empty((2, len(which), model.n_edges), np.float32)
         width = 1 if self.is_hidden else max(1, _BATCH // self.work)
         for first in range(0, len(which), width):
             some = slice(first, first + width)
@@ -208,10 +207,10 @@ class _Factors:
             own = scale[some] ** -2.0
             base = [_precision(rng, problem, x) for x in weights] if q else own
             at = Places(weights, natural, self.cells.at(problem, natural), np.stack([base, own], axis=1))
-            found[some], noise[some] = log_factors(rng, model, problem, at, part, self.cells.n_chains)
+            log_factor[some], noise[some] = log_factors(rng, model, problem, at, part, self.cells.n_chains)
         log_odds = self._log_odds(problem.prior if q else problem.baseline, which, p)
-        found += 0.5 * noise * np.tanh(0.5 * (log_odds + found))
-        return found, log_odds
+        log_factor += 0.5 * noise * np.tanh(0.5 * (log_odds + log_factor))
+        return log_factor, log_odds
 
     def _completed(self, weights: np.ndarray, natural: np.ndarray) -> GroupProblem:
         """Return the constants of lines of data whose missing answers are drawn at theta."""

@@ -9,6 +9,7 @@ from itertools import combinations, product
 import numpy as np
 
 KINDS = ("autoregression", "lagged", "within")
+DENSITIES = dict(zip(KINDS, ("autoregression_density", "density", "within_density"), strict=True))  # names in draws
 
 
 def kinds_of(n_nodes: int, n_pairs: int) -> np.ndarray:

@@ -86,11 +86,11 @@ def diagnostics(tree: xr.DataTree, n_worst: int | None = 5) -> pd.DataFrame:
     return of_edges(tree, evidence_of(tree), n_worst).drop(columns=EDGE)
 
 
-def of_edges(tree: xr.DataTree, found: Evidence | None, n_worst: int | None = None) -> pd.DataFrame:
-    """`diagnostics` with the edge of each weight, -1 for others; ``found`` is the evidence of the run, if any."""
+def of_edges(tree: xr.DataTree, evidence: Evidence | None, n_worst: int | None = None) -> pd.DataFrame:
+    """`diagnostics` with the edge of each weight, -1 for others; ``evidence`` is that of the run, if any."""
     import pandas as pd
 
-    scalars, others = judged_series(tree, read_edges(tree, found))
+    scalars, others = judged_series(tree, read_edges(tree, evidence))
     table = _table(others)
     wanted = GOOD_ESS * tree["posterior"].sizes["chain"]
     short = shortfall_of(table, GOOD_R_HAT, wanted, ["ess_bulk", "ess_tail"])
@@ -242,17 +242,17 @@ def _kept_modes(tree: xr.DataTree) -> str:
     return ""
 
 
-def disagreement(tree: xr.DataTree, found: Evidence | None) -> str:
+def disagreement(tree: xr.DataTree, evidence: Evidence | None) -> str:
     """Describe what a chain has more often, or less often, than the others, or with other weights; empty if nothing.
 
-    Weights are those that are read (`bayesmrf.results.judged_series.read_edges`); ``found`` is the evidence, if any.
+    Weights are those that are read (`bayesmrf.results.judged_series.read_edges`), by the evidence of the run, if any.
     """
     said = []
     for names, there in indicators(tree):
         for one in shares_that_differ(there):
             shares = [f"{share:.3g}" for share in there[:, :, one.item].mean(axis=1)]
             said.append((one.chance, names[one.item], f"shares of draws of {listed(shares, 8)}"))
-    for names, weights, rare in rare_weights(tree, read_edges(tree, found)):
+    for names, weights, rare in rare_weights(tree, read_edges(tree, evidence)):
         for one in weights_that_differ(weights, rare):
             each = weights[:, :, one.item]
             mean = [f"{chain[chain != 0].mean():.3g}" if chain.any() else "none" for chain in each]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..models.panel import Panel, named_kinds
+from ..models.panel import DENSITIES, Panel, named_kinds
 from .blocks import Columns, divided, variable
 from .communities import blocks_of
 from .rank_diagnostics import batch, effective_sizes
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 0.15  # error of a log10 up to which it is taken for one: a mean of rare draws may miss all that matter
 _FEWEST = 20  # draws with the edge, and without it, from which an error is estimated
-_DENSITIES = {"autoregression": "autoregression_density", "lagged": "density", "within": "within_density"}
 
 
 class Counted(NamedTuple):
@@ -50,9 +49,9 @@ def counted_evidence(tree: xr.DataTree, log_odds: np.ndarray, is_fixed: np.ndarr
     is_local : bool
         Whether prior odds are those of each draw.
     """
-    found = Counted(*np.full((2, len(log_odds)), np.nan))
+    counted = Counted(*np.full((2, len(log_odds)), np.nan))
     if is_local and not is_fixed.all() and blocks_of(tree) is not None:
-        return found  # draws have no odds
+        return counted  # draws have no odds
     there = Columns(variable(tree, "included"), function=partial(np.not_equal, 0))
     n_chains, n_draws, _ = there.shape
     share = there.means()
@@ -68,12 +67,12 @@ def counted_evidence(tree: xr.DataTree, log_odds: np.ndarray, is_fixed: np.ndarr
         above, below = gamma * inverse, 1 - gamma
         top, bottom = above.mean(axis=(0, 1)), below.mean(axis=(0, 1))
         influence = above / top - below / bottom
-        found.log10[edges] = np.log10(top / bottom)
+        counted.log10[edges] = np.log10(top / bottom)
         size = effective_sizes(influence)
-        found.error[edges] = influence.std(axis=(0, 1), ddof=1) / np.sqrt(size) / np.log(10)
-    found.log10[~(found.error <= _LARGEST)] = np.nan
-    found.error[~(found.error <= _LARGEST)] = np.nan
-    return found
+        counted.error[edges] = influence.std(axis=(0, 1), ddof=1) / np.sqrt(size) / np.log(10)
+    counted.log10[~(counted.error <= _LARGEST)] = np.nan
+    counted.error[~(counted.error <= _LARGEST)] = np.nan
+    return counted
 
 
 class _OddsOfDraws:
@@ -81,7 +80,7 @@ class _OddsOfDraws:
 
     def __init__(self, tree: xr.DataTree) -> None:
         posterior: Any = tree["posterior"].dataset
-        self.densities = {name: posterior[name].values for name in _DENSITIES.values() if name in posterior}
+        self.densities = {name: posterior[name].values for name in DENSITIES.values() if name in posterior}
         self.kinds: np.ndarray | None = None
         if tree.attrs.get("model") == Panel.name:
             constant = tree["constant_data"].dataset
@@ -92,6 +91,6 @@ class _OddsOfDraws:
         if self.kinds is None:
             p = self.densities["density"][:, :, None]
         else:
-            p = np.stack([self.densities[_DENSITIES[kind]] for kind in self.kinds[edges]], axis=2)
-        found: np.ndarray = (1 - p) / p
-        return found
+            p = np.stack([self.densities[DENSITIES[kind]] for kind in self.kinds[edges]], axis=2)
+        inverse: np.ndarray = (1 - p) / p
+        return inverse

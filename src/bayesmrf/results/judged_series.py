@@ -65,7 +65,7 @@ def evidence_of(tree: xr.DataTree) -> Evidence | None:
     return evidence(tree) if has_evidence(tree) else None
 
 
-def read_edges(tree: xr.DataTree, found: Evidence | None) -> np.ndarray | None:
+def read_edges(tree: xr.DataTree, factors: Evidence | None) -> np.ndarray | None:
     """Return the edges, or differences, whose weights are read, (n_edges,) bool; None if no edge may be absent.
 
     These are the ones with an inclusion of 0.5 or more, or a Bayes factor that is 3 or more within two errors.
@@ -73,8 +73,8 @@ def read_edges(tree: xr.DataTree, found: Evidence | None) -> np.ndarray | None:
     if not (there := _included(tree)):
         return None
     likely: np.ndarray = there.means() >= LIKELY
-    if found is not None:
-        likely |= found.log10 + 2 * np.nan_to_num(found.error) >= np.log10(LIMITS[0])
+    if factors is not None:
+        likely |= factors.log10 + 2 * np.nan_to_num(factors.error) >= np.log10(LIMITS[0])
     return likely
 
 

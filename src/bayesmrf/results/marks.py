@@ -29,8 +29,8 @@ _FEWEST = 25  # effective draws of an indicator; with fewer, of one that is rare
 
 def shortfall_of(table: pd.DataFrame, r_hat: float, ess: float, columns: list[str]) -> np.ndarray:
     """Return the factor by which each row of diagnostics misses thresholds of R-hat and ESS; -1 for constants."""
-    found = np.fmax((table["r_hat"].to_numpy() - 1) / (r_hat - 1), ess / table[columns].to_numpy().min(axis=1))
-    return np.nan_to_num(found, nan=-1)
+    factors = np.fmax((table["r_hat"].to_numpy() - 1) / (r_hat - 1), ess / table[columns].to_numpy().min(axis=1))
+    return np.nan_to_num(factors, nan=-1)
 
 
 def few_draws(table: pd.DataFrame, inclusion: np.ndarray, n_chains: int) -> np.ndarray:
@@ -51,8 +51,8 @@ def few_draws(table: pd.DataFrame, inclusion: np.ndarray, n_chains: int) -> np.n
     enough = np.zeros(len(inclusion), dtype=bool)
     enough[rows[EDGE]] = True
     enough[rows.loc[missed, EDGE]] = False
-    found: np.ndarray = (inclusion > 0) & ~enough
-    return found
+    few: np.ndarray = (inclusion > 0) & ~enough
+    return few
 
 
 def errors_of_inclusions(there: Columns) -> np.ndarray:
@@ -62,11 +62,11 @@ def errors_of_inclusions(there: Columns) -> np.ndarray:
     """
     share = there.means()
     variance = share * (1 - share)
-    found: np.ndarray = np.sqrt(variance / _FEWEST)
-    far = np.flatnonzero(found > ERROR)
+    errors: np.ndarray = np.sqrt(variance / _FEWEST)
+    far = np.flatnonzero(errors > ERROR)
     for some in divided(len(far), batch(*there.shape[:2])) if len(far) else ():
-        found[far[some]] = np.sqrt(variance[far[some]] / effective_sizes(there[:, :, far[some]]))
-    return found
+        errors[far[some]] = np.sqrt(variance[far[some]] / effective_sizes(there[:, :, far[some]]))
+    return errors
 
 
 def edge_errors(tree: xr.DataTree) -> np.ndarray:
@@ -74,7 +74,7 @@ def edge_errors(tree: xr.DataTree) -> np.ndarray:
     return errors_of_inclusions(Columns(variable(tree, "included"), function=partial(np.not_equal, 0)))
 
 
-def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, found: Evidence | None) -> str:
+def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, evidence: Evidence | None) -> str:
     """Say how many edges are marked, if they are more than 5 % of all; empty otherwise.
 
     Marked are an edge whose inclusion has an error above 0.01; and one in a tenth of the draws or more with too few of
@@ -86,7 +86,7 @@ def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, found: Evidence | No
     tree : xarray.DataTree
     table : DataFrame
         From `bayesmrf.results.convergence.of_edges`.
-    found : Evidence or None
+    evidence : Evidence or None
         Bayes factors of the edges, if there are any.
     """
     nouns = _OF_GROUPS if "group" in variable(tree, "theta").dims else _NOUNS
@@ -101,10 +101,10 @@ def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, found: Evidence | No
             inclusion[known] = share
             few = few_draws(table, inclusion, n_chains)[known]
             marks["too few draws for weights"] = few & (share >= IN_DOUBT[0])
-            if found is not None:
+            if evidence is not None:
                 # Under a sparse prior the factor of an edge without evidence has few draws, or none, in any run.
-                far = is_uncertain(found)[known] & (share >= IN_DOUBT[0])
-                largest = np.nanmax(found.error[known][far], initial=0.0)
+                far = is_uncertain(evidence)[known] & (share >= IN_DOUBT[0])
+                largest = np.nanmax(evidence.error[known][far], initial=0.0)
                 marks[f"error of log10 Bayes factors up to {largest:.3f}, want {FACTOR_ERROR}"] = far
         marked = np.any(list(marks.values()), axis=0)
         if np.count_nonzero(marked) > MOST_MARKED * len(names):

@@ -55,14 +55,14 @@ def shortfall(tree: xr.DataTree, add_evidence: Callable[[xr.DataTree], None] | N
     return "; ".join(said)
 
 
-def _short_of(tree: xr.DataTree, found: Evidence | None) -> list[str]:
-    said = [what for what in (never_moved(tree), disagreement(tree, found)) if what]
-    table = of_edges(tree, found)
+def _short_of(tree: xr.DataTree, evidence: Evidence | None) -> list[str]:
+    said = [what for what in (never_moved(tree), disagreement(tree, evidence)) if what]
+    table = of_edges(tree, evidence)
     judged = table[table["judged"]].dropna(subset=["ess_bulk"])
     if judged.empty:
         return said or ["all draws are equal"]
     said += [f"{what} ({name})" for what, name in lacks(judged, tree["posterior"].sizes["chain"])]
-    return [*said, marked] if (marked := too_many_marked(tree, table, found)) else said
+    return [*said, marked] if (marked := too_many_marked(tree, table, evidence)) else said
 
 
 def tell_if_short(draws: Draws) -> None:
