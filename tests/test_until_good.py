@@ -20,6 +20,8 @@ import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, graphs, methods, results
 from bayesmrf.engines import Enumeration
 from bayesmrf.errors import ConvergenceWarning, MoreDrawsError, OptionError, StoppedWarning, StoreError
+from bayesmrf.estimators import pipeline
+from bayesmrf.estimators.edge_evidence import add_edge_evidence
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
@@ -458,6 +460,26 @@ def test_an_estimator_runs_until_good(rng):
     whole = est.set_params(n_draws=n_draws + 50).fit(X).posterior_
     assert found["posterior"].equals(whole["posterior"].isel(draw=slice(n_draws)))
     assert "short" not in whole.attrs
+
+
+def test_the_evidence_of_the_last_look_is_that_of_the_run(rng, monkeypatch):
+    """It is computed once, and is what a run of this length has."""
+    est, X, _ = fits(rng)["SpikeSlabMRF"]
+    sizes = []
+
+    def counting(tree, *rest):
+        sizes.append(tree["posterior"].sizes["draw"])
+        add_edge_evidence(tree, *rest)
+
+    monkeypatch.setattr(pipeline, "add_edge_evidence", counting)
+    until = est.fit(X).posterior_
+    n_draws = until["posterior"].sizes["draw"]
+    assert sizes.count(n_draws) == 1
+    assert len(sizes) > 1  # a look before was good, too
+    sizes.clear()
+    whole = est.set_params(n_draws=n_draws).fit(X).posterior_
+    assert sizes == [n_draws]
+    assert until["edge_evidence"].equals(whole["edge_evidence"])
 
 
 @pytest.mark.parametrize("name", ["SpikeSlabMRF", "BayesianMRF", "GroupedMRF", "CompareMRF", "LabelFieldMRF"])
