@@ -34,9 +34,9 @@ def test_both_factors_are_those_of_enumeration(rng):
         known = np.isfinite(each.error)
         assert known.sum() >= 4
         assert (np.abs(each.log10 - exact) < ERRORS * np.hypot(each.error, noise))[known].all()
-    # Control: the local factor is not the marginal one, and errors are small enough to see that.
-    away = np.abs(found[0].log10 - truth[1]) / np.hypot(found[0].error, error[1])
-    assert np.nanmax(away) > ERRORS
+    # Control: by prior odds of 1, and not of 1/2, the marginal factor is half as large, and errors are small enough.
+    wrong = counted(tree, False, 0.0)
+    assert np.nanmax(np.abs(wrong.log10 - truth[1]) / np.hypot(wrong.error, error[1])) > ERRORS
 
 
 def test_errors_are_the_spread_over_repetitions(rng):
@@ -68,6 +68,6 @@ def test_edges_that_few_draws_have_are_left_to_full_conditionals(rng, n_with):
     included[:, :, 0] = 0
     included.reshape(-1, 6)[rng.choice(6000, n_with, replace=False), 0] = 1
     tree["posterior"]["included"].values = included
-    assert np.isfinite(counted(tree, True, 0.0).error[0]) == (n_with == 200)
+    assert np.isfinite(counted(tree, False, 0.0).error[0]) == (n_with == 200)
     both = edge_evidence.evidence(tree)
     assert np.isfinite(both.log10).all()

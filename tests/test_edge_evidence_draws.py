@@ -72,7 +72,8 @@ def test_draws_are_doubled_until_errors_are_small(run, monkeypatch):
     np.testing.assert_allclose(values[0], values[1][at], rtol=1e-5)
     whole = evidence(every)
     away = np.abs(found.log10 - whole.log10) / np.hypot(found.error, whole.error)
-    assert (away < 5).all(), away
+    assert np.isfinite(away).sum() >= 4
+    assert np.nanmax(away) < 5, away  # of an edge that nearly always exists the error may be unknown
     monkeypatch.setattr(edge_evidence, "_MOST", 1)  # and no more than can be afforded
     assert numbers(evaluated(run)) == numbers(few)
 
@@ -91,8 +92,12 @@ def test_errors_of_few_draws_are_those_of_repetitions(run, monkeypatch):
     size = N_DRAWS // N_PARTS
     parts = [evidence(evaluated(run, slice(i * size, (i + 1) * size))) for i in range(N_PARTS)]
     log10, error = (np.array([getattr(part, name) for part in parts]) for name in ("log10", "error"))
+    known = np.isfinite(error).all(axis=0)  # errors of edges that nearly always exist are not, in some parts
+    assert known.sum() >= 3
+    log10, error = log10[:, known], error[:, known]
     centre = (log10 / error**2).sum(axis=0) / (1 / error**2).sum(axis=0)
     spread = (((log10 - centre) / error) ** 2).sum() / (log10.shape[1] * (N_PARTS - 1))
-    assert 0.6 < spread < 1.6, spread  # its standard error is 0.13 of 138 degrees of freedom, and of errors themselves
+    # The smaller of two estimated errors is taken, of 40 evaluations or 200 draws: up to 1.4 times too small.
+    assert 0.5 < spread < 2.0, spread
     small = (((log10 - centre) / (0.5 * error)) ** 2).sum() / (log10.shape[1] * (N_PARTS - 1))
-    assert small > 1.6  # the control: errors of half the size
+    assert small > 2.0  # the control: errors of half the size
