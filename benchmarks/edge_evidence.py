@@ -1,7 +1,7 @@
 """Bayes factors of edges next to enumeration, and their errors: are they honest?
 
 A table of yes/no columns has one right Bayes factor of each edge, by the evidences of all structures
-(`tests/edge_evidence_oracle.py`). Many short runs with other seeds estimate it, each with an error: standardised by
+(`tests/oracle/edge_evidence.py`). Many short runs with other seeds estimate it, each with an error: standardised by
 these, the estimates of an edge have the standard deviation 1 if errors are honest. Also the processor time of the
 factors, next to that of the fit.
 
@@ -20,7 +20,7 @@ from bayesmrf import SpikeSlabMRF, graphs
 from bayesmrf.estimators import pipeline
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab
 from bayesmrf.results.edge_evidence import BOUND, evidence
-from tests.edge_evidence_oracle import log10_factors, of_table
+from tests.oracle.edge_evidence import log10_factors, of_table
 
 _PRIOR = SpikeSlab(density=Beta(1, 1), slab=Cauchy(1.0))
 _SPENT: list[float] = []  # seconds of the factors of each run

@@ -1,7 +1,7 @@
 """The algorithms of Liu and Page (2013) in plain NumPy, for comparison in `groups.py`.
 
 Each sampler is an infinite generator that yields (groups, agreements) after every step. Its start is an argument, so
-that it can be that of the compiled sampler; ``tests/test_benchmarks.py`` checks that both then have the same
+that it can be that of the compiled sampler; ``tests/pages/test_benchmarks.py`` checks that both then have the same
 distribution. Agreements are Uniform(0, 1) a priori and nodes have no fields, as in the paper.
 """
 

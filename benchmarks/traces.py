@@ -96,6 +96,7 @@ _NOISE = [
     (re.compile(r"(?<![\w.])\d+\.\d+\.\d+(?![\w.]*\d)"), "VERSION"),
     (re.compile(r"(?<![\w.])\d+(\.\d+)? (ms|s|seconds?|minutes?|min|hours?|h)\b"), "TIME"),
     (re.compile(r"0x[0-9a-f]{6,}"), "ADDRESS"),
+    (re.compile(r"\btests([./])(\w+[./])+(?=test_)"), r"tests\1"),  # folders of tests
 ]
 _PICTURE = re.compile(r"data:image/[\w+]+;base64,([\w+/=]+)")
 
@@ -420,7 +421,7 @@ def tables() -> dict[str, str]:
 
 # ---- messages
 
-TESTS = ["tests/test_fuzz.py", "tests/test_options.py"]
+TESTS = ["tests/lint/test_fuzz.py", "tests/unit/core/test_options.py"]
 # Tests that take long, or whose errors are raised in another process.
 LEFT_OUT = "not ends_of_ranges and not process_of_its_own and not many_columns"
 

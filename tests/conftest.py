@@ -23,9 +23,8 @@ from threadpoolctl import threadpool_limits
 from bayesmrf import cli, progress
 from bayesmrf.cli.app import app
 from bayesmrf.runs import jobs
-
-from .long import LONG, REPEATS
-from .memory_checks import compiled_sums  # noqa: F401  # a fixture
+from tests.helpers.memory_checks import compiled_sums  # noqa: F401  # a fixture
+from tests.long import LONG, REPEATS
 
 DEFAULT_SEED = 1
 
@@ -53,7 +52,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.nodeid.removeprefix("tests/") in REPEATS:
+        if name_of(item).removeprefix("tests/") in REPEATS:
             item.add_marker(LONG)
 
 
@@ -61,9 +60,15 @@ def pytest_report_header(config):
     return f"BAYESMRF_TEST_SEED={config.seed}"
 
 
+def name_of(node):
+    """Name a test or a file without its folder, so that a file that moves keeps its random numbers."""
+    path, *test = node.nodeid.split("::", 1)
+    return "::".join([f"tests/{path.rpartition('/')[2]}", *test])
+
+
 def generator(request):
     """A generator for one test or one module, from the seed of the run."""
-    return np.random.default_rng([request.config.seed, *map(ord, request.node.nodeid)])
+    return np.random.default_rng([request.config.seed, *map(ord, name_of(request.node))])
 
 
 def repeat_entropy(monkeypatch, text):
@@ -86,7 +91,7 @@ def module_rng(request):
 @pytest.fixture(autouse=True)
 def entropy(request, monkeypatch):
     """Entropy of the generators to which nobody gave a seed, in pages, examples and the code under test, too."""
-    repeat_entropy(monkeypatch, f"{request.config.seed} {request.node.nodeid}")
+    repeat_entropy(monkeypatch, f"{request.config.seed} {name_of(request.node)}")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -109,7 +114,8 @@ def quiet_progress(monkeypatch):
 def chains_in_turn(monkeypatch):
     """Chains one after the other, unless a test asks for more: threads of kernels in Python wait for each other, too.
 
-    Draws are the same for any number of threads: tests/test_run.py, and tests/test_properties.py for every kernel.
+    Draws are the same for any number of threads: tests/unit/runs/test_run.py, and for every kernel
+    tests/statistical/test_properties.py.
     """
     monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
 

@@ -1,0 +1,303 @@
+"""The report: whole, self-contained, escaped, honest about what it leaves out, and readable by a browser."""
+
+import base64
+import re
+import shutil
+import subprocess
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+
+from bayesmrf import graphs, plots, results, write_report
+from bayesmrf.errors import OptionError, StoreError
+from bayesmrf.estimators import LabelFieldMRF
+from bayesmrf.results import tables
+from bayesmrf.results.summary import GroupedSummary, ParameterSummary
+from tests.helpers.posterior_tree import parameter_tree, posterior_tree
+
+VOID = {"meta", "link", "img", "br"}
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Page(HTMLParser):
+    """Text of the table cells, and every address the page asks for; unbalanced tags are errors."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.addresses, self.tables, self.text = [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+        self.addresses += [v for k, v in attrs if k in ("src", "href", "action", "data", "srcset")]
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if self.open and self.open[-1] in ("td", "th"):
+            self.tables[-1][-1][-1] += data
+
+    def table(self, first):
+        """The table whose first column has this head."""
+        return next(t for t in self.tables if t[0][0] == first)
+
+
+def pictures(page):
+    return [base64.b64decode(a.split(",")[1]).decode() for a in page.addresses if a.startswith("data:image")]
+
+
+def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
+    tree = posterior_tree(rng, fields=True)
+    summary = GroupedSummary(tree)
+    page = Page(write_report(tree, tmp_path / "r.html").read_text())
+    assert all(a.startswith(("#", "data:")) for a in page.addresses)
+    assert not re.search(r"@import|url\(|fetch\(|XMLHttp", (tmp_path / "r.html").read_text())
+    assert len(pictures(page)) == 7
+    assert all(not re.search(r"""(href|src)=["'](?!#|data:)""", p) for p in pictures(page))
+    groups = page.table("group")
+    assert len(groups) == 1 + len(summary.group_table)
+    first = summary.group_table.loc[1]
+    interval = f"{first['lower']:.3f} to {first['upper']:.3f}"
+    assert groups[1][:4] == ["1", f"{first['size']:.0f}", f"{first['agreement']:.3f}", interval]
+    shown = summary.ball_table
+    assert [row[:3] for row in page.table("partition")[1:]] == [
+        [name, str(shown["groups"][name]), f"{shown['distance'][name]:.3f}"] for name in shown.index
+    ]
+    assert sum(map(int, page.table("partition")[1][3].split(", "))) == summary.n_edges
+    edges = {(row[0], row[1]): row for row in page.table("one end")[1:]}
+    assert len(edges) == summary.n_edges
+    for e in summary.edge_table.itertuples():
+        numbers = [f"{v:.3f}" for v in (e.agreement, e.lower, e.upper, e.mle)]
+        assert edges[e.first, e.second][2:] == [str(e.group), *numbers]
+    assert [row[0] for row in page.table("node")[1:]] == summary.names
+    text = " ".join(page.text)
+    for wanted in (
+        "stripped-beta",
+        "approximate (stripped Beta likelihood)",
+        "2 chains of 50 draws",
+        "abc",
+        "numba",
+        "7",
+    ):
+        assert wanted in text
+
+
+def test_names_cannot_break_the_page(rng, tmp_path):
+    names = ("<b>bold", "<script>alert(1)</script>", 'a"b', "c & d", "日本", "$x^$")
+    tree = posterior_tree(
+        rng, graphs.Graph(6, graphs.cycle(6).edges, names), data_file="</dd><h1>", command="x <y> & z"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = Page(write_report(tree, tmp_path / "r.html").read_text())
+    assert {row[0] for row in page.table("one end")[1:]} | {row[1] for row in page.table("one end")[1:]} == set(names)
+    assert "x <y> & z --seed 7" in page.text
+
+
+def test_of_many_edges_the_strongest_are_listed(rng, tmp_path):
+    tree = posterior_tree(rng, graphs.path(tables.structure.MOST_EDGES + 8), n_draws=8)
+    page = Page(write_report(tree, tmp_path / "r.html").read_text())
+    rows = page.table("one end")[1:]
+    assert len(rows) == tables.structure.MOST_EDGES
+    assert any("the other 7" in t for t in page.text)
+    away = np.sort(np.abs(tree["posterior"]["agreement"].mean(["chain", "draw"]).values - 0.5))[::-1]
+    assert min(abs(float(row[3]) - 0.5) for row in rows) == pytest.approx(
+        away[tables.structure.MOST_EDGES - 1], abs=5e-4
+    )
+
+
+def test_of_many_groups_the_largest_are_listed(rng, tmp_path):
+    tree = posterior_tree(rng, graphs.path(331), n_groups=tables.grouped.MOST_GROUPS + 10, n_draws=8)
+    page, table = Page(write_report(tree, tmp_path / "r.html").read_text()), GroupedSummary(tree).group_table
+    rows = page.table("group")[1:]
+    assert len(rows) == tables.grouped.MOST_GROUPS < len(table)
+    assert any(f"The {tables.grouped.MOST_GROUPS} largest of {len(table)} groups" in t for t in page.text)
+    assert sum(int(row[1]) for row in rows) == table["size"].nlargest(tables.grouped.MOST_GROUPS).sum()
+    assert "smaller ones" in page.table("partition")[1][3]
+
+
+def test_a_run_that_was_stopped_is_reported_as_such(rng, tmp_path):
+    whole, cut = (
+        write_report(posterior_tree(rng, complete=c), tmp_path / f"{c}.html").read_text() for c in (True, False)
+    )
+    assert "stopped before its end" not in whole
+    assert "stopped before its end" in cut
+
+
+@pytest.mark.parametrize(
+    ("shift", "n_chains", "n_draws", "grade"),
+    [(0, 4, 600, "good"), (2, 4, 600, "bad"), (0, 1, 600, "fair"), (0, 2, 3, "bad")],
+)
+def test_verdict(shift, n_chains, n_draws, grade, rng, tmp_path):
+    tree = posterior_tree(rng, n_chains=n_chains, n_draws=n_draws)
+    tree["posterior"]["n_groups"][0] += shift
+    assert GroupedSummary(tree).verdict[0] == grade
+    assert f'class="verdict {grade}"' in write_report(tree, tmp_path / "r.html").read_text()
+
+
+def test_result_on_disk(rng, tmp_path):
+    tree = posterior_tree(rng)
+    results.save(tree, tmp_path / "run")
+    a = write_report(tmp_path / "run", tmp_path / "a.html").read_text()
+    b = write_report(tree, tmp_path / "b.html").read_text()
+    assert Page(a).tables == Page(b).tables
+
+
+def test_what_is_there_is_not_lost(rng, tmp_path):
+    tree, out = posterior_tree(rng), tmp_path / "r.html"
+    out.write_text("mine")
+    with pytest.raises(StoreError, match=r"out: .*r\.html exists already; .*overwrite=True"):
+        write_report(tree, out)
+    with pytest.raises(StoreError, match=r"out must be a file, got the folder"):
+        write_report(tree, tmp_path)
+    with pytest.raises(StoreError, match=r"out: the folder .*none does not exist"):
+        write_report(tree, tmp_path / "none" / "r.html")
+    with pytest.raises(StoreError, match=r"no_run does not exist"):
+        write_report(tmp_path / "no_run", out, overwrite=True)
+    assert out.read_text() == "mine"
+    write_report(tree, out, overwrite=True)
+    assert "<!DOCTYPE html>" in out.read_text()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.html"]
+
+
+def browse(page, folder):
+    """The document after its script ran, and what the browser's console said."""
+    switches = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"]
+    switches += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    switches += ["--enable-logging=stderr"]
+    done = subprocess.run(
+        [CHROMIUM, *switches, f"--user-data-dir={folder}", page.as_uri()], capture_output=True, text=True, timeout=120
+    )
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
+def test_browser_shows_the_page_without_complaint(rng, tmp_path):
+    tree = posterior_tree(rng, graphs.grid(3, 3))
+    document, said = browse(write_report(tree, tmp_path / "r.html"), tmp_path / "profile")
+    assert said == []
+    assert document.count("<table") == 5
+    assert document.count("<button>") == 13  # the script made the heads of two tables sort them
+    broken = tmp_path / "broken.html"
+    broken.write_text("<script>missing()</script><img src='nothing.png'>")
+    assert browse(broken, tmp_path / "profile")[1] != []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
+def test_page_is_dark_where_the_reader_asks_for_it_and_its_pictures_are_not(rng, tmp_path):
+    page = write_report(posterior_tree(rng, graphs.grid(3, 3)), tmp_path / "r.html")
+    switches = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=800,3000"]
+    share = {}
+    for scheme, number in (("light", 1), ("dark", 0)):
+        shot = tmp_path / f"{scheme}.png"
+        more = [f"--blink-settings=preferredColorScheme={number}", f"--screenshot={shot}"]
+        profile = f"--user-data-dir={tmp_path / 'profile'}"
+        subprocess.run([CHROMIUM, *switches, *more, profile, page.as_uri()], check=True, timeout=120)
+        pixels = imread(shot)[..., :3].mean(axis=2)
+        share[scheme] = (pixels > 0.9).mean()
+        assert (pixels[5, 5] > 0.9) == (scheme == "light")
+    assert 0.05 < share["dark"] < 0.5  # pictures have a light ground
+    assert share["light"] > 0.8
+
+
+# ---- posteriors over parameters
+
+
+def test_page_of_parameters_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
+    tree = parameter_tree(rng)
+    summary = ParameterSummary(tree)
+    text = write_report(tree, tmp_path / "r.html").read_text()
+    page = Page(text)
+    assert all(a.startswith(("#", "data:")) for a in page.addresses)
+    assert len(pictures(page)) == 5
+    rows = page.table("parameter")[1:]
+    assert [row[0] for row in rows] == list(summary.strongest["label"])
+    for row, p in zip(rows, summary.strongest.itertuples(), strict=True):
+        numbers = [f"{v:.3f}" for v in (p.mean, p.sd, p.lower, p.upper)]
+        assert row[1:] == ["weight" if p.is_edge else "bias", "yes" if p.clear else "no", *numbers]
+    strength = summary.strength_table
+    wanted = [[r.node, f"{r.strength:.3f}", f"{r.lower:.3f}", f"{r.upper:.3f}"] for r in strength.itertuples()]
+    assert page.table("node")[1:] == wanted
+    said = " ".join(page.text)
+    for part in ("Posterior of the parameters", "metropolis, with bethe", "errors of log Z", "abc", "log odds ratio"):
+        assert part in said
+    assert "Missing values" not in said
+    assert "step epsilon" not in said  # an option that metropolis does not look at
+
+
+def test_page_of_parameters_lists_the_first_missing_values(rng, tmp_path):
+    tree = parameter_tree(rng)
+    n = tables.shared.MOST_MISSING + 7
+    missing = pd.DataFrame({"row": np.arange(n), "node": "a", "probability": rng.random(n)})
+    results.add_missing(tree, missing)
+    results.save(tree, tmp_path / "run")
+    page = Page(write_report(tmp_path / "run", tmp_path / "r.html").read_text())
+    rows = page.table("row")[1:]
+    assert rows == [[f"{i + 1}", "a", "1", f"{missing['probability'][i]:.3f}"] for i in range(n - 7)]
+    assert any("107 values were missing" in t for t in page.text)
+
+
+def test_pages_of_parameters_without_edges_and_with_many(rng, tmp_path):
+    alone = graphs.Graph(3, np.empty((0, 2), dtype=int))
+    page = Page(write_report(parameter_tree(rng, alone), tmp_path / "a.html").read_text())
+    assert "Network" not in page.text
+    many = graphs.path(tables.parameters.MOST_PARAMETERS)
+    page = Page(write_report(parameter_tree(rng, many, n_draws=8), tmp_path / "b.html").read_text())
+    assert len(page.table("parameter")) == 1 + tables.parameters.MOST_PARAMETERS
+    assert any("the other 499" in t for t in page.text)
+
+
+def test_names_of_parameters_cannot_break_the_page(rng, tmp_path):
+    names = ("<b>bold", "<script>alert(1)</script>", 'a"b', "c & d", "日本", "$x^$")
+    tree = parameter_tree(rng, graphs.Graph(6, graphs.cycle(6).edges, names), command="x <y> & z")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = Page(write_report(tree, tmp_path / "r.html").read_text())
+    assert {row[0] for row in page.table("node")[1:]} == set(names)
+
+
+@pytest.mark.parametrize(("shift", "grade"), [(0, "good"), (2, "bad")])
+def test_verdict_of_parameters(shift, grade, rng):
+    tree = parameter_tree(rng, n_chains=4, n_draws=600)
+    tree["posterior"]["theta"][0, :, 3] += shift
+    summary = ParameterSummary(tree)
+    assert summary.verdict[0] == grade
+    if shift:
+        assert summary.worst_feature == tree["posterior"]["feature"].values[3]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
+def test_browser_sorts_the_parameters(rng, tmp_path):
+    page = write_report(parameter_tree(rng), tmp_path / "r.html")
+    click = "<script>document.querySelectorAll('table.sortable th button')[3].click()</script></body>"
+    page.write_text(page.read_text().replace("</body>", click))
+    document, said = browse(page, tmp_path / "profile")
+    assert said == []
+    means = [float(row[3]) for row in Page(document).tables[0][1:]]
+    assert means == sorted(means)
+    assert len(means) == 10
+
+
+def test_page_of_a_model_whose_edges_share_their_parameters(rng, tmp_path):
+    points, labels = rng.normal(size=(8, 2)), np.array([0, 0, 0, 1, 1, 1, -1, -1])
+    est = LabelFieldMRF(n_draws=20, n_warmup=5, n_chains=2, progress=False).fit(points, labels)
+    page = Page(write_report(est.posterior_, tmp_path / "r.html").read_text())
+    features = est.posterior_["posterior"]["feature"].values
+    assert sorted(row[0] for row in page.table("parameter")[1:]) == sorted(features)
+    assert "Network" not in page.text
+    with pytest.raises(OptionError, match="a model with a parameter for each edge"):
+        plots.plot_network(est.posterior_)
