@@ -27,8 +27,10 @@ from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_chains import GroupChains
 from ..priors import SpikeSlab
-from ..results.blocks import Columns, nominal_of, variable
+from ..results.blocks import Columns, variable
 from ..results.differences import compared, exist_in_groups
+from ..results.display import display_in
+from ..results.median_model import in_median_model, median_network
 from ..results.stored import Kept
 from ..runs.run import Draws
 from .edge_evidence import WithEvidence, terms_of_differences
@@ -256,19 +258,14 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
 
     def _summarise(self) -> None:
         super()._summarise()
-        theta, tables, r = variable(self.posterior_, "theta"), nominal_of(self.posterior_), len(self.edges_)
-        exist = Columns(theta, 0, r, exist_in_groups, tables)
+        display = display_in(self.posterior_)
+        exist = Columns(variable(self.posterior_, "theta"), 0, None, exist_in_groups, display)
         self.difference_inclusion_ = self._symmetric(Columns(variable(self.posterior_, "included")).means())
         share = exist.means()
         self.edge_inclusion_ = self._symmetric(share)
-        starts = np.arange(r + 1) if tables is None else tables.edge_starts
+        starts = display.edge_starts
         self.theta_[:, : starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
-        each = (
-            self.theta_[:, :r]
-            if tables is None
-            else tables.shown_edges(self.theta_[:, : tables.edge_starts[-1]], np.arange(r))
-        )
-        self.weights_ = np.array([self._symmetric(weights) for weights in each])
+        self.weights_ = np.array([self._symmetric(weights) for weights in display.numbers(self.theta_)])
         self.density_ = self._mean("density")
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
@@ -347,8 +344,9 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         """The network of each group: edges with ``weight``, nodes with ``bias``; see the class."""
         check_is_fitted(self)
         found = {label: self._network(theta) for label, theta in zip(self.groups_, self.theta_, strict=True)}
+        absent = np.array(self._names, dtype=object)[self.edges_[~in_median_model(self._inclusion)]].tolist()
         for network in found.values():
-            network.remove_edges_from(np.array(self._names, dtype=object)[self.edges_[self._inclusion <= 0.5]].tolist())
+            network.remove_edges_from(absent)
         return found
 
     @property
@@ -368,8 +366,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
                 inclusion=float(self.difference_inclusion_[u, v]),
                 difference=float(difference[0]) if len(others) == 1 else difference,
             )
-        network.remove_edges_from([(u, v) for u, v, p in network.edges(data="inclusion") if p <= 0.5])
-        return network
+        return median_network(network)
 
     def compare(self, draws: xr.DataArray, probability: float = 0.9) -> pd.DataFrame:
         """Compare a quantity of the groups, such as `strength`: its posterior in each, and the pairwise differences.

@@ -21,6 +21,7 @@ from ..posterior.conditionals.spike import log_top
 from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, SpikeSlab, has_pairs
 from ..results.blocks import Columns, stacked
 from ..results.communities import probability_of_edge
+from ..results.median_model import ABOVE, in_median_model
 
 _ALL = 0.95  # share of the candidates that counts as all of them
 _SUPPORTED = log(3)  # log Bayes factor above which the data support an edge
@@ -193,7 +194,7 @@ def warn_of_prior(
     own are included only where others have much, from which p0 is learnt: this is no fault of the prior. That no edge
     is included has other reasons than the prior where chains are too short.
     """
-    found = int((weights.map(lambda draws: (draws != 0).mean(axis=(0, 1))) > 0.5).sum())
+    found = int(in_median_model(weights.map(lambda draws: (draws != 0).mean(axis=(0, 1)))).sum())
     r = weights.shape[2]
     if found >= _ALL * r:
         factors = weights.map(lambda draws: log_bayes_factors(stacked(draws), slab_scale, prior.slab))
@@ -218,7 +219,7 @@ def warn_of_prior(
             )
         if supported <= r / 2 and reasons:
             tell(
-                f"{found} of {r} candidate edges have an inclusion above 0.5, but the data by themselves support only "
+                f"{found} of {r} candidate edges have an {ABOVE}, but the data by themselves support only "
                 f"{supported} of them (Bayes factor > 3). The prior includes the others: {', and '.join(reasons)}.",
                 PriorWarning,
             )
@@ -232,7 +233,7 @@ def warn_of_prior(
                 else "the chains have not found the edges yet. Use more draws, or another method."
             )
             tell(
-                f"No candidate edge has an inclusion above 0.5, but the ends of {pair} have a correlation of "
+                f"No candidate edge has an {ABOVE}, but the ends of {pair} have a correlation of "
                 f"{correlation:.2f} (p = {p_value:.0e} over all pairs): {reason}",
                 PriorWarning if has_converged else ConvergenceWarning,
             )

@@ -32,6 +32,7 @@ from ..models.ordinal import Ordinal
 from ..models.rbm import RestrictedBoltzmann
 from ..partitions import canonical
 from ..priors import PRIOR, LogisticBeta, Normal, Prior, ProperPrior
+from ..results.median_model import NO_EDGE
 from .base import data_hash
 from .bayesian import BayesianMRF
 from .grouped import GroupedMRF
@@ -140,7 +141,7 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
     if not there.all():
         field = model._model(graphs.Graph(model._graph.n_nodes, model.edges_[there], model._graph.names))
     if not field.n_features:
-        raise OptionError("model must have parameters, but no edge has an inclusion above 0.5 and there are no node "
+        raise OptionError(f"model must have parameters, but {NO_EDGE} and there are no node "
                           f"fields; fit it with {argument('fields', True)}.")  # fmt: skip
     shared = model._of_fit.get("field_groups_")
     target = _field(field, states, prior or Normal(), coding, model.groups_[there], shared)

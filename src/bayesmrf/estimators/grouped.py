@@ -32,6 +32,7 @@ from ..posterior.groups.exact import ExactMarginals
 from ..posterior.groups.gibbs import GroupedGibbs
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
 from ..results import convergence
+from ..results.median_model import in_median_model
 from ..results.stored import NotKept
 from ..runs.run import Draws
 from .base import run_seed, warn_of_unbalanced
@@ -287,7 +288,8 @@ class GroupedMRF(Posterior):
         there = np.ones(self._graph.n_edges, dtype=bool)
         if "included" in posterior:
             share = self._stacked("included").mean(axis=0)
-            self.inclusion_, self.density_, there = self._symmetric(share), self._mean("density"), share > 0.5
+            self.inclusion_, self.density_ = self._symmetric(share), self._mean("density")
+            there = in_median_model(share)
         self.groups_ = self._partition("groups", there)
         if "field_groups" in posterior.coords:
             self.field_groups_ = self._partition("field_groups", np.ones(self._graph.n_nodes, dtype=bool))

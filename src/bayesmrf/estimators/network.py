@@ -17,8 +17,9 @@ from ..data.survey_weight import with_survey
 from ..families import AUTO, Custom, Nominal, families_of
 from ..graphs import Graph
 from ..models.bases import edge_starts
-from ..models.nominal import Nominal as NominalModel
+from ..models.display import display_of
 from ..results.fitted_model import model_on
+from ..results.median_model import median_network
 from .answers import Answers
 from .base import read_graph
 
@@ -134,13 +135,10 @@ class Network(Answers):
         edges, nodes = ({k: found[v] for k, v in of.items() if v in found} for of in (_OF_EDGES, _OF_NODES))
         if inclusion is not None:
             edges["inclusion"] = inclusion
-        if self.theta_.ndim == 1 and isinstance(model := self._model(), NominalModel):
-            edges["strength"] = model.strength(self.theta_)
+        if self.theta_.ndim == 1 and (display := display_of(self._model())).has_tables:
+            edges["strength"] = display.strength(self.theta_)
         network = self._network(self.theta_, edges, nodes)
-        if inclusion is not None:
-            weak = [(u, v) for u, v, share in network.edges(data="inclusion") if share <= 0.5]
-            network.remove_edges_from(weak)
-        return network
+        return network if inclusion is None else median_network(network)
 
     def _network(
         self, theta: np.ndarray, edges: dict[str, Any] | None = None, nodes: dict[str, Any] | None = None

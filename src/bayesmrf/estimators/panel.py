@@ -35,6 +35,7 @@ from ..results import convergence
 from ..results.blocks import Columns, variable
 from ..results.edge_evidence import add_recorded_evidence
 from ..results.identified import FIELD
+from ..results.median_model import in_median_model
 from ..results.stored import Kept, keep
 from ..results.until_good import tell_if_short
 from ..rng import OTHER, descendant
@@ -390,7 +391,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
     def _network(self, graph: Any, inclusion: np.ndarray, weights: np.ndarray) -> Any:
         check_is_fitted(self)
         graph.add_nodes_from(self._names)
-        for u, v in np.argwhere(inclusion > 0.5):
+        for u, v in np.argwhere(in_median_model(inclusion)):
             about = {"inclusion": float(inclusion[u, v]), "weight": float(weights[u, v])}
             graph.add_edge(self._names[u], self._names[v], **about)
         return graph

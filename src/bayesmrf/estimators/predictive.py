@@ -18,6 +18,7 @@ from ..declare.rule import SEED, choice, integer
 from ..memory import check_samples
 from ..models.bases import edge_of, present
 from ..results.blocks import at_draws, variable
+from ..results.median_model import in_median_model
 from ..rng import as_seed_sequence
 from ..samplers.tempered import Tempered
 from .network import Network
@@ -228,7 +229,7 @@ class Predictive(Network, DensityMixin):
         if self._inclusion is not None:
             model = self._model()
             of_edge = edge_of(model)
-            theta[: len(of_edge)][self._inclusion[of_edge] <= 0.5] = 0.0
+            theta[: len(of_edge)][~in_median_model(self._inclusion[of_edge])] = 0.0
         return theta[None]
 
     def _present(self, theta: np.ndarray) -> tuple[Any, np.ndarray]:

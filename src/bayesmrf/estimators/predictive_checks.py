@@ -14,9 +14,10 @@ from ..blas import one_thread
 from ..data.states import States, are_ordered, levels_of
 from ..errors import DataError, ModelFitWarning
 from ..findings import tell
-from ..models.bases import edge_strength, sizes_of
+from ..models.bases import sizes_of
 from ..models.categorical import compiled_form, draw_numbers, states_of, without_absent
 from ..models.clamped_categorical import clamp
+from ..models.display import display_of
 from ..names import shown
 from ..results.blocks import at_draws, variable
 from ..results.invalid_draws import invalid_values
@@ -138,7 +139,7 @@ def checks_of(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: n
     if estimator._family.shares_levels and model.n_states > 2:
         ordered = (False,) * len(names)
     theta = np.atleast_2d(estimator.theta_)
-    strength = np.abs(edge_strength(model, theta)).sum(axis=0)
+    strength = display_of(model).strength(theta).sum(axis=0)
     central = np.zeros(len(names))
     np.add.at(central, estimator.edges_.ravel(), np.repeat(strength, 2))
     order = np.argsort(-central, kind="stable")

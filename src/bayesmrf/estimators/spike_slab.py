@@ -36,8 +36,10 @@ from ..posterior.edges.spike_slab import iterations_of
 from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..priors import SpikeSlab
 from ..results import add_partition, convergence
-from ..results.blocks import Columns, nominal_of, variable
+from ..results.blocks import Columns, variable
 from ..results.communities import communities_of
+from ..results.display import display_in
+from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs import run
 from .edge_evidence import WithEvidence, terms_of_edges
@@ -209,8 +211,7 @@ class SpikeSlabMRF(WithEvidence, Posterior):
         super()._summarise()
         share = Columns(variable(self.posterior_, "included")).means()
         self.inclusion_ = self._symmetric(share)
-        nominal, r = nominal_of(self.posterior_), len(self.edges_)
-        starts = np.arange(r + 1) if nominal is None else nominal.edge_starts
+        starts = display_in(self.posterior_).edge_starts
         self.theta_[: starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
         self.density_, self.slab_scale_ = self._mean("density"), self._mean("slab_scale")
         if (found := communities_of(self.posterior_)) is not None:
@@ -223,7 +224,8 @@ class SpikeSlabMRF(WithEvidence, Posterior):
         seen = data.s_bar if data.hidden is None else None
         # Langevin dynamics may start without edges, and stay there however little theta varies.
         is_sure = self.method_ != "langevin" and (
-            bool((self.inclusion_ > 0.5).any()) or all(s != BAD for s, _ in convergence.of_chains(self.posterior_))
+            bool(in_median_model(self.inclusion_).any())
+            or all(s != BAD for s, _ in convergence.of_chains(self.posterior_))
         )
         weights = Columns(variable(self.posterior_, "theta"), 0, int(edge_starts(data.model)[-1]))
         if has_lines(data.model):

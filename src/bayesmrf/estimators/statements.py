@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..declare.rule import NONE, SEED, Rule, either, integer
-from ..models.bases import edge_starts, edge_strength
-from ..models.nominal import Nominal
+from ..models.bases import edge_starts
+from ..models.display import ParameterDisplay, display_of
 from ..results.blocks import in_turn, variable
 from ..results.probability import Probability, probability_of
 from ..results.statements import KnownPrior, Language, edges_of, exact_prior, holds
@@ -97,33 +97,30 @@ class Statements(Statistics):
         return sizes["chain"], sizes["draw"]
 
     def _language(self) -> Language:
-        model, labels = self._model(), [str(label) for label in self._labels] or None
-        signed = model.signed if isinstance(model, Nominal) else np.ones(len(self.edges_), bool)
-        return Language(self._graph, labels, signed)
+        labels = [str(label) for label in self._labels] or None
+        return Language(self._graph, labels, self._display.signed)
+
+    @property
+    def _display(self) -> ParameterDisplay:
+        return display_of(self._model())
 
     def _edge_draws(self) -> Iterator[np.ndarray]:
         """Read the number of each edge in all draws, (n, n_groups, n_edges)."""
-        model = self._model()
+        display = self._display
         for theta in in_turn(variable(self.posterior_, "theta")):
-            found = self._shown_weights(model, theta[..., : int(edge_starts(model)[-1])])
-            yield found if found.ndim == 3 else found[:, None]
-
-    def _shown_weights(self, model: Any, theta: np.ndarray, edges: np.ndarray | None = None) -> np.ndarray:
-        """Return one number of each edge, with a sign where it has one."""
-        if not isinstance(model, Nominal):
-            return edge_strength(model, theta) if edges is None else theta
-        return model.shown_edges(theta, np.arange(model.n_edges) if edges is None else edges)
+            weights = display.numbers(theta)
+            yield weights if weights.ndim == 3 else weights[:, None]
 
     def _prior_draws(self, edges: Any, n_draws: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """Draw the numbers of some edges from the prior, (n, n_groups, n_edges); nothing where that cannot be."""
-        model = self._model()
-        sizes = np.diff(edge_starts(model))[edges]
+        display = self._display
+        sizes = np.diff(display.edge_starts)[edges]
         width = max(1, _BLOCK // max(1, len(self._labels or "1") * int(sizes.sum())))
         for start in range(0, n_draws, width):
             theta = self._draw_prior(np.asarray(edges), sizes, min(width, n_draws - start), rng)
             if theta is None:
                 return
-            yield self._shown_weights(model, theta, np.asarray(edges))
+            yield display.shown_edges(theta, np.asarray(edges))
 
     def _priors(self, edges: Any) -> list[EdgesPrior]:
         """Return the priors of edges that ``_of_edges`` names."""

@@ -14,10 +14,9 @@ from ..declare.rule import NONE, Rule, choice, either, integer
 from ..errors import OptionError, instead_of_exact
 from ..graphs import Graph
 from ..inference.elimination.engine import Elimination
-from ..models.bases import edge_strength
 from ..models.categorical import is_categorical
+from ..models.display import display_of
 from ..models.ising import Ising
-from ..models.nominal import Nominal
 from ..results.blocks import Columns, in_turn
 from ..results.intervals import central, intervals
 from ..results.statistics import INTERVAL, NetworkStatistics, has_weights
@@ -211,12 +210,12 @@ class Statistics(Tabulated, Network):
 
         check_is_fitted(self)
         model = self._model()
-        if not isinstance(model, Nominal) and model.n_parameters != 1:
+        if not (display := display_of(model)).has_numbers:
             expected = "one with a single parameter for each edge"
             raise OptionError(option="model", got=model.name, expected=expected, remedy="take `statistic`")
         theta = self.posterior_["posterior"].dataset["theta"]
         dims, n = theta.dims[:-1], len(self._names)
-        each = [metrics.strength(edge_strength(model, draws), self.edges_, n) for draws in in_turn(theta.variable)]
+        each = [metrics.strength(display.strength(draws), self.edges_, n) for draws in in_turn(theta.variable)]
         values = np.concatenate(each).reshape(*theta.shape[:-1], n)
         coords = {d: theta.coords[d] for d in dims} | {"node": list(self._names)}
         return xr.DataArray(values, dims=[*dims, "node"], coords=coords, name="strength")

@@ -14,7 +14,6 @@ from ..declare.option import needs, option
 from ..declare.rule import FLAG, integer
 from ..graphs import Graph
 from .node_features import NodeFeatures
-from .nominal import Nominal
 from .two_arrays import TwoArrays
 
 
@@ -91,12 +90,6 @@ def sizes_of(model: Any) -> np.ndarray:
     if isinstance(model, NodeFeatures):
         return np.asarray(model.used.sum(axis=1))
     return np.full(model.graph.n_nodes, model.n_states)
-
-
-def edge_strength(model: Any, theta: np.ndarray) -> np.ndarray:
-    """Return one number for each edge, (..., n_edges): its parameter, or the strength of its table."""
-    found: np.ndarray = model.strength(theta) if isinstance(model, Nominal) else theta[..., : model.n_edges]
-    return found
 
 
 def edge_starts(model: Any) -> np.ndarray:

@@ -13,10 +13,11 @@ from ..declare.option import Checked
 from ..errors import OptionError
 from ..priors import LogisticBeta
 from .categorical import NEVER
+from .display import ParameterDisplay
 from .shapes import require_shape
 
 
-class NodeFeatures(Checked):
+class NodeFeatures(ParameterDisplay, Checked):
     r"""Base of pairwise models: theta has the parameters of edges first, then those of nodes if there are ``fields``.
 
     Attributes
@@ -30,7 +31,6 @@ class NodeFeatures(Checked):
     """
 
     name: ClassVar[str]
-    edge_starts: Any
     node_features: Any
 
     graph: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -68,6 +69,11 @@ class Nominal(NodeFeatures):
 
     name, family, is_product = "nominal", TABLES, False
     n_parameters = None  # of an edge: edges have different numbers
+    has_numbers = has_tables = True
+    note = (
+        " A strength is above 0 whatever the data are: it excludes zero if the ellipsoid of this probability around "
+        "the mean of its table does."
+    )
 
     def __post_init__(self) -> None:
         Checked.__post_init__(self)
@@ -198,36 +204,10 @@ class Nominal(NodeFeatures):
         found: np.ndarray = np.add.reduceat(each, self.edge_starts[:-1], axis=-3)
         return found
 
-    def strength(self, theta: np.ndarray) -> np.ndarray:
-        r"""Return the root mean square of the log odds ratios of each edge, (..., n_edges).
-
-        The mean is over all pairs of categories of a nominal end, and over one step of an ordered one: it is
-        :math:`\lVert W \rVert / \sqrt{K}` of the K parameters, and :math:`|w|` of one.
-        """
-        return np.abs(self.shown_edges(theta[..., : self.edge_starts[-1]], np.arange(self.n_edges)))
-
-    def places(self, edges: np.ndarray) -> np.ndarray:
-        """Return the places in theta of the parameters of some edges, one edge after the other."""
-        return np.concatenate([np.arange(0), *(np.arange(*self.edge_starts[e : e + 2]) for e in edges)])
-
     @cached_property
     def signed(self) -> np.ndarray:
         """Whether both ends of an edge have an order, so that its parameter has a sign, (n_edges,)."""
         found: np.ndarray = np.array(self.ordered, bool)[self.graph.edges].all(axis=1)
-        return found
-
-    def shown_edges(self, own: np.ndarray, edges: np.ndarray) -> np.ndarray:
-        """Return one number of each of some ``edges`` from their parameters, (..., n): its strength, or its weight.
-
-        It is the weight, with its sign, if both ends have an order. Of booleans it is whether any is true.
-        """
-        sizes = np.diff(self.edge_starts)[edges]
-        starts = np.cumsum(sizes) - sizes
-        if own.dtype == bool:
-            either: np.ndarray = np.logical_or.reduceat(own, starts, axis=-1)
-            return either
-        root = np.sqrt(np.add.reduceat(own**2, starts, axis=-1) / sizes)
-        found: np.ndarray = np.where(self.signed[edges], own[..., starts], root)
         return found
 
     def log_odds(self, theta: np.ndarray, edge: int) -> np.ndarray:
@@ -250,20 +230,34 @@ class Nominal(NodeFeatures):
         return np.concatenate([own[..., :0], *found], axis=-1)
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
-        """Return what is shown of parameters, by the names `shown_names`: `shown_edges`, then `shown_nodes`."""
+        """Return what is shown of parameters, by the names `shown_names`: `shown_edges`, then `shown_nodes`.
+
+        The number of an edge is its weight, with its sign, if both ends have an order. Else it is its strength, the
+        root mean square of the log odds ratios over all pairs of categories of a nominal end, and over one step of an
+        ordered one.
+        """
         edges, own = np.split(theta, self.edge_starts[-1:], axis=-1)
-        return np.concatenate([self.shown_edges(edges, np.arange(self.n_edges)), self.shown_nodes(own)], axis=-1)
+        return np.concatenate([self.shown_edges(edges), self.shown_nodes(own)], axis=-1)
 
     @property
     def shown_names(self) -> list[str]:
         """``u-v`` for each edge, and ``u=k`` for the categories k of each node, of ordered ones but the first."""
+        return [*self.graph.edge_names, *self.shown_node_names]
+
+    @property
+    def shown_node_names(self) -> list[str]:
+        """Those of nodes alone."""
         nodes = zip(self.graph.names, self.sizes, self.ordered, strict=True)
-        levels = [
+        return [
             f"{name}={self.label(i, k)}"
             for i, (name, size, is_ordered) in enumerate(nodes)
             for k in range(is_ordered, size if self.fields else 0)
         ]
-        return [*self.graph.edge_names, *levels]
+
+    def as_attributes(self) -> dict[str, str]:
+        """Return the categories of the nodes, and which of them are ordered."""
+        names = [[self.label(i, k) for k in range(size)] for i, size in enumerate(self.sizes)]
+        return {"levels": json.dumps(names), "ordered": json.dumps(list(map(bool, self.ordered)))}
 
     @property
     def feature_names(self) -> list[str]:

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..errors import OptionError
 from ..names import short_names
+from ..results.median_model import INCLUSION, certainty
 from ..results.summary import (
     DifferenceSummary,
     GroupedSummary,
     PanelSummary,
     ParameterSummary,
     StructureSummary,
-    Summary,
     count,
     summarise,
 )
@@ -34,7 +34,7 @@ _MOST_PLACED = 3000  # nodes that are placed for grey edges
 _LONGEST = 20  # letters of the name of a node without edges
 _LINE = 110  # letters of a line above the plot
 _LEFT_OF_MANY = 1000  # edges that are drawn if there are more nodes
-_INCLUSION = (("inclusion 1", 0.9), ("inclusion 0.5", 0.2))  # alpha of edges that may be absent
+ALPHAS = (("inclusion 1", 0.9), (f"inclusion {INCLUSION:g}", 0.2))  # of edges that may be absent
 
 
 class Look(NamedTuple):
@@ -171,7 +171,7 @@ def _by_group(summary: GroupedSummary) -> Look:
     own[:, 3] = 0.85
     if summary.spike:
         own[:, 3] = paler(table["inclusion"].to_numpy())
-        handles += _doubt(*_INCLUSION) if len(a) else []
+        handles += _doubt(*ALPHAS) if len(a) else []
     return Look(own, width, a < 0.5, np.argsort(strength), handles)
 
 
@@ -180,24 +180,19 @@ def _by_sign(summary: ParameterSummary) -> Look:
     value, clear = table["mean"].to_numpy(), table["clear"].to_numpy()
     sure, doubtful = ("90 % interval excludes zero", 0.9), ("90 % interval contains zero", 0.35)
     alpha = np.where(clear, sure[1], doubtful[1])
-    return signed(value, alpha, summary.terms.edge, sure, doubtful, unsigned=unsigned(summary))
+    return signed(value, alpha, summary.terms.edge, sure, doubtful, unsigned=~summary.display.signed)
 
 
 def by_inclusion(summary: StructureSummary | DifferenceSummary) -> Look:
     """Style edges that are likely to exist, or to differ between groups, by their mean."""
     table, noun = summary.likely, "weight" if isinstance(summary, StructureSummary) else "difference"
-    alpha, chosen = paler(table["inclusion"].to_numpy()), summary.inclusion > 0.5
-    return signed(table["weight"].to_numpy(), alpha, noun, *_INCLUSION, unsigned=unsigned(summary)[chosen])
-
-
-def unsigned(summary: Summary) -> np.ndarray:
-    """Return which edges have a table, and so no sign, (n_edges,)."""
-    return np.zeros(summary.n_edges, bool) if summary.nominal is None else ~summary.nominal.signed
+    alpha, chosen = paler(table["inclusion"].to_numpy()), summary.in_median_model
+    return signed(table["weight"].to_numpy(), alpha, noun, *ALPHAS, unsigned=~summary.display.signed[chosen])
 
 
 def paler(inclusion: np.ndarray) -> np.ndarray:
-    """Return the alpha of likely edges."""
-    return 0.2 + 0.7 * (2 * inclusion - 1)
+    """Return the alpha of edges of the median probability model."""
+    return 0.2 + 0.7 * certainty(inclusion)
 
 
 def signed(

@@ -10,9 +10,10 @@ import numpy as np
 from ..errors import OptionError
 from ..names import short_names, shown
 from ..results.edge_evidence import FORCED, WORDS
+from ..results.median_model import EDGES, in_median_model
 from ..results.summary import INTERVAL, DifferenceSummary, ParameterSummary, StructureSummary, Summary, summarise
 from .layout import layout
-from .network import Look, by_inclusion, draw_edges, line_of, name_nodes, signed, unsigned
+from .network import Look, by_inclusion, draw_edges, line_of, name_nodes, signed
 from .style import GREY, INK, as_text, axes, plot_of
 
 if TYPE_CHECKING:
@@ -86,20 +87,20 @@ def _weights(s: StructureSummary) -> Panel:
     weight = s.likely["weight"].to_numpy()
     share = np.abs(weight) / max(np.abs(weight).max(initial=0.0), 1e-12)
     none = ("", 0.0)
-    look = signed(weight, 0.3 + 0.65 * share, s.terms.edge, none, none, unsigned=unsigned(s)[s.inclusion > 0.5])
+    look = signed(weight, 0.3 + 0.65 * share, s.terms.edge, none, none, unsigned=~s.display.signed[s.in_median_model])
     handles = [handle for handle in look.handles if handle.get_label()]
-    return Panel("weights of edges with an inclusion above 0.5", s.drawn, look._replace(handles=handles))
+    return Panel(f"weights of {EDGES}", s.drawn, look._replace(handles=handles))
 
 
 def _groups(s: DifferenceSummary) -> list[Panel]:
     """Return the network of each group, and the differences that are likely."""
     means, low, high = s.weights_given(INTERVAL).reshape(3, s.n_edges, -1).swapaxes(1, 2)
-    exist = s.existence > 0.5
+    exist = in_median_model(s.existence)
     means, low, high = means[:, exist], low[:, exist], high[:, exist]
     sure, doubtful = ("90 % interval excludes zero", 0.9), ("90 % interval contains zero", 0.25)
     looks = [
         signed(mean, np.where((a > 0) | (b < 0), sure[1], doubtful[1]), s.terms.edge, sure, doubtful,
-               float(np.abs(means).max(initial=0.0)), unsigned(s)[exist])
+               float(np.abs(means).max(initial=0.0)), ~s.display.signed[exist])
         for mean, a, b in zip(means, low, high, strict=True)
     ]  # fmt: skip
     titles = [f"{name} (n = {size:g})" for name, size in zip(s.groups, s.sizes, strict=True)]

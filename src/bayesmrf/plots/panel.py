@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from ..results.median_model import ABOVE
 from ..results.summary import PanelSummary, summarise
 from .layout import layout
-from .network import draw_edges, name_nodes, paler, signed
+from .network import ALPHAS, draw_edges, name_nodes, paler, signed
 from .style import INK, axes, plot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_NAMED = 60  # nodes that are named
-_SURE, _DOUBTFUL = ("inclusion 1", 0.9), ("inclusion 0.5", 0.2)
 _BEND = 0.18  # of an arrow, so that both directions are seen
 
 
@@ -33,7 +33,7 @@ def plot_panel(tree: Any, ax: Axes | None = None) -> Axes:
     n_panels = 1 + s.within
     ax = axes(ax, (5.2 * n_panels, 5.0))
     ax.axis("off")
-    likely, ends = s.inclusion > 0.5, s.ends
+    likely, ends = s.in_median_model, s.ends
     weights = np.nan_to_num(s.edge_table["weight"].to_numpy())
     top = float(np.abs(weights[likely]).max(initial=0.0))
     joined = ends[likely & (ends[:, 0] != ends[:, 1])]
@@ -46,7 +46,7 @@ def plot_panel(tree: Any, ax: Axes | None = None) -> Axes:
     lagged = np.arange(len(ends)) < s.n_lagged
     for k, (title, mine) in enumerate((("lagged", lagged & likely), ("within a wave", ~lagged & likely))[:n_panels]):
         panel = ax.inset_axes((k / n_panels, 0.1, 0.96 / n_panels, 0.84))
-        look = signed(weights[mine], paler(s.inclusion[mine]), "weight", _SURE, _DOUBTFUL, top)
+        look = signed(weights[mine], paler(s.inclusion[mine]), "weight", *ALPHAS, top)
         if k == 0:
             _draw_arrows(panel, place, ends[mine], look)
         else:
@@ -54,7 +54,7 @@ def plot_panel(tree: Any, ax: Axes | None = None) -> Axes:
         panel.scatter(place[:, 0], place[:, 1], s=40, color=INK, zorder=2, linewidths=0)
         if len(s.names) <= _MOST_NAMED:
             name_nodes(panel, list(s.names), place, np.bincount(ends[mine].ravel(), minlength=len(s.names)))
-        panel.set_title(title if mine.any() else f"{title}: no inclusion above 0.5", fontsize=9, color=INK)
+        panel.set_title(title if mine.any() else f"{title}: no {ABOVE}", fontsize=9, color=INK)
         panel.set_aspect("equal")
         panel.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room))
         panel.axis("off")

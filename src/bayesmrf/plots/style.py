@@ -11,6 +11,7 @@ import numpy as np
 from ..declare.rule import Rule, is_list, optional
 from ..errors import OptionError
 from ..names import shown
+from ..results.median_model import NO_EDGE
 from ..results.summary import (
     AnySummary,
     DifferenceSummary,
@@ -121,7 +122,7 @@ def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
 def no_edges(ax: Axes | None) -> Axes:
     """Return axes with the text that no edge is likely."""
     ax = axes(ax, (4.6, 1.2))
-    ax.text(0.5, 0.5, "no edge has an inclusion above 0.5", fontsize=9, color=GREY, ha="center", va="center")
+    ax.text(0.5, 0.5, NO_EDGE, fontsize=9, color=GREY, ha="center", va="center")
     ax.axis("off")
     return ax
 

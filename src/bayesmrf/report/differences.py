@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import plots
+from ..results.median_model import ABOVE
 from ..results.summary import DifferenceSummary
 from ..results.tables import table_of
 from .order import page
@@ -14,7 +15,7 @@ from .structure import CITE, EVIDENCE, judged, nodes_title, probable
 def sections(summary: DifferenceSummary) -> list[Section]:
     """Return the sections of the report on one run."""
     networks = (
-        "The network of each group, and the differences with an inclusion above 0.5, in one layout. Width: mean; "
+        f"The network of each group, and the differences with an {ABOVE}, in one layout. Width: mean; "
         f"dashed: negative; pale: 90 % interval contains zero, or less probable. Differences: {summary.direction}."
     )
     networks += f" Last: evidence for differences. {EVIDENCE}" if summary.evidence else ""

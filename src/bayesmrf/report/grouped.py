@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import plots
+from ..results.median_model import EDGES
 from ..results.summary import GroupedSummary
 from ..results.tables import table_of
 from .order import page
@@ -14,9 +15,8 @@ from .shared import listed
 from .structure import CITE as CITE_SPIKE
 from .structure import inclusion
 
-_LIKELY = "edges with an inclusion above 0.5"
 _NETWORK = "Edges coloured by group; wide: strong; dashed: the ends tend to differ (agreement below 0.5)."
-_NETWORK_SPIKE = f"{_NETWORK[:-1]}; pale: less probable. Shown are edges with an inclusion above 0.5."
+_NETWORK_SPIKE = f"{_NETWORK[:-1]}; pale: less probable. Shown are {EDGES}."
 _CITE = (
     "J. Liu and D. Page, Bayesian Estimation of Latently-grouped Parameters in Undirected Graphical Models, Advances "
     "in Neural Information Processing Systems 26 (2013)"
@@ -55,7 +55,7 @@ def _groups(s: GroupedSummary) -> str:
     text = (
         "The agreement of an edge is its effect on its two ends, other things equal: 0.5 means no effect, above 0.5 "
         "they tend to agree, below 0.5 to differ. The table shows the partition of the "
-        f"{_LIKELY if s.spike else 'edges'} that is closest to all draws (it minimises the posterior expected "
+        f"{EDGES if s.spike else 'edges'} that is closest to all draws (it minimises the posterior expected "
         "variation of information). The agreement of a "
         f"group is the mean over its edges{' that exist' if s.spike else ''}."
     )
@@ -102,8 +102,8 @@ def _ball(s: GroupedSummary) -> str:
 def _edges(s: GroupedSummary) -> str:
     text = "Agreement of each edge with its 90 % interval; the estimates of a group are shrunk towards each other."
     if s.spike:
-        text = f"{text[:-1]}. Shown are edges with an inclusion above 0.5, and their agreement where they exist."
-    shown = picture(lambda: plots.plot_agreement(s), text) if len(s.shown) else paragraph(f"There are no {_LIKELY}.")
+        text = f"{text[:-1]}. Shown are {EDGES}, and their agreement where they exist."
+    shown = picture(lambda: plots.plot_agreement(s), text) if len(s.shown) else paragraph(f"There are no {EDGES}.")
     return shown + listed(table_of(s, "edges"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import plots
+from ..results.median_model import EDGES
 from ..results.summary import PanelSummary
 from .order import page
 from .page import Section, paragraph, picture
@@ -10,7 +11,7 @@ from .shared import table_section
 from .structure import nodes_title
 
 _NETWORKS = (
-    "Edges with an inclusion above 0.5. Arrows: from a wave to the next, loops for autoregression. Width: mean weight "
+    f"{EDGES.capitalize()}. Arrows: from a wave to the next, loops for autoregression. Width: mean weight "
     "where the edge exists; dashed: negative; pale: less probable."
 )
 _CITE = (

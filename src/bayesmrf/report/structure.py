@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import plots
+from ..results.median_model import EDGES
 from ..results.summary import InclusionSummary, StructureSummary, Summary
 from ..results.tables import table_of
 from .communities import communities
@@ -10,12 +11,9 @@ from .order import page
 from .page import Section, paragraph, picture
 from .shared import listed, log_odds, table_section
 
-_NETWORK = (
-    "Edges with an inclusion above 0.5. Width: mean weight where the edge exists; dashed: negative; pale: less "
-    "probable."
-)
+_NETWORK = f"{EDGES.capitalize()}. Width: mean weight where the edge exists; dashed: negative; pale: less probable."
 _WEIGHTS = (
-    "Left: edges with an inclusion above 0.5. Width and saturation: mean weight where the edge exists; dashed: "
+    f"Left: {EDGES}. Width and saturation: mean weight where the edge exists; dashed: "
     "negative. Right: evidence for each edge, in the same layout."
 )
 EVIDENCE = (

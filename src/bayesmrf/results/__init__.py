@@ -21,6 +21,7 @@ from ..errors import OptionError, StoreError
 from ..findings import GRADES, loaded
 from ..models.agreement import Agreement
 from ..models.label_field import LabelField
+from ..models.restored import attributes_of
 from ..models.two_arrays import TwoArrays
 from ..runs import netcdf
 from ..runs.draws import SparseDraws
@@ -28,7 +29,6 @@ from ..runs.run import Draws
 from ..runs.sealed import as_written
 from ..runs.store import CHECKPOINT, check_single, is_ours, read_kind
 from . import on_disk
-from .blocks import nominal_attrs
 from .convergence import diagnostics
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def to_datatree(
             "posterior": dataset(posterior).set_coords([n for n in LABELS if n in posterior]),
             "sample_stats": dataset({_STATS.get(n, n): v for n, v in values.items() if n not in posterior}),
             "observed_data": dataset(statistics).assign_attrs(n_samples=_plain(observed["n_samples"])),
-            "constant_data": dataset(arrays, "node").assign_attrs(nominal_attrs(model)),
+            "constant_data": dataset(arrays, "node").assign_attrs(attributes_of(model)),
         }
     )
     tree.attrs = {k: _plain(v) for k, v in {**attrs, **_circumstances(draws)}.items()}

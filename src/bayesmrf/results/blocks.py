@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graphs import Graph
-
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..models.nominal import Nominal
+    from ..models.display import ParameterDisplay
 
 _BLOCK = 2**25  # bytes of draws that are an array at a time
 _ROUND = 512  # entries of which a wide block is a multiple
@@ -26,31 +22,6 @@ def variable(tree: xr.DataTree, name: str) -> xr.Variable:
     """Return a variable of the posterior, of which parts can be read."""
     found: xr.Variable = tree["posterior"].dataset.variables[name]
     return found
-
-
-def nominal_attrs(model: Any) -> dict[str, str]:
-    """Return the categories of the nodes of a nominal model, from which `nominal_of` makes it; nothing of another."""
-    from ..models.nominal import Nominal
-
-    if not isinstance(model, Nominal):
-        return {}
-    names = [[model.label(i, k) for k in range(size)] for i, size in enumerate(model.sizes)]
-    return {"levels": json.dumps(names), "ordered": json.dumps(list(map(bool, model.ordered)))}
-
-
-def nominal_of(tree: xr.DataTree) -> Nominal | None:
-    """Return the model of the draws of a tree, if its edges may have tables of parameters; None of another model."""
-    from ..models.nominal import Nominal
-
-    constant = tree["constant_data"].dataset
-    if "levels" not in constant.attrs:
-        return None
-    levels = tuple(map(tuple, json.loads(constant.attrs["levels"])))
-    names, sizes = tuple(map(str, constant["node"].values)), tuple(map(len, levels))
-    graph, ordered = Graph(len(names), np.asarray(constant["edges"]), names), json.loads(constant.attrs["ordered"])
-    model = Nominal(graph, max(sizes), True, sizes, ordered, state_names=levels)
-    has_fields = tree["posterior"].sizes["feature"] > model.edge_starts[-1]
-    return model if has_fields else replace(model, fields=False)
 
 
 class Columns:
@@ -64,8 +35,8 @@ class Columns:
     start, stop : int
     function : callable, optional
         Of an array (n_chains, n_draws, n_groups, n) that makes one (n_chains, n_draws, n), or of one of its shape.
-    tables : Nominal, optional
-        The model if edges have tables: items are then edges, with what `Nominal.shown_edges` returns of each.
+    display : ParameterDisplay, optional
+        Items are then edges, with the one number of each that is shown.
     """
 
     def __init__(
@@ -74,10 +45,10 @@ class Columns:
         start: int = 0,
         stop: int | None = None,
         function: Callable[..., Any] | None = None,
-        tables: Nominal | None = None,
+        display: ParameterDisplay | None = None,
     ) -> None:
-        n = draws.shape[-1] if tables is None else tables.n_edges
-        self.draws, self.function, self.tables = draws, function, tables
+        n = draws.shape[-1] if display is None else display.n_edges
+        self.draws, self.function, self.display = draws, function, display
         self.start, self.stop = start, n if stop is None else min(stop, n)
         self._block: tuple[range, np.ndarray] = range(0), np.empty(0)
 
@@ -89,23 +60,23 @@ class Columns:
 
     def __getitem__(self, key: tuple[slice, slice, Any]) -> np.ndarray:
         """Return all draws of some items: a slice, numbers that increase, or one number."""
-        items = key[2]
+        items: Any = key[2]
         if not isinstance(items, slice | np.ndarray):
             if items not in self._block[0]:  # others near it are read next
                 some = next(s for s in self.blocks() if s.start <= items < s.stop)
                 self._block = range(some.start, some.stop), self[:, :, some]
             found, values = self._block
             return values[..., items - found.start]
-        if self.tables is not None:
-            edges = np.arange(self.start, self.stop)[items]
-            values = self.draws[..., self.tables.places(edges)].values
-            return self.tables.shown_edges(self.function(values) if self.function else values, edges)
-        if isinstance(items, slice):
-            values = self.draws[..., self.start + items.start : self.start + items.stop].values
+        is_range = isinstance(items, slice)
+        numbers: Any = slice(self.start + items.start, self.start + items.stop) if is_range else self.start + items
+        places = numbers if self.display is None else self.display.places(numbers)
+        if isinstance(places, slice):
+            values = self.draws[..., places].values
         else:  # each item's draws after the other in memory, as numpy indexes arrays
-            values = np.moveaxis(self.draws[..., self.start + items].values, -1, 0)
+            values = np.moveaxis(self.draws[..., places].values, -1, 0)
             values = np.moveaxis(np.ascontiguousarray(values), 0, -1)
-        return self.function(values) if self.function else values
+        values = self.function(values) if self.function else values
+        return values if self.display is None else self.display.shown_edges(values, numbers)
 
     def blocks(self) -> Iterator[slice]:
         """Divide the items."""

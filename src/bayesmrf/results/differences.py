@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from .blocks import Columns, nominal_of, variable
+from .blocks import Columns, variable
+from .display import display_in
 from .edge_evidence import evidence, evidence_columns, has_evidence
 from .intervals import central, intervals_given
 
@@ -37,13 +38,13 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
     constant = tree["constant_data"].to_dataset()
     ends, names = constant["edges"].values, _texts(constant["node"])
     table = {"first": names[ends[:, 0]], "second": names[ends[:, 1]]}
-    items = variable(tree, "theta"), 0, len(ends), nominal_of(tree)
+    items = variable(tree, "theta"), 0, len(ends), display_in(tree)
     found = _table(tree, table, items, Columns(variable(tree, "included")), tails)
     if has_evidence(tree):
         for name, values in evidence_columns(evidence(tree)).items():
             found[name] = np.repeat(values, len(found) // len(ends))
     if may_be_absent(tree):
-        exist = Columns(variable(tree, "theta"), 0, len(ends), exist_in_groups, nominal_of(tree))
+        exist = Columns(variable(tree, "theta"), 0, len(ends), exist_in_groups, display_in(tree))
         found["edge_inclusion"] = np.repeat(exist.means(), len(found) // len(ends))
     return found
 
@@ -71,13 +72,11 @@ def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
     Where biases are free in each group, they always differ: there is no inclusion. Those of nodes
     without order are then log weights of their categories, as `bayesmrf.models.nominal.Nominal.shown_nodes` has them.
     """
-    nominal, theta = nominal_of(tree), variable(tree, "theta")
-    r = len(tree["constant_data"].to_dataset()["edges"]) if nominal is None else int(nominal.edge_starts[-1])
-    table: dict[str, Any] = {"parameter": _texts(tree["posterior"].to_dataset()["feature"])[r:]}
+    display, theta = display_in(tree), variable(tree, "theta")
+    r = int(display.edge_starts[-1])
+    table: dict[str, Any] = {"parameter": np.array(display.shown_node_names, dtype=object)}
     if tree.attrs["biases"] != "spike-slab":
-        if nominal is not None:
-            table = {"parameter": np.array(nominal.shown_names[nominal.n_edges :], dtype=object)}
-            theta, r = type(theta)(theta.dims, nominal.shown_nodes(theta[..., r:].values)), 0
+        theta, r = type(theta)(theta.dims, display.shown_nodes(theta[..., r:].values)), 0
         found = _table(tree, table, (theta, r, None, None), Columns(theta, r, None, _always), tails)
         return found.drop(columns="inclusion")
     return _table(tree, table, (theta, r, None, None), Columns(theta, r, None, differ), tails)
@@ -104,10 +103,10 @@ def _table(
     """Return the differences of some parameters, or edges with tables, given that they are ``included``."""
     import pandas as pd
 
-    (theta, first, last, tables), groups = items, _texts(tree["posterior"].to_dataset()["group"])
+    (theta, first, last, display), groups = items, _texts(tree["posterior"].to_dataset()["group"])
     share, parts = included.means(), []
     for a, b in combinations(range(len(groups)), 2):
-        differences = Columns(theta, first, last, partial(minus, a=a, b=b), tables)
+        differences = Columns(theta, first, last, partial(minus, a=a, b=b), display)
         mean, lower, upper = intervals_given(differences, included, tails)
         pair = {"group": groups[a], "other": groups[b]}
         moments = {"difference": mean, "lower": lower, "upper": upper, "inclusion": share}

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .bayes_factors import LIMITS
-from .blocks import Columns, divided, nominal_of, variable
+from .blocks import Columns, divided, variable
 from .differences import differ, exist_in_groups, minus
+from .display import display_in
 from .edge_evidence import Evidence, evidence, has_evidence
 from .identified import judged_features, not_identified
+from .median_model import INCLUSION
 from .rank_diagnostics import batch
 
 if TYPE_CHECKING:
     import xarray as xr
 
 IN_DOUBT = (0.1, 0.9)  # inclusion of the edges whose indicators are judged
-LIKELY = 0.5  # inclusion from which on the weight of an edge is read
 SCALARS = ("n_groups", "n_blocks", "alpha", "density", "autoregression_density", "within_density", "slab_scale")
 _BLOCK = 2**25  # bytes of draws of a series
 
@@ -68,11 +69,12 @@ def evidence_of(tree: xr.DataTree) -> Evidence | None:
 def read_edges(tree: xr.DataTree, factors: Evidence | None) -> np.ndarray | None:
     """Return the edges, or differences, whose weights are read, (n_edges,) bool; None if no edge may be absent.
 
-    These are the ones with an inclusion of 0.5 or more, or a Bayes factor that is 3 or more within two errors.
+    Their inclusion is that of the median probability model or more, or their Bayes factor is within two errors of 3 or
+    more.
     """
     if not (there := _included(tree)):
         return None
-    likely: np.ndarray = there.means() >= LIKELY
+    likely: np.ndarray = there.means() >= INCLUSION
     if factors is not None:
         likely |= factors.log10 + 2 * np.nan_to_num(factors.error) >= np.log10(LIMITS[0])
     return likely
@@ -136,7 +138,7 @@ def indicators(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns]]:
             names = posterior["edge"].values
             yield (
                 [f"exists[{name}]" for name in names],
-                Columns(theta, 0, len(names), exist_in_groups, nominal_of(tree)),
+                Columns(theta, 0, len(names), exist_in_groups, display_in(tree)),
             )
 
 
@@ -175,9 +177,8 @@ def rare_weights(tree: xr.DataTree, likely: np.ndarray | None) -> Iterator[tuple
 
 def _edge_of(tree: xr.DataTree) -> np.ndarray:
     """Return the edge of each of the first entries of theta; edges of groups, and those with tables, have several."""
-    constant, nominal = tree["constant_data"], nominal_of(tree)
-    sizes = constant.sizes.get("edge_parameter", 1) if nominal is None else np.diff(nominal.edge_starts)
-    return np.repeat(np.arange(len(constant["edges"])), sizes)
+    sizes = np.diff(display_in(tree).edge_starts)
+    return np.repeat(np.arange(len(sizes)), sizes)
 
 
 def _of_groups(
@@ -185,7 +186,7 @@ def _of_groups(
 ) -> Iterator[Series]:
     """Return the parameters of each group of people that exist in enough draws, of those that are ``known``."""
     # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
-    exist = np.flatnonzero((Columns(draws, function=exist_in_groups).means() >= LIKELY) & known)
+    exist = np.flatnonzero((Columns(draws, function=exist_in_groups).means() >= INCLUSION) & known)
     names = [f"{name}[{labels[i]} in {g}]" for g in groups for i in exist]
     for some in _divided(len(names), *draws.shape[:2]):
         group, item = np.divmod(np.arange(some.start, some.stop), max(len(exist), 1))

@@ -13,8 +13,9 @@ from scipy.special import betaln, digamma, gammaln
 from ..posterior.conditionals.slab_densities import log_slab_densities
 from ..posterior.conditionals.spike import edge_prior, log_top
 from ..priors import Beta, Blocks, Cauchy, Gamma, Normal, Prior, SpikeSlab
-from .blocks import at_draws, nominal_of, variable
+from .blocks import at_draws, variable
 from .differences import differ
+from .display import display_in
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -79,8 +80,7 @@ def edge_terms(
 
 def present_in(tree: xr.DataTree, theta: np.ndarray, included: np.ndarray, biases: str) -> tuple[Present, np.ndarray]:
     """Return the weights that exist, and which parameters of nodes, that may be absent, do."""
-    nominal, n_edges = nominal_of(tree), included.shape[1]
-    starts = np.arange(n_edges + 1) if nominal is None else np.asarray(nominal.edge_starts)
+    starts = display_in(tree).edge_starts
     sizes, nodes, coordinates = np.diff(starts), np.empty((len(theta), 0), dtype=bool), 1
     squares = theta**2
     if theta.ndim == 3:  # the coordinates of a difference have this length, whatever the contrasts
@@ -186,8 +186,8 @@ def spike_slab_terms(tree: xr.DataTree, prior: SpikeSlab, baseline: Any = None) 
         Of the baselines of groups of people.
     """
     constant, theta = tree["constant_data"].dataset, variable(tree, "theta")
-    nominal, n = nominal_of(tree), theta.shape[0] * theta.shape[1]
-    first = len(constant["edges"]) if nominal is None else int(nominal.edge_starts[-1])
+    n, starts = theta.shape[0] * theta.shape[1], display_in(tree).edge_starts
+    first = int(starts[-1])
     own = constant["edge_probability"].values if "edge_probability" in constant else None
     slabs = [] if _is_learnt(prior.slab) else [prior.slab]
     terms = edge_terms(tree, np.arange(n), slabs, own, normalised_slab)
@@ -197,25 +197,23 @@ def spike_slab_terms(tree: xr.DataTree, prior: SpikeSlab, baseline: Any = None) 
         found = {"density": graph} | found
     nodes = np.concatenate([at_draws(theta[..., first:], some) for some in _blocks(theta)])
     if baseline is not None:
-        found |= _baselines(tree, first, baseline)
+        found |= _baselines(tree, starts, baseline)
         is_free = tree.attrs["biases"] == "free"
         nodes = nodes if is_free else nodes.mean(axis=1)
     own_prior = prior.biases or Normal(prior.bias_scale)
     return found | {"biases": own_prior.log_density(nodes).reshape(n, -1).sum(axis=1)}
 
 
-def _baselines(tree: xr.DataTree, first: int, baseline: Any) -> dict[str, np.ndarray]:
+def _baselines(tree: xr.DataTree, starts: np.ndarray, baseline: Any) -> dict[str, np.ndarray]:
     """Return the terms of the baselines, the means over groups, which may be absent."""
-    theta, nominal = variable(tree, "theta"), nominal_of(tree)
-    starts = np.arange(first + 1) if nominal is None else np.asarray(nominal.edge_starts)
-    constant = tree["constant_data"].dataset
+    theta, constant = variable(tree, "theta"), tree["constant_data"].dataset
     is_spiked = isinstance(baseline, SpikeSlab)
     slab = baseline.slab if is_spiked else baseline
     own = constant["baseline_probability"].values if "baseline_probability" in constant else None
     parts: list[np.ndarray] = []
     graphs: list[np.ndarray] = []
     for some in _blocks(theta):
-        weights = at_draws(theta[..., :first], some).mean(axis=1)
+        weights = at_draws(theta[..., : starts[-1]], some).mean(axis=1)
         square = np.add.reduceat(weights**2, starts[:-1], axis=1)
         there = square > _ROUNDED if is_spiked else np.ones_like(square, dtype=bool)
         draw, item = np.nonzero(there)
@@ -242,8 +240,7 @@ def parameter_terms(tree: xr.DataTree, prior: Prior) -> dict[str, np.ndarray]:
     each = prior.log_density(draws.reshape(-1, draws.shape[-1]))
     if "phi" in posterior:  # parameters that edges or nodes share
         return {"parameters": each.sum(axis=1)}
-    nominal, n_edges = nominal_of(tree), len(tree["constant_data"].dataset["edges"])
-    first = n_edges if nominal is None else int(nominal.edge_starts[-1])
+    first = int(display_in(tree).edge_starts[-1])
     found = {"weights": each[:, :first].sum(axis=1)}
     return found | ({"biases": each[:, first:].sum(axis=1)} if each.shape[1] > first else {})
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from ..declare.rule import NONE, PROBABILITY, Rule, are_texts, either
 from ..errors import OptionError
-from ..graphs import Graph, edge_names
+from ..graphs import Graph
 from ..models.bases import present
-from ..models.panel import Panel
+from ..models.display import ParameterDisplay
 from ..names import listed, quoted
-from .blocks import at_draws, in_turn, nominal_of, variable
+from .blocks import at_draws, in_turn, variable
+from .display import display_in
 from .predictability import predictability, time_of
 from .shortest_paths import clustering, path_measures
 
@@ -85,12 +86,12 @@ class NetworkStatistics:
         return [str(g) for g in posterior["group"].values] if "group" in posterior.dims else None
 
     @cached_property
-    def _nominal(self) -> Any:
-        return nominal_of(self.tree)
+    def _display(self) -> ParameterDisplay:
+        return display_in(self.tree)
 
     @property
     def _is_signed(self) -> bool:
-        return self._nominal is None or bool(self._nominal.signed.all())
+        return bool(self._display.signed.all())
 
     @cached_property
     def _total(self) -> int:
@@ -143,14 +144,8 @@ class NetworkStatistics:
 
     def _weights(self, numbers: np.ndarray | None) -> Iterator[np.ndarray]:
         """Read one number of each edge in each draw, of one group after the other, (n_draws * n_groups, n_edges)."""
-        r, model = len(self.edges), self._nominal
         for theta in self._blocks(numbers):
-            own = (
-                theta[..., :r]
-                if model is None
-                else model.shown_edges(theta[..., : model.edge_starts[-1]], np.arange(r))
-            )
-            yield own.reshape(-1, r)
+            yield self._display.numbers(theta).reshape(-1, len(self.edges))
 
     def draws(self, name: str) -> np.ndarray:
         """Return the draws of a statistic: (n_draws, [n_groups,] n_nodes) of nodes, without nodes of networks.
@@ -331,10 +326,7 @@ def read_communities(given: Any, nodes: Sequence[str]) -> np.ndarray:
 def has_weights(tree: xr.DataTree) -> bool:
     """Return whether theta begins with one parameter for each edge, or edges have tables, which have a strength."""
     constant = tree["constant_data"].dataset
-    if tree.attrs.get("model") == Panel.name:
-        return True
-    if not {"edges", "node"} <= set(constant.variables) or nominal_of(tree) is not None:
-        return "levels" in constant.attrs
-    edges = np.asarray(constant["edges"])
-    own = [str(f) for f in tree["posterior"].dataset["feature"].values[: len(edges)]]
-    return len(edges) > 0 and own == edge_names([str(n) for n in constant["node"].values], edges)
+    if not {"edges", "node"} <= set(constant.variables):
+        return False
+    names = [str(name) for name in constant["edge"].values]
+    return len(names) > 0 and display_in(tree).shown_names[: len(names)] == names

@@ -16,7 +16,8 @@ from ...declare.option import options_of
 from ...families import FAMILIES, FamilyRow
 from ...names import shown
 from .. import convergence
-from ..blocks import Columns, nominal_of, stacked, variable
+from ..blocks import Columns, stacked, variable
+from ..display import display_in
 from ..fitted_model import fitted_model
 from ..intervals import central, intervals
 from ..judged_series import evidence_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ...methods.rows import MethodRow
-    from ...models.nominal import Nominal
+    from ...models.display import ParameterDisplay
     from ..edge_evidence import Evidence
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval of sentences and pictures
@@ -93,9 +94,9 @@ class Summary(ABC):
         return FAMILIES.find(str(self.attrs.get("model")))
 
     @cached_property
-    def nominal(self) -> Nominal | None:
-        """The model of a run with columns without order, whose edges have tables; None of another run."""
-        return nominal_of(self.tree)
+    def display(self) -> ParameterDisplay:
+        """What is shown of the parameters of edges and nodes."""
+        return display_in(self.tree)
 
     @cached_property
     def statistics(self) -> NetworkStatistics:
@@ -159,17 +160,14 @@ class Summary(ABC):
         return Columns(variable(self.tree, name), start, stop)
 
     def edge_columns(self, function: Callable[..., Any] | None = None) -> Columns:
-        """Return one number for each edge, which are read in blocks: its parameter, or the strength of its table."""
-        return Columns(variable(self.tree, "theta"), 0, self.n_edges, function, self.nominal)
+        """Return the one number of each edge that is shown, which are read in blocks."""
+        return Columns(variable(self.tree, "theta"), 0, self.n_edges, function, self.display)
 
     @cached_property
     def node_draws(self) -> tuple[np.ndarray, list[str]]:
         """Parameters of nodes in each draw (n_chains, n_draws, ..., n), as they are shown, and their names."""
-        first = self.n_edges if self.nominal is None else int(self.nominal.edge_starts[-1])
-        draws = self["posterior"]["theta"].variable[..., first:].values
-        if self.nominal is not None:
-            return self.nominal.shown_nodes(draws), self.nominal.shown_names[self.n_edges :]
-        return draws, [str(name) for name in self["posterior"]["feature"].values[first:]]
+        draws = self["posterior"]["theta"].variable[..., int(self.display.edge_starts[-1]) :].values
+        return self.display.shown_nodes(draws), self.display.shown_node_names
 
     def interval_table(self, draws: np.ndarray, names: Sequence[str]) -> pd.DataFrame:
         """Return name, mean and ends of the interval of the last axis of draws (n_chains, n_draws, n)."""

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 class GroupedSummary(InclusionSummary, PotentialSummary):
     """Tables and sentences about the posterior of a grouped model.
 
-    If edges may be absent, groups are those of the edges with an inclusion above 0.5, and agreements are over the draws
-    in which an edge exists.
+    If edges may be absent, groups are those of the edges of the median probability model, and agreements are over the
+    draws in which an edge exists.
     """
 
     @cached_property
     def shown(self) -> np.ndarray:
-        """Indices of the edges with an inclusion above 0.5."""
-        return np.flatnonzero(self.inclusion > 0.5)
+        """Indices of the edges of the median probability model."""
+        return np.flatnonzero(self.in_median_model)
 
     @cached_property
     def label_draws(self) -> np.ndarray:

@@ -15,6 +15,7 @@ from ..communities import blocks_of
 from ..edge_evidence import doubt_sentence, evidence_columns, headline
 from ..judged_series import IN_DOUBT
 from ..marks import edge_errors, few_draws
+from ..median_model import INCLUSION, in_median_model
 from .base import INTERVAL, Summary, logit_of_beta
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ class InclusionSummary(Summary):
         return self.columns("included").means() if self.spike else np.ones(self.n_edges)
 
     @property
+    def in_median_model(self) -> np.ndarray:
+        """Which edges are in the median probability model, (n_edges,)."""
+        return in_median_model(self.inclusion)
+
+    @property
     def edge_texts(self) -> list[str]:
         """The two ends of each edge, as in statements."""
         return [f"{a}--{b}" for a, b in zip(*self.named_ends.values(), strict=True)]
@@ -50,13 +56,13 @@ class InclusionSummary(Summary):
 
     @property
     def likely(self) -> pd.DataFrame:
-        """The edges with an inclusion above 0.5, in the order of the candidates."""
-        return self.edge_table[self.inclusion > 0.5]
+        """The edges of the median probability model, in the order of the candidates."""
+        return self.edge_table[self.in_median_model]
 
     @property
     def drawn(self) -> np.ndarray:
-        """Ends (n, 2) of the edges with an inclusion above 0.5."""
-        return self.ends[self.inclusion > 0.5]
+        """Ends (n, 2) of the edges of the median probability model."""
+        return self.ends[self.in_median_model]
 
     @property
     def n_in_doubt(self) -> int:
@@ -98,7 +104,8 @@ class InclusionSummary(Summary):
         low, high = np.quantile(draws, INTERVAL, method="inverted_cdf")
         return (
             f"{draws.mean():.1f} on average, 90 % interval {low:,g} to {high:,g}, of {self.n_edges:,} candidates; "
-            f"inclusion is above 0.5 for {len(self.drawn):,}, and in doubt (0.1 to 0.9) for {self.n_in_doubt:,}"
+            f"inclusion is above {INCLUSION:g} for {len(self.drawn):,}, "
+            f"and in doubt (0.1 to 0.9) for {self.n_in_doubt:,}"
         )
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,8 +24,7 @@ def log_odds_table(s: Summary) -> pd.DataFrame:
     """
     import pandas as pd
 
-    model = s.nominal
-    assert model is not None
+    model: Any = s.display
     theta, names, parts = s["posterior"]["theta"], s.nodes, []
     groups = [str(g) for g in theta["group"].values] if "group" in theta.dims else [None]
     for e, (u, v) in enumerate(s.ends):

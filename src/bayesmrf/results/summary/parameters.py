@@ -46,24 +46,15 @@ class ParameterSummary(Summary):
 
     def draws_of(self, feature: str) -> Any:
         """Return the draws of one parameter."""
-        if self._has_tables:
-            return self._drawn[0][:, self._drawn[1].index(feature)]
-        along = {"parameter" if self.drawn_as == "phi" else "feature": feature}
-        return self["posterior"][self.drawn_as].sel(along).values.ravel()
-
-    @property
-    def _has_tables(self) -> bool:
-        """Whether edges have tables of parameters, of which the strength is shown."""
-        return self.nominal is not None and self.drawn_as == "theta"
+        return self._drawn[0][:, self._drawn[1].index(feature)]
 
     @cached_property
     def _drawn(self) -> tuple[np.ndarray, list[str]]:
-        """What is shown of each draw, (n_draws, n), with its names: the parameters, or what `Nominal.shown` returns."""
+        """What is shown of each draw, (n_draws, n), with its names: `ParameterDisplay.shown`, or what is shared."""
         draws = self.stacked(self.drawn_as)
-        if self._has_tables:
-            assert self.nominal is not None
-            return self.nominal.shown(draws), self.nominal.shown_names
-        return draws, [str(f) for f in self["posterior"]["parameter" if self.drawn_as == "phi" else "feature"].values]
+        if self.drawn_as == "phi":
+            return draws, [str(name) for name in self["posterior"]["parameter"].values]
+        return self.display.shown(draws), self.display.shown_names
 
     @property
     def n_weights(self) -> int:
@@ -72,11 +63,9 @@ class ParameterSummary(Summary):
 
     @property
     def _has_weights(self) -> bool:
-        """Whether theta begins with a parameter for each edge, which edges may share; or edges have strengths."""
-        if self._has_tables:
-            return True
-        own = [str(f) for f in self["posterior"]["feature"].values[: self.n_edges]]
-        return own == edge_names([str(n) for n in self["constant_data"]["node"].values], self.ends)
+        """Whether each edge has a weight, which edges may share, or a strength."""
+        names = edge_names([str(n) for n in self["constant_data"]["node"].values], self.ends)
+        return self.display.shown_names[: self.n_edges] == names
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -111,10 +100,9 @@ class ParameterSummary(Summary):
     def _is_clear(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Whether intervals exclude zero; of a table, whether the ellipsoid around its mean does."""
         found = (low > 0) | (high < 0)
-        if self._has_tables:
-            assert self.nominal is not None
-            starts, draws = self.nominal.edge_starts, self.stacked("theta")
-            for e in np.flatnonzero(~self.nominal.signed):
+        if self.n_weights:
+            starts, draws = self.display.edge_starts, self.stacked("theta")
+            for e in np.flatnonzero(~self.display.signed):
                 found[e] = self.probability < excluding_zero(draws[:, starts[e] : starts[e + 1]])
         return found
 
@@ -132,8 +120,7 @@ class ParameterSummary(Summary):
         if not self._has_weights:
             got, expected = self.attrs.get("model", "unknown"), "one with a parameter for each edge"
             raise OptionError(option="model", got=got, expected=expected, remedy="take `table` or plot_parameters")
-        own = self._drawn[0] if self._has_tables else self.stacked("theta")
-        draws = metrics.strength(own[:, : self.n_edges], self.ends, len(self.names))
+        draws = metrics.strength(self.display.strength(self.stacked("theta")), self.ends, len(self.names))
         low, high = intervals(draws, self.tails)
         found = pd.DataFrame({"node": self.nodes, "strength": draws.mean(axis=0), "lower": low, "upper": high})
         return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)

@@ -56,7 +56,7 @@ class StructureSummary(InclusionSummary):
 
     @property
     def strongest(self) -> pd.DataFrame:
-        """The edges with an inclusion above 0.5, by decreasing absolute mean weight."""
+        """The edges of the median probability model, by decreasing absolute mean weight."""
         return self.likely.sort_values("weight", key=np.abs, ascending=False, kind="stable")
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ..median_model import ABOVE, in_median_model
 from ..summary import PanelSummary
 from .base import ENDS, Column, Listing, Table, at_most, interval, marked, number, rest_of, table, text, with_legend
 from .structure import BAYES_FACTOR, EVIDENCE, MOST_EDGES, MOST_LIKELY, nodes_of, opening, weaker
@@ -14,7 +15,9 @@ _FROM_TO = Column("edge", ("source", "target"), "{}", "{} → {}", ("from the wa
 
 def _edges(s: PanelSummary, name: str, frame: pd.DataFrame, ends: Column, title: str, lead: str) -> Table:
     frame = frame.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
-    likely = frame[frame["inclusion"] > 0.5].sort_values("weight", key=np.abs, ascending=False, kind="stable")
+    likely = frame[in_median_model(frame["inclusion"])].sort_values(
+        "weight", key=np.abs, ascending=False, kind="stable"
+    )
     most, shown = at_most(MOST_LIKELY, len(likely)), EVIDENCE if s.evidence else ()
     strongest, first = likely.iloc[:most], frame.iloc[:MOST_EDGES]
     rest = rest_of(len(frame), MOST_EDGES, "most probable edges")
@@ -35,14 +38,14 @@ def lagged(s: PanelSummary) -> Table:
     """Lagged edges, autoregressions among them, by decreasing inclusion."""
     frame = s.edge_table.iloc[: s.n_lagged].rename(columns={"first": "source", "second": "target"})
     lead = f"{opening(s)}Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}."
-    return _edges(s, "lagged", frame, _FROM_TO, "Lagged edges with inclusion above 0.5, strongest first", lead)
+    return _edges(s, "lagged", frame, _FROM_TO, f"Lagged edges with {ABOVE}, strongest first", lead)
 
 
 @table("within", PanelSummary, lambda s: s.within)
 def within(s: PanelSummary) -> Table:
     """Edges within a wave, by decreasing inclusion."""
     frame = s.edge_table.iloc[s.n_lagged :].drop(columns="kind")
-    return _edges(s, "within", frame, ENDS, "Edges within a wave with inclusion above 0.5, strongest first", "")
+    return _edges(s, "within", frame, ENDS, f"Edges within a wave with {ABOVE}, strongest first", "")
 
 
 @table("nodes", PanelSummary)

@@ -10,10 +10,6 @@ from .base import ENDS, Listing, Table, at_most, interval, number, rest_of, tabl
 
 MOST_PARAMETERS = 500  # rows of the page
 MOST_NODES = 200  # rows of the table of strengths
-_TABLES = (
-    " A strength is above 0 whatever the data are: it excludes zero if the ellipsoid of this probability around the "
-    "mean of its table does."
-)
 _MOST = {True: 20, False: 10}  # parameters of edges, and of nodes, that the terminal lists
 
 
@@ -43,7 +39,7 @@ def parameters(s: ParameterSummary) -> Table:
                 if left_out else "", "kind"),
         Listing(f"Values, with the {interval(s).head} (from, to)", shown.iloc[wide],
                 rest_of(len(frame), MOST_PARAMETERS, "strongest parameters")),
-        note=s.terms.meaning + (_TABLES if s.nominal else ""),
+        note=s.terms.meaning + s.display.note,
     )  # fmt: skip
 
 

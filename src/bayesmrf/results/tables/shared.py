@@ -47,7 +47,7 @@ def columns(s: Summary) -> Table:
     return Table("columns", frame, columns, wide=Listing("", frame))
 
 
-@table("log_odds", Summary, lambda s: s.nominal is not None and s.n_edges > 0, listed=False)
+@table("log_odds", Summary, lambda s: s.display.has_tables and s.n_edges > 0, listed=False)
 def log_odds(s: Summary) -> Table:
     """Log odds of the categories of the ends of each edge; the page lists those of the edges with the largest."""
     frame = log_odds_table(s)

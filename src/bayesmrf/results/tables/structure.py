@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..edge_evidence import evidence_table, has_evidence
+from ..median_model import ABOVE, EDGES, NO_EDGE
 from ..summary import DifferenceSummary, PanelSummary, StructureSummary, Summary
 from ..summary.inclusion import InclusionSummary
 from .base import (
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_EDGES, MOST_LIKELY = 500, 20  # rows of the page, and of the terminal
-NONE_LIKELY = "No edge has an inclusion above 0.5."
+NONE_LIKELY = f"{NO_EDGE.capitalize()}."
 EVIDENCE = FACTOR, WORD
 _WORDS = (
     "with the probability of others held; included: above 10, weakly: above 3, excluded: below 1/10; *: a limit lies "
@@ -36,7 +37,7 @@ _WORDS = (
 )
 BAYES_FACTOR = f"Bayes factor: local, of the edge against its absence, {_WORDS}"
 OF_DIFFERENCE = f"Bayes factor: local, of the difference against none, {_WORDS}"
-STRONGEST = "Inclusion above 0.5, strongest first"
+STRONGEST = f"{ABOVE.capitalize()}, strongest first"
 
 
 @table("edges", StructureSummary)
@@ -82,7 +83,7 @@ def weaker(n: int, most: int) -> str:
     """Return how many of ``n`` likely edges are not among the first, or that there is none."""
     if not n:
         return NONE_LIKELY
-    return f"Not listed: {n - most:,} weaker edges with an inclusion above 0.5." if n > most else ""
+    return f"Not listed: {n - most:,} weaker {EDGES}." if n > most else ""
 
 
 @table("nodes", StructureSummary)
