@@ -6,7 +6,7 @@ GroupedMRF(model=families.Potts(n_states=3))
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,6 +41,11 @@ class _Family(Checked):
     n_states: ClassVar[Any] = None
     shares_levels: ClassVar[bool] = False  # whether edges compare the levels of their ends
     takes: ClassVar[tuple[str, ...]] = ()  # what it reads as answers, as in `bayesmrf.data.infer_columns`
+
+    @property
+    def without_columns(self) -> Any:
+        """These options without those that name columns."""
+        return self
 
     @property
     def _model(self) -> Any:
@@ -136,6 +141,11 @@ class Ordinal(_Family):
         """Which levels are read from the data."""
         return self.unused
 
+    @property
+    def without_columns(self) -> Ordinal:
+        """These options without neutral categories."""
+        return replace(self, neutral=None)
+
     def on(self, graph: Graph, sizes: tuple[int, ...], fields: bool, ordered: Any = None) -> Any:
         """Return the model on a graph, whose nodes have ``sizes`` categories."""
         if self.neutral is None:
@@ -189,7 +199,7 @@ class Nominal(_Family):
 
 
 @dataclass(frozen=True)
-class Custom(Checked):
+class Custom(_Family):
     """A user-defined model.
 
     Parameters
@@ -204,10 +214,9 @@ class Custom(Checked):
             FACTORY, "Returns the model on a `Graph`, such as a subclass of `bayesmrf.models.PairwiseModel`."
         )
     )
-    n_states: int | str | None = option(
+    n_states: int | str | None = option(  # type: ignore[misc]
         None, _OWN_STATES, "Number of states of a node; None for that of a subclass of `PairwiseModel`, else two."
     )
-    shares_levels: ClassVar[bool] = False
     takes: ClassVar[tuple[str, ...]] = ("names", "numbers", "values")
 
     def __post_init__(self) -> None:
@@ -267,6 +276,8 @@ class FamilyRow:
     meaning: str  # interpretation of the parameters, for reports
     shared: str = ""  # what edges of a group share (`GroupedMRF`): an "agreement", a "weight" or a "table"
     tables: bool = False  # whether an edge has a table of parameters, whose size depends on its ends
+    neutral: str = ""  # meaning of the parameters of columns with a neutral category, as a further sentence
+    chosen_by: str = ""  # what levels of the data make "auto" choose it
 
 
 FAMILIES = Registry(
@@ -330,6 +341,9 @@ FAMILIES = Registry(
             "A weight is the log odds ratio of the two ends for each step of both up their categories, given all other "
             "nodes; a threshold is the log odds of its category against the lowest where all others are in theirs.",
             shared="weight",
+            neutral=" Of a column with a neutral category, linear x + quadratic ((x - r)² - r²) takes the place of the "
+            "threshold of the category with score x; r is the score of the neutral one.",
+            chosen_by="the ordered levels",
         ),
         FamilyRow(
             "nominal",
@@ -344,6 +358,7 @@ FAMILIES = Registry(
             "ordered or yes/no. A log weight is that of a category against the mean of all of the node, or, of an "
             "ordered node, against the first.",
             tables=True,
+            chosen_by="categories without order",
         ),
         FamilyRow(
             "symmetric",
@@ -358,6 +373,11 @@ FAMILIES = Registry(
         ),
     ],
 )
+
+
+def chosen_by_data(name: str) -> Any:
+    """Return the model of a name that "auto" stands for: the numbers next to categories without order are ordered."""
+    return Nominal(numbers="ordered") if name == "nominal" else name
 
 
 def families_of(estimator: str) -> Registry[FamilyRow]:

@@ -38,9 +38,8 @@ from .base import (
 from .errors import OptionError, argument
 from .inference.registry import check_model, require_answers
 from .likelihood_terms import NO_MEMORY, Curve, Evaluation, Hidden, Memory, Sample, Term, linked, rows
-from .models.bases import is_binary
+from .models.bases import is_binary, is_two_valued
 from .models.linear_map import LinearMap
-from .models.two_arrays import TwoArrays
 
 __all__ = ["NO_MEMORY", "Curve", "Evaluation", "Hidden", "Likelihood", "Memory", "Sample", "require_answers"]
 
@@ -101,7 +100,7 @@ class Likelihood:
         self._terms = [Term(self.model, self.engine, self.plan, sample) for sample in self.samples]
         engines = [self.engine, *(s.hidden.engine for s in self.samples if s.hidden is not None)]
         self.is_exact = all(e.kind is Kind.EXACT for e in engines)
-        two = self.model.two_valued if isinstance(self.model, TwoArrays) else bool((self.high == 1).all())
+        two = is_two_valued(self.model)
         self.is_linear = self.hidden is None and self.curve is None and not self.others and two
 
     @property

@@ -14,7 +14,7 @@ from ..data.files import TASK, check_path
 from ..declare.option import rule_of
 from ..declare.rule import SCALE, SEED, is_count
 from ..errors import OptionError, StoppedWarning, argument
-from ..families import FAMILIES, Nominal
+from ..families import FAMILIES, chosen_by_data
 from ..names import quoted
 from . import common
 from .evidence_models import CODING, Job, fields, machines
@@ -109,7 +109,7 @@ def evidence(
         data = to_binary(table, data, binarize)
     model: Any = CODING
     if not hidden and not given.neutral and (column := nominal_column(data)) is not None:
-        model = Nominal(numbers="ordered")
+        model = chosen_by_data("nominal")
         console.print(f"The model is nominal, as column {quoted(column)} has categories without order.")
         if "groups" in names:
             raise OptionError("--compare groups does not support columns without order; remove it.")

@@ -28,7 +28,7 @@ from ..errors import (
     in_words,
     said,
 )
-from ..families import AUTO, FAMILIES, FamilyRow, Nominal, Ordinal, families_of
+from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, chosen_by_data, families_of
 from ..findings import Finding, collected, dumped
 from ..methods.rows import MethodRow
 from ..runs.looks import MOST, OF_A_TASK
@@ -231,11 +231,11 @@ class Data(ColumnFlags):
                 raise OptionError(option="neutral", got=text, expected="COLUMN=SCORE, such as tired=2") from None
         if scores:
             return Ordinal(neutral=scores)
-        if self.chosen and model == "nominal":
-            return Nominal(numbers="ordered")
         row = FAMILIES.find(model) if self.n_levels else None
         counts = row is not None and any(f.name == "n_states" for f in fields(row.options))
-        return row.options(n_states=self.n_levels) if row is not None and counts else model
+        if row is not None and counts:
+            return row.options(n_states=self.n_levels)
+        return chosen_by_data(model) if self.chosen else model
 
     def edges(self, table: Any, text: str, option: str = "--graph") -> Any:
         """Return the edges that an option names among the columns of a table; only --graph may be learnt."""

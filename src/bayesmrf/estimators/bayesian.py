@@ -23,6 +23,7 @@ from ..methods import KERNELS, Custom, Langevin, PseudoPosterior
 from ..methods.parameters import refusal, row_of
 from ..models.bases import edge_starts
 from ..models.linear_map import LinearMap
+from ..models.node_features import require_invariant
 from ..names import shown
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
 from ..priors import CAUCHY_TAPER, OF_PARAMETERS, Cauchy, LogisticBeta, Normal, Prior, ProperPrior, WeightsAndBiases
@@ -41,7 +42,7 @@ from .parameter_kernels import Problem, automatic_kernel, parameter_kernel
 from .pipeline import Posterior, Setup
 from .starts import find_start
 from .stein_check import tell_of_draws
-from .ties import n_edge_parameters, read_ties, require_invariant
+from .ties import n_edge_parameters, read_ties
 
 _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, from which on it is said
 
@@ -199,7 +200,7 @@ or callable
         prior = self._object("prior")
         if isinstance(prior, WeightsAndBiases):
             return prior.of(n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
-        require_invariant(prior, model, curve)
+        require_invariant(prior, model, None if curve is None else curve.columns)
         return prior
 
     def _log_prior(self) -> dict[str, np.ndarray]:

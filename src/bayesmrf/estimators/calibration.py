@@ -13,7 +13,6 @@ from ..declare.arguments import named
 from ..declare.option import check_params
 from ..declare.rule import SEED, integer
 from ..errors import OptionError
-from ..families import Ordinal
 from ..results.blocks import stacked, variable
 from ..results.calibration import Calibration
 from ..results.convergence import verdict
@@ -145,8 +144,8 @@ def calibrate(
         raise OptionError(option="estimator", got=estimator, expected=expected)
     estimator = for_simulations(estimator)
     given = estimator.get_params(deep=False)
-    if isinstance(estimator.model, Ordinal):
-        given["neutral"] = estimator.model.neutral
+    if not isinstance(estimator.model, str):
+        given |= {name: value for name, value in vars(estimator.model).items() if name in _NEEDED}
     for name, value in given.items():
         legal = _NEEDED.get(name, (value,))
         if not any(value is one or (isinstance(value, str) and value == one) for one in legal):

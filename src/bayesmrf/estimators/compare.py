@@ -21,8 +21,9 @@ from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS, Custom
 from ..methods.rows import row_of
+from ..models.bases import has_contrasts
 from ..models.categorical import is_categorical
-from ..models.nominal import Nominal as NominalModel
+from ..models.node_features import require_invariant
 from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_chains import GroupChains
@@ -40,7 +41,6 @@ from .engines import particle_sweeps, read_sample
 from .of_groups import OfGroups
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
-from .ties import require_invariant
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -204,7 +204,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         require_invariant(self._object("prior"), model)
         if isinstance(self._family, CustomModel):
             like(model)
-        if self._settings.biases != "free" and isinstance(model, NominalModel) and not all(model.ordered):
+        if self._settings.biases != "free" and has_contrasts(model).any():
             # Contrasts with priors of their own would depend on the order of the categories.
             raise OptionError(option="biases", got=self._settings.biases, expected="'free' with columns without order")
         n_states = prod([model.n_states] * model.graph.n_nodes)

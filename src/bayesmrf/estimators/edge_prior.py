@@ -11,12 +11,13 @@ from scipy import stats
 
 from ..data.pair_probabilities import edge_probabilities, names_pairs
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, OptionError, PriorWarning, in_python
-from ..families import FAMILIES, FamilyRow, Nominal, Ordinal
+from ..families import FAMILIES, FamilyRow
 from ..findings import BAD, tell
 from ..graphs import Graph, path
+from ..models.bases import has_lines
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
-from ..posterior.conditionals.centred import edge_correlations, has_lines
+from ..posterior.conditionals.centred import edge_correlations
 from ..posterior.conditionals.spike import log_top
 from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, SpikeSlab, has_pairs
 from ..results.blocks import Columns, stacked
@@ -37,11 +38,7 @@ def default_prior(family: Any) -> SpikeSlab:
     It has a uniform density, Cauchy log odds ratios of scale 1 of the ends of an edge, and normal log odds of the
     states of a node with standard deviation 10, whatever the coding.
     """
-    if isinstance(family, Nominal):
-        return SpikeSlab()  # in the coordinates of `bayesmrf.models.nominal.Nominal`
-    if isinstance(family, Ordinal):
-        family = replace(family, neutral=None)
-    coding, boltzmann = Coding.of(family.on(path(2), (2, 2), True)), SpikeSlab()
+    coding, boltzmann = Coding.of(family.without_columns.on(path(2), (2, 2), True)), SpikeSlab()
     return SpikeSlab(slab=Cauchy(1.0 / abs(coding.edge)), bias_scale=boltzmann.bias_scale / coding.node)
 
 

@@ -25,10 +25,10 @@ from ..evidence.target import Target
 from ..models.agreement import Agreement
 from ..models.bases import PairwiseModel, edge_starts
 from ..models.boltzmann import Boltzmann
+from ..models.display import display_of
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
-from ..models.nominal import Nominal
-from ..models.ordinal import Ordinal
+from ..models.node_features import require_invariant
 from ..models.rbm import RestrictedBoltzmann
 from ..partitions import canonical
 from ..priors import PRIOR, LogisticBeta, Normal, Prior, ProperPrior
@@ -38,14 +38,9 @@ from .bayesian import BayesianMRF
 from .grouped import GroupedMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM
-from .ties import read_ties, require_invariant
+from .ties import read_ties
 
-# Codings of edges and nodes, and the parameters of a prior in words.
-CODINGS: dict[str, tuple[type[PairwiseModel], str]] = {
-    "boltzmann": (Boltzmann, "weights and biases over {0, 1}"),
-    "ising": (Ising, "couplings and fields over {-1, +1}"),
-    "agreement": (Agreement, "log odds of agreement and fields over {-1, +1}"),
-}
+_CODINGS: dict[str, type[PairwiseModel]] = {"boltzmann": Boltzmann, "ising": Ising, "agreement": Agreement}
 _SAME_DATA = "the {} found on the same data, which favours the model; compute the evidence on other data"
 
 
@@ -58,7 +53,7 @@ def make_target(
     coding: str | None = None,
 ) -> tuple[Target, str]:
     """Return the target of a model and data, and a remark for the result."""
-    choice(None, *CODINGS).check("coding", coding)
+    choice(None, *_CODINGS).check("coding", coding)
     optional(SCALE).check("prior_scale", prior_scale)
     optional(PRIOR).check("prior", prior)
     if prior_scale is not None and prior is not None:
@@ -98,7 +93,7 @@ def make_target(
 
 
 def _supported(model: Any) -> Any:
-    if model.family != BINARY and not isinstance(model, Ordinal | Nominal):
+    if model.family != BINARY and not display_of(model).about:
         raise OptionError(
             option="model", got=model.name, expected="ordinal, nominal or a model of yes/no nodes for the evidence"
         )
@@ -179,8 +174,8 @@ def _field(
         own = np.arange(model.n_features - len(label)) if field_groups is None else canonical(field_groups)
         tie = np.concatenate([label, n + own]).astype(np.int64)
         tied = LinearMap.tied(tie, [str(i) for i in range(tie.max(initial=-1) + 1)])
-    require_invariant(prior, model, tied)
-    kind = OrdinalTarget if isinstance(model, Ordinal | Nominal) else PairwiseTarget
+    require_invariant(prior, model, None if tied is None else tied.columns)
+    kind = PairwiseTarget if model.family == BINARY else OrdinalTarget
     target = kind(model, *_counted(states), _proper(prior), linear=tied)
     wanted = np.size(prior.scale) if isinstance(prior, Normal) else 1
     if wanted not in (1, target.n_features):
@@ -197,10 +192,10 @@ def _in_coding(model: Any, coding: str | None, free: bool) -> Any:
     """
     if coding in (None, model.name):
         return model
-    if isinstance(model, Ordinal | Nominal):
+    if model.family != BINARY:
         if coding != "boltzmann":
-            scored = isinstance(model, Ordinal)
-            levels = "ordered levels, whose scores are 0, 1, 2, ..." if scored else "columns without order"
+            unordered = display_of(model).has_tables
+            levels = "columns without order" if unordered else "ordered levels, whose scores are 0, 1, 2, ..."
             raise OptionError(option="coding", got=coding, expected=f"'boltzmann' for {levels}")
         return model
     if not free and "boltzmann" in (coding, model.name):
@@ -209,7 +204,7 @@ def _in_coding(model: Any, coding: str | None, free: bool) -> Any:
             remedy="a weight over {0, 1} is a coupling and two fields",
         )  # fmt: skip
     assert coding is not None
-    return CODINGS[coding][0](model.graph, fields=model.fields)
+    return _CODINGS[coding](model.graph, fields=model.fields)
 
 
 def _counted(states: States) -> tuple[np.ndarray, np.ndarray]:
@@ -230,18 +225,12 @@ def _proper(prior: Prior) -> ProperPrior:
 
 def prior_name(target: Target) -> str:
     """Return the prior and its coding in words, which identify the prior."""
-    prior, name = target.prior, target.joint.name
+    prior = target.prior
     if isinstance(prior, Normal):
         density = f"normal, {_scales(np.broadcast_to(prior.scale, target.n_features), _n_edges(target))}"
     else:
         density = f"logistic Beta({prior.a:g}, {prior.b:g})" if isinstance(prior, LogisticBeta) else repr(prior)
-    if isinstance(target.joint, Nominal):
-        return f"{density}, on log odds ratios and contrasts of categories"
-    if isinstance(target, OrdinalTarget):
-        own = target.model.scores
-        scores = "0, 1, ..." if own is None else ", ".join(f"{x:g}" for x in own)
-        return f"{density}, on weights and thresholds over the scores {scores}"
-    return f"{density}, on {CODINGS[name][1] if name in CODINGS else f'parameters of {name}'}"
+    return f"{density}, on {display_of(target.joint).about or f'parameters of {target.joint.name}'}"
 
 
 def _n_edges(target: Target) -> int:

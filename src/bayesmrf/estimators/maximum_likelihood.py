@@ -15,9 +15,9 @@ from ..families import Custom, families_of, model_rule
 from ..inference.auto import choose
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import maximum_likelihood
-from ..models.agreement import Agreement
+from ..models.bases import has_several_parameters
 from ..models.categorical import states_of
-from ..models.symmetric import Symmetric
+from ..models.display import display_of
 from ..results.summary import count
 from ..rng import as_seed_sequence
 from .base import warn_of_unbalanced
@@ -87,9 +87,8 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
         states = self._read(X, sample_weight, survey_weight=survey_weight)
         model = self._model()
         self.model_ = model.name
-        if not (
-            self._settings.fields or isinstance(self._family, Custom) or isinstance(model, Symmetric)
-        ):  # tables hold fields
+        tables_hold_fields = has_several_parameters(model)
+        if not (self._settings.fields or isinstance(self._family, Custom) or tables_hold_fields):
             warn_of_unbalanced(states)
         curve = read_ties(self._settings.ties, model)
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
@@ -99,6 +98,6 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
         self.theta_, self.method_ = found.theta, found.method
         if found.method == "persistent":
             warn_unless_matched(model, found.theta, s_bar, states.n_samples, curve, rng)
-        if isinstance(model, Agreement):
+        if display_of(model).shows_agreement:
             self.agreement_ = expit(found.theta[: model.n_edges])
         return self

@@ -9,12 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.frames import in_pandas, record_columns
 from ..data.kinds.identifier import without_others
-from ..data.level_names import NOMINAL
 from ..data.nominal import warn_of_meanings
 from ..data.read import choose, read
 from ..data.states import States
 from ..data.survey_weight import with_survey
-from ..families import AUTO, Custom, Nominal, families_of
+from ..families import AUTO, Custom, chosen_by_data, families_of
 from ..graphs import Graph
 from ..models.bases import edge_starts
 from ..models.display import display_of
@@ -66,7 +65,7 @@ class Network(Answers):
             return Custom(model)
         if name == "model" and self._chooses:
             name = self._of_fit.get("model_", self._yes_no)
-            return Nominal(numbers="ordered") if name == NOMINAL else self._readers["model"](name)
+            return self._readers["model"](chosen_by_data(name))
         return super()._object(name)
 
     @property

@@ -13,7 +13,7 @@ from ..inference.elimination.engine import width
 from ..likelihood import Likelihood
 from ..methods import KERNELS, Langevin
 from ..methods.parameters import Setting, choose_kernel, row_of
-from ..posterior.conditionals.centred import has_lines
+from ..models.bases import has_lines
 from ..posterior.conditionals.exact_scan import MAX_STATES
 from ..posterior.hidden_entries import DrawHiddenEntries
 from ..posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel

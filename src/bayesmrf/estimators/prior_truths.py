@@ -12,6 +12,7 @@ from .. import families, graphs
 from ..errors import OptionError
 from ..families import AUTO
 from ..models.bases import edge_starts
+from ..models.node_features import require_invariant
 from ..models.panel import Panel, kinds_of
 from ..posterior.edges.panel import DF, SD, SLOPE
 from ..priors import FIELD_SCALE, Beta, ProperPrior, SpikeSlab
@@ -21,7 +22,6 @@ from .grouped import GroupedMRF
 from .panel import PanelMRF
 from .planning import Truth, exist_or_differ, family_of
 from .prior_draws import EdgesPrior, draw_edges, draw_groups, draw_process, prior_of
-from .ties import require_invariant
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,11 @@ from ..likelihood import Likelihood
 from ..methods import EDGES, Custom, ReversibleJump
 from ..methods.edges import EXTRAPOLATED
 from ..methods.rows import refusal, row_of
-from ..models.bases import edge_starts
+from ..models.bases import edge_starts, has_lines
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
+from ..models.node_features import require_invariant
 from ..names import one_of, shown
-from ..posterior.conditionals.centred import has_lines
 from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.exact_tables import SpikeSlabTables
@@ -59,7 +59,6 @@ from .edge_start import EXTRAPOLATES, default_particles, find_reference
 from .engines import particle_sweeps, read_sample
 from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
-from .ties import require_invariant
 
 _SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan

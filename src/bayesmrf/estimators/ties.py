@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ..errors import OptionError
-from ..models.bases import edge_of, edge_starts
+from ..models.bases import edge_of, edge_starts, has_contrasts, has_scored_nodes, with_levels
 from ..models.linear_map import LinearMap
-from ..models.node_features import NodeFeatures
-from ..models.nominal import Nominal
-from ..priors import SpikeSlab
 
 _EXPECTED = "None, 'all', 'edges', one label for each edge, or labels by the names of edges and nodes"
 
@@ -41,20 +37,18 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
         edges, nodes = _by_name(dict(ties.items()), graph)
     else:
         edges, nodes = _in_order(ties, graph.n_edges), [None] * graph.n_nodes
-    if isinstance(model, Nominal):
-        ordered = np.array(model.ordered)
-        free = [*ordered[graph.edges].all(axis=1), *ordered]
-        if any(k is not None and not is_free for k, is_free in zip([*edges, *nodes], free, strict=True)):
-            raise OptionError(
-                option="ties", got=ties, expected="None, or labels of ordered and yes/no columns and of their edges",
-                remedy="categories without order have no counterparts in another column",
-            )  # fmt: skip
-    elif isinstance(model, NodeFeatures) and (model.node_states < 0).any() and any(k is not None for k in nodes):
+    of_nodes = has_contrasts(model)
+    own = [*of_nodes[graph.edges].any(axis=1), *of_nodes]
+    if any(k is not None and is_own for k, is_own in zip([*edges, *nodes], own, strict=True)):
+        raise OptionError(
+            option="ties", got=ties, expected="None, or labels of ordered and yes/no columns and of their edges",
+            remedy="categories without order have no counterparts in another column",
+        )  # fmt: skip
+    if not of_nodes.any() and has_scored_nodes(model) and any(k is not None for k in nodes):
         raise OptionError(option="ties", got=ties, expected="None, 'edges' or labels of edges with neutral categories")
     names, label = list(model.feature_names), np.empty(model.n_features, dtype=np.int64)
     # States of nodes that are tied are the same by their numbers: the levels may have other names at each node.
-    unnamed: Any = replace(cast(Any, model), state_names=None) if isinstance(model, NodeFeatures) else model
-    numbered = unnamed.feature_names
+    numbered = with_levels(model, None).feature_names
     phi: dict[str, tuple[int, Any]] = {}
     starts = edge_starts(model)
     of_node = np.repeat(np.arange(graph.n_nodes), np.diff(model.node_starts))
@@ -77,22 +71,6 @@ def n_edge_parameters(model: Any, curve: LinearMap | None) -> int:
     """Return the number of sampled parameters of edges, which come first."""
     n = int(edge_starts(model)[-1])
     return n if curve is None else int(curve.columns[:n].max(initial=-1)) + 1
-
-
-def require_invariant(prior: Any, model: Any, curve: LinearMap | None = None) -> None:
-    """Refuse a prior of theta, of what is shared, or of a network, that depends on the order of categories without
-    order.
-
-    Raises
-    ------
-    OptionError
-    """
-    if not isinstance(model, NodeFeatures):
-        return
-    if isinstance(prior, SpikeSlab):
-        model.require_invariant_nodes(prior.biases, "prior", "a SpikeSlab with biases=None")
-    else:
-        model.require_invariant(prior, None if curve is None else curve.columns)
 
 
 def _in_order(ties: Any, n_edges: int) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -14,12 +15,11 @@ from ..errors import BoundaryWarning
 from ..findings import tell
 from ..inference.chains import Persistent
 from ..likelihood import Hidden, Likelihood
-from ..models.agreement import Agreement
-from ..models.bases import edge_of, edge_starts, is_binary
+from ..models.agreement import has_agreements
+from ..models.bases import edge_of, edge_starts, has_contrasts, is_binary
 from ..models.boltzmann import Coding
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
-from ..models.nominal import Nominal
 from ..names import listed
 from .many_states import persistent_ascent
 from .persistent import PersistentMLE, has_fisher_matrix
@@ -92,7 +92,7 @@ def maximum_likelihood(
         theta, method = _closed(model, s_bar, curve, limit), "closed form"
     elif {LOG_Z, MOMENTS} <= engine.answers:
         theta, method = _exact(Likelihood(model, s_bar, n_samples, engine, None, curve), limit, r), "exact"
-    elif isinstance(model, Agreement) and _suits_newton(model, curve, r):
+    elif has_agreements(model) and _suits_newton(model, curve, r):
         chains = PersistentMLE(model, s_bar, limit, n_jobs=engine.n_jobs if isinstance(engine, Persistent) else 1)
         theta, method = chains.fit(chains.start(rng), N_STEPS, curve.columns[:r]).theta, "persistent"
     elif is_binary(model) and model.fields and _ties_edges_alone(curve, r):
@@ -140,15 +140,15 @@ def _infinite(model: Model, s_bar: np.ndarray, share: np.ndarray) -> list[str]:
     """Name the parameters of nodes that are infinite, except those of constant nodes, which have a separate warning."""
     extreme, node = (share <= 0) | (share >= 1), np.repeat(np.arange(model.graph.n_nodes), np.diff(model.node_starts))
     varies = np.bincount(node, ~extreme, model.graph.n_nodes) > 0
-    nominal = np.zeros(model.graph.n_nodes, bool)
-    more: list[str] = []
-    if isinstance(model, Nominal) and model.fields:  # contrasts are in between even where a category never occurs
-        nominal, p = ~np.array(model.ordered), model.shares(s_bar)
+    contrasts, lacking = has_contrasts(model), []
+    if model.fields and contrasts.any():  # contrasts are in between even where a category never occurs
+        own: Any = model
+        p = own.shares(s_bar)
         several = (p > _ZERO).sum(axis=1) > 1
-        lacking = np.argwhere(model.used & (p <= _ZERO) & (nominal & several)[:, None])
-        more = [f"{model.graph.names[i]}={model.label(i, k)}" for i, k in lacking]
-    found = np.flatnonzero(extreme & varies[node] & ~nominal[node])
-    return [str(model.feature_names[len(s_bar) - len(share) + j]) for j in found] + more
+        never = np.argwhere(own.used & (p <= _ZERO) & (contrasts & several)[:, None])
+        lacking = [f"{model.graph.names[i]}={own.label(i, k)}" for i, k in never]
+    infinite = np.flatnonzero(extreme & varies[node] & ~contrasts[node])
+    return [str(model.feature_names[len(s_bar) - len(share) + j]) for j in infinite] + lacking
 
 
 def _stretch(model: Model) -> float:
@@ -173,7 +173,7 @@ def _ties_edges_alone(curve: LinearMap, n_edges: int) -> bool:
     return bool((np.diff(nodes) == 1).all() and (not len(nodes) or nodes[0] > curve.columns[:n_edges].max(initial=-1)))
 
 
-def _suits_newton(model: Agreement, curve: LinearMap, n_edge_features: int) -> bool:
+def _suits_newton(model: Model, curve: LinearMap, n_edge_features: int) -> bool:
     """Return whether `PersistentMLE` is used: with a Fisher matrix, or without fields (on grids it is fast)."""
     return _ties_edges_alone(curve, n_edge_features) and (not model.fields or has_fisher_matrix(curve.n_features))
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..compiled import leaf
 from ..declare.option import Checked, needs, option
 from ..declare.rule import JOBS, POSITIVE, STATES
-from ..models.agreement import Agreement
+from ..models.bases import PairwiseModel
 from ..samplers import gibbs
 
 # Up to this many free parameters the chains give a full Fisher matrix; above, its diagonal.
@@ -45,12 +45,12 @@ class PersistentMLE(Checked):
 
     Parameters
     ----------
-    model : Agreement
+    model : PairwiseModel
     s_bar : (n_features,) array
         Mean statistics of the data.
     """
 
-    model: Agreement
+    model: PairwiseModel
     s_bar: np.ndarray
     bound: float = field(metadata=needs(POSITIVE, "Edge parameters stay within +-bound."))
     n_chains: int = option(1024, STATES, "Persistent chains.")

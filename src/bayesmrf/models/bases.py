@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard, cast
 
 import numpy as np
 
@@ -80,9 +80,14 @@ class WithPairs(NamedTuple):
         return np.concatenate([pair.ravel(), node.ravel()])
 
 
+def is_stated(model: Any) -> TypeGuard[TwoArrays]:
+    """Whether a model is stated by `TwoArrays`."""
+    return isinstance(model, TwoArrays)
+
+
 def is_binary(model: Any) -> TypeGuard[TwoArrays]:
     """Whether a model of two states is stated by `TwoArrays`."""
-    return isinstance(model, TwoArrays) and model.family == BINARY
+    return is_stated(model) and model.family == BINARY
 
 
 def sizes_of(model: Any) -> np.ndarray:
@@ -90,6 +95,48 @@ def sizes_of(model: Any) -> np.ndarray:
     if isinstance(model, NodeFeatures):
         return np.asarray(model.used.sum(axis=1))
     return np.full(model.graph.n_nodes, model.n_states)
+
+
+def has_lines(model: Any) -> TypeGuard[TwoArrays]:
+    """Return whether there is a line along the one parameter of each edge of a model."""
+    return is_stated(model) and model.n_parameters == 1
+
+
+def has_several_parameters(model: Any) -> bool:
+    """Return whether each edge has a table of several parameters, as many as any other."""
+    return is_stated(model) and model.n_parameters > 1
+
+
+def has_group_lines(model: Any) -> bool:
+    """Return whether there are lines along the parameters of each edge of a model, one or several."""
+    return isinstance(model, NodeFeatures) and model.n_parameters in (1, None)
+
+
+def has_contrasts(model: Any) -> np.ndarray:
+    """Return `NodeFeatures.has_contrasts` of each node; a user's own class has none."""
+    return model.has_contrasts if isinstance(model, NodeFeatures) else np.zeros(model.graph.n_nodes, bool)
+
+
+def has_scored_nodes(model: Any) -> bool:
+    """Return whether a node has a parameter whose feature is no indicator of a state."""
+    return isinstance(model, NodeFeatures) and bool((model.node_states < 0).any())
+
+
+def is_two_valued(model: Any) -> bool:
+    """Return whether each feature has two values, the larger of which is 1."""
+    return model.two_valued if is_stated(model) else bool((model.feature_high == 1).all())
+
+
+def with_levels(model: Any, levels: Sequence[tuple[str, ...]] | None) -> Any:
+    """Return a model whose nodes have more than two states with other names of these, or without names.
+
+    Others are returned as they are, as are those of a callable with states that the ``levels`` do not have.
+    """
+    if not isinstance(model, NodeFeatures) or (levels is not None and model.family == BINARY):
+        return model
+    if levels is not None and model.used.sum(axis=1).tolist() != [len(names) for names in levels]:
+        return model
+    return replace(cast(Any, model), state_names=levels)
 
 
 def edge_starts(model: Any) -> np.ndarray:

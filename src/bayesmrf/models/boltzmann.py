@@ -23,6 +23,7 @@ class Boltzmann(PairwiseModel):
     """
 
     name = "boltzmann"
+    about = "weights and biases over {0, 1}"
     edge_features = np.array([[[0.0, 0.0], [0.0, 1.0]]])
     node_features = np.array([[0.0, 1.0]])
 

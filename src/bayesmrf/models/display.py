@@ -25,12 +25,21 @@ class ParameterDisplay:
         Whether edges have a table of log odds by the levels of their ends, `log_odds`.
     note : str
         What must be known of the intervals of edges, as further sentences.
+    about : str
+        What the parameters are, in words; empty if they have no better name than that of the model.
+    shows_agreement : bool
+        Whether the agreement of the ends is shown for each edge, too.
+    edge_kinds : sequence of str, or None
+        The kind of each edge, if there are several.
     """
 
     edge_starts: Any
     feature_names: Any
     has_tables: ClassVar[bool] = False
     note: ClassVar[str] = ""
+    about: Any = ""
+    shows_agreement: ClassVar[bool] = False
+    edge_kinds: Any = None
 
     @property
     def n_edges(self) -> int:
@@ -112,6 +121,7 @@ class PlainDisplay(ParameterDisplay):
 
     edge_starts: np.ndarray
     feature_names: Any
+    edge_kinds: Any = None
 
 
 def display_of(model: Any) -> ParameterDisplay:

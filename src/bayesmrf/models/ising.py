@@ -19,5 +19,6 @@ class Ising(PairwiseModel):
     """
 
     name = "ising"
+    about = "couplings and fields over {-1, +1}"
     edge_features = np.array([[[1.0, -1.0], [-1.0, 1.0]]])
     node_features = np.array([[-1.0, 1.0]])

@@ -9,11 +9,12 @@ import numpy as np
 
 from ..graphs import Graph, complete
 from .agreement import Agreement
+from .display import ParameterDisplay
 from .shapes import require_shape
 
 
 @dataclass(frozen=True, eq=False)
-class LabelField:
+class LabelField(ParameterDisplay):
     r"""A field whose couplings are functions of the distances between points.
 
     .. math:: p(S \mid \sigma) \propto \exp\Big(\sum_{i < j} [s_i = s_j]\, W_{ij}(\sigma)\Big), \qquad

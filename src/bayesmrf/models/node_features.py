@@ -11,7 +11,7 @@ import numpy as np
 from ..base import BINARY
 from ..declare.option import Checked
 from ..errors import OptionError
-from ..priors import LogisticBeta
+from ..priors import LogisticBeta, SpikeSlab
 from .categorical import NEVER
 from .display import ParameterDisplay
 from .shapes import require_shape
@@ -37,6 +37,7 @@ class NodeFeatures(ParameterDisplay, Checked):
     fields: Any
     state_names: Any
     n_states: Any
+    n_parameters: Any  # of each edge; None if edges have different numbers
     family: Any
     _ranges: Any  # smallest and largest value of each feature, (2, n_features)
 
@@ -58,6 +59,11 @@ class NodeFeatures(ParameterDisplay, Checked):
     @property
     def without_order(self) -> np.ndarray:
         """Whether the names and the order of the categories of a node have no meaning, (n_nodes,)."""
+        return np.zeros(self.graph.n_nodes, bool)
+
+    @property
+    def has_contrasts(self) -> np.ndarray:
+        """Whether the parameters of a node and of its edges are coordinates that its categories share, (n_nodes,)."""
         return np.zeros(self.graph.n_nodes, bool)
 
     def require_invariant(self, prior: Any, column: np.ndarray | None = None) -> None:
@@ -184,3 +190,26 @@ class NodeFeatures(ParameterDisplay, Checked):
     def _with_nodes(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return moments of edges, and of the features of nodes from the probabilities of their states."""
         return np.concatenate([edge.ravel(), (node[self.node_of] * self.node_rows).sum(axis=1)])
+
+
+def require_invariant(prior: Any, model: Any, columns: np.ndarray | None = None) -> None:
+    """Refuse a prior of theta, of what is shared, or of a network, that depends on the order of categories without
+    order.
+
+    Parameters
+    ----------
+    prior : Prior or SpikeSlab
+    model : Model
+    columns : (n_features,) int array, optional
+        Number of each parameter among those that the prior is on, if these are shared.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(model, NodeFeatures):
+        return
+    if isinstance(prior, SpikeSlab):
+        model.require_invariant_nodes(prior.biases, "prior", "a SpikeSlab with biases=None")
+    else:
+        model.require_invariant(prior, columns)

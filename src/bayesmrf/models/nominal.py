@@ -70,6 +70,7 @@ class Nominal(NodeFeatures):
     name, family, is_product = "nominal", TABLES, False
     n_parameters = None  # of an edge: edges have different numbers
     has_numbers = has_tables = True
+    about = "log odds ratios and contrasts of categories"
     note = (
         " A strength is above 0 whatever the data are: it excludes zero if the ellipsoid of this probability around "
         "the mean of its table does."
@@ -150,6 +151,11 @@ class Nominal(NodeFeatures):
     def without_order(self) -> np.ndarray:
         """Whether the names and the order of the categories of a node have no meaning, (n_nodes,)."""
         return ~np.array(self.ordered, dtype=bool)
+
+    @property
+    def has_contrasts(self) -> np.ndarray:
+        """Whether the parameters of a node and of its edges are coordinates that its categories share, (n_nodes,)."""
+        return self.without_order
 
     def require_invariant(self, prior: Any, column: np.ndarray | None = None) -> None:
         """Refuse a prior that depends on the names or the order of the categories of nominal nodes.

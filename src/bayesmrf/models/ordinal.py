@@ -96,6 +96,12 @@ class Ordinal(ManyStateModel):
             found.append(eye[1 : there.sum()] if r is None else np.stack([x, (x - r) ** 2 - r**2]))
         return found
 
+    @property
+    def about(self) -> str:
+        """What the parameters are, in words."""
+        scores = "0, 1, ..." if self.scores is None else ", ".join(f"{x:g}" for x in self.scores)
+        return f"weights and thresholds over the scores {scores}"
+
     def _mark(self, j: int) -> str:
         """Return the name of a parameter around a neutral category."""
         return ("linear", "quadratic")[j]

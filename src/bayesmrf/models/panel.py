@@ -8,6 +8,8 @@ from itertools import combinations, product
 
 import numpy as np
 
+from .display import ParameterDisplay
+
 KINDS = ("autoregression", "lagged", "within")
 DENSITIES = dict(zip(KINDS, ("autoregression_density", "density", "within_density"), strict=True))  # names in draws
 
@@ -23,7 +25,7 @@ def named_kinds(n_nodes: int, n_edges: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class Panel(ParameterDisplay):
     r"""A Markov chain of rows, each of which is a Markov random field given the one before it.
 
     .. math:: p(x_t \mid x_{t-1}) \propto \exp\Big(\sum_{j, i} B_{ji} x_{t-1,j} x_{ti} + \sum_{u < v} W_{uv} x_{tu}
@@ -75,6 +77,16 @@ class Panel:
     def n_edges(self) -> int:
         """Number of edges."""
         return len(self.edges)
+
+    @cached_property
+    def edge_starts(self) -> np.ndarray:
+        """Place in theta of the parameter of each edge, and of the first one of an item, (n_edges + 1,)."""
+        return np.arange(self.n_edges + 1)
+
+    @cached_property
+    def edge_kinds(self) -> np.ndarray:
+        """The kind of each edge, as a text."""
+        return named_kinds(self.n_nodes, self.n_edges)
 
     @property
     def edge_names(self) -> list[str]:

@@ -12,20 +12,18 @@ import numpy as np
 from ..graphs import Graph
 from .display import ParameterDisplay, PlainDisplay
 from .nominal import Nominal
-
-
-def attributes_of(model: Any) -> dict[str, str]:
-    """Return what must be stored with draws of a model so that `restored` knows what is shown of them."""
-    return model.as_attributes() if isinstance(model, ParameterDisplay) else {}
+from .panel import Panel, named_kinds
 
 
 def restored(
-    attributes: Mapping[Any, Any], nodes: Sequence[str], edges: np.ndarray, features: Any, n_parameters: int
+    name: str, attributes: Mapping[Any, Any], nodes: Sequence[str], edges: np.ndarray, features: Any, n_parameters: int
 ) -> ParameterDisplay:
-    """Restore what is shown from what `attributes_of` a model were stored.
+    """Restore what is shown from the stored attributes of a model, `ParameterDisplay.as_attributes`.
 
     Parameters
     ----------
+    name : str
+        Of the model.
     attributes : mapping
     nodes : sequence of str
         Names.
@@ -36,7 +34,8 @@ def restored(
         Number of parameters of an edge, if all have the same.
     """
     if "levels" not in attributes:
-        return PlainDisplay(np.arange(len(edges) + 1) * n_parameters, features)
+        kinds = named_kinds(len(nodes), len(edges)) if name == Panel.name else None
+        return PlainDisplay(np.arange(len(edges) + 1) * n_parameters, features, kinds)
     levels = tuple(map(tuple, json.loads(attributes["levels"])))
     sizes, graph = tuple(map(len, levels)), Graph(len(nodes), edges, tuple(nodes))
     model = Nominal(graph, max(sizes), True, sizes, json.loads(attributes["ordered"]), state_names=levels)

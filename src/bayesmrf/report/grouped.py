@@ -38,13 +38,13 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (there > 1 or not s.spike, "Uncertainty of the partition", lambda: _ball(s)),
         (there > 0, "Network", lambda: picture(lambda: plots.plot_network(s), network)),
         (True, "Edges", lambda: _edges(s)),
-        (len(s.field_table) > 0, "Thresholds" if _is_ordinal(s) else "Node fields", lambda: _fields(s)),
+        (len(s.field_table) > 0, "Thresholds" if _has_thresholds(s) else "Node fields", lambda: _fields(s)),
     ]
     return page(s, [(title, say()) for wanted, title, say in parts if wanted], judged, "Number of groups", cite)
 
 
-def _is_ordinal(s: GroupedSummary) -> bool:
-    return s.attrs.get("model") == "ordinal"
+def _has_thresholds(s: GroupedSummary) -> bool:
+    return s.family is not None and s.has_named_nodes
 
 
 def _number_of_groups(s: GroupedSummary) -> str:
@@ -64,7 +64,7 @@ def _groups(s: GroupedSummary) -> str:
             " The agreement of a table is the mean of its log potentials over equal states minus that over unequal "
             "ones, mapped to (0, 1)."
         )
-    if _is_ordinal(s):
+    if _has_thresholds(s):
         text += (
             " The agreement of ordered categories is the logistic function of half the weight: the probability that "
             "two ends that are each in one of two adjacent categories, with even odds, are both in the lower or the "
@@ -109,7 +109,7 @@ def _edges(s: GroupedSummary) -> str:
 
 def _fields(s: GroupedSummary) -> str:
     text = "The field h of a node multiplies its state in {-1, +1}: it favours yes above 0, no below 0."
-    if _is_ordinal(s):
+    if _has_thresholds(s):
         text = "A threshold is the log odds of its category against the lowest where all other nodes are in theirs."
         text += s.neutral_clause
     elif s.family is None:

@@ -13,16 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base import Model
 from ..declare.arguments import named
 from ..declare.paths import path_of, result_path
 from ..declare.rule import FLAG
 from ..errors import OptionError, StoreError
 from ..findings import GRADES, loaded
-from ..models.agreement import Agreement
-from ..models.label_field import LabelField
-from ..models.restored import attributes_of
-from ..models.two_arrays import TwoArrays
+from ..models.display import display_of
 from ..runs import netcdf
 from ..runs.draws import SparseDraws
 from ..runs.run import Draws
@@ -36,7 +32,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..inference.unseen_modes import ModelTails, Unseen
-    from ..models.panel import Panel
 
 __all__ = ["add_missing", "add_mode_check", "add_partition", "diagnostics", "finish", "load", "save", "to_datatree"]
 
@@ -53,7 +48,7 @@ _UNSEEN = ("ratio", "state", "most", "probability", "share")
 
 def to_datatree(
     draws: Draws,
-    model: Model | LabelField | Panel,
+    model: Any,
     *,
     attrs: Mapping[str, Any],
     observed: Mapping[str, Any],
@@ -75,7 +70,7 @@ def to_datatree(
     ----------
     draws : Draws
         From `bayesmrf.runs.run.sample`.
-    model : Model
+    model : Model, LabelField or Panel
         Names the features, edges and nodes.
     attrs : mapping
         ``method``, ``engine``, ``engine_kind``, ``options``, ``data_hash`` and the like; other values than numbers and
@@ -113,9 +108,9 @@ def to_datatree(
         return xr.Dataset(made, coords={d: names[d] for d in names if d in used})
 
     fields: dict[str, Any] = draws.fields
-    grouped = "groups" in fields
+    grouped, display = "groups" in fields, display_of(model)
     values = {name: (("chain", "draw", *draws.dims[name]), v) for name, v in fields.items()}
-    if isinstance(model, TwoArrays) and "theta" in values and (grouped or isinstance(model, Agreement)):
+    if "theta" in values and (grouped or display.shows_agreement):
         values["agreement"] = (("chain", "draw", "edge"), model.agreement(draws.values["theta"]))
     if "groups" in values and "density" in values:
         values["included"] = (values["groups"][0], fields["groups"] >= 0)
@@ -126,7 +121,7 @@ def to_datatree(
             given[name] = ((), values.pop(name)[1][0, 0])
     posterior = {n: values[n] for n in POSTERIOR if n in values}
     arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
-    if grouped and isinstance(model, TwoArrays):
+    if grouped:
         arrays["agreement_contrast"] = (("edge_parameter",), model.agreement_contrast)
     for name, value in (constant or {}).items():
         arrays[name] = (("feature",) if name == "mle" else ("edge",), np.asarray(value))
@@ -141,7 +136,7 @@ def to_datatree(
             "posterior": dataset(posterior).set_coords([n for n in LABELS if n in posterior]),
             "sample_stats": dataset({_STATS.get(n, n): v for n, v in values.items() if n not in posterior}),
             "observed_data": dataset(statistics).assign_attrs(n_samples=_plain(observed["n_samples"])),
-            "constant_data": dataset(arrays, "node").assign_attrs(attributes_of(model)),
+            "constant_data": dataset(arrays, "node").assign_attrs(display.as_attributes()),
         }
     )
     tree.attrs = {k: _plain(v) for k, v in {**attrs, **_circumstances(draws)}.items()}

@@ -67,8 +67,11 @@ class Columns:
                 self._block = range(some.start, some.stop), self[:, :, some]
             found, values = self._block
             return values[..., items - found.start]
-        is_range = isinstance(items, slice)
-        numbers: Any = slice(self.start + items.start, self.start + items.stop) if is_range else self.start + items
+        numbers: Any
+        if isinstance(items, slice):
+            numbers = slice(self.start + items.start, self.start + items.stop)
+        else:
+            numbers = self.start + items
         places = numbers if self.display is None else self.display.places(numbers)
         if isinstance(places, slice):
             values = self.draws[..., places].values

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..models.panel import DENSITIES, Panel, named_kinds
+from ..models.panel import DENSITIES
 from .blocks import Columns, divided, variable
 from .communities import blocks_of
+from .display import display_in
 from .rank_diagnostics import batch, effective_sizes
 
 if TYPE_CHECKING:
@@ -81,10 +82,7 @@ class _OddsOfDraws:
     def __init__(self, tree: xr.DataTree) -> None:
         posterior: Any = tree["posterior"].dataset
         self.densities = {name: posterior[name].values for name in DENSITIES.values() if name in posterior}
-        self.kinds: np.ndarray | None = None
-        if tree.attrs.get("model") == Panel.name:
-            constant = tree["constant_data"].dataset
-            self.kinds = np.array(named_kinds(constant.sizes["node"], constant.sizes["edge"]))
+        self.kinds = display_in(tree).edge_kinds
 
     def inverse(self, edges: np.ndarray) -> np.ndarray:
         """Return 1 / odds of some edges, (n_chains, n_draws, n), or (n_chains, n_draws, 1) if all have the same."""

@@ -20,4 +20,6 @@ def display_in(tree: xr.DataTree) -> ParameterDisplay:
     if "phi" not in posterior and len(edges):
         n_parameters = max(n_parameters, int(tree.attrs.get("n_edge_parameters", 0)) // len(edges))
     nodes = [str(name) for name in constant["node"].values]
-    return restored(constant.attrs, nodes, edges, posterior["feature"].values, n_parameters)
+    return restored(
+        str(tree.attrs.get("model")), constant.attrs, nodes, edges, posterior["feature"].values, n_parameters
+    )

@@ -17,10 +17,10 @@ from scipy.special import expit, logit
 
 from ..declare.rule import choice
 from ..errors import OptionError
-from ..models.panel import Panel, named_kinds
 from .bayes_factors import BOUND, LIMITS, bounded
 from .communities import blocks_of, probability_of_edge
 from .counted_evidence import counted_evidence
+from .display import display_in
 from .identified import not_identified
 from .pareto import pareto_k
 from .rank_diagnostics import effective_sizes
@@ -227,8 +227,8 @@ def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, 
     names = np.array([str(n) for n in constant["node"].values], dtype=object)
     first, second = names[constant["edges"].values].T
     table = {"first": first, "second": second, "prior": expit(found.log_odds)}
-    if tree.attrs.get("model") == Panel.name:
-        table["kind"] = named_kinds(len(names), len(first))
+    if (kinds := display_in(tree).edge_kinds) is not None:
+        table["kind"] = kinds
     frame = pd.DataFrame(table | evidence_columns(found, limits))
     order = np.argsort(-np.where(np.isnan(found.log10), -np.inf, found.log10), kind="stable")
     return frame.iloc[order].reset_index(drop=True)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..base import BINARY
-from ..data.level_names import NOMINAL
 from ..data.states import are_ordered, levels_of
-from ..families import AUTO, FAMILIES, Nominal
+from ..families import AUTO, FAMILIES, chosen_by_data
 from ..graphs import Graph
-from ..models.node_features import NodeFeatures
+from ..models.bases import with_levels
 from .stored import NotKept, kept_in
 
 if TYPE_CHECKING:
@@ -22,11 +19,8 @@ def model_on(graph: Graph, family: Any, coding: Any, fields: bool) -> Any:
     """Return the model of a family on a graph whose nodes have the levels of data of some ``coding``."""
     levels = [levels_of(coding, i) for i in range(graph.n_nodes)]
     sizes = tuple(map(len, levels))
-    model: Any = family.on(graph, sizes, fields, are_ordered(coding, len(sizes)))
-    has_levels = isinstance(model, NodeFeatures) and model.family != BINARY
-    if not (has_levels and tuple(model.used.sum(axis=1)) == sizes):
-        return model  # or a callable's, with states that the data do not have
-    return replace(model, state_names=tuple(map(_texts, levels)))
+    model = family.on(graph, sizes, fields, are_ordered(coding, len(sizes)))
+    return with_levels(model, tuple(map(_texts, levels)))
 
 
 def _texts(levels: Sequence[Any]) -> tuple[str, ...]:
@@ -45,6 +39,6 @@ def fitted_model(tree: xr.DataTree) -> tuple[Graph, Callable[[Graph], Any]] | No
         name = tree.attrs["model"]
         if FAMILIES.find(name) is None:  # of a store that somebody else wrote
             raise ValueError(name)
-        family = Nominal(numbers="ordered") if name == NOMINAL else name
+        family = chosen_by_data(name)
     family = FAMILIES.read(family)
     return kept.graph, lambda graph: model_on(graph, family, kept.coding, fields)

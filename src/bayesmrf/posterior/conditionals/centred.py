@@ -14,24 +14,18 @@ node parameters) to (a, node parameters at a = 0) has Jacobian 1.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...models.bases import edge_of
+from ...models.bases import edge_of, has_lines
 from ...models.boltzmann import Coding, regression_on_ends
 from ...models.categorical import is_categorical
-from ...models.two_arrays import TwoArrays
 from .by_class import by_class
 from .line import Line, LineSample
 
 _LEAST = 1e-12  # variance of a feature that varies
-
-
-def has_lines(model: Any) -> TypeGuard[TwoArrays]:
-    """Return whether there is a line along the one parameter of each edge of a model."""
-    return isinstance(model, TwoArrays) and model.n_parameters == 1
 
 
 class TwoStates(NamedTuple):

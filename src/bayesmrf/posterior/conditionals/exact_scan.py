@@ -15,12 +15,12 @@ from ...base import MOMENTS
 from ...compiled import copy_to, strict_leaf
 from ...errors import OptionError, argument
 from ...likelihood import Likelihood
+from ...models.bases import has_lines
 from .alike_nodes import add_pair_weights, follow_swap, triple_of, visit_alike
 from .centred import (
     CentredLines,
     centred_lines,
     edge_line,
-    has_lines,
     move_edge,
     node_line,
     node_shares,

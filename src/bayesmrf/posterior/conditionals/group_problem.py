@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...models.bases import edge_starts
-from ...models.nominal import Nominal
+from ...models.bases import edge_starts, has_lines
 from ...priors import SpikeSlab
-from .centred import CentredLines, centred_lines, has_lines
+from .centred import CentredLines, centred_lines
 from .group_lines import GroupProblem, stacked_lines
 from .pair_tables import independent_tables, regression_pull
 from .spike import EdgePrior, edge_prior, log_top, plain_prior, prior_scales
@@ -19,11 +18,6 @@ def lines_of(model: Any, s_bar: np.ndarray, n: float, tilt: float) -> CentredLin
     """Return `centred_lines` of a model whose edges have one parameter, or several."""
     pull = None if has_lines(model) else regression_pull(model, independent_tables(model, s_bar, n))
     return centred_lines(model, s_bar, n, tilt, pull)
-
-
-def has_group_lines(model: Any) -> bool:
-    """Return whether there are lines along the parameters of each edge of a model."""
-    return has_lines(model) or isinstance(model, Nominal)
 
 
 def one_group_problem(model: Any, lines: CentredLines, prior: SpikeSlab, rivals: np.ndarray) -> GroupProblem:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...models.bases import edge_of
-from .centred import by_node, has_lines, smoothed_shares
+from ...models.bases import edge_of, has_lines
+from .centred import by_node, smoothed_shares
 
 _EDGES = 2**14  # of a block
 _FIRM = 1e-9  # added to the variances of features, relative to the largest

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...graphs import Graph
-from .centred import edge_correlations, has_lines, node_shares, pair_cells, smoothed_shares
+from ...models.bases import has_lines
+from .centred import edge_correlations, node_shares, pair_cells, smoothed_shares
 
 _N_ALIKE = 4  # similar nodes of a node
 RIVAL, ALIKE = 0.3, 0.8  # how much nodes are alike at least, for swaps and for moves of almost equal nodes

@@ -12,10 +12,10 @@ from ...declare.option import Checked, option
 from ...declare.rule import COUNT
 from ...errors import OptionError
 from ...likelihood import Likelihood
-from ...models.bases import edge_starts
+from ...models.bases import edge_starts, has_group_lines
 from ...priors import SpikeSlab
 from ..conditionals.group_lines import GroupProblem, GroupTheta, own_problem
-from ..conditionals.group_problem import has_group_lines, lines_of, one_group_problem
+from ..conditionals.group_problem import lines_of, one_group_problem
 from ..conditionals.group_scan import scan_groups
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior, require_finite

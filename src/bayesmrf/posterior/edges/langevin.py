@@ -20,6 +20,7 @@ from ...declare.rule import instance, integer
 from ...errors import ApproximatePosteriorWarning, OptionError, argument
 from ...findings import tell
 from ...methods import LangevinJumps
+from ...models.bases import has_lines
 from ...models.boltzmann import has_these_features
 from ...priors import Moment
 from ...states.persistent_chains import EdgeBlocks, EdgeChains, add_edge, remove_edge, start_chains, start_rows, unpack
@@ -28,7 +29,6 @@ from ..conditionals.centred import (
     CentredLines,
     by_node,
     centred_lines,
-    has_lines,
     line_values,
     smoothed_shares,
 )

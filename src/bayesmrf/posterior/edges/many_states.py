@@ -15,10 +15,10 @@ from ...declare.option import option
 from ...declare.rule import instance
 from ...errors import OptionError
 from ...methods import ReversibleJump
-from ...models.bases import edge_starts
+from ...models.bases import edge_starts, has_group_lines
 from ...models.categorical import is_categorical
 from ..conditionals.group_lines import GroupProblem, GroupTheta
-from ..conditionals.group_problem import has_group_lines, lines_of, one_group_problem
+from ..conditionals.group_problem import lines_of, one_group_problem
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior
 from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design

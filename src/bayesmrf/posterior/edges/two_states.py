@@ -34,10 +34,11 @@ from ...declare.option import option
 from ...declare.rule import instance
 from ...errors import OptionError
 from ...methods import ReversibleJump
+from ...models.bases import has_lines
 from ...models.boltzmann import Coding
 from ...states.chain_flips import flip_clusters, flip_correlated
 from ...states.persistent_chains import LANES, EdgeChains, start_chains, start_rows, sweep, unpack
-from ..conditionals.centred import centred_lines, has_lines
+from ..conditionals.centred import centred_lines
 from ..conditionals.rivals import ALIKE, RIVAL, likeness, other_ends, rival_pairs
 from ..conditionals.spike import draw_hyper, edge_prior, own_odds, slab_top
 from .dynamics import drift, kick

@@ -34,11 +34,6 @@ if TYPE_CHECKING:
 
 INTERVAL = (0.05, 0.95)  # ends of the 90 % interval of sentences and pictures
 _MISSING = 5  # missing values that are named in a sentence
-# The features of `bayesmrf.models.ordinal.Ordinal`.
-_NEUTRAL = (
-    " Of a column with a neutral category, linear x + quadratic ((x - r)² - r²) takes the place of the threshold of "
-    "the category with score x; r is the score of the neutral one."
-)
 
 
 class Terms(NamedTuple):
@@ -106,9 +101,8 @@ class Summary(ABC):
     @property
     def neutral_clause(self) -> str:
         """The meaning of the parameters of columns with a neutral category, if any, as a further sentence."""
-        if self.attrs.get("model") != "ordinal":
-            return ""
-        return _NEUTRAL if any(str(f).endswith(":linear") for f in self["posterior"]["feature"].values) else ""
+        has_neutral = any(str(name).endswith(":linear") for name in self["posterior"]["feature"].values)
+        return self.family.neutral if self.family and has_neutral else ""
 
     @cached_property
     def names(self) -> list[str]:
@@ -266,8 +260,8 @@ class Summary(ABC):
     def model_clause(self) -> str:
         """The model and whether data chose it, levels that are yes, and missing values, as the end of a sentence."""
         name, rule = self.attrs.get("model", "unknown"), self.attrs.get("binarize")
-        why = {"ordinal": " (chosen by the ordered levels)", "nominal": " (chosen by categories without order)"}
-        chosen = why.get(str(name), "") if self.attrs.get("chosen_model") else ""
+        is_chosen = self.family and self.family.chosen_by and self.attrs.get("chosen_model")
+        chosen = f" (chosen by {self.family.chosen_by})" if self.family and is_chosen else ""
         yes = f"; levels {rule} count as yes" if rule else ""
         return f"model {name}{chosen}{yes}{self.missing_clause}"
 

@@ -240,12 +240,16 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     def data_sentence(self) -> str:
         """Size of data and graph, whether edges may be absent, and whether nodes have fields."""
         states = f" with {len(self.levels)} states" if self.levels else ""
-        named = self.family is None or self.family.name == "ordinal"
-        more = f", {self.model_clause}" if named else self.missing_clause
+        more = f", {self.model_clause}" if self.has_named_nodes else self.missing_clause
         edges = count(self.n_edges, "candidate edge" if self.spike else "edge")
         own = "with" if self.attrs.get("fields") in (True, 1) else "without"
         fields = "node fields in groups" if self.fields_grouped else f"{own} node fields"
         return f"{self.size} of {count(len(self.names), 'node')}{states}, {edges}, {fields}{more}"
+
+    @property
+    def has_named_nodes(self) -> bool:
+        """Whether the parameters of nodes have the name of the model, as edges do not share an agreement or a table."""
+        return self.family is None or self.family.shared == "weight"
 
     @property
     def printed_options(self) -> dict[str, str]:

@@ -107,12 +107,12 @@ def partitions(s: GroupedSummary) -> Table:
 @table("nodes", GroupedSummary, lambda s: len(s.field_table) > 0)
 def nodes(s: GroupedSummary) -> Table:
     """Node fields, by group where nodes share them."""
-    frame, named = s.field_table, s.attrs.get("model") == "ordinal" or s.family is None
+    frame = s.field_table
     if s.fields_grouped:
         frame = frame.sort_values(["group", "field"], ascending=[True, False], kind="stable", ignore_index=True)
         frame.insert(1, "group", frame.pop("group"))
     own = [text("group")] if s.fields_grouped else []
-    columns = (text("node"), *own, number("field", s.terms.node if named else "field h"), interval(s))
+    columns = (text("node"), *own, number("field", s.terms.node if s.has_named_nodes else "field h"), interval(s))
     return Table("nodes", frame, columns, wide=Listing("", frame))
 
 
