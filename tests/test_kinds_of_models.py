@@ -1,6 +1,7 @@
 """What differs between models is asked of the model, never of its class or name."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,19 @@ from bayesmrf.families import FAMILIES
 
 SOURCE = Path(bayesmrf.__file__).parent
 DECLARED = ("models", "families.py", "data")  # the kind of a column has the name "nominal", too
+_OF_MODEL = re.compile(r"(model_?|name|family|kind|items)\b\W*$")
 NAMES = {*FAMILIES.names, "panel"}
 
 
 def classes() -> set[str]:
-    """Return the names of the classes in models/."""
+    """Return the names of the models, and of their bases, in models/."""
     trees = [ast.parse(path.read_text()) for path in (SOURCE / "models").glob("*.py")]
-    return {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    bases = {node.name: {ast.unparse(base) for base in node.bases}
+             for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}  # fmt: skip
+    found = {"ParameterDisplay", "RestrictedBoltzmann"}
+    while more := {name for name, of in bases.items() if of & found} - found:
+        found |= more
+    return found
 
 
 def branches(text: str, kinds: set[str]) -> list[str]:
@@ -36,7 +43,9 @@ def branches(text: str, kinds: set[str]) -> list[str]:
             named = [side.value for side in sides if isinstance(side, ast.Constant)]
             is_type = any(isinstance(side, ast.Call) and ast.unparse(side.func) == "type" for side in sides)
             is_name = any(isinstance(side, ast.Attribute) and side.attr == "name" and is_kind(side) for side in sides)
-            asked = bool(NAMES.intersection(named)) or is_name or (is_type and any(map(is_kind, node.comparators)))
+            is_model = any(_OF_MODEL.search(ast.unparse(side)) for side in sides)
+            is_named = is_model and bool(NAMES.intersection(named))
+            asked = is_named or is_name or (is_type and any(map(is_kind, node.comparators)))
         else:
             continue
         found += [ast.unparse(node)] * asked
@@ -50,6 +59,10 @@ def test_nobody_asks_for_the_kind_of_a_model():
         if place.parts[0] not in DECLARED and (asked := branches(path.read_text(), kinds)):
             found[str(place)] = asked
     assert found == {}
+
+
+def test_models_are_known_by_their_base():
+    assert {"Nominal", "Boltzmann", "Potts", "Panel", "TwoArrays"} <= classes()
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ LOG_Z, MOMENTS, SAMPLE = "log_z", "moments", "sample"
 # Compiled form of a model: two states a node; many states, edges that reward agreement; many states, a table of log
 # potentials for each edge.
 BINARY, POTTS, TABLES = "binary", "potts", "tables"
+RBM = "rbm"  # with hidden units, which no engine has
 EVERY_FAMILY = frozenset({BINARY, POTTS, TABLES})
 
 

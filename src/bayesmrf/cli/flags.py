@@ -28,7 +28,7 @@ from ..errors import (
     in_words,
     said,
 )
-from ..families import AUTO, FAMILIES, FamilyRow, Ordinal, chosen_by_data, families_of
+from ..families import AUTO, FAMILIES, FamilyRow, chosen_by_data, families_of
 from ..findings import Finding, collected, dumped
 from ..methods.rows import MethodRow
 from ..runs.looks import MOST, OF_A_TASK
@@ -220,8 +220,9 @@ class Data(ColumnFlags):
 
     def around(self, model: str) -> Any:
         """Return the name of a model, or the model with the neutral categories or the levels that are given."""
-        scores = {}
-        if self.neutral and model != "ordinal":
+        scores, row = {}, FAMILIES.find(model)
+        has = {field.name for field in fields(row.options)} if row is not None else set()
+        if self.neutral and "neutral" not in has:
             raise OptionError(option="neutral", got=self.neutral[0], expected="omitted without --model ordinal")
         for text in self.neutral or ():
             name, _, score = text.rpartition("=")
@@ -230,11 +231,9 @@ class Data(ColumnFlags):
             except ValueError:
                 raise OptionError(option="neutral", got=text, expected="COLUMN=SCORE, such as tired=2") from None
         if scores:
-            return Ordinal(neutral=scores)
-        row = FAMILIES.find(model) if self.n_levels else None
-        counts = row is not None and any(f.name == "n_states" for f in fields(row.options))
-        if row is not None and counts:
-            return row.options(n_states=self.n_levels)
+            return FAMILIES.row(model).options(neutral=scores)
+        if self.n_levels and "n_states" in has:
+            return FAMILIES.row(model).options(n_states=self.n_levels)
         return chosen_by_data(model) if self.chosen else model
 
     def edges(self, table: Any, text: str, option: str = "--graph") -> Any:

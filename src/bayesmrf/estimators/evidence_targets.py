@@ -24,7 +24,7 @@ from ..evidence.rbm_target import RBMTarget
 from ..evidence.target import Target
 from ..models.agreement import Agreement
 from ..models.bases import PairwiseModel, edge_starts
-from ..models.boltzmann import Boltzmann
+from ..models.boltzmann import Boltzmann, Coding
 from ..models.display import display_of
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
@@ -198,13 +198,14 @@ def _in_coding(model: Any, coding: str | None, free: bool) -> Any:
             levels = "columns without order" if unordered else "ordered levels, whose scores are 0, 1, 2, ..."
             raise OptionError(option="coding", got=coding, expected=f"'boltzmann' for {levels}")
         return model
-    if not free and "boltzmann" in (coding, model.name):
+    assert coding is not None
+    recoded = _CODINGS[coding](model.graph, fields=model.fields)
+    if not free and Coding.of(model).centre != Coding.of(recoded).centre:
         raise OptionError(
             option="coding", got=coding, expected=f"{model.name!r} for a model without a free field for each node",
             remedy="a weight over {0, 1} is a coupling and two fields",
         )  # fmt: skip
-    assert coding is not None
-    return _CODINGS[coding](model.graph, fields=model.fields)
+    return recoded
 
 
 def _counted(states: States) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from ..data.waves_side_by_side import refuse_waves
 from ..declare.option import check_params, option
 from ..declare.rule import FLAG, choice, either, instance, is_number
 from ..errors import DataError, OptionError, TransitionsWarning, argument
-from ..families import AUTO, Boltzmann, Ordinal
+from ..families import AUTO, FAMILIES, Boltzmann
 from ..findings import FAIR, recorded, tell
 from ..graphs import Graph
 from ..models.panel import Panel
@@ -303,7 +303,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
 
     @staticmethod
     def _family(name: str) -> Any:
-        return Boltzmann() if name == "boltzmann" else Ordinal()
+        return FAMILIES.row(name).options()
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""

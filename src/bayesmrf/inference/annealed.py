@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit, logsumexp
 
-from ..base import Model
+from ..base import RBM, Model
 from ..blas import one_thread
 from ..compiled import leaf, strict_leaf
 from ..declare.rule import Rule, integer, is_integer, is_ladder
@@ -196,7 +196,7 @@ def draw_independent(margins: np.ndarray, n_chains: int, rng: np.random.Generato
 
 
 def _path(model: Any, theta: np.ndarray, margins: np.ndarray | None) -> _RBMPath | _FieldPath:
-    is_rbm = isinstance(model, RestrictedBoltzmann)
+    is_rbm = model.family == RBM
     n = model.n_visible if is_rbm else model.graph.n_nodes
     many = None if is_rbm else states_of(model)
     theta = np.asarray(theta, dtype=np.float64)

@@ -55,6 +55,11 @@ class Coding(NamedTuple):
     shift: float
     node: float
 
+    @property
+    def centre(self) -> float:
+        r"""What is added to both states in the product that an edge rewards, :math:`\delta / \omega`."""
+        return self.shift / self.edge
+
     @classmethod
     def of(cls, model: Any) -> Coding:
         """Return the coding of a model with ``edge_values`` and ``node_values``, or with tables of log odds ratios."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ..base import LOG_Z, MOMENTS, Inference
+from ..base import LOG_Z, MOMENTS, RBM, Inference
 from ..data.states import check_codes
 from ..declare.option import Checked, needs
 from ..declare.rule import integer
@@ -100,7 +100,7 @@ class RestrictedBoltzmann(Checked):
     n_visible: int = field(metadata=needs(integer(1, 10**5), "Number of visible units."))
     n_hidden: int = field(metadata=needs(_HIDDEN, "Number of hidden units."))
 
-    name = "rbm"
+    name = family = RBM
 
     @property
     def n_features(self) -> int:

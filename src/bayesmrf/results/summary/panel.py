@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ...families import FAMILIES
 from ...models.panel import named_kinds
 from ..intervals import intervals_given
 from ..panel_statistics import PanelStatistics
@@ -111,7 +112,7 @@ class PanelSummary(InclusionSummary):
         left += [f"{t['nights']:,} nights, or breaks between sessions, are not crossed"] if t.get("nights") else []
         out = f" ({'; '.join(left)})" if left else ""
         own = "; intercepts of each person" if self.attrs["intercepts"] == "own" else ""
-        kind = "yes/no" if self.attrs["items"] == "boltzmann" else "ordered"
+        kind = "ordered" if FAMILIES.row(self.attrs["items"]).many_states else "yes/no"
         networks = "lagged edges and edges within a wave" if self.within else "lagged edges"
         return (
             f"{count(t['used'], 'transition')}{whose}{out}, {count(len(self.names), f'{kind} item')}, "
