@@ -77,3 +77,10 @@ def test_data_of_the_demonstration_are_not_of_the_seed_itself(monkeypatch):
 def test_a_list_is_no_seed():
     with pytest.raises(OptionError, match=r"random_state must be an integer >= 0, a numpy SeedSequence"):
         GroupedMRF(random_state=[3, 0]).fit(np.eye(4, dtype=int))
+
+
+def test_no_two_files_of_tests_have_one_name():
+    """Random numbers of a test follow from the name of its file without the folder."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert not {name for name in names if names.count(name) > 1}
+    assert len(names) > 100

@@ -28,7 +28,7 @@ from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
 from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import DirichletProcess
 from bayesmrf.samplers import gibbs
-from benchmarks import plain, traces
+from benchmarks import mutations, plain, traces
 from tests import ROOT
 from tests.oracle.bounds import assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
 
@@ -243,3 +243,36 @@ def test_stages_that_are_timed_exist(monkeypatch):
     groups = importlib.import_module("groups")
     assert [name for module, name in groups.STAGES.values() if not callable(getattr(module, name, None))] == []
     assert len(groups.STAGES) > 3
+
+
+def test_faults_are_all_of_a_source_and_leave_a_program():
+    source = '''
+def f(x, i, k=1.5):
+    """Add a - b."""
+    text = "a" + f"{x - 1}"
+    if not text:
+        raise ValueError(x + 1)
+    é = -x[i] * 2
+    return é - 1.0 + x.size, ["a"] + ["b"]
+'''
+    faults = list(mutations.faults_of("f.py", source))
+    made = sorted((one.kind, source[one.start : one.end], one.text) for one in faults)
+    assert made == [
+        ("factor", "-x[i] * 2", "((-x[i]) / (2))"),
+        ("factor", "1.0", "(2.0 * 1.0)"),
+        ("index", "i", "(i - 1)"),
+        ("sign", "-x[i]", "((x[i]))"),
+        ("sign", "é - 1.0", "((é) + (1.0))"),
+        ("sign", "é - 1.0 + x.size", "((é - 1.0) - (x.size))"),
+        ("term", "-x[i] * 2", "((-x[i]))"),
+        ("term", "é - 1.0", "((é))"),
+        ("term", "é - 1.0 + x.size", "((é - 1.0))"),
+    ]
+    for one in faults:
+        compile(source[: one.start] + one.text + source[one.end :], "f.py", "exec")
+
+
+def test_tests_near_a_file_are_those_that_import_it():
+    assert mutations.near(ROOT, "src/bayesmrf/partitions/distance.py", 1) == [
+        "tests/unit/partitions/test_partitions.py"
+    ]

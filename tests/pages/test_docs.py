@@ -193,7 +193,8 @@ def lost_links(text, page):
 
 
 def test_links_lead_somewhere():
-    others = [ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *sorted((ROOT / "papers").glob("*/README.md"))]
+    others = [ROOT / name for name in ("CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "benchmarks/README.md")]
+    others += sorted((ROOT / "papers").glob("*/README.md"))
     assert not offenders([*PAGES, *others], lambda page: list(lost_links(page.read_text(), page)))
     control = (
         "[a](README.md) [b](nowhere.md#part) [c](https://example.org/x) `[d](code.md)` [e](CONTRIBUTING.md#set-up) "
