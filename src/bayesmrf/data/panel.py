@@ -86,6 +86,14 @@ class Transitions:
         return replace(self, before=rows[self.before], after=rows[self.after], first=rows[self.first])
 
     @property
+    def numbers(self) -> dict[str, Any]:
+        """How many there are, and how many are left out, by name."""
+        return {
+            "people": self.n_people, "pairs": self.n_pairs, "used": len(self.before), "gaps": self.n_gaps,
+            "missing": self.n_missing, "step": self.step, "completed": int(self.is_completed), "nights": self.n_nights,
+        }  # fmt: skip
+
+    @property
     def n_people(self) -> int:
         """Number of people with a transition."""
         return len(np.unique(self.person))

@@ -176,7 +176,7 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         survey_weight : (n_samples,) array, optional
             Weights of a survey, as in `SpikeSlabMRF.fit`; they are scaled in each group separately.
         """
-        found: CompareMRF = self._fit(X, sample_weight, survey_weight, groups)
+        found: CompareMRF = self._fit(X, sample_weight, groups, survey_weight)
         return found
 
     def check(  # type: ignore[override]

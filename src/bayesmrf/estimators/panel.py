@@ -8,11 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .. import results
-from ..data.codebook import Codebook
 from ..data.frames import column_names, in_pandas, is_frame, record_columns
 from ..data.panel import Transitions, transitions, without_order
 from ..data.read import choose, read
@@ -22,7 +19,7 @@ from ..declare.option import check_params, option
 from ..declare.rule import FLAG, choice, either, instance, is_number
 from ..errors import DataError, OptionError, TransitionsWarning, argument
 from ..families import AUTO, FAMILIES, Boltzmann
-from ..findings import FAIR, recorded, tell
+from ..findings import FAIR, tell
 from ..graphs import Graph
 from ..models.panel import Panel
 from ..posterior.conditionals.panel_hidden import PanelHidden
@@ -31,23 +28,19 @@ from ..posterior.edges.panel import PanelKernel
 from ..posterior.edges.panel_missing import PanelMissingKernel
 from ..priors import Beta
 from ..progress import announced
-from ..results import convergence
 from ..results.blocks import Columns, variable
 from ..results.edge_evidence import add_recorded_evidence
 from ..results.identified import FIELD
 from ..results.median_model import in_median_model
-from ..results.stored import Kept, keep
-from ..results.until_good import tell_if_short
+from ..results.stored import Kept
 from ..rng import OTHER, descendant
 from ..runs.run import Draws
-from ..runs.run_options import RunOptions
-from .base import run_seed, sample_posterior
 from .edge_evidence import WithEvidence
 from .edge_prior import as_attribute, default_prior, warn_of_taper
 from .panel_checks import check_fit
 from .panel_predictive import PanelPredictive
+from .pipeline import Sampled, Setup
 from .rarely_observed import silent_edges
-from .restored import Restored
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -67,18 +60,15 @@ _OF_EVIDENCE = ("log_factor", "prior_log_odds")
 _OF_INTERCEPTS = ("intercept_sd", "intercept_slope", "intercept_root")
 
 
-class _Setup(NamedTuple):
-    """All that comes before the first draw."""
+class _Transitional(NamedTuple):
+    """The model, and which rows follow each other: the place of a likelihood."""
 
-    kernel: PanelKernel | PanelMissingKernel
     model: Panel
-    found: Transitions
-    states: States
-    not_identified: np.ndarray  # (n_edges,) whether the transitions say nothing of an edge
+    transitions: Transitions
 
 
 @dataclass(eq=False, repr=False)
-class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimator):
+class PanelMRF(WithEvidence, PanelPredictive, Sampled):
     r"""Posterior over lagged edges, and edges within a wave, of waves of the same people or of one series.
 
     Each row depends on the row of the wave before it:
@@ -144,11 +134,6 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
     model: str = option(AUTO, choice(AUTO, "boltzmann", "ordinal"))
     method: str = option(AUTO, choice(AUTO, "exact", "chains"))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def fit(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> PanelMRF:
         """Sample the posterior.
 
@@ -190,40 +175,27 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, person, wave, day)
 
-    @recorded
-    def _fit(self, X: Any, person: Any, wave: Any, day: Any) -> Any:
-        s = self._prepare(X, person, wave, day)
-        seeds = run_seed(self)
-        attrs = self._attrs(s) | self._columns_kept()
+    def _tree(self, setup: Setup, draws: Draws) -> xr.DataTree:
+        left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self._settings.intercepts == "common" else set())
+        left_out |= set() if self._settings.within else {"within_density"}
+        left_out |= {"log_likelihood"} if setup.method == "chains" else set()
+        fields = {name: v for name, v in draws.fields.items() if name not in left_out}
+        tree = super()._tree(setup, replace(draws, fields=fields))
+        add_recorded_evidence(tree, *(draws.values[name] for name in _OF_EVIDENCE))
+        return tree
 
-        def tree_of(draws: Draws) -> xr.DataTree:
-            left_out = {*_OF_EVIDENCE} | ({*_OF_INTERCEPTS} if self._settings.intercepts == "common" else set())
-            left_out |= set() if self._settings.within else {"within_density"}
-            left_out |= {"log_likelihood"} if attrs["n_chains_of_transition"] else set()
-            fields = {name: v for name, v in draws.fields.items() if name not in left_out}
-            n = len(s.found.before)
-            observed, constant = {"n_samples": n}, {FIELD: s.not_identified} if s.not_identified.any() else None
-            tree = results.to_datatree(
-                replace(draws, fields=fields), s.model, attrs=attrs, observed=observed, constant=constant
-            )
-            add_recorded_evidence(tree, *(draws.values[name] for name in _OF_EVIDENCE))
-            return tree
+    def _check_fit(self, setup: Setup, has_converged: bool) -> None:
+        (states,), found = setup.parts, setup.likelihood.transitions
+        check_fit(self, states.values, found, descendant(setup.seeds, _KEY), has_converged)
 
-        draws = sample_posterior(self, s.model, s.kernel, seeds, tree_of)
-        self.posterior_ = tree_of(draws)
-        keep(self.posterior_, self._kept())
-        self._summarise()
-        tell_if_short(draws)
+    def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         warn_of_taper(self._object("prior").slab)
-        has_converged = convergence.warn_unless_converged(self.posterior_)
-        check_fit(self, s.states.values, s.found, descendant(seeds, _KEY), has_converged)
-        return self
 
-    def _prepare(self, X: Any, person: Any, wave: Any, day: Any = None) -> _Setup:
+    def _prepare(self, X: Any, person: Any, wave: Any, day: Any = None) -> Setup:
         with announced("reading and checking the table", self.progress):
             return self._understand(X, person, wave, day)
 
-    def _understand(self, X: Any, person: Any, wave: Any, day: Any = None) -> _Setup:
+    def _understand(self, X: Any, person: Any, wave: Any, day: Any) -> Setup:
         check_params(self)
         self._begin()
         density = self._object("prior").density
@@ -242,6 +214,7 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         if len(states.names) < 2:
             raise DataError(f"{argument('X')} must have at least two items, got {len(states.names)}.")
         model, order = self._panel(), order.at(states.given_rows)
+        self._graph = Graph(model.n_nodes, model.pairs, model.names)
         found = transitions(states.values, order, complete=True)
         n_chains = self._chains_of(model, states.values, found)
         if n_chains and found.n_missing:
@@ -269,8 +242,17 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         tables = panel_tables(model, values[found.before], values[found.after], person, with_states=not n_chains)
         kernel = PanelKernel(tables, first, self._object("prior"), n_chains)
         hidden = PanelHidden.of(states.values, model.sizes, found.before, found.after, person_of)
-        whole = kernel if hidden is None else PanelMissingKernel(kernel, model, hidden)
-        return _Setup(whole, model, found, states, silent_edges(states, found, model))
+        is_silent = silent_edges(states, found, model)
+        return Setup(
+            [states],
+            _Transitional(model, found),
+            kernel if hidden is None else PanelMissingKernel(kernel, model, hidden),
+            "chains" if n_chains else "exact",
+            self._attrs(states, found, kernel, hidden),
+            0,
+            constant={FIELD: is_silent} if is_silent.any() else {},
+            observed={"n_samples": len(found.before)},
+        )
 
     def _chains_of(self, model: Panel, values: np.ndarray, found: Transitions) -> int:
         """Return the number of chains for each transition; 0 if Z is exact."""
@@ -315,20 +297,11 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
         levels = [tuple(map(str, levels_of(self._coding, i))) for i in range(len(self._names))]
         return Panel(self._names, tuple(map(len, levels)), bool(self._settings.within), tuple(levels))
 
-    def _attrs(self, s: _Setup) -> dict[str, Any]:
-        kernel, cells = (s.kernel, b"") if isinstance(s.kernel, PanelKernel) else (
-            s.kernel.kernel, s.kernel.hidden.cells.tobytes()
-        )  # fmt: skip
-        t = kernel.tables
-        digest = hashlib.sha256(
-            t.counts.tobytes() + t.before.tobytes() + kernel.first_wave.tobytes() + cells
-        ).hexdigest()
-        found = s.found
-        numbers = {
-            "rows": len(s.states.values), "people": found.n_people, "pairs": found.n_pairs,
-            "used": len(found.before), "gaps": found.n_gaps, "missing": found.n_missing, "step": found.step,
-            "completed": int(found.is_completed), "nights": found.n_nights,
-        }  # fmt: skip
+    def _attrs(
+        self, states: States, found: Transitions, kernel: PanelKernel, hidden: PanelHidden | None
+    ) -> dict[str, Any]:
+        t, cells = kernel.tables, b"" if hidden is None else hidden.cells.tobytes()
+        data = t.counts.tobytes() + t.before.tobytes() + kernel.first_wave.tobytes() + cells
         return {
             "model": Panel.name,
             "items": self.model_,
@@ -338,20 +311,15 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
             "prior": as_attribute(kernel.prior),
             "intercepts": self._settings.intercepts,
             "within": int(self._settings.within),
-            "sizes": list(s.model.sizes),
-            "transitions": numbers,
+            "sizes": t.sizes.tolist(),
+            "transitions": {"rows": len(states.values), **found.numbers},
             "first_mean": self._first_mean.tolist() if self._settings.intercepts == "own" else [],
-            "data_hash": digest,
+            "data_hash": hashlib.sha256(data).hexdigest(),
         }
 
-    def _kept(self) -> Kept:
-        given = self.get_params(deep=False)
-        given["columns"] = None if self._settings.columns is None else Codebook.read(self._settings.columns)
-        graph = Graph(len(self._names), np.zeros((0, 2), int), self._names)
-        return Kept(type(self).__name__, given, graph, self._coding, [], "feature_names_in_" in self._of_fit)
-
     def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
-        self.model_, self._first_mean = tree.attrs["items"], np.array(json.loads(tree.attrs["first_mean"]))
+        self._graph, self.model_ = kept.graph, tree.attrs["items"]
+        self._first_mean = np.array(json.loads(tree.attrs["first_mean"]))
 
     def _summarise(self) -> None:
         """Set the attributes that sum up the tree, and depend on it alone."""
@@ -364,15 +332,9 @@ class PanelMRF(WithEvidence, Restored, PanelPredictive, RunOptions, BaseEstimato
 
     def _symmetric(self, values: np.ndarray) -> np.ndarray:
         found = np.zeros((len(self._names), len(self._names)))
-        u, v = self._panel().pairs.T
+        u, v = self._graph.edges.T
         found[u, v] = found[v, u] = values
         return found
-
-    @property
-    def feature_names_(self) -> np.ndarray:
-        """Names of ``theta_``: ``u->v`` of a lagged edge, ``u-v`` within a wave, those of thresholds."""
-        check_is_fitted(self)
-        return np.array(self._panel().feature_names, dtype=object)
 
     @property
     def lagged_graph_(self) -> nx.DiGraph:

@@ -53,19 +53,125 @@ class Setup(NamedTuple):
     """All that comes before the first draw."""
 
     parts: Sequence[States]  # the data, of each group of people
-    likelihood: Likelihood
+    likelihood: Any  # `Likelihood`, or what has its place: its model, and the data
     kernel: Kernel
     method: str  # its name
     attrs: dict[str, Any]  # of the tree: "kind", whether draws are exact, and options that summaries and reports show
     sweeps: float  # Gibbs sweeps of single particles that a step is worth; 0 where moments are exact
-    seeds: np.random.SeedSequence | None = None  # of the run, if random numbers were drawn from them
+    seeds: Any = None  # of the run, if random numbers were drawn from them
     constant: Mapping[str, np.ndarray] = {}  # arrays that are stored with the draws
     parameters: Sequence[str] | None = None  # names of the parameters that are sampled, if theta is a map of them
     own: Any = None  # what the estimator needs after the draws
     edges: EdgeTerms | None = None  # what the evidence for edges, or differences, needs of it
+    observed: Mapping[str, Any] = {}  # what is stored of the data
 
 
-class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseEstimator):
+class Sampled(Restored, RunOptions, BaseEstimator):
+    """Estimators that sample a posterior, all by one fit.
+
+    Such an estimator prepares what comes before the first draw, judges data and model, and sums up the draws.
+    """
+
+    @property
+    def _labels(self) -> Sequence[Any]:
+        """Labels of groups of people, if there are several."""
+        return ()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @recorded
+    def _fit(self, *data: Any) -> Any:
+        s = self._prepare(*data)
+        seeds = run_seed(self) if s.seeds is None else s.seeds
+        s = s._replace(seeds=seeds, attrs=s.attrs | self._columns_kept())
+        several = {"group": len(self._labels)} if len(self._labels) else {}
+        judged: list[xr.DataTree] = []  # the tree of the last look that had evidence
+
+        def add_evidence(tree: xr.DataTree) -> None:
+            if s.edges is not None:
+                add_edge_evidence(tree, s.likelihood, s.edges, seeds)
+                judged[:] = [tree]
+
+        made = sample_posterior(
+            self, s.likelihood.model, s.kernel, seeds, lambda d: self._tree(s, self._finish(s, d)), add_evidence,
+            **several,
+        )  # fmt: skip
+        corrected = self._correct(s, made)
+        draws = self._finish(s, corrected)
+        self.posterior_ = self._tree(s, draws)
+        keep(self.posterior_, self._kept())
+        self._impute(s)
+        if corrected is made and judged and judged[0]["posterior"].sizes["draw"] == draws.n_draws:
+            self.posterior_["edge_evidence"] = judged[0]["edge_evidence"]
+        else:
+            add_evidence(self.posterior_)
+        self._summarise()
+        self._judge_data(s)
+        tell_if_short(draws)
+        has_converged = convergence.warn_unless_converged(self.posterior_)
+        self._check_fit(s, has_converged)
+        self._doubt(s, draws, has_converged)
+        return self
+
+    def _tree(self, setup: Setup, draws: Draws) -> xr.DataTree:
+        """Return the draws with all that is stored with them."""
+        return results.to_datatree(
+            draws,
+            setup.likelihood.model,
+            attrs=setup.attrs,
+            observed=setup.observed,
+            constant=setup.constant,
+            parameters=setup.parameters,
+            groups=[str(label) for label in self._labels] or None,
+        )
+
+    def _kept(self) -> Kept:
+        """Return what is stored of this estimator."""
+        parameters = self.get_params(deep=False)
+        parameters["columns"] = None if self._settings.columns is None else Codebook.read(self._settings.columns)
+        is_named = "feature_names_in_" in self._of_fit
+        return Kept(type(self).__name__, parameters, self._graph, self._coding, list(self._labels), is_named)
+
+    @property
+    def feature_names_(self) -> np.ndarray:
+        """Names of the entries of ``theta_``; (n_features,) array of str: see the class."""
+        check_is_fitted(self)
+        return np.array(self.posterior_["posterior"].dataset["feature"].values.tolist(), dtype=object)
+
+    @abstractmethod
+    def _prepare(self, X: Any, *rows: Any) -> Setup:
+        """Return all that comes before the first draw, or refuse options or data."""
+
+    def _correct(self, setup: Setup, draws: Draws) -> Draws:
+        """Return the draws in place of those that the chains made, when these have ended."""
+        return draws
+
+    def _finish(self, setup: Setup, draws: Draws) -> Draws:
+        """Return the draws as they are judged and stored."""
+        return draws
+
+    def _impute(self, setup: Setup) -> None:
+        """Store the probabilities of missing values."""
+
+    @abstractmethod
+    def _summarise(self) -> None:
+        """Set the attributes that sum up the tree, and depend on it alone."""
+
+    def _judge_data(self, setup: Setup) -> None:
+        """Warn of what is wrong with the data, or with all chains."""
+
+    @abstractmethod
+    def _check_fit(self, setup: Setup, has_converged: bool) -> None:
+        """Compare the data with tables that the posterior predicts."""
+
+    def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
+        """Warn of what this estimator alone has."""
+
+
+class Posterior(Statements, Sensitive, Observations, Sampled):
     """Estimators of posteriors: `GroupedMRF`, `BayesianMRF`, `SpikeSlabMRF` and `CompareMRF`.
 
     Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.
@@ -74,11 +180,6 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
     _needs_edges: ClassVar[bool] = True
     _method_option: ClassVar[str] = "method"  # or "kernel"
     _of_silent: ClassVar[str] = "Their inclusion and weights are"  # what the prior determines
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None, survey_weight: Any = None) -> Any:
         """Sample the posterior.
@@ -111,69 +212,29 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         BayesMRFWarning
             Of every doubt about the result. ``table("findings")`` lists them.
         """
-        return self._fit(X, sample_weight, survey_weight)
+        return self._fit(X, sample_weight, None, survey_weight)
 
     def check(self, X: Any, sample_weight: Any = None, survey_weight: Any = None) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, sample_weight, survey_weight=survey_weight)
 
-    @recorded
-    def _fit(self, X: Any, sample_weight: Any, survey_weight: Any, groups: Any = None) -> Any:
-        s = self._prepare(X, sample_weight, groups, survey_weight)
-        seeds = run_seed(self) if s.seeds is None else s.seeds
-        s, model, samples = s._replace(seeds=seeds), s.likelihood.model, s.likelihood.samples
-        several = {} if len(samples) == 1 else {"group": len(samples)}
-        attrs: dict[str, Any] = {"data_hash": hash_of_samples(self._graph, samples), "model": model.name}
-        attrs |= {"chosen_model": self._chooses, "method": s.method} | self._columns_kept()
-        attrs |= {SURVEYED: n_rows(s.parts)} if is_weighted(s.parts) else {}
-        sizes, sums = [sample.n_samples for sample in samples], [sample.s_bar for sample in samples]
-
-        def tree_of(draws: Draws) -> xr.DataTree:
-            return results.to_datatree(
-                draws,
-                model,
-                attrs=s.attrs | attrs,
-                observed={"statistics": sums if several else sums[0], "n_samples": sum(sizes), "group_sizes": sizes},
-                constant=s.constant,
-                parameters=s.parameters,
-                groups=[str(label) for label in self._labels] or None,
-            )
-
-        judged: list[xr.DataTree] = []  # the tree of the last look that had evidence
-
-        def add_evidence(tree: xr.DataTree) -> None:
-            if s.edges is not None:
-                add_edge_evidence(tree, s.likelihood, s.edges, seeds)
-                judged[:] = [tree]
-
-        made = sample_posterior(
-            self, model, s.kernel, seeds, lambda d: tree_of(self._finish(s, d)), add_evidence, **several
-        )
-        corrected = self._correct(s, made)
-        draws = self._finish(s, corrected)
-        self.posterior_ = tree_of(draws)
-        keep(self.posterior_, self._kept())
-        theta = variable(self.posterior_, "phi" if "phi" in draws.fields else "theta")
-        self.missing_ = missing_table(s.likelihood, theta, s.parts, seeds)
+    def _impute(self, setup: Setup) -> None:
+        theta = variable(self.posterior_, "phi" if "phi" in self.posterior_["posterior"] else "theta")
+        self.missing_ = missing_table(setup.likelihood, theta, setup.parts, setup.seeds)
         if len(self.missing_):
             results.add_missing(self.posterior_, self.missing_)
-        if corrected is made and judged and judged[0]["posterior"].sizes["draw"] == draws.n_draws:
-            self.posterior_["edge_evidence"] = judged[0]["edge_evidence"]
-        else:
-            add_evidence(self.posterior_)
-        self._summarise()
-        check_modes(self, s.parts, seeds, s.sweeps)
-        tell_of_rare(s.parts, self._graph)
-        if not tell_of_forgotten_counts(s.parts):
-            tell_of_rows(s.parts)
-        tell_of_weights(s.parts)
-        tell_of_survey(s.parts, self._labels)
-        tell_if_short(draws)
-        has_converged = convergence.warn_unless_converged(self.posterior_)
-        if not is_weighted(s.parts):  # tables from the posterior have no weights
-            check_fit(self, s.parts, seeds, has_converged)
-        self._doubt(s, draws, has_converged)
-        return self
+
+    def _judge_data(self, setup: Setup) -> None:
+        check_modes(self, setup.parts, setup.seeds, setup.sweeps)
+        tell_of_rare(setup.parts, self._graph)
+        if not tell_of_forgotten_counts(setup.parts):
+            tell_of_rows(setup.parts)
+        tell_of_weights(setup.parts)
+        tell_of_survey(setup.parts, self._labels)
+
+    def _check_fit(self, setup: Setup, has_converged: bool) -> None:
+        if not is_weighted(setup.parts):  # tables from the posterior have no weights
+            check_fit(self, setup.parts, setup.seeds, has_converged)
 
     def predictive_checks(self, X: Any, sample_weight: Any = None, random_state: Any = None) -> pd.DataFrame:
         """Compare a table with tables of its size from the posterior: answers, pairs, triples, sums and single rows.
@@ -223,8 +284,18 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
         self.edges_ = self._graph.edges
         with announced("choosing how and where the chains start", self.progress):
             found = self._target(parts, request)
-        self._name_choices(found.likelihood.model.name, found.method)
-        return found._replace(constant={**found.constant, FIELD: not_identified}) if not_identified.any() else found
+        model, samples = found.likelihood.model, found.likelihood.samples
+        self._name_choices(model.name, found.method)
+        attrs: dict[str, Any] = {"data_hash": hash_of_samples(self._graph, samples), "model": model.name}
+        attrs |= {"chosen_model": self._chooses, "method": found.method}
+        attrs |= {SURVEYED: n_rows(parts)} if is_weighted(parts) else {}
+        sizes, sums = [sample.n_samples for sample in samples], [sample.s_bar for sample in samples]
+        statistics = sums if len(samples) > 1 else sums[0]
+        return found._replace(
+            attrs=found.attrs | attrs,
+            observed={"statistics": statistics, "n_samples": sum(sizes), "group_sizes": sizes},
+            constant={**found.constant, **({FIELD: not_identified} if not_identified.any() else {})},
+        )
 
     def _asked(self) -> np.ndarray:
         """Return which edges the user names, (n_edges,)."""
@@ -242,17 +313,9 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
 
     def _kept(self) -> Kept:
         """Return what is stored of this estimator; the graph of the data stands for given edges."""
-        given, option = self.get_params(deep=False), self._edges_option
-        given |= {} if isinstance(given[option], str) else {option: self._graph}
-        given["columns"] = None if self._settings.columns is None else Codebook.read(self._settings.columns)
-        is_named = "feature_names_in_" in self._of_fit
-        return Kept(type(self).__name__, given, self._graph, self._coding, list(self._labels), is_named)
-
-    @property
-    def feature_names_(self) -> np.ndarray:
-        """Names of the entries of ``theta_``: ``u-v`` for an edge, ``u`` for a node; (n_features,) array of str."""
-        check_is_fitted(self)
-        return np.array(self.posterior_["posterior"].dataset["feature"].values.tolist(), dtype=object)
+        kept, option = super()._kept(), self._edges_option
+        is_text = isinstance(kept.parameters[option], str)
+        return kept if is_text else kept._replace(parameters=kept.parameters | {option: self._graph})
 
     @property
     def _prior_of_edges(self) -> Any:
@@ -270,21 +333,10 @@ class Posterior(Restored, Statements, Sensitive, Observations, RunOptions, BaseE
     def _target(self, parts: list[States], request: Any) -> Setup:
         """Return likelihood and kernel for the data."""
 
-    def _correct(self, setup: Setup, draws: Draws) -> Draws:
-        """Return the draws in place of those that the chains made, when these have ended."""
-        return draws
-
-    def _finish(self, setup: Setup, draws: Draws) -> Draws:
-        """Return the draws as they are judged and stored."""
-        return draws
-
     def _summarise(self) -> None:
         """Set the attributes that sum up the tree, and depend on it alone."""
         self._name_choices(self.posterior_.attrs["model"], self.posterior_.attrs["method"])
         self.theta_ = Columns(variable(self.posterior_, "theta")).means()
-
-    def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
-        """Tell of doubts that this estimator alone has."""
 
 
 def completed(kernel: Any, likelihood: Likelihood) -> Any:

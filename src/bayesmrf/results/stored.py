@@ -109,8 +109,8 @@ def _kept_in(tree: xr.DataTree) -> Kept:
     kind, parameters, coding, labels, is_named, *nominal = json.loads(tree.attrs[_ATTRIBUTE])
     constant = tree["constant_data"].dataset
     names = tuple(str(name) for name in constant["node"].values)
-    ends = np.zeros((0, 2), int) if kind == "PanelMRF" else np.asarray(constant["edges"])  # those have directions
-    graph = Graph(len(names), ends, names)
+    first = len(names) ** 2 if kind == "PanelMRF" else 0  # after lagged edges, which have directions
+    graph = Graph(len(names), np.asarray(constant["edges"])[first:], names)
     levels = _read(coding, graph)
     coding = ColumnLevels(tuple(levels), frozenset(*nominal)) if isinstance(levels, list) else levels
     if len(names) != len(levels if isinstance(levels, list) else names):
