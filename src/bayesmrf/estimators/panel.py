@@ -33,13 +33,13 @@ from ..results.edge_evidence import add_recorded_evidence
 from ..results.identified import FIELD
 from ..results.median_model import in_median_model
 from ..results.stored import Kept
-from ..rng import OTHER, descendant
 from ..runs.run import Draws
 from .edge_evidence import WithEvidence
 from .edge_prior import as_attribute, default_prior, warn_of_taper
-from .panel_checks import check_fit
+from .panel_checks import checks_of
 from .panel_predictive import PanelPredictive
 from .pipeline import Sampled, Setup
+from .predictive_checks import Checked
 from .rarely_observed import silent_edges
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ _EACH, _IN_ALL, _MOST_CHAINS = (
     2**13,
     2**27,
 )  # chains of a transition, of all, and chains times items, at least and most
-_KEY = OTHER + 3  # of checks, as of other estimators
 _OF_EVIDENCE = ("log_factor", "prior_log_odds")
 _OF_INTERCEPTS = ("intercept_sd", "intercept_slope", "intercept_root")
 
@@ -184,9 +183,9 @@ class PanelMRF(WithEvidence, PanelPredictive, Sampled):
         add_recorded_evidence(tree, *(draws.values[name] for name in _OF_EVIDENCE))
         return tree
 
-    def _check_fit(self, setup: Setup, has_converged: bool) -> None:
-        (states,), found = setup.parts, setup.likelihood.transitions
-        check_fit(self, states.values, found, descendant(setup.seeds, _KEY), has_converged)
+    def _checks(self, setup: Setup, rng: np.random.Generator) -> Checked | None:
+        (states,), found = setup.parts, setup.likelihood.transitions.of_whole(setup.parts[0].values)
+        return checks_of(self, states.values, found, rng) if len(found.before) else None
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         warn_of_taper(self._object("prior").slab)

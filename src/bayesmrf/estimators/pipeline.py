@@ -38,7 +38,7 @@ from .base import hash_of_samples, missing_in, missing_table, require_edges, run
 from .edge_evidence import EdgeTerms, add_edge_evidence
 from .mode_check import check_modes
 from .observations import Observations
-from .predictive_checks import check_fit, check_table
+from .predictive_checks import Checked, can_be_checked, check_fit, check_table, checks_of
 from .rarely_observed import Silent, tell_of_rare
 from .restored import Restored
 from .sensitivity import Sensitive
@@ -112,7 +112,7 @@ class Sampled(Restored, RunOptions, BaseEstimator):
         self._judge_data(s)
         tell_if_short(draws)
         has_converged = convergence.warn_unless_converged(self.posterior_)
-        self._check_fit(s, has_converged)
+        check_fit(self, s, seeds, has_converged)
         self._doubt(s, draws, has_converged)
         return self
 
@@ -164,8 +164,8 @@ class Sampled(Restored, RunOptions, BaseEstimator):
         """Warn of what is wrong with the data, or with all chains."""
 
     @abstractmethod
-    def _check_fit(self, setup: Setup, has_converged: bool) -> None:
-        """Compare the data with tables that the posterior predicts."""
+    def _checks(self, setup: Setup, rng: np.random.Generator) -> Checked | None:
+        """Compare the data with tables that the posterior predicts; None where that is not possible."""
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         """Warn of what this estimator alone has."""
@@ -232,9 +232,11 @@ class Posterior(Statements, Sensitive, Observations, Sampled):
         tell_of_weights(setup.parts)
         tell_of_survey(setup.parts, self._labels)
 
-    def _check_fit(self, setup: Setup, has_converged: bool) -> None:
-        if not is_weighted(setup.parts):  # tables from the posterior have no weights
-            check_fit(self, setup.parts, setup.seeds, has_converged)
+    def _checks(self, setup: Setup, rng: np.random.Generator) -> Checked | None:
+        if is_weighted(setup.parts) or not can_be_checked(self):  # tables from the posterior have no weights
+            return None
+        parts: list[Any] = list(enumerate(setup.parts)) if len(setup.parts) > 1 else [(None, setup.parts[0])]
+        return checks_of(self, parts, rng)
 
     def predictive_checks(self, X: Any, sample_weight: Any = None, random_state: Any = None) -> pd.DataFrame:
         """Compare a table with tables of its size from the posterior: answers, pairs, triples, sums and single rows.

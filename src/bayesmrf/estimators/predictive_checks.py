@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -59,31 +60,83 @@ class Checked(NamedTuple):
     is_counted: bool  # whether answers are yes or no, and products of them counts
 
 
-class Group:
-    """The data of one group of people, and tables like them from draws.
+class Table:
+    """Observed rows, and what is computed of them and of tables like them from draws.
+
+    Parameters
+    ----------
+    estimator : Estimator
+    quantities : Quantities
+    n_rows : int
+    people : str
+        Their label, if there are several groups of people.
+    """
+
+    is_completed = False  # by each draw, as values are missing
+
+    def __init__(self, estimator: Any, quantities: Quantities, n_rows: int, people: str = "") -> None:
+        self.quantities, self.n_rows, self.people = quantities, n_rows, people
+        self.nodes, coding = [shown(n) for n in estimator._names], estimator._coding
+        self.answers = [f"{self.nodes[i]} = {shown(str(levels_of(coding, int(i))[k]))}" for i, k in quantities.answers]
+        self.is_counted = quantities.scores.shape[1] == 2  # answers are yes or no, and products of them counts
+
+    @abstractmethod
+    def compare(self, draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the statistics of the data, and of a table like them from a draw, by family; and what is given."""
+
+    def given(self, family: str) -> np.ndarray:
+        """Return, for each statistic of a family, the places of what is given; see `Quantities.given`."""
+        return self.quantities.given(family)
+
+    def names(self, family: str) -> list[Name]:
+        """Return the group of people, name and unit of each check of a family."""
+        what, is_product = self.what(family)
+        unit = self.n_rows if is_product and not self.is_counted else 1
+        return [Name(self.people, one, unit) for one in what]
+
+    def what(self, family: str) -> tuple[list[str], bool]:
+        """Return the name of each check of a family, and whether they are products of answers."""
+        if family == "answers":
+            return self.answers, False
+        if family == "sums":
+            ends = [-1, *self.quantities.bounds.tolist()]
+            bins = [f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}" for a, b in pairwise(ends)]
+            return [*bins, f"above {ends[-1]}"], False
+        places = self.quantities.triples if family == "triples" else self.quantities.pairs
+        return [_listed([self.nodes[i] for i in some]) for some in places], True
+
+
+class Rows(Table):
+    """The rows of one group of people, and tables like them from draws.
 
     All states are listed where they are few; elsewhere chains that start at the rows follow the draws. Missing values
     are drawn given the others by each draw, so that data and replicates are whole tables: which values are missing
     may depend on those that are not.
     """
 
-    def __init__(self, model: Any, states: States, central: np.ndarray, ordered: Sequence[bool], rng: Any) -> None:
+    def __init__(
+        self, estimator: Any, number: int | None, states: States, central: np.ndarray, ordered: Sequence[bool], rng: Any
+    ) -> None:
+        model = estimator._model()
         n_nodes, self.model, self.rng = len(states.names), model, rng
         n = int(min(states.n_samples, max(1, _ENTRIES // n_nodes)))
         at = ((np.arange(n) + 0.5) * (states.n_samples / n)).astype(np.int64)
         if states.weights is not None:
             at = np.searchsorted(np.cumsum(states.weights), at, side="right")
-        self.numbers, x = states.given_rows[at], states.values[at]
+        self.number, self.numbers, x = number, states.given_rows[at], states.values[at]
         self.gone = x < 0
         most = np.array([np.bincount(c[c >= 0], minlength=1).argmax() for c in x.T])
         self.x = np.where(self.gone, most, x).astype(np.int8)
         sizes = [int(size) for size in sizes_of(model)]
-        self.quantities = quantities(self.x, sizes, ordered, central)
+        people = "" if number is None else str(estimator.groups_[number])
+        super().__init__(estimator, quantities(self.x, sizes, ordered, central), n, people)
+        self.seen: dict[str, Any] | None = None  # statistics of the data
         self.listed = np.indices(sizes, dtype=np.int8).reshape(n_nodes, -1).T if prod(sizes) <= _STATES else None
         self.chains: Any = None
         self.hidden: Any = None
         self.hidden_chains: Any = None
-        if self.gone.any():
+        self.is_completed = bool(self.gone.any())
+        if self.is_completed:
             self.some = np.flatnonzero(self.gone.any(axis=1))
             self.hidden = clamp(model, x[self.some])
 
@@ -91,6 +144,18 @@ class Group:
     def work(self) -> float:
         """What a table takes: updates of nodes by edges."""
         return 0.0 if self.listed is not None else 2.0 * len(self.x) * self.model.n_edges * _SWEEPS[1]
+
+    def compare(self, draw: np.ndarray) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the statistics of the data, and of a table from a draw; see `Table`."""
+        x, other, nats, other_nats = self.tables(draw if self.number is None else draw[self.number])
+        if self.is_completed or self.seen is None:
+            self.seen = self.quantities.of(x)
+        less = 1 - np.searchsorted(np.sort(other_nats), nats, side="left") / len(other_nats)
+        return self.seen | {"rows": nats}, self.quantities.of(other) | {"largest": other_nats.max(), "less": less}
+
+    def what(self, family: str) -> tuple[list[str], bool]:
+        """Return the name of each check of a family, and whether they are products of answers."""
+        return ([f"row {n}" for n in self.numbers], False) if family == "rows" else super().what(family)
 
     def tables(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the data, completed, and a table from the model at theta; and how improbable their rows are (nats)."""
@@ -131,110 +196,82 @@ def _follow(model: Any, form: Any, chains: Any, n: int, rng: Any, start: np.ndar
     return chains
 
 
-def checks_of(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: np.random.Generator) -> Checked:
-    """Compare the data of each group of people with tables from draws that are evenly spread over all."""
-    model, draws = estimator._model(), variable(estimator.posterior_, "theta")
-    names, coding = estimator._names, estimator._coding
-    ordered = are_ordered(coding, len(names))
+def tables_of(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: np.random.Generator) -> list[Rows]:
+    """Return the tables of groups of people; pairs and triples are those of the most connected nodes."""
+    model, names = estimator._model(), estimator._names
+    ordered = are_ordered(estimator._coding, len(names))
     if estimator._family.shares_levels and model.n_states > 2:
         ordered = (False,) * len(names)
-    theta = np.atleast_2d(estimator.theta_)
-    strength = display_of(model).strength(theta).sum(axis=0)
+    strength = display_of(model).strength(np.atleast_2d(estimator.theta_)).sum(axis=0)
     central = np.zeros(len(names))
     np.add.at(central, estimator.edges_.ravel(), np.repeat(strength, 2))
     order = np.argsort(-central, kind="stable")
-    groups = [Group(model, states, order, ordered, rng) for _, states in parts]
-    most = sum(group.work for group in groups)
-    most = FIRST * int(np.clip(_WORK / max(most, 1), ENOUGH, MOST) // FIRST)
-    numbers = np.linspace(0, draws.shape[0] * draws.shape[1] - 1, most).astype(int)
+    return [Rows(estimator, g, states, order, ordered, rng) for g, states in parts]
+
+
+def compared(
+    tables: Sequence[Table],
+    families: Sequence[str],
+    work: float,
+    n_draws: int,
+    read: Callable[[np.ndarray], Iterable[Any]],
+) -> Checked:
+    """Compare tables with tables like them from draws that are evenly spread over all.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    families : sequence of str
+        Names of what is compared.
+    work : float
+        What the tables of a draw take, by which there are fewer.
+    n_draws : int
+    read : callable
+        Returns draws by their numbers, in turn.
+    """
+    most = FIRST * int(np.clip(_WORK / max(work, 1), ENOUGH, MOST) // FIRST)
+    numbers = np.linspace(0, n_draws - 1, most).astype(int)
     sparse = np.arange(most) % (most // FIRST) == 0
-    seen: list[list[Any]] = [[] for _ in parts]
+    pairs: list[list[Any]] = [[] for _ in tables]
     for some in (numbers[sparse], numbers[~sparse]):
-        for few in np.array_split(some, -(-len(some) * prod(draws.shape[2:]) // _BLOCK)):
-            unique, place = np.unique(few, return_inverse=True)
-            thetas = at_draws(draws, unique)
-            for k in place:
-                for (g, _), group, found in zip(parts, groups, seen, strict=True):
-                    x, other, seen_nats, other_nats = group.tables(thetas[k] if g is None else thetas[k][g])
-                    of = group.quantities.of
-                    of_data = of(x) if group.hidden is not None or not found else found[0][0]  # of equal tables once
-                    ahead = np.searchsorted(np.sort(other_nats), seen_nats, side="left")
-                    found.append((of_data, of(other), seen_nats, other_nats.max(), 1 - ahead / len(other_nats)))
-        families = [_family(name, groups, seen) for name in FAMILIES]
-        if are_inside(families):
+        for draw in read(some):
+            for table, of_table in zip(tables, pairs, strict=True):
+                of_table.append(table.compare(draw))
+        found = [_family(name, tables, pairs) for name in families]
+        if min(family.largest_p for family in found if family.observed.shape[1]) > _DOUBTFUL:
             break
-    names_of = {name: _names(estimator, name, parts, groups) for name in FAMILIES}
-    frame = judged(families, names_of)
-    return Checked(frame, len(seen[0]), sum(len(group.x) for group in groups), _are_yes_no(estimator))
+    frame = judged(found, {name: [one for table in tables for one in table.names(name)] for name in families})
+    return Checked(frame, len(pairs[0]), sum(table.n_rows for table in tables), tables[0].is_counted)
 
 
-def _family(name: str, groups: Sequence[Group], seen: list[list[Any]]) -> Family:
-    """Return a family of checks, of all groups of people together."""
+def in_parts(draws: Any, numbers: np.ndarray) -> Iterator[np.ndarray]:
+    """Read draws by their numbers, a part of them after the other."""
+    for part in np.array_split(numbers, -(-len(numbers) * prod(draws.shape[2:]) // _BLOCK)):
+        yield from at_draws(draws, part)
+
+
+def _family(name: str, tables: Sequence[Table], pairs: list[list[Any]]) -> Family:
+    """Return a family of checks, of all tables together."""
     if name == "rows":
-        nats = np.concatenate([np.array([one[2] for one in found]) for found in seen], axis=1)
-        largest = np.max([[one[3] for one in found] for found in seen], axis=0)
-        tails = np.concatenate([np.mean([one[4] for one in found], axis=0) for found in seen])
+        nats = np.concatenate([np.array([one[name] for one, _ in found]) for found in pairs], axis=1)
+        largest = np.max([[other["largest"] for _, other in found] for found in pairs], axis=0)
+        tails = np.concatenate([np.mean([other["less"] for _, other in found], axis=0) for found in pairs])
         return Family(name, nats, tails[None], np.zeros(nats.shape[1]), largest)
     parts = []
-    for group, found in zip(groups, seen, strict=True):
-        n_seen = 1 if group.hidden is None else len(found)  # equal tables are equal statistics
-        first, second = ([one[i] for one in found[:n]] for i, n in ((0, n_seen), (1, None)))
-        observed, replicated = (np.array([one[name] for one in tables]) for tables in (first, second))
-        lower = ("means", "pairs", "moments")
-        given, others = (
-            np.array([np.concatenate([one[k] for k in lower]) for one in tables]) for tables in (first, second)
-        )
-        parts.append(less_given(observed, replicated, given, others, group.quantities.given(name)))
+    for table, found in zip(tables, pairs, strict=True):
+        first = [one for one, _ in (found if table.is_completed else found[:1])]  # equal tables are equal statistics
+        second = [other for _, other in found]
+        observed, given = (np.array([one[key] for one in first]) for key in (name, "given"))
+        replicated, others = (np.array([other[key] for other in second]) for key in (name, "given"))
+        parts.append(less_given(observed, replicated, given, others, table.given(name)))
     n_seen = max(len(part[0]) for part in parts)
     observed = np.concatenate([np.broadcast_to(part[0], (n_seen, part[0].shape[1])) for part in parts], axis=1)
     replicated, expected = (np.concatenate([part[i] for part in parts], axis=-1) for i in (1, 2))
     return Family(name, observed, replicated, expected)
 
 
-def _names(
-    estimator: Any, name: str, parts: Sequence[tuple[int | None, States]], groups: Sequence[Group]
-) -> list[Name]:
-    """Return the group of people, name and unit of each check of a family."""
-    nodes, found = [shown(n) for n in estimator._names], list[Name]()
-    for (g, _), group in zip(parts, groups, strict=True):
-        q, people = group.quantities, "" if g is None else str(estimator.groups_[g])
-        if name == "answers":
-            what = answer_names(estimator, q)
-        elif name in ("pairs", "triples"):
-            what = [_listed([nodes[i] for i in some]) for some in (q.pairs if name == "pairs" else q.triples)]
-        elif name == "sums":
-            what = sum_names(q)
-        else:
-            what = [f"row {n}" for n in group.numbers]
-        unit = len(group.x) if name in ("pairs", "triples") and not _are_yes_no(estimator) else 1
-        found += [Name(people, one, unit) for one in what]
-    return found
-
-
-def are_inside(families: Sequence[Family]) -> bool:
-    """Return whether no family needs further replicates."""
-    return min(family.largest_p for family in families if family.observed.shape[1]) > _DOUBTFUL
-
-
-def answer_names(estimator: Any, q: Quantities) -> list[str]:
-    """Return the names of the answers whose shares are compared."""
-    nodes, coding = estimator._names, estimator._coding
-    return [f"{shown(nodes[i])} = {shown(str(levels_of(coding, int(i))[k]))}" for i, k in q.answers]
-
-
-def sum_names(q: Quantities) -> list[str]:
-    """Return the names of the bins of the sum."""
-    ends = [-1, *q.bounds.tolist()]
-    bins = [f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}" for a, b in pairwise(ends)]
-    return [*bins, f"above {ends[-1]}"]
-
-
 def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _are_yes_no(estimator: Any) -> bool:
-    return bool(estimator._model().n_states == 2)
 
 
 def can_be_checked(estimator: Any) -> bool:
@@ -242,24 +279,25 @@ def can_be_checked(estimator: Any) -> bool:
     return estimator._model().family in EVERY_FAMILY and len(estimator._names) <= _NODES
 
 
-def check_fit(estimator: Any, parts: Sequence[States], seeds: np.random.SeedSequence, is_told: bool) -> None:
+def checks_of(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: np.random.Generator) -> Checked:
+    """Compare the rows of each group of people with tables from draws."""
+    draws, tables = variable(estimator.posterior_, "theta"), tables_of(estimator, parts, rng)
+    work = sum(table.work for table in tables)
+    return compared(tables, FAMILIES, work, draws.shape[0] * draws.shape[1], lambda some: in_parts(draws, some))
+
+
+def check_fit(estimator: Any, setup: Any, seeds: np.random.SeedSequence, is_told: bool) -> None:
     """Check a fit by its own data, store the checks in its tree, and tell of what is outside if chains have converged.
 
     A run of fewer than 200 draws, or with draws that are no numbers, is not checked.
     """
     draws = variable(estimator.posterior_, "theta")
-    is_short = draws.shape[0] * draws.shape[1] < FIRST
-    if is_short or not can_be_checked(estimator) or invalid_values(estimator.posterior_):
+    if draws.shape[0] * draws.shape[1] < FIRST or invalid_values(estimator.posterior_):
         return
-    several = len(parts) > 1
     with one_thread():
-        found = checks_of(estimator, [(g if several else None, part) for g, part in enumerate(parts)],
-                          descendant(seeds, _KEY))  # fmt: skip
-    keep_checks(estimator, found, is_told)
-
-
-def keep_checks(estimator: Any, found: Checked, is_told: bool) -> None:
-    """Store the checks of a fit in its tree, and tell of what is outside."""
+        found = estimator._checks(setup, descendant(seeds, _KEY))
+    if found is None:
+        return
     add_checks(estimator.posterior_, *found)
     for sentence in sentences(found.frame, found.is_counted) if is_told else ():
         tell(sentence, ModelFitWarning)

@@ -105,13 +105,13 @@ class Quantities:
         total = x[:, self.summed].sum(axis=1, dtype=np.int64)
         bins = np.bincount(np.searchsorted(self.bounds, total), minlength=len(self.bounds) + 1)
         nodes, states = self.answers.T
+        pairs = products[np.triu_indices(len(products), 1)]
         return {
             "answers": (x[:, nodes] == states).sum(axis=0).astype(float),
-            "pairs": products[np.triu_indices(len(products), 1)],
+            "pairs": pairs,
             "triples": threes.astype(float),
             "sums": bins.astype(float) if len(self.summed) > 1 else np.empty(0),
-            "means": y.sum(axis=0, dtype=float),
-            "moments": np.array([total.sum(), (total**2).sum()], dtype=float),
+            "given": np.concatenate([y.sum(axis=0, dtype=float), pairs, [total.sum(), (total**2).sum()]]),
         }
 
     def given(self, family: str) -> np.ndarray:
