@@ -48,7 +48,8 @@ def test_statistics_are_those_of_a_loop(rng):
     total = x[:, :4].sum(axis=1)
     assert found["sums"].sum() == 60
     np.testing.assert_array_equal(found["sums"][:3], [(total == 0).sum(), (total == 1).sum(), (total == 2).sum()])
-    given = np.concatenate([found["means"], found["pairs"], found["moments"]])
+    given, lower = found["given"], [scores.sum(axis=0), found["pairs"], [total.sum(), (total**2).sum()]]
+    np.testing.assert_allclose(given, np.concatenate(lower), atol=1e-3)
     i, j, k = triples[4]
     below = [scores[:, [i]].sum(), scores[:, [j]].sum(), scores[:, [k]].sum()]
     below += [(scores[:, a] * scores[:, b]).sum() for a, b in ((i, j), (i, k), (j, k))]
