@@ -142,7 +142,7 @@ def test_a_circle_is_found(tmp_path):
 FOREIGN = {
     "compiled/code_digest.py": "NamedTuples and dispatchers in compiled code",
     "data/frames.py": "tables of pandas and polars, which are not imported",
-    "data/missing.py": "arrays and tables, against lists",
+    "data/cells.py": "arrays and tables, against lists",
     "data/pair_probabilities.py": "matrices and tables, against lists",
     "data/states.py": "types of columns of pandas",
     "declare/rule.py": "matrices and tables, against lists",

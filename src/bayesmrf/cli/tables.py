@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.cells import MISSING_TEXTS
 from ..data.column_options import ColumnOptions, matching
 from ..data.files import call, read_text
 from ..data.group_labels import check_written
 from ..data.infer_columns import ALL_ANSWERS
 from ..data.kinds.identifier import without
 from ..data.kinds.several import expanded
-from ..data.missing import MISSING_TEXTS
 from ..data.rows_of_events import combined
 from ..data.text_tables import (
     lines_of,

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import DataError, LevelsWarning, argument
 from ..findings import tell
 from ..names import digits, quoted
-from .cells import to_numbers
+from .cells import to_numbers, unmasked
 from .codebook import MOST_LEVELS
 from .even_steps import recoded
 from .frames import cells, in_pandas, is_frame
@@ -19,7 +19,6 @@ from .kinds.number import problems_of_few, with_gaps, without_scale
 from .kinds.ordered import ordered_scales
 from .kinds.values import Values
 from .levels import remedy_of
-from .missing import unmasked
 from .sample_weight import check_weights
 from .table_forms import require_answers
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from ..errors import DataError, argument
 from ..names import digits, listed, quoted, shown
-from .cells import is_number
+from .cells import is_number, stripped
 from .files import call, read_text
 from .frames import in_pandas, is_frame
-from .missing import stripped
 from .spreadsheets import escaped, unguarded
 
 if TYPE_CHECKING:

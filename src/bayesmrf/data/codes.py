@@ -10,10 +10,9 @@ import numpy as np
 from ..errors import DataError, LevelsWarning, argument, in_python, in_words
 from ..findings import tell
 from ..names import digits, listed
-from .cells import place_of, to_numbers
+from .cells import is_missing, place_of, to_numbers
 from .codebook import MOST_LEVELS
 from .levels import remedy_in
-from .missing import is_missing
 
 _X = argument("X")
 

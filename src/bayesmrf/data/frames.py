@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DataError, argument, data_row, preparing
 from ..names import listed, quoted
-from .missing import widened
+from .cells import widened
 
 # What makes a table of objects of other packages, which are known by the names of package and type.
 _OTHERS = {

@@ -11,9 +11,9 @@ import numpy as np
 from ..errors import DataError, LevelsWarning, OptionError, argument, data_row, in_words
 from ..findings import tell
 from ..names import listed, quoted, shown
+from .cells import is_missing, stripped, unmasked
 from .frames import check_index, column_in_pandas, widened_column
 from .levels import warn_of_codes, warn_of_texts
-from .missing import is_missing, stripped, unmasked
 from .states import States, are_ordered, levels_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from .cells import is_number
-from .missing import MISSING_TEXTS
+from .cells import MISSING_TEXTS, is_number
 
 _FIRST = 1000  # rows that are looked at
 _UNNAMED = re.compile(r"(?:Unnamed: \d+(?:_level_\d+)?|\.\.\.\d+)?")  # as pandas and R call such columns

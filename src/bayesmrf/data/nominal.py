@@ -15,9 +15,9 @@ from scipy.stats import chi2
 from ..errors import DataError, LevelsWarning, argument, in_python
 from ..findings import tell
 from ..names import listed, quoted
+from .cells import present
 from .formats import MEASURE
 from .frames import in_pandas, is_frame
-from .missing import present
 from .states import States, levels_of
 
 _X = argument("X")

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..errors import data_row, in_python, preparing
 from ..names import quoted
+from .cells import is_missing
 from .codebook import Problem, as_text
 from .headers import extra_headers
 from .kinds.identifier import names_people
-from .missing import is_missing
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import DataError, OptionError, argument
 from ..names import quoted
+from .cells import widened
 from .frames import in_pandas, is_frame, no_table
-from .missing import widened
 from .time_columns import time_columns
 from .time_stamps import in_steps, seconds_of
 

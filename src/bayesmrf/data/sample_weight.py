@@ -8,8 +8,8 @@ import numpy as np
 
 from ..errors import DataError, argument, data_row, in_words
 from ..names import digits
+from .cells import unmasked, widened
 from .frames import check_index
-from .missing import unmasked, widened
 
 _X = argument("X")
 _WEIGHT = argument("sample_weight")

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from ..errors import DataError, argument
 from ..names import quoted
-from .cells import CODED, missing_cells, refuse_missing
+from .cells import CODED, missing_cells, present, refuse_missing, unmasked
 from .codes import read_levels, to_codes, to_table, warn_of_unused
 from .even_steps import recoded, tell_of_steps
 from .frames import cells, column_names, in_pandas, is_frame, no_table
@@ -20,7 +20,6 @@ from .kinds.ordered import ordered_categories, ordered_levels
 from .kinds.yes_no import CODINGS, read_yes_no
 from .level_names import MIXED, NOMINAL
 from .levels import warn_of_texts, warn_outside
-from .missing import present, unmasked
 from .observed import check_columns, rows_that_say_something
 from .row_blocks import Blocks, blocks_of
 from .sample_weight import Survey, check_weights, row_numbers

@@ -11,13 +11,13 @@ import numpy as np
 
 from ..errors import DataError, argument, in_python, preparing
 from ..names import in_shell, quoted
+from .cells import is_missing, unmasked
 from .codebook import MOST_LEVELS, MOST_WORDS, TOTAL
 from .frames import cells, in_pandas, is_frame
 from .kinds.count import count_problem, forgotten_count, is_count, whole_numbers
 from .kinds.identifier import FEWEST_PERSONS, is_named_identifier, is_named_person, repeated_identifier
 from .kinds.number import are_many_values
 from .made_of_others import Relation, relations
-from .missing import is_missing, unmasked
 from .other_tables import problem_of
 from .rows_of_events import rows_of_events
 from .time_columns import is_named_time

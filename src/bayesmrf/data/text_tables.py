@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DataError, OptionError
 from ..names import digits, in_shell, quoted, shown
+from .cells import MISSING_TEXTS, stripped
 from .codebook import as_text
 from .files import call, read_declared
 from .formats import MEASURE, Categories, Declared
 from .headers import extra_headers
 from .kinds.values import LABELS, QUESTIONS, WRITTEN
-from .missing import MISSING_TEXTS, stripped
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,11 +11,10 @@ import numpy as np
 from ..errors import DataError, argument
 from ..names import listed, quoted
 from .alphabet import ORDERS, marks
-from .cells import is_number
+from .cells import is_missing, is_number
 from .codebook import CONSTANT, NO_NODES, NOMINAL, YES_NO, Codebook, Column, as_text
 from .formats import MEASURE
 from .kinds.several import with_parts
-from .missing import is_missing
 from .time_columns import is_named_time
 
 if TYPE_CHECKING:

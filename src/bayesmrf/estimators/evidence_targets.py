@@ -11,10 +11,9 @@ from sklearn.base import clone
 from .. import graphs
 from ..base import BINARY
 from ..data.dependent_rows import remark_on_rows
-from ..data.forgotten_counts import remark_on_counts
 from ..data.read import read
+from ..data.row_weights import remark_on_counts, remark_on_weights
 from ..data.states import States
-from ..data.weights_as_counts import remark_on_weights
 from ..declare.option import check_params
 from ..declare.rule import SCALE, choice, optional
 from ..errors import OptionError, argument

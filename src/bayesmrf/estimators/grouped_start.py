@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import LOG_Z, Engine, Kind
-from ..data.missing import COMPLETE_PAIRS
+from ..data.cells import COMPLETE_PAIRS
 from ..data.states import States
 from ..errors import BoundaryWarning
 from ..learning.forest import forest_start

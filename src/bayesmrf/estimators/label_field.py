@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from .. import methods, results
 from ..base import LOG_Z, MOMENTS, Kernel
+from ..data.cells import unmasked
 from ..data.frames import check_index, record_columns, text_names
 from ..data.kinds.identifier import names_rows
-from ..data.missing import unmasked
 from ..declare.option import check_params, option
 from ..declare.rule import ENGINE, choice, either, instance
 from ..engines import Phases

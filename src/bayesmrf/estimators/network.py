@@ -11,8 +11,8 @@ from ..data.frames import in_pandas, record_columns
 from ..data.kinds.identifier import without_others
 from ..data.nominal import warn_of_meanings
 from ..data.read import choose, read
+from ..data.row_weights import with_survey
 from ..data.states import States
-from ..data.survey_weight import with_survey
 from ..families import AUTO, Custom, chosen_by_data, families_of
 from ..graphs import Graph
 from ..models.bases import edge_starts

@@ -14,11 +14,9 @@ from .. import results
 from ..base import Kernel
 from ..data.codebook import Codebook
 from ..data.dependent_rows import tell_of_rows
-from ..data.forgotten_counts import tell_of_forgotten_counts
 from ..data.observed import rows_with_answers
+from ..data.row_weights import is_weighted, n_rows, tell_of_forgotten_counts, tell_of_survey, tell_of_weights
 from ..data.states import States
-from ..data.survey_weight import is_weighted, n_rows, tell_of_survey
-from ..data.weights_as_counts import tell_of_weights
 from ..declare.option import check_params
 from ..declare.rule import SEED
 from ..findings import recorded

@@ -6,11 +6,11 @@ import pytest
 
 from bayesmrf import CompareMRF, SpikeSlabMRF
 from bayesmrf.cli.tables import read_votes
+from bayesmrf.data.cells import widened
 from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.frames import in_pandas
 from bayesmrf.data.group_labels import code_of, codes_of, read_groups
 from bayesmrf.data.kinds.binarized import to_binary
-from bayesmrf.data.missing import widened
 from bayesmrf.data.states import check_states
 from bayesmrf.errors import DataError, in_words
 from tests.helpers.tables_of_others import NotOfPandas

@@ -13,10 +13,8 @@ import pytest
 import bayesmrf as package
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, datasets
 from bayesmrf.data.dependent_rows import remark_on_rows
-from bayesmrf.data.forgotten_counts import remark_on_counts
+from bayesmrf.data.row_weights import n_rows, remark_on_counts, remark_on_weights, weights_as_counts, with_survey
 from bayesmrf.data.states import check_states
-from bayesmrf.data.survey_weight import n_rows, with_survey
-from bayesmrf.data.weights_as_counts import remark_on_weights, weights_as_counts
 from bayesmrf.engines import Brief
 from bayesmrf.errors import DataError, OptionError, StoreError, WeightWarning, said
 from bayesmrf.estimators.evidence_targets import make_target

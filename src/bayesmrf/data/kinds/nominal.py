@@ -11,12 +11,11 @@ import numpy as np
 
 from ...errors import DataError, argument, in_python, missing_code, preparing
 from ...names import listed, quoted
-from ..cells import is_number
+from ..cells import is_missing, is_number, present, stripped, widened
 from ..codebook import MOST_LEVELS, MOST_NAMED, MOST_WORDS, NOMINAL, Column
 from ..coded_words import bare_words, split_code
 from ..column_options import TEMPLATE, joined
 from ..frames import categories_of, in_pandas, is_frame, is_ordered
-from ..missing import is_missing, present, stripped, widened
 from .ordered import warn_of_never
 from .values import Values
 

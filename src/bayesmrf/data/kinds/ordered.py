@@ -11,14 +11,13 @@ from ...errors import DataError, LevelsWarning, OptionError, argument, in_python
 from ...findings import tell
 from ...names import digits, listed, quoted
 from ..alphabet import AS_GIVEN, ORDERS, check_order
-from ..cells import is_number
+from ..cells import is_number, present
 from ..codebook import CONSTANT, MOST_LEVELS, ORDERED, YES_NO, Column, Level, as_text
 from ..coded_words import bare_words, begin_with_numbers, quantities, split_code
 from ..column_options import TEMPLATE, joined
 from ..even_steps import recoded
 from ..frames import categories_of, is_ordered
 from ..known_words import Scale, known_order, plain_word, says_no_answer
-from ..missing import present
 from ..typed_table import STEPS
 from .number import CUT
 from .values import Values

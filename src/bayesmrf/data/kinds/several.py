@@ -11,10 +11,9 @@ import numpy as np
 
 from ...errors import DataError, OptionError, argument, preparing
 from ...names import listed, quoted
-from ..cells import is_number
+from ..cells import is_missing, is_number
 from ..codebook import MOST_NAMED, SEVERAL, Codebook, Column, as_text
 from ..column_options import JOINT, ColumnOptions, matching
-from ..missing import is_missing
 from .values import Values
 
 if TYPE_CHECKING:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..alphabet import ORDERS, is_meant
-from ..cells import is_number
+from ..cells import is_missing, is_number, present
 from ..codebook import Column, Level, as_text
 from ..coded_words import code_for_missing
 from ..formats import MEASURE
 from ..known_words import says_no_answer
-from ..missing import is_missing, present
 
 if TYPE_CHECKING:
     import pandas as pd

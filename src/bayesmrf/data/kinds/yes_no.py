@@ -9,13 +9,12 @@ import numpy as np
 from ...errors import DataError, argument
 from ...names import digits, listed, quoted
 from ..alphabet import ORDERS, check_order
-from ..cells import CODED, is_number, missing_cells, place_of, refuse_missing, to_numbers
+from ..cells import CODED, is_missing, is_number, missing_cells, place_of, present, refuse_missing, stripped, to_numbers
 from ..codebook import YES_NO, Column, as_text
 from ..coded_words import bare_words
 from ..frames import categories_of, is_ordered
 from ..known_words import plain_word, yes_and_no
 from ..levels import remedy_in
-from ..missing import is_missing, present, stripped
 from .ordered import ORDER
 from .values import Values
 

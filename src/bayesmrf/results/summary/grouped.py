@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import partitions
-from ...data.missing import COMPLETE_PAIRS
+from ...data.cells import COMPLETE_PAIRS
 from ...methods import GROUPS
 from ...methods.rows import MethodRow
 from ...names import shown
