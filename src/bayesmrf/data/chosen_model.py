@@ -13,9 +13,8 @@ from ..findings import tell
 from ..names import digits, quoted
 from .cells import to_numbers, unmasked
 from .codebook import MOST_LEVELS
-from .even_steps import recoded
 from .frames import cells, in_pandas, is_frame
-from .kinds.number import problems_of_few, with_gaps, without_scale
+from .kinds.number import problems_of_few, recoded, with_gaps, without_scale
 from .kinds.ordered import ordered_scales
 from .kinds.values import Values
 from .levels import remedy_of

@@ -10,10 +10,10 @@ from ..errors import DataError
 from .cells import unmasked
 from .codebook import NO_NODES, Codebook
 from .column_options import ColumnOptions
+from .derived_columns import COPY, relations
 from .frames import column_names, in_pandas, is_frame, no_table
 from .infer_columns import infer_columns, require_readable
 from .kinds.several import expanded
-from .made_of_others import COPY, relations
 from .typed_table import typed
 
 if TYPE_CHECKING:

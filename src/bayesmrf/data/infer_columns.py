@@ -38,9 +38,8 @@ from .kinds.number import weight_of_survey
 from .kinds.ordered import in_steps, share_levels
 from .kinds.values import Values, values_of
 from .levels import Foreign, find_foreign
-from .other_tables import problem_of
 from .rows_of_events import event_columns
-from .table_forms import answered, understood_rows
+from .table_forms import answered, problem_of, understood_rows
 from .table_forms import problems as problems_of_rows
 from .time_columns import problems_of_times, time_columns
 

@@ -11,12 +11,11 @@ import numpy as np
 from ..errors import DataError
 from ..names import quoted
 from .chosen_model import choose_model, ordered_column
+from .derived_columns import FIRST, Relation, linear_relations, tell_of_relations, warn_of_equal
 from .empty_cells import tell_of_empty_cells
-from .equal_columns import warn_of_equal
 from .frames import in_pandas
 from .kinds.nominal import is_unordered, nominal_column
 from .level_names import MIXED, NOMINAL
-from .made_of_others import FIRST, Relation, linear_relations, tell_of_relations
 from .nominal import require_shared_levels, warn_of_nominal
 from .row_weights import refuse_forgotten_counts
 from .states import ColumnLevels, States, check_states, levels_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.observed import rows_with_answers
+from ..data.check_columns import rows_with_answers
 from ..data.states import levels_of
 from ..declare.rule import integer, optional
 from ..errors import ApproximateScoreWarning, OptionError

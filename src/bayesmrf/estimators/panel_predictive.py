@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from ..blas import one_thread
-from ..data.observed import rows_with_answers
+from ..data.check_columns import rows_with_answers
 from ..data.panel import Order, transitions, without_order
 from ..data.read import read_new
 from ..declare.rule import NONE, SEED, choice, either, integer

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import results
 from ..base import Kernel
+from ..data.check_columns import rows_with_answers
 from ..data.codebook import Codebook
 from ..data.dependent_rows import tell_of_rows
-from ..data.observed import rows_with_answers
 from ..data.row_weights import is_weighted, n_rows, tell_of_forgotten_counts, tell_of_survey, tell_of_weights
 from ..data.states import States
 from ..declare.option import check_params

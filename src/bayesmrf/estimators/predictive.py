@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
 from ..base import EVERY_FAMILY, SAMPLE, Kind
-from ..data.observed import LEFT_OUT, NO_DENSITY, rows_with_answers
+from ..data.check_columns import LEFT_OUT, NO_DENSITY, rows_with_answers
 from ..data.read import read_new
 from ..data.states import States, decode
 from ..declare.rule import SEED, choice, integer

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.pairs_observed import pairs_observed
+from ..data.check_columns import pairs_observed
 from ..data.panel import Transitions
 from ..data.states import States
 from ..errors import ConvergenceWarning, DataError, UnobservedPairsWarning, argument, in_python

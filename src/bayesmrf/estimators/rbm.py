@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.check_columns import LEFT_OUT, NO_DENSITY, rows_with_answers
 from ..data.frames import record_columns
-from ..data.observed import LEFT_OUT, NO_DENSITY, rows_with_answers
 from ..data.read import read, read_new
 from ..data.states import States, decode
 from ..declare.option import check_params, option

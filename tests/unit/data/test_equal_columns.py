@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bayesmrf import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF
-from bayesmrf.data import equal_columns
-from bayesmrf.data.equal_columns import warn_of_equal
+from bayesmrf.data import derived_columns as equal_columns
+from bayesmrf.data.derived_columns import warn_of_equal
 from bayesmrf.data.states import check_states
 from bayesmrf.errors import BoundaryWarning, EqualColumnsWarning
 

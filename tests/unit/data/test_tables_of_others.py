@@ -9,11 +9,10 @@ import pytest
 
 from bayesmrf import SpikeSlabMRF, datasets
 from bayesmrf.data import prepare, read_columns
-from bayesmrf.data.even_steps import recoded
+from bayesmrf.data.derived_columns import COPY, DUMMY, TOTAL, relations
 from bayesmrf.data.kinds.count import forgotten_count
 from bayesmrf.data.kinds.identifier import repeated_identifier
-from bayesmrf.data.kinds.number import dividing_rule, remedy_for_measurements, remedy_for_pictures
-from bayesmrf.data.made_of_others import COPY, DUMMY, TOTAL, relations
+from bayesmrf.data.kinds.number import dividing_rule, recoded, remedy_for_measurements, remedy_for_pictures
 from bayesmrf.data.table_forms import one_row_per_answer, problems
 from bayesmrf.errors import DataError, DependentRowsWarning, EqualColumnsWarning, LevelsWarning
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from bayesmrf import PanelMRF, SpikeSlabMRF, graphs, progress
-from bayesmrf.data import made_of_others, table_forms
+from bayesmrf.data import derived_columns as made_of_others
+from bayesmrf.data import table_forms
 from bayesmrf.data.infer_columns import infer_columns
 from bayesmrf.data.states import check_states
 from bayesmrf.learning import sparse_path

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, PanelMRF, SpikeSlabMRF, graphs, load
-from bayesmrf.data.pairs_observed import pairs_observed
+from bayesmrf.data.check_columns import pairs_observed
 from bayesmrf.errors import DataError, UnobservedPairsWarning
 from bayesmrf.priors import Beta, Normal, SpikeSlab
 from bayesmrf.results import convergence

@@ -15,11 +15,10 @@ from ..cells import is_number, present
 from ..codebook import CONSTANT, MOST_LEVELS, ORDERED, YES_NO, Column, Level, as_text
 from ..coded_words import bare_words, begin_with_numbers, quantities, split_code
 from ..column_options import TEMPLATE, joined
-from ..even_steps import recoded
 from ..frames import categories_of, is_ordered
 from ..known_words import Scale, known_order, plain_word, says_no_answer
 from ..typed_table import STEPS
-from .number import CUT
+from .number import CUT, recoded
 from .values import Values
 
 ORDER = f"order them{in_python(' (pandas: .cat.reorder_categories(..., ordered=True))')}"
@@ -172,7 +171,7 @@ def ordered_levels(
     occurs : (n_values,) array of bool, optional
         Which of the values are in a row of a weight above 0; all by default.
     every : tuple of int, optional
-        The levels of the range, if steps are a coding (`bayesmrf.data.even_steps.recoded`).
+        The levels of the range, if steps are a coding (`bayesmrf.data.kinds.number.recoded`).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Columns that others determine exactly: totals and means of items, dummies of one answer, copies.
+"""Columns that others determine exactly: totals and means of items, dummies of one answer, copies.
 
 They make the centred table singular. With the columns in their order, a column is a combination of those before it if
 these leave less than 1e-9 of its variance (Cholesky factor of the correlations). A single row of N that breaks a
@@ -20,9 +20,11 @@ from ..errors import EqualColumnsWarning, argument
 from ..findings import tell
 from ..names import listed, quoted
 from .codebook import DUMMY, TOTAL
+from .states import States
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 _LEFT = 1e-9  # share of the variance of a column that others leave, below which they determine it
 _CHANCE = 1e-3  # probability that a column of a table follows from others by chance
@@ -167,3 +169,40 @@ def log_ways(column: np.ndarray) -> float:
     """Return the log of the number of columns with these values in another order, up to their names."""
     counts = np.unique(column, return_counts=True)[1].tolist()
     return math.lgamma(len(column) + 1) - sum(math.lgamma(c + 1) for c in counts) - math.lgamma(len(counts) + 1)
+
+
+_CHANCE = 1e-3  # probability that columns of a table are equal by chance
+_FIRST = 1000  # rows that are compared before all are
+
+
+def warn_of_equal(states: States) -> None:
+    """Warn of columns that are equal in every row, up to the names of their states."""
+    rows = states.values if states.weights is None else states.values[states.weights > 0]
+    same = [list(range(rows.shape[1]))]
+    for n in (_FIRST, len(rows)):
+        same = [alike for columns in same for alike in _equal(rows[:n], columns)]
+    sure = math.log(rows.shape[1] ** 2 / 2 / _CHANCE)
+    pairs = [(i, j) for i, *others in same for j in others if log_ways(rows[:, i]) > sure]
+    if pairs:
+        first, second = (quoted(states.names[i]) for i in pairs[0])
+        more = f", and {len(pairs) - 1} other pair(s)," if len(pairs) > 1 else ""
+        tell(
+            f"columns {first} and {second} of {argument('X')}{more} determine each other in every row, so that the "
+            "data do not determine the edge between them, nor how they share edges to others; drop one of them if it "
+            "is a copy",
+            EqualColumnsWarning,
+        )
+
+
+def _equal(rows: np.ndarray, columns: list[int]) -> list[list[int]]:
+    """Divide columns into those that are equal, of which there are two or more."""
+    found: dict[bytes, list[int]] = {}
+    for i in columns:
+        found.setdefault(_in_order_of_appearance(rows[:, i]).tobytes(), []).append(i)
+    return [alike for alike in found.values() if len(alike) > 1]
+
+
+def _in_order_of_appearance(column: np.ndarray) -> np.ndarray:
+    """Number the states of a column as they first appear; a missing value is one of them."""
+    _, first, place = np.unique(column, return_index=True, return_inverse=True)
+    return first.argsort().argsort().astype(np.int8)[place]
