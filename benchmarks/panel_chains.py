@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesmrf.models.panel import Panel
-from bayesmrf.posterior.conditionals.panel_tables import panel_tables
-from bayesmrf.posterior.edges.panel import PanelKernel
+from bayesmrf.posterior.edges.panel_edges import PanelKernel
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab
+from bayesmrf.states.panel_tables import panel_tables
 
 N_PEOPLE, N_WAVES, SIZES, N_RUNS = 80, 4, (3, 2, 2, 2), 4
 LAGGED = np.array([[0.8, 0.6, 0, 0], [0, 0.9, 0, 0], [0, 0, 1, -0.7], [0, 0, 0.3, 0.8]])

@@ -1,5 +1,6 @@
 """The parts of the package as tables: one row each, for tests that hold for all of them."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -28,15 +29,13 @@ from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.models.panel import Panel
 from bayesmrf.posterior.conditionals.panel_hidden import PanelHidden
-from bayesmrf.posterior.conditionals.panel_tables import panel_tables
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.exact_tables import SpikeSlabTables
 from bayesmrf.posterior.edges.group_chains import GroupChains
 from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
-from bayesmrf.posterior.edges.panel import PanelKernel
-from bayesmrf.posterior.edges.panel_missing import PanelMissingKernel
+from bayesmrf.posterior.edges.panel_edges import PanelKernel
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
@@ -64,6 +63,7 @@ from bayesmrf.priors import (
     Normal,
     SpikeSlab,
 )
+from bayesmrf.states.panel_tables import panel_tables
 from bayesmrf.states.reference import ReferenceChains
 
 N = 20
@@ -168,7 +168,7 @@ def panel_missing():
     kernel, rows = panel(within=True, own=False), np.array([[0, 1], [1, 1], [0, 0], [1, 0]])
     at = np.arange(3)
     hidden = PanelHidden(rows, np.array([[1, 0]]), at, at + 1, np.zeros(4, int), np.log(np.full((2, 2), 0.5)))
-    return PanelMissingKernel(kernel, Panel(("a", "b"), (2, 2), True), hidden)
+    return replace(kernel, hidden=hidden, model=Panel(("a", "b"), (2, 2), True))
 
 
 KERNELS = {

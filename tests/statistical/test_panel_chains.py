@@ -11,12 +11,12 @@ from bayesmrf import PanelMRF, load, save
 from bayesmrf.errors import ApproximateScoreWarning, OptionError
 from bayesmrf.estimators import panel_predictive
 from bayesmrf.models.panel import Panel
-from bayesmrf.posterior.conditionals import panel_chains
-from bayesmrf.posterior.conditionals.panel_chains import RowChains, averages, first_chains
-from bayesmrf.posterior.conditionals.panel_tables import panel_tables
 from bayesmrf.posterior.conditionals.row_line import Decision, RowLine, row_log_density, row_penalty
-from bayesmrf.posterior.edges.panel import PanelKernel
+from bayesmrf.posterior.edges.panel_edges import PanelKernel
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab
+from bayesmrf.states import row_chains
+from bayesmrf.states.panel_tables import panel_tables
+from bayesmrf.states.row_chains import RowChains, averages, first_chains
 from tests.long import few
 from tests.statistical.test_panel_kernel import log_weights
 
@@ -57,8 +57,8 @@ def shares_after(rng, model, theta, each, n_sweeps, with_flips):
     own = np.zeros((2, model.n_nodes))
     for _ in range(n_sweeps):
         if with_flips:
-            panel_chains.flip_clusters(rng, chains, tables, theta, own)
-        panel_chains.sweep(rng, chains, tables, theta, own)
+            row_chains.flip_clusters(rng, chains, tables, theta, own)
+        row_chains.sweep(rng, chains, tables, theta, own)
     w, states = log_weights(model, theta, tables.before.T, 0.0)
     found = [(chains.x.T[:, None] == states).all(axis=2)[rows].mean(axis=0)
              for rows in (slice(None, each), slice(each, None))]  # fmt: skip

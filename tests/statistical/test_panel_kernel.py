@@ -11,10 +11,9 @@ from scipy.special import betaln, expit, logsumexp
 
 from bayesmrf.models.panel import Panel
 from bayesmrf.posterior.conditionals.panel_hidden import PanelHidden
-from bayesmrf.posterior.conditionals.panel_tables import panel_tables
-from bayesmrf.posterior.edges.panel import PanelKernel, PanelState
-from bayesmrf.posterior.edges.panel_missing import PanelMissingKernel, PanelMissingState
+from bayesmrf.posterior.edges.panel_edges import PanelKernel, PanelState
 from bayesmrf.priors import Beta, Cauchy, Gamma, LogisticBeta, Moment, Normal, SpikeSlab
+from bayesmrf.states.panel_tables import panel_tables
 from tests.long import few
 
 ALPHA = 1e-6  # false-alarm rate of each test
@@ -143,16 +142,15 @@ def with_missing(rng, model, state, rows, centred, prior, wrong):
         given[~gone[:, 0], 0] = np.roll(given[~gone[:, 0], 0], 3)
     hidden = PanelHidden(given, cells, before, after, person, share)
     person_of = person[after] if len(centred) else None
-    kernel = PanelMissingKernel(
-        PanelKernel(panel_tables(model, given[before], given[after], person_of), centred, prior), model, hidden
-    )
-    now = PanelMissingState(state, x[tuple(cells.T)].astype(np.int8))
+    tables = panel_tables(model, given[before], given[after], person_of)
+    kernel = PanelKernel(tables, centred, prior, hidden=hidden, model=model)
+    now = state._replace(missing=x[tuple(cells.T)].astype(np.int8))
     out = [np.append(quantities(state), summed(x, gone, at))]
     for _ in range(3):
         now, _ = kernel.step(rng, now)
     x = x.copy()
-    x[tuple(cells.T)] = now.values
-    return [*out, np.append(quantities(now.panel), summed(x, gone, at))]
+    x[tuple(cells.T)] = now.missing
+    return [*out, np.append(quantities(now), summed(x, gone, at))]
 
 
 def summed(x, gone, at):

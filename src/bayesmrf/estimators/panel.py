@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.frames import column_names, in_pandas, is_frame, record_columns
-from ..data.panel import Transitions, transitions, without_order
 from ..data.read import choose, read
 from ..data.states import States, levels_of
+from ..data.transitions import Transitions, transitions, without_order
 from ..data.waves_side_by_side import refuse_waves
 from ..declare.option import check_params, option
 from ..declare.rule import FLAG, choice, either, instance, is_number
@@ -23,9 +23,7 @@ from ..findings import FAIR, tell
 from ..graphs import Graph
 from ..models.panel import Panel
 from ..posterior.conditionals.panel_hidden import PanelHidden
-from ..posterior.conditionals.panel_tables import panel_tables
-from ..posterior.edges.panel import PanelKernel
-from ..posterior.edges.panel_missing import PanelMissingKernel
+from ..posterior.edges.panel_edges import PanelKernel
 from ..priors import Beta
 from ..progress import announced
 from ..results.blocks import Columns, variable
@@ -34,6 +32,7 @@ from ..results.identified import FIELD
 from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs.run import Draws
+from ..states.panel_tables import panel_tables
 from .edge_evidence import WithEvidence
 from .edge_prior import as_attribute, default_prior, warn_of_taper
 from .panel_checks import checks_of
@@ -118,7 +117,7 @@ class PanelMRF(WithEvidence, PanelPredictive, Sampled):
         The same within a wave.
     theta_ : (n_features,) array
         Posterior means of all parameters, 0 where absent.
-    transitions_ : `bayesmrf.data.panel.Transitions`
+    transitions_ : `bayesmrf.data.transitions.Transitions`
         Which rows were taken as following each other. Of a stored run there are only the numbers, in
         ``table("transitions")``.
     model_ : str
@@ -239,15 +238,15 @@ class PanelMRF(WithEvidence, PanelPredictive, Sampled):
         values = np.maximum(states.values, 0).astype(int)
         person = person_of if is_own else None
         tables = panel_tables(model, values[found.before], values[found.after], person, with_states=not n_chains)
-        kernel = PanelKernel(tables, first, self._object("prior"), n_chains)
         hidden = PanelHidden.of(states.values, model.sizes, found.before, found.after, person_of)
+        kernel = PanelKernel(tables, first, self._object("prior"), n_chains, hidden, model)
         is_silent = silent_edges(states, found, model)
         return Setup(
             [states],
             _Transitional(model, found),
-            kernel if hidden is None else PanelMissingKernel(kernel, model, hidden),
+            kernel,
             "chains" if n_chains else "exact",
-            self._attrs(states, found, kernel, hidden),
+            self._attrs(states, found, kernel),
             0,
             constant={FIELD: is_silent} if is_silent.any() else {},
             observed={"n_samples": len(found.before)},
@@ -296,10 +295,8 @@ class PanelMRF(WithEvidence, PanelPredictive, Sampled):
         levels = [tuple(map(str, levels_of(self._coding, i))) for i in range(len(self._names))]
         return Panel(self._names, tuple(map(len, levels)), bool(self._settings.within), tuple(levels))
 
-    def _attrs(
-        self, states: States, found: Transitions, kernel: PanelKernel, hidden: PanelHidden | None
-    ) -> dict[str, Any]:
-        t, cells = kernel.tables, b"" if hidden is None else hidden.cells.tobytes()
+    def _attrs(self, states: States, found: Transitions, kernel: PanelKernel) -> dict[str, Any]:
+        t, cells = kernel.tables, b"" if kernel.hidden is None else kernel.hidden.cells.tobytes()
         data = t.counts.tobytes() + t.before.tobytes() + kernel.first_wave.tobytes() + cells
         return {
             "model": Panel.name,

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..data.panel import Transitions
-from ..posterior.conditionals.panel_chains import (
+from ..data.transitions import Transitions
+from ..results.blocks import variable
+from ..results.predictive_checks import OF_PANELS, Name, quantities
+from ..states.panel_tables import panel_tables
+from ..states.row_chains import (
     RowChains,
     first_chains,
     flip_clusters,
     start_chains,
     sweep,
 )
-from ..posterior.conditionals.panel_tables import panel_tables
-from ..results.blocks import variable
-from ..results.predictive_checks import OF_PANELS, Name, quantities
 from .predictive_checks import Checked, Table, compared, in_parts
 
 _SWEEPS = 10  # of items that are joined, between two replicates

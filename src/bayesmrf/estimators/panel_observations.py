@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.panel import Transitions
+from ..data.transitions import Transitions
 from ..errors import OptionError
 from ..results.blocks import at_draws, variable
 from ..results.observations import LOG_LIKELIHOODS, MOST, Observed, add_observations, check_size, spaced_draws

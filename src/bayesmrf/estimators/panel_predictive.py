@@ -13,18 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..blas import one_thread
 from ..data.check_columns import rows_with_answers
-from ..data.panel import Order, transitions, without_order
 from ..data.read import read_new
+from ..data.transitions import Order, transitions, without_order
 from ..declare.rule import NONE, SEED, choice, either, integer
 from ..errors import ApproximateScoreWarning
 from ..findings import tell
 from ..models.panel import Panel
-from ..posterior.conditionals.panel_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
-from ..posterior.conditionals.panel_tables import panel_tables
 from ..results.blocks import at_draws, variable
 from ..results.panel_statistics import PanelStatistics
 from ..results.statistics import INTERVAL
 from ..rng import as_seed_sequence
+from ..states.panel_tables import panel_tables
+from ..states.row_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
 from .answers import Answers
 from .panel_checks import checks_of
 from .panel_observations import add_transitions

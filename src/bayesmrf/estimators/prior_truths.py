@@ -14,7 +14,7 @@ from ..families import AUTO
 from ..models.bases import edge_starts
 from ..models.node_features import require_invariant
 from ..models.panel import Panel, kinds_of
-from ..posterior.edges.panel import DF, SD, SLOPE
+from ..posterior.edges.panel_edges import DF, SD, SLOPE
 from ..priors import FIELD_SCALE, Beta, ProperPrior, SpikeSlab
 from .bayesian import BayesianMRF
 from .compare import CompareMRF

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.check_columns import pairs_observed
-from ..data.panel import Transitions
 from ..data.states import States
+from ..data.transitions import Transitions
 from ..errors import ConvergenceWarning, DataError, UnobservedPairsWarning, argument, in_python
 from ..findings import tell
 from ..graphs import Graph

@@ -6,8 +6,8 @@ import pytest
 
 from bayesmrf import PanelMRF, SpikeSlabMRF
 from bayesmrf.data.infer_columns import infer_columns, problems_of
-from bayesmrf.data.panel import transitions, without_order
 from bayesmrf.data.time_columns import time_columns
+from bayesmrf.data.transitions import transitions, without_order
 from bayesmrf.errors import DataError, OptionError
 
 ITEMS = ["sad", "tired", "alone"]

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit, logsumexp
 
 from bayesmrf import Normal, PanelMRF, SpikeSlab, SpikeSlabMRF, load, plots, save
-from bayesmrf.data.panel import transitions, without_order
+from bayesmrf.data.transitions import transitions, without_order
 from bayesmrf.errors import BayesMRFError, DataError, OptionError, TransitionsWarning
 from tests.helpers.commands import one_sentence
 from tests.statistical.test_panel_kernel import log_weights

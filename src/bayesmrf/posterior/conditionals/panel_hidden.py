@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
-from .panel_chains import draw_code
-from .panel_scan import lagged_field, log_states
+from ...states.panel_tables import lagged_field
+from ...states.row_chains import draw_code
+from .panel_scan import log_states
 
 
 class PanelHidden(NamedTuple):

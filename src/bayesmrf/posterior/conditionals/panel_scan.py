@@ -19,18 +19,10 @@ from math import exp, log, log1p
 import numpy as np
 
 from ...compiled import strict_leaf
+from ...states.panel_tables import lagged_field
 from .row_line import Decision, RowLine, exactly, move_line, row_log_density, visit_row_line
 from .slab_mean import SlabLine, log_slab_mean
 from .spike import node_precision, normal_precision, slab_top
-
-
-@strict_leaf
-def lagged_field(theta, own, before, i):
-    """Return the field of item i after a row with scores ``before`` (d,), with its own intercept."""
-    d, h = len(before), own
-    for j in range(d):
-        h += theta[j * d + i] * before[j]
-    return h
 
 
 @strict_leaf

@@ -105,13 +105,6 @@ def row_derivatives(a, line):
 
 
 @strict_leaf
-def row_tangent(a, line):
-    """Return the log density, as `row_log_density`, and its slope."""
-    out, slope, _ = row_derivatives(a, line)
-    return out, slope
-
-
-@strict_leaf
 def row_fit(line):
     """Return the log density at 0, about that at the mode, the mode, and the standard deviation from its curvature.
 
@@ -129,13 +122,6 @@ def row_fit(line):
         top, slope, curvature = row_derivatives(a, line)
     step = slope / curvature
     return zero, top + 0.5 * step * slope, a + step, 1 / sqrt(curvature)
-
-
-@strict_leaf
-def row_peak(line):
-    """Return about the mode, minus the second derivative there, and the number of observations."""
-    _, _, mode, scale = row_fit(line)
-    return mode, scale**-2.0, line.n.sum()
 
 
 @strict_leaf

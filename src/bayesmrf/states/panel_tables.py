@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...models.panel import Panel
+from ..compiled import strict_leaf
+from ..models.panel import Panel
 
 
 class PanelTables(NamedTuple):
@@ -78,3 +79,12 @@ def panel_tables(
         covariates @ (counts @ score).T, score, sizes, model.starts, model.pairs.astype(int), products.sum(axis=0),
         digits, states[:, 1].copy(), states[:, 0].copy(), times.astype(float), people,
     )  # fmt: skip
+
+
+@strict_leaf
+def lagged_field(theta, own, before, i):
+    """Return the field of item i after a row with scores ``before`` (d,), with its own intercept."""
+    d, h = len(before), own
+    for j in range(d):
+        h += theta[j * d + i] * before[j]
+    return h

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import unwrap
 from typing import Any, NamedTuple
@@ -11,11 +11,13 @@ import numpy as np
 
 from ...declare.option import Checked
 from ...memory import MostlyZero
-from ...models.panel import kinds_of
+from ...models.panel import Panel, kinds_of
 from ...priors import SpikeSlab
-from ..conditionals.panel_chains import RowChains, first_chains, scale_by_chains, scan_chains, start_chains
+from ...states.panel_tables import PanelTables, panel_tables
+from ...states.row_chains import RowChains, first_chains, start_chains
+from ..conditionals.panel_chains import scale_by_chains, scan_chains
+from ..conditionals.panel_hidden import PanelHidden, completed, neighbours, redraw_missing
 from ..conditionals.panel_scan import log_ratio_of_scale, scan_panel
-from ..conditionals.panel_tables import PanelTables
 from ..conditionals.spike import (
     draw_cauchy_precision,
     draw_density,
@@ -27,12 +29,12 @@ from ..conditionals.spike import (
 _EVERY = 20  # steps of which one computes the factors of edges, by chance: steps may be thinned
 SLOPE, DF, SD = 1.0, 2.0, 1.0  # priors of own intercepts
 _STEPS = 0.1, 0.4, 1.5  # standard deviations of the log of a factor of the intercepts of an item
-NO_CHAINS = np.zeros((0, 0), np.int8)
+NO_CHAINS, NONE_MISSING = np.zeros((0, 0), np.int8), np.zeros(0, np.int8)
 
 
 class PanelState(NamedTuple):
-    """Parameters, densities of the kinds of edges, the slab's precision, intercepts of people with their prior, and
-    chains of the rows after each row before, if any.
+    """Parameters, densities of the kinds of edges, the slab's precision, intercepts of people with their prior,
+    chains of the rows after each row before, and missing answers, if any.
     """
 
     theta: np.ndarray
@@ -42,6 +44,7 @@ class PanelState(NamedTuple):
     slope: np.ndarray  # G, (d, d)
     covariance: np.ndarray  # S, (d, d)
     chains: np.ndarray = NO_CHAINS  # (d, n_chains)
+    missing: np.ndarray = NONE_MISSING  # (n_missing,)
 
 
 class PanelInfo(NamedTuple):
@@ -69,23 +72,30 @@ class PanelKernel(Checked):
     Own intercepts are a person's :math:`a \mid x_1 \sim N(G (x_1 - \bar x_1), S)`, with
     :math:`G \mid S \sim N(0, S \otimes I)` and the prior of S of Huang and Wand (2013): standard deviations are half-t
     with 2 degrees of freedom and scale 1, correlations uniform. They are drawn with the parameters (data
-    augmentation), so that the chain's stationary distribution is the posterior.
+    augmentation), so that the chain's stationary distribution is the posterior; and so are missing answers.
 
     Parameters
     ----------
     tables : PanelTables
+        Of the table with some answers in the place of those that are missing.
     first_wave : (n_people, d) array
         Scores of the first wave less their means; without rows if intercepts are common.
     prior : SpikeSlab
     n_row_chains : int
         For each transition, an even number: Z of a row is followed by chains, where its states are too many for a
         table; 0 if tables are used, so that draws are exact.
+    hidden : PanelHidden, optional
+        The missing answers.
+    model : Panel, optional
+        Where answers are missing.
     """
 
     tables: PanelTables
     first_wave: np.ndarray
     prior: SpikeSlab = field(default_factory=SpikeSlab)
     n_row_chains: int = 0
+    hidden: PanelHidden | None = None
+    model: Panel | None = None
 
     name = "panel"
     dims = {  # noqa: RUF012
@@ -116,7 +126,32 @@ class PanelKernel(Checked):
         return np.repeat(np.arange(len(people) - 1), np.diff(people)) if len(people) else np.zeros(0, int)
 
     def init(self, rng: np.random.Generator) -> PanelState:
-        """Start without edges, with thresholds fitted to each item alone."""
+        """Start without edges, with thresholds fitted to each item alone, and missing answers by their shares."""
+        if self.hidden is None:
+            return self._start(rng)
+        share = np.exp(self.hidden.log_share[self.hidden.cells[:, 1]]).cumsum(axis=1)
+        missing = (share < rng.random((len(share), 1)) * share[:, -1:]).sum(axis=1).astype(np.int8)
+        return self._given(completed(self.hidden, missing))._start(rng)._replace(missing=missing)
+
+    def step(self, rng: np.random.Generator, state: PanelState) -> tuple[PanelState, PanelInfo]:
+        """Redraw missing answers, then all else."""
+        if self.hidden is None:
+            return self._scan(rng, state)
+        x = completed(self.hidden, state.missing)
+        own = state.own if len(state.own) else np.zeros((int(self.hidden.person.max()) + 1, x.shape[1]))
+        redraw_missing(rng, x, self.hidden, state.theta, own, self.tables, *neighbours(self.hidden))
+        state, info = self._given(x)._scan(rng, state)
+        return state._replace(missing=x[tuple(self.hidden.cells.T)].astype(np.int8)), info
+
+    def _given(self, x: np.ndarray) -> PanelKernel:
+        """Return the kernel of completed rows."""
+        hidden = self.hidden
+        assert hidden is not None
+        assert self.model is not None
+        person = hidden.person[hidden.after] if len(self.first_wave) else None
+        return replace(self, tables=panel_tables(self.model, x[hidden.before], x[hidden.after], person), hidden=None)
+
+    def _start(self, rng: np.random.Generator) -> PanelState:
         t, d, n = self.tables, len(self.tables.sizes), len(self.first_wave)
         counts = t.counts.sum(axis=1) + 0.5
         biases = [np.log(counts[i, 1:m] / counts[i, 0]) for i, m in enumerate(t.sizes)]
@@ -128,7 +163,7 @@ class PanelKernel(Checked):
             state = state._replace(chains=chains)
         return self._with_hyper(rng, state)
 
-    def step(self, rng: np.random.Generator, state: PanelState) -> tuple[PanelState, PanelInfo]:
+    def _scan(self, rng: np.random.Generator, state: PanelState) -> tuple[PanelState, PanelInfo]:
         """Scan all coordinates once, then draw densities, the slab's scale, and the prior of the intercepts."""
         t, d, theta = self.tables, len(self.tables.sizes), state.theta.copy()
         is_evaluated, kind = rng.random() < 1 / _EVERY, self._kind
