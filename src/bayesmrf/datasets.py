@@ -202,8 +202,8 @@ def data_file(name: str) -> Path:
     if kind_of(path) != "file":
         raise DataError(f"{name} is not in {path.parent}; set the environment variable BAYESMRF_DATA to the folder "
                         f"that holds it (it was converted from {source} on GitHub; nothing is downloaded)")  # fmt: skip
-    if (found := pooch.file_hash(str(path))) != sha256:
-        raise DataError(f"{path} must have the SHA-256 sum {sha256[:12]}..., got {found[:12]}...; replace it by the "
+    if (digest := pooch.file_hash(str(path))) != sha256:
+        raise DataError(f"{path} must have the SHA-256 sum {sha256[:12]}..., got {digest[:12]}...; replace it by the "
                         "file that this version of the package expects.")  # fmt: skip
     return path
 

@@ -115,10 +115,10 @@ def known_grid(seed: int, n_samples: int, n_draws: int, n_chains: int) -> Grid:
     distance = {"truth": "0", "MLE": f"{metrics.variation_of_information(np.arange(model.n_edges), groups):.2f}"}
     for method in ("stripped-beta", "exact"):
         options = {"graph": model.graph, "method": method, "fields": False, "n_warmup": 100}
-        found = _estimator(seed, n_draws, n_chains, **options).fit(states)
-        agreement |= {"MLE": found.mle_, method: found.agreement_}
-        n_groups[method] = f"{np.average(found.n_groups_.index, weights=found.n_groups_):.1f}"
-        distance[method] = f"{metrics.variation_of_information(found.groups_, groups):.2f}"
+        est = _estimator(seed, n_draws, n_chains, **options).fit(states)
+        agreement |= {"MLE": est.mle_, method: est.agreement_}
+        n_groups[method] = f"{np.average(est.n_groups_.index, weights=est.n_groups_):.1f}"
+        distance[method] = f"{metrics.variation_of_information(est.groups_, groups):.2f}"
     return Grid(truth, groups, agreement, n_groups, distance)
 
 

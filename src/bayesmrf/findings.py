@@ -43,9 +43,9 @@ def tell(text: str, category: type[BayesMRFWarning], severity: str | None = None
     severity : {"note", "fair", "bad"}, optional
         That of the category by default.
     """
-    kept, found = _kept.get(), Finding(severity or category.severity, category.__name__, text)
-    if kept is not None and found not in kept:
-        kept.append(found)
+    kept, finding = _kept.get(), Finding(severity or category.severity, category.__name__, text)
+    if kept is not None and finding not in kept:
+        kept.append(finding)
     warn(text, category)
 
 
@@ -57,14 +57,14 @@ def warn(text: str, category: type[BayesMRFWarning]) -> None:
 @contextmanager
 def collected() -> Iterator[list[Finding]]:
     """Collect the findings of a block, also of threads that run in a copy of its context."""
-    outer, own = _kept.get(), list[Finding]()
-    token = _kept.set(own)
+    outer, findings = _kept.get(), list[Finding]()
+    token = _kept.set(findings)
     try:
-        yield own
+        yield findings
     finally:
         _kept.reset(token)
         if outer is not None:
-            outer.extend(found for found in own if found not in outer)
+            outer.extend(finding for finding in findings if finding not in outer)
 
 
 def recorded(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,9 +72,9 @@ def recorded(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fit)
     def fit_and_record(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with collected() as found:
+        with collected() as findings:
             fit(self, *args, **kwargs)
-        self.posterior_.attrs["findings"] = dumped(found)
+        self.posterior_.attrs["findings"] = dumped(findings)
         return self
 
     return fit_and_record
@@ -93,10 +93,10 @@ def loaded(text: str) -> list[Finding]:
     ValueError
         If it is another text.
     """
-    found = [Finding(*values) for values in json.loads(text)]
-    if not all(isinstance(value, str) for finding in found for value in finding):
+    findings = [Finding(*values) for values in json.loads(text)]
+    if not all(isinstance(value, str) for finding in findings for value in finding):
         raise TypeError
-    return found
+    return findings
 
 
 def _depth_of_caller() -> int:

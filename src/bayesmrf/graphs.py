@@ -264,9 +264,9 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
         return Graph(len(names), np.array(pairs, dtype=np.int64).reshape(-1, 2), tuple(names))
     missing = sorted({str(end) for end in ends} - number.keys())
     if missing:
-        some, columns = (listed(list(map(repr, texts))) for texts in (missing, names))
+        unknown, columns = (listed(list(map(repr, texts))) for texts in (missing, names))
         raise GraphError(
-            f"{_GRAPH}: {len(missing)} node(s) are not columns of the data: {some}; the columns are {columns}"
+            f"{_GRAPH}: {len(missing)} node(s) are not columns of the data: {unknown}; the columns are {columns}"
         )
     index = np.array([[number[str(a)], number[str(b)]] for a, b in pairs], dtype=np.int64).reshape(-1, 2)
     return Graph(len(names), index, tuple(names))

@@ -125,10 +125,10 @@ class Likelihood:
         others = tuple(replace(s, s_bar=row, hidden=None) for s, row in zip(self.others, rest, strict=True))
         if engine is not None:
             return Likelihood(self.model, first, self.n_samples, engine, None, self.curve, others)
-        found = copy(self)
-        found.s_bar, found.hidden, found.others = np.asarray(first, dtype=np.float64), None, others
-        found._describe()
-        return found
+        changed = copy(self)
+        changed.s_bar, changed.hidden, changed.others = np.asarray(first, dtype=np.float64), None, others
+        changed._describe()
+        return changed
 
     def require(self, kernel: str, needs: Iterable[str]) -> None:
         """Check that the engines compute what a kernel needs.
@@ -163,20 +163,20 @@ class Likelihood:
         """
         if len(self._terms) == 1:
             return self._terms[0].evaluate(theta, want, memory)
-        found = [t.evaluate(theta, want, m) for t, m in zip(self._terms, self._memories(memory), strict=True)]
-        values, scores = [f.log_likelihood for f in found], [f.score for f in found]
+        evaluations = [t.evaluate(theta, want, m) for t, m in zip(self._terms, self._memories(memory), strict=True)]
+        values, scores = [f.log_likelihood for f in evaluations], [f.score for f in evaluations]
         return Evaluation(
             None if None in values else math.fsum(values),
             None if any(s is None for s in scores) else np.sum(scores, axis=0),
             None,
-            linked([f.memory for f in found]),
+            linked([f.memory for f in evaluations]),
         )
 
     def _memories(self, memory: Memory) -> list[Memory]:
-        found = [memory]
-        while len(found) < len(self._terms):
-            found.append(found[-1].rest or NO_MEMORY)
-        return found
+        memories = [memory]
+        while len(memories) < len(self._terms):
+            memories.append(memories[-1].rest or NO_MEMORY)
+        return memories
 
     def inference(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
         """Return the engine's answer at natural parameters."""
@@ -246,10 +246,10 @@ class Likelihood:
                 continue
             new = theta.copy()
             new[j] += delta
-            found = self.evaluate(new, by, at.memory)
-            if by == LOG_Z and not found.log_likelihood - at.log_likelihood > thresholds[j]:
+            proposed = self.evaluate(new, by, at.memory)
+            if by == LOG_Z and not proposed.log_likelihood - at.log_likelihood > thresholds[j]:
                 continue
-            theta, at = new, found
+            theta, at = new, proposed
             accepted += 1
         return theta, at, accepted
 
@@ -259,9 +259,11 @@ class Likelihood:
         n, value = self.n_samples, at.log_likelihood
         log_z = None if value is None or at.moments is not None else float(theta @ self.s_bar - value / n)
         moves = Moves(self.s_bar, n, deltas, thresholds)
-        theta, found, accepted = self._compiled.walk(self.model, theta, self.plan, Inference(log_z, at.moments), moves)
-        value = None if found.log_z is None else self.log_likelihood(theta, found.log_z)
-        return theta, Evaluation(value, None, found.moments, at.memory), accepted
+        theta, inference, accepted = self._compiled.walk(
+            self.model, theta, self.plan, Inference(log_z, at.moments), moves
+        )
+        value = None if inference.log_z is None else self.log_likelihood(theta, inference.log_z)
+        return theta, Evaluation(value, None, inference.moments, at.memory), accepted
 
     def score(self, theta: np.ndarray) -> np.ndarray:
         """Return the gradient sum N (s_bar - E[s])."""
@@ -277,8 +279,8 @@ class Likelihood:
         It is exact if the engine of the positive phase samples; persistent chains leave the conditional distribution
         invariant, which suffices for a chain on (theta, hidden entries). There is a row for each of several samples.
         """
-        found = [t.complete(theta, rng, m) for t, m in zip(self._terms, self._memories(memory), strict=True)]
-        return rows([sums for sums, _ in found]), linked([m for _, m in found])
+        completed = [t.complete(theta, rng, m) for t, m in zip(self._terms, self._memories(memory), strict=True)]
+        return rows([sums for sums, _ in completed]), linked([m for _, m in completed])
 
     def gain(self, theta: np.ndarray, theta_new: np.ndarray, statistics: np.ndarray) -> float:
         """Return (theta' - theta) . S, the change of the unnormalised log probability of data with ``statistics`` S."""

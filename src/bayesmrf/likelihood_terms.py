@@ -98,15 +98,15 @@ class Term:
         plan = self.plan
         if positive.state is not None and self._restarts is not None:
             plan = self._restarts(plan, positive.state)
-        found = self.engine.infer(self.model, natural, plan, want, memory.negative)
+        inference = self.engine.infer(self.model, natural, plan, want, memory.negative)
         value = score = None
-        if found.log_z is not None and positive.log_z is not None:
-            value = float(positive.log_z - self.n * found.log_z)
-        if found.moments is not None and positive.moments is not None:
-            score = positive.moments - self.n * found.moments
+        if inference.log_z is not None and positive.log_z is not None:
+            value = float(positive.log_z - self.n * inference.log_z)
+        if inference.moments is not None and positive.moments is not None:
+            score = positive.moments - self.n * inference.moments
             if self.curve is not None:
                 score = self.curve.pull_back(theta, score)
-        return Evaluation(value, score, found.moments, Memory(found.state, positive.state), found.stats)
+        return Evaluation(value, score, inference.moments, Memory(inference.state, positive.state), inference.stats)
 
     def _positive(self, natural: np.ndarray, want: str, state: Any) -> Inference:
         """Sum log Z_n and the expected statistics given the observed entries over rows."""
@@ -127,9 +127,9 @@ class Term:
         if SAMPLE in engine.answers:
             states = engine.sample(model, self.natural(theta), self._hidden_plan, 1, rng)
         else:
-            found = engine.infer(model, self.natural(theta), self._hidden_plan, MOMENTS, memory.positive)
-            memory = memory._replace(positive=found.state)
-            states = engine.states(model, found.state, 1)
+            inference = engine.infer(model, self.natural(theta), self._hidden_plan, MOMENTS, memory.positive)
+            memory = memory._replace(positive=inference.state)
+            states = engine.states(model, inference.state, 1)
         return model.statistics(states), memory
 
     def hidden_probabilities(self, thetas: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -138,20 +138,20 @@ class Term:
         clamped, engine = self.hidden
         ask = HiddenStates if is_categorical(clamped) else HiddenEntries
         entries = ask(clamped.model, clamped.states)
-        state, found = engine.start(entries, rng), []
+        state, moments = engine.start(entries, rng), []
         for theta in thetas:
             answer = engine.infer(entries, self.natural(theta), self._hidden_plan, MOMENTS, state)
             state = answer.state
-            found.append(answer.moments)
-        return np.mean(np.array(found), axis=0)
+            moments.append(answer.moments)
+        return np.mean(np.array(moments), axis=0)
 
 
 def linked(memories: Sequence[Memory]) -> Memory:
     """Return the memories of several samples as one."""
-    found: Any = None
+    chain: Any = None
     for memory in reversed(memories):
-        found = memory._replace(rest=found)
-    return found
+        chain = memory._replace(rest=chain)
+    return chain
 
 
 def rows(sums: Sequence[np.ndarray]) -> np.ndarray:

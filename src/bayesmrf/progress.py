@@ -66,14 +66,14 @@ def chain_bars(
             for task in self.tasks:
                 chain = task.fields["chain"]
                 done, info = watched.steps[chain], watched.latest[chain]
-                found = info if isinstance(info, dict) else {} if info is None else info._asdict()
+                values = info if isinstance(info, dict) else {} if info is None else info._asdict()
                 self.update(
                     task.id,
                     completed=done,
                     total=plan.n_steps,
                     phase=(info is None and compilation()) or ("warm-up" if done < plan.n_warmup else f"draws{until}"),
                     speed=f"{(task.speed or 0) / (1 if done < plan.n_warmup else plan.thin):.3g}/s",
-                    extra=" ".join(f"{k}={v:g}" for k, v in found.items() if k in SHOWN),
+                    extra=" ".join(f"{k}={v:g}" for k, v in values.items() if k in SHOWN),
                 )
             _tick(lines, watched, chains)
             yield from super().get_renderables()
@@ -247,8 +247,8 @@ def _meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
 
 def compilation() -> str:
     """Return how far compilation is, empty if nothing is compiled."""
-    found = compiling()
-    return f"compiling ({found[0]} of {found[1]})" if found else ""
+    counts = compiling()
+    return f"compiling ({counts[0]} of {counts[1]})" if counts else ""
 
 
 def span(seconds: float) -> str:

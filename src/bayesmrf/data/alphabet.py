@@ -77,10 +77,10 @@ def _is_sorted(column: Column, either: bool = True) -> bool:
 
 def problems(columns: Sequence[Column]) -> list[str]:
     """Return what is wrong with four or more words in the order of the alphabet, unless it is meant."""
-    found = [c for c in columns if c.does != AS_GIVEN and len(c.labels) >= FEWEST and _is_sorted(c)]
-    if not found:
+    alphabetical = [c for c in columns if c.does != AS_GIVEN and len(c.labels) >= FEWEST and _is_sorted(c)]
+    if not alphabetical:
         return []
-    each = listed([f"{quoted(c.name)} ({listed(c.labels, MOST_LEVELS)})" for c in found], total=True)
+    each = listed([f"{quoted(c.name)} ({listed(c.labels, MOST_LEVELS)})" for c in alphabetical], total=True)
     return [
         f"words in the order of the alphabet, or of their codes: {each}; give them in the order of their meaning with "
         f"{preparing('levels', TEMPLATE)}, or {_RIGHT} if this order is right"

@@ -39,9 +39,9 @@ def to_numbers(values: np.ndarray, labels: tuple[str, ...], wanted: str = CODED)
         return values, False
     is_bool = False
     if values.dtype.kind in "OU":
-        gone = is_missing(values)
-        values = np.where(gone, np.nan, values.astype(object))
-        kinds = {type(v) for v in values[~gone]}
+        missing = is_missing(values)
+        values = np.where(missing, np.nan, values.astype(object))
+        kinds = {type(v) for v in values[~missing]}
         is_bool = bool(kinds) and kinds <= {bool, np.bool_}
     try:
         return widened(values).astype(np.float64), is_bool
@@ -59,19 +59,19 @@ def missing_cells(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> 
     """Locate missing values (NaN in numbers, "" in text); None if there are none."""
     if np.issubdtype(table.dtype, np.integer):
         return None
-    gone = np.isnan(table) if np.issubdtype(table.dtype, np.floating) else table == ""
-    if not gone.any():
+    missing = np.isnan(table) if np.issubdtype(table.dtype, np.floating) else table == ""
+    if not missing.any():
         return None
     if not allowed:
-        refuse_missing(gone, labels)
-    return gone
+        refuse_missing(missing, labels)
+    return missing
 
 
-def refuse_missing(gone: np.ndarray, labels: tuple[str, ...]) -> None:
+def refuse_missing(missing: np.ndarray, labels: tuple[str, ...]) -> None:
     """Refuse missing values, of which the first is named."""
-    raise DataError(f"{_X} must not have missing values (NaN), but {int(gone.sum())} are missing in "
-                    f"{int(gone.any(axis=0).sum())} column(s), the first in {place_of(gone, labels)}; drop or impute "
-                    "these rows.")  # fmt: skip
+    raise DataError(f"{_X} must not have missing values (NaN), but {int(missing.sum())} are missing in "
+                    f"{int(missing.any(axis=0).sum())} column(s), the first in {place_of(missing, labels)}; drop or "
+                    "impute these rows.")  # fmt: skip
 
 
 def place_of(where: np.ndarray, labels: tuple[str, ...]) -> str:
@@ -93,9 +93,9 @@ def remedy_for_text(text: Any, column: Iterable[Any], otherwise: str) -> str:
         return otherwise
     if text.strip().lower() in _WORDS_FOR_MISSING:
         return missing_code(text)
-    there = [value for value in column if value == value and value is not None]
-    n_texts = sum(not is_number(value) for value in there)
-    if n_texts > _FEW * len(there):
+    values = [value for value in column if value == value and value is not None]
+    n_texts = sum(not is_number(value) for value in values)
+    if n_texts > _FEW * len(values):
         return otherwise
     return f"{missing_code(text)} if it means a missing value, else {otherwise}"
 
@@ -150,8 +150,8 @@ def widened(values: np.ndarray) -> np.ndarray:
         return values
     wide = values.astype(np.float64)
     written = np.isfinite(wide) & ((wide != np.round(wide)) | (np.abs(wide) >= _EXACT))  # smaller integers are exact
-    found, place = np.unique(values[written], return_inverse=True)
-    wide[written] = found.astype(str).astype(np.float64)[place]
+    distinct, place = np.unique(values[written], return_inverse=True)
+    wide[written] = distinct.astype(str).astype(np.float64)[place]
     return wide
 
 
@@ -181,5 +181,5 @@ def stripped(value: Any) -> Any:
 
 def present(categories: Any) -> tuple[Any, ...]:
     """Return those of the categories of a pandas column that do not stand for a missing value, as they are read."""
-    seen = categories[~is_missing(categories.to_numpy(dtype=object))]
-    return tuple(dict.fromkeys(stripped(c) for c in seen.tolist()))
+    valid = categories[~is_missing(categories.to_numpy(dtype=object))]
+    return tuple(dict.fromkeys(stripped(c) for c in valid.tolist()))

@@ -16,10 +16,10 @@ _X = argument("X")
 LEFT_OUT, NO_DENSITY = "were left out", "have no density (NaN)"
 
 
-def check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None:
+def check_columns(values: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None:
     """Refuse columns in which all values are missing, and warn about constant columns."""
-    high = seen.max(axis=0)
-    low = np.where(seen < 0, np.int8(127), seen).min(axis=0) if gaps else seen.min(axis=0)
+    high = values.max(axis=0)
+    low = np.where(values < 0, np.int8(127), values).min(axis=0) if gaps else values.min(axis=0)
     empty = np.flatnonzero(high < 0)
     if empty.size:
         raise DataError(f"{_X} must have observed values in every column, but all are missing in "
@@ -34,12 +34,12 @@ def check_columns(seen: np.ndarray, labels: tuple[str, ...], gaps: bool) -> None
         )
 
 
-def rows_that_say_something(gone: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+def rows_that_say_something(missing: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
     """Return the numbers of rows that are read, None if they are all: others are uninformative, and would be drawn.
 
     Parameters
     ----------
-    gone : (n_samples, n_nodes) array of bool
+    missing : (n_samples, n_nodes) array of bool
         Which values are missing.
     weights : (n_samples,) array or None
         How often each row was observed: of those that never were, the ones with missing values are left out, too.
@@ -49,8 +49,8 @@ def rows_that_say_something(gone: np.ndarray, weights: np.ndarray | None) -> np.
     EmptyRowsWarning
         If in rows that were observed every value is missing.
     """
-    is_empty, times = gone.all(axis=1), np.ones(len(gone)) if weights is None else weights
-    out = is_empty | (gone.any(axis=1) & (times == 0))
+    is_empty, times = missing.all(axis=1), np.ones(len(missing)) if weights is None else weights
+    out = is_empty | (missing.any(axis=1) & (times == 0))
     if not out.any():
         return None
     tell_of_empty(times[is_empty].sum())
@@ -85,8 +85,8 @@ def rows_with_answers(
     EmptyRowsWarning
         If rows that were observed have no answer.
     """
-    there = values if nodes is None else values[:, list(nodes)]
-    has_answer, times = (there >= 0).any(axis=1), np.ones(len(values)) if weights is None else weights
+    predicted = values if nodes is None else values[:, list(nodes)]
+    has_answer, times = (predicted >= 0).any(axis=1), np.ones(len(values)) if weights is None else weights
     of = "" if nodes is None or len(nodes) == values.shape[1] else "that is predicted "
     if what == LEFT_OUT and not times[has_answer].any():
         raise DataError(f"{_X} must have a row with an answer, but every value {of}is missing; give rows with answers.")
@@ -147,11 +147,13 @@ def pairs_observed(first: np.ndarray, second: np.ndarray, weights: np.ndarray | 
     weights : (n_rows,) array, optional
         How often each row was observed.
     """
-    there = second >= 0
-    rows, rest = _together(first >= 0, there, weights), _rest(first, there, weights)
+    observed = second >= 0
+    rows, rest = _together(first >= 0, observed, weights), _rest(first, observed, weights)
     back = _rest(second, first >= 0, weights).T
-    seen = [(values >= 0).sum(axis=0) if weights is None else weights @ (values >= 0) for values in (first, second)]
-    is_constant = ((rest == 0) & (rows == seen[1])) | ((back == 0) & (rows == seen[0][:, None]))
+    n_observed = [
+        (values >= 0).sum(axis=0) if weights is None else weights @ (values >= 0) for values in (first, second)
+    ]
+    is_constant = ((rest == 0) & (rows == n_observed[1])) | ((back == 0) & (rows == n_observed[0][:, None]))
     varies = np.logical_and.outer(*(_varies(values, weights) for values in (first, second)))
     return PairsObserved(rows, rest, (rows == 0) | (is_constant & varies))
 
@@ -159,19 +161,21 @@ def pairs_observed(first: np.ndarray, second: np.ndarray, weights: np.ndarray | 
 def _together(first: np.ndarray, second: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return how many rows have both of each pair of truth values."""
     a = first.astype(np.float64) if weights is None else first * weights[:, None]
-    found: np.ndarray = a.T @ second.astype(np.float64)
-    return found
+    counts: np.ndarray = a.T @ second.astype(np.float64)
+    return counts
 
 
-def _rest(values: np.ndarray, there: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+def _rest(values: np.ndarray, observed: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return in how many of the rows that show both the first does not have its most frequent value there."""
-    each = [_together(values == k, there, weights) for k in range(int(values.max(initial=0)) + 1)]
-    found: np.ndarray = np.sum(each, axis=0) - np.max(each, axis=0)
-    return found
+    each = [_together(values == k, observed, weights) for k in range(int(values.max(initial=0)) + 1)]
+    rest: np.ndarray = np.sum(each, axis=0) - np.max(each, axis=0)
+    return rest
 
 
 def _varies(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return which columns have two values or more."""
-    seen = values if weights is None else values[weights > 0]
-    found: np.ndarray = seen.max(axis=0, initial=-1) > np.where(seen < 0, np.int8(127), seen).min(axis=0, initial=127)
-    return found
+    counted = values if weights is None else values[weights > 0]
+    varies: np.ndarray = counted.max(axis=0, initial=-1) > np.where(counted < 0, np.int8(127), counted).min(
+        axis=0, initial=127
+    )
+    return varies

@@ -46,12 +46,16 @@ def ordered_column(X: Any) -> str | None:
             return first
         X = X.loc[:, [str(name) not in scales for name in X.columns]]
     names, columns = _answers(X)
-    seen = [column[column == column] for column in columns]  # NaN is missing
-    if all(column.max(initial=0) <= 1 for column in seen) or not all(map(_is_counted, seen)) or remedy_of(seen, names):
+    answers = [column[column == column] for column in columns]  # NaN is missing
+    if (
+        all(column.max(initial=0) <= 1 for column in answers)
+        or not all(map(_is_counted, answers))
+        or remedy_of(answers, names)
+    ):
         return None
-    even = recoded(dict(zip(names, seen, strict=True)))
-    small = (i for i, column in enumerate(seen) if names[i] in even or column.max(initial=0) <= MOST_LEVELS)
-    return next((names[i] for i in small if 2 < len(np.unique(seen[i])) <= MOST_LEVELS), None)
+    even = recoded(dict(zip(names, answers, strict=True)))
+    small = (i for i, column in enumerate(answers) if names[i] in even or column.max(initial=0) <= MOST_LEVELS)
+    return next((names[i] for i in small if 2 < len(np.unique(answers[i])) <= MOST_LEVELS), None)
 
 
 def _is_counted(column: np.ndarray) -> bool:
@@ -62,13 +66,13 @@ def _is_counted(column: np.ndarray) -> bool:
 def _check_others(X: Any, scales: dict[str, np.ndarray]) -> None:
     """Refuse a table whose columns next to those of ordered categories, which have ``scales``, are not answers."""
     names, columns = _answers(X.loc[:, [str(name) not in scales for name in X.columns]])
-    seen = [column[column == column] for column in columns]
+    answers = [column[column == column] for column in columns]
     # The categories are part of the scale: without them a single column, such as an age, is on a scale of its own.
     unless = f"or set {argument('model', 'ordinal')} if all values are answers."
-    remedy = remedy_of([*seen, *scales.values()], [*names, *scales], len(names))
+    remedy = remedy_of([*answers, *scales.values()], [*names, *scales], len(names))
     if remedy:
         raise DataError(f"{argument('X')} must contain answers only: {remedy}, {unless}")
-    for name, column in zip(names, seen, strict=True):
+    for name, column in zip(names, answers, strict=True):
         if not _is_counted(column):
             value = next(v for v in column if v < 0 or v != np.round(v))
             raise DataError(f"{argument('X')} must contain integers from 0 next to ordered categories, got "
@@ -92,9 +96,9 @@ def _answers(X: Any) -> tuple[list[str], list[np.ndarray]]:
 
 def _counts(column: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the levels of a column, and how often each was observed."""
-    there = column == column  # NaN is missing
-    levels, place = np.unique(column[there], return_inverse=True)
-    return levels, np.bincount(place, None if weights is None else weights[there], len(levels))
+    observed = column == column  # NaN is missing
+    levels, place = np.unique(column[observed], return_inverse=True)
+    return levels, np.bincount(place, None if weights is None else weights[observed], len(levels))
 
 
 def choose_model(X: Any, sample_weight: Any, yes_no: str) -> str:
@@ -117,8 +121,8 @@ def _require_scales(X: Any) -> None:
     if is_frame(in_pandas(X)):
         return
     names, columns = _answers(X)
-    seen = {name: column[column == column] for name, column in zip(names, columns, strict=True)}
-    values = [Values(name, Counter(map(digits, seen[name].tolist()))) for name in with_gaps(seen)]
+    answers = {name: column[column == column] for name, column in zip(names, columns, strict=True)}
+    values = [Values(name, Counter(map(digits, answers[name].tolist()))) for name in with_gaps(answers)]
     texts = problems_of_few([*without_scale(values).values()], values)
     if texts:
         raise DataError(f"{argument('X')} must contain answers only: {texts[0]}, or set {argument('model', 'ordinal')} "

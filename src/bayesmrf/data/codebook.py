@@ -113,12 +113,12 @@ class Codebook:
             raise DataError(f"{_CODEBOOK} must have the columns name, kind and levels, got no {quoted(lacking[0])}; "
                             "begin with the table that bayesmrf columns FILE --out columns.csv writes")  # fmt: skip
         rows = table.astype(object).where(table.notna(), "").to_dict("records")
-        found = [_read_row({key: unguarded(str(value).strip()) for key, value in row.items()}) for row in rows]
-        names = [column.name for column in found]
+        columns = [_read_row({key: unguarded(str(value).strip()) for key, value in row.items()}) for row in rows]
+        names = [column.name for column in columns]
         twice = next((name for name, n in Counter(names).items() if n > 1), None)
         if twice is not None:
             raise DataError(f"{_CODEBOOK} must have one row for each column, got two for {quoted(twice)}; delete one")
-        return cls(tuple(found))
+        return cls(tuple(columns))
 
     @classmethod
     def read(cls, given: Any) -> Codebook:
@@ -233,13 +233,13 @@ def _read_levels(text: str, in_order: bool) -> list[Level]:
     """Return the levels that a text of `_levels_as_text` lists."""
     if not text:
         return []
-    found = []
+    levels = []
     for part in _split(text, _IN_ORDER if in_order else _WITHOUT):
         values, *label = _split(part, _CALLED)
         texts = list(map(_unescaped, _split(values, _SAME)))
         name = _unescaped(label[-1]) if label else MERGED.join(texts) if len(texts) > 1 else texts[0]
-        found += [Level(as_text(text), name, 0) for text in texts]
-    return found
+        levels += [Level(as_text(text), name, 0) for text in texts]
+    return levels
 
 
 def _read_row(row: dict[str, str]) -> Column:

@@ -68,11 +68,11 @@ def code_for_missing(text: str) -> bool:
 
 def bare_words(words: Iterable[str]) -> dict[str, str]:
     """Return each text without its code; texts as they are unless all have a code of their own that is no quantity."""
-    given = list(words)
-    coded = {text: part for text in given if (part := split_code(text)) is not None}
+    texts = list(words)
+    coded = {text: part for text in texts if (part := split_code(text)) is not None}
     codes = {part.code for part in coded.values()}
-    if len(coded) < len(given) or len(codes) < len(given) or not any(part.word for part in coded.values()):
-        return {text: text for text in given}
+    if len(coded) < len(texts) or len(codes) < len(texts) or not any(part.word for part in coded.values()):
+        return {text: text for text in texts}
     return {text: part.word for text, part in coded.items()}
 
 
@@ -131,9 +131,9 @@ def has_order_of_numbers(words: Collection[str]) -> bool:
         return False
     romans = [_ROMAN.get(word.rsplit(maxsplit=1)[-1]) for word in words if word.strip()]
     numbers = [float(match[0]) for word in words if (match := _NUMBER.search(word.replace(" ", "")))]
-    for found in (numbers, [float(number) for number in romans if number is not None]):
-        enough = len(found) >= len(words) - (found is numbers)
-        if enough and len(set(found)) > 1 and (_rise(found) or _rise(found[::-1])):
+    for values in (numbers, [float(number) for number in romans if number is not None]):
+        enough = len(values) >= len(words) - (values is numbers)
+        if enough and len(set(values)) > 1 and (_rise(values) or _rise(values[::-1])):
             return True
     return False
 

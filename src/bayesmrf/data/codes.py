@@ -27,8 +27,8 @@ def to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any] 
         except DataError:
             if levels is not None or not any(isinstance(v, str) for v in values.flat):
                 raise
-    gone = is_missing(values)
-    other = ~gone & np.array([not isinstance(v, str) for v in values.flat]).reshape(values.shape)
+    missing = is_missing(values)
+    other = ~missing & np.array([not isinstance(v, str) for v in values.flat]).reshape(values.shape)
     if other.any():
         value = values[tuple(np.argwhere(other)[0])]
         raise DataError(
@@ -36,21 +36,25 @@ def to_table(values: np.ndarray, labels: tuple[str, ...], levels: Sequence[Any] 
             f"elsewhere; recode texts as numbers"
             f"{in_python(' (pandas.read_stata, read_spss: convert_categoricals=False)')}."
         )
-    return np.strings.strip(np.where(gone, "", values).astype(str)), False
+    return np.strings.strip(np.where(missing, "", values).astype(str)), False
 
 
 def read_levels(
-    table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], is_bool: bool, n_states: int | str | None
+    table: np.ndarray, missing: np.ndarray | None, labels: tuple[str, ...], is_bool: bool, n_states: int | str | None
 ) -> tuple[Any, ...]:
     """Return the levels of the states 0, 1, ..."""
-    found = np.unique(table if gone is None else table[~gone])
-    is_text = found.dtype.kind == "U"
-    finite = is_text or bool(np.isfinite(found).all())
-    whole = not is_text and finite and bool((found == np.round(found)).all())
-    levels = tuple(bool(v) for v in found) if is_bool else tuple((found.astype(np.int64) if whole else found).tolist())
+    distinct = np.unique(table if missing is None else table[~missing])
+    is_text = distinct.dtype.kind == "U"
+    finite = is_text or bool(np.isfinite(distinct).all())
+    whole = not is_text and finite and bool((distinct == np.round(distinct)).all())
+    levels = (
+        tuple(bool(v) for v in distinct)
+        if is_bool
+        else tuple((distinct.astype(np.int64) if whole else distinct).tolist())
+    )
     if n_states == "auto":
         is_long = 2 * MOST_LEVELS < len(levels) <= MOST_STATES
-        remedy = "" if is_bool else remedy_in(table, gone, labels, measured=is_long)
+        remedy = "" if is_bool else remedy_in(table, missing, labels, measured=is_long)
         if remedy:
             raise DataError(
                 f"{_X} must contain answers only: {remedy}"
@@ -67,13 +71,13 @@ def read_levels(
         raise DataError(option="n_states", got=n_states, expected=expected)
     if finite and len(levels) == n_states:
         return levels
-    if whole and len(found) and found[0] >= 0 and found[-1] < n_states:
+    if whole and len(distinct) and distinct[0] >= 0 and distinct[-1] < n_states:
         return tuple(range(n_states))
-    if is_text or not len(found):
+    if is_text or not len(distinct):
         raise DataError(f"{_X} must have {n_states} levels ({argument('n_states', n_states)}), got {len(levels)} "
                         f"({_listed(levels)}); change {argument('n_states')}, or recode {_X}.")  # fmt: skip
     wrong = (table < 0) | (table >= n_states) | (table != np.round(table))
-    wrong &= True if gone is None else ~gone
+    wrong &= True if missing is None else ~missing
     value = table[tuple(np.argwhere(wrong)[0])]
     raise DataError(f"{_X} must contain states from 0 to {n_states - 1}, but {int(wrong.sum())} value(s) do not, the "
                     f"first is {digits(value)} in {place_of(wrong, labels)}; recode the {len(levels)} levels from 0, "
@@ -81,7 +85,7 @@ def read_levels(
 
 
 def to_codes(
-    table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], levels: tuple[Any, ...]
+    table: np.ndarray, missing: np.ndarray | None, labels: tuple[str, ...], levels: tuple[Any, ...]
 ) -> np.ndarray:
     """Return the index of each value among the levels; arbitrary where values are missing."""
     if not 2 <= len(set(levels)) == len(levels) <= MOST_STATES:
@@ -90,7 +94,7 @@ def to_codes(
     order = np.argsort(level)
     place = order[np.searchsorted(level[order], table).clip(max=len(level) - 1)].astype(np.int8)
     wrong = level[place] != table
-    wrong &= True if gone is None else ~gone
+    wrong &= True if missing is None else ~missing
     if wrong.any():
         value = table[tuple(np.argwhere(wrong)[0])].item()
         raise DataError(f"{_X} must contain the levels {_listed(levels)} only, but {int(wrong.sum())} value(s) differ, "
@@ -103,9 +107,9 @@ def _listed(levels: Sequence[Any]) -> str:
     return listed([repr(level) for level in levels], 7)
 
 
-def warn_of_unused(seen: np.ndarray, coding: Any) -> None:
+def warn_of_unused(states: np.ndarray, coding: Any) -> None:
     """Warn about levels that are in rows of weight 0 only."""
-    unused = [level for i, level in enumerate(coding) if not (seen == i).any()]
+    unused = [level for i, level in enumerate(coding) if not (states == i).any()]
     if unused:
         tell(
             f"{len(unused)} level(s) of {_X} are in rows of weight 0 only ({_listed(unused)}), so that the "

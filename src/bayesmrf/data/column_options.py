@@ -59,11 +59,11 @@ class ColumnOptions:
         parts = {column: _integer("cut", column, n) for column, n in _by_column("cut", cut)}
         merged = {column: _words("merge", words) for column, words in _by_column("merge", merge)}
         scales = [levels] if isinstance(levels, str) or not _is_nested(levels) else levels
-        found = [_words("levels", scale) for scale in scales if scale is not None]
-        if any("..." in scale for scale in found):
+        orders = [_words("levels", scale) for scale in scales if scale is not None]
+        if any("..." in scale for scale in orders):
             raise OptionError(option="levels", got=TEMPLATE, expected="all words of a column, in the order of their "
                               "meaning")  # fmt: skip
-        short = next((scale for scale in found if len(set(scale)) < max(2, len(scale))), None)
+        short = next((scale for scale in orders if len(set(scale)) < max(2, len(scale))), None)
         if short is not None:
             raise OptionError(option="levels", got=",".join(short), expected="two or more different levels, in order")
         if not isinstance(order_as_given, bool):
@@ -73,8 +73,8 @@ class ColumnOptions:
         both = set(sides["yes"]) & set(sides["no"])
         if both:
             raise OptionError(option="no", got=next(iter(both)), expected="other answers than those of yes")
-        names = {option: _texts(option, given) for option, given in texts.items()}
-        return cls(cut=parts, merge=merged, levels=tuple(found), columns=book, order_as_given=order_as_given,
+        names = {option: _texts(option, value) for option, value in texts.items()}
+        return cls(cut=parts, merge=merged, levels=tuple(orders), columns=book, order_as_given=order_as_given,
                    **sides, **names)  # fmt: skip
 
     @property
@@ -110,32 +110,32 @@ def joined(words: Iterable[str]) -> str:
     return out.getvalue()
 
 
-def _texts(option: str, given: Any) -> tuple[str, ...]:
+def _texts(option: str, setting: Any) -> tuple[str, ...]:
     """Return one text, or several; numbers become texts."""
-    if given is None:
+    if setting is None:
         return ()
-    several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
-    found = tuple(given) if several else (given,)
-    for value in found:
+    several = isinstance(setting, Iterable) and not isinstance(setting, str | Mapping)
+    items = tuple(setting) if several else (setting,)
+    for value in items:
         if not isinstance(value, str | int | float):
             raise OptionError(option=option, got=value, expected="a text or several")
-    return tuple(map(str, found))
+    return tuple(map(str, items))
 
 
-def _words(option: str, given: Any) -> tuple[str, ...]:
+def _words(option: str, setting: Any) -> tuple[str, ...]:
     """Return the words of a text, or several words as they are."""
-    return words_of(given) if isinstance(given, str) else _texts(option, given)
+    return words_of(setting) if isinstance(setting, str) else _texts(option, setting)
 
 
-def _by_column(option: str, given: Any) -> list[tuple[str, Any]]:
+def _by_column(option: str, setting: Any) -> list[tuple[str, Any]]:
     """Return pairs of a column and a value of a mapping, or of texts with a colon between the two.
 
     Texts of "cut" may have several with commas, such as "age:4,income:3".
     """
-    if isinstance(given, Mapping):
-        return [(str(column), value) for column, value in given.items()]
-    found = []
-    texts: Iterable[str] = _texts(option, given)
+    if isinstance(setting, Mapping):
+        return [(str(column), value) for column, value in setting.items()]
+    pairs = []
+    texts: Iterable[str] = _texts(option, setting)
     if option == "cut":
         texts = [part for text in texts for part in _AFTER_NUMBER.split(text)]
     for text in texts:
@@ -143,21 +143,21 @@ def _by_column(option: str, given: Any) -> list[tuple[str, Any]]:
         if not (column and value):
             expected = "ITEM:N, such as age:4" if option == "cut" else "ITEM:LEVEL,LEVEL, such as mood:Never,Rarely"
             raise OptionError(option=option, got=text, expected=expected)
-        found.append((column, value))
-    return found
+        pairs.append((column, value))
+    return pairs
 
 
-def _integer(option: str, column: str, given: Any) -> int:
-    number = int(given) if str(given).isdecimal() and len(str(given)) < 4 else 0
+def _integer(option: str, column: str, setting: Any) -> int:
+    number = int(setting) if str(setting).isdecimal() and len(str(setting)) < 4 else 0
     if number < 2:
-        raise OptionError(option=option, got=f"{column}:{given}", expected="a column and two or more levels")
+        raise OptionError(option=option, got=f"{column}:{setting}", expected="a column and two or more levels")
     return number
 
 
-def _is_nested(given: Any) -> bool:
+def _is_nested(levels: Any) -> bool:
     """Return whether levels are those of several scales: texts with commas, or sequences."""
-    several = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
-    return several and any(not isinstance(each, str | int | float) or "," in str(each) for each in given)
+    several = isinstance(levels, Iterable) and not isinstance(levels, str | Mapping)
+    return several and any(not isinstance(each, str | int | float) or "," in str(each) for each in levels)
 
 
 def matching(option: str, patterns: Iterable[str], names: Sequence[str], where: str = "") -> list[str]:
@@ -168,17 +168,17 @@ def matching(option: str, patterns: Iterable[str], names: Sequence[str], where: 
     OptionError
         If a pattern names none.
     """
-    found = set[str]()
+    chosen = set[str]()
     for pattern in patterns:
         for part in [pattern] if pattern in names else words_of(pattern):
-            some = _named(part, names)
-            if not some:
+            columns = _named(part, names)
+            if not columns:
                 raise OptionError(
                     f"{argument(option)}: there is no column {quoted(part)}{where}; the columns are "
                     f"{listed(list(map(quoted, names)), total=True)}"
                 )
-            found.update(some)
-    return [name for name in names if name in found]
+            chosen.update(columns)
+    return [name for name in names if name in chosen]
 
 
 def _named(part: str, names: Sequence[str]) -> list[str]:

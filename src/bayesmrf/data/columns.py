@@ -120,7 +120,7 @@ def described(frame: pd.DataFrame, asked: ColumnOptions | None = None) -> Codebo
     book = infer_columns(frame, asked)
     answers = [c.name for c in book.columns if c.kind not in NO_NODES]
     part = frame.iloc[:, [str(name) in answers for name in frame.columns]]
-    kinds = {found.columns[0]: found for found in relations(part) if found.kind != COPY}
+    kinds = {relation.columns[0]: relation for relation in relations(part) if relation.kind != COPY}
     columns = [
         c._replace(kind=kinds[c.name].kind, does=kinds[c.name].sentence) if c.name in kinds else c for c in book.columns
     ]
@@ -133,9 +133,9 @@ def frame_of(table: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
 
     table = in_pandas(table)
     if is_frame(table):
-        found = column_names(table)
-        if len(set(found)) < len(found):
-            twice = next(name for i, name in enumerate(found) if name in found[:i])
+        labels = column_names(table)
+        if len(set(labels)) < len(labels):
+            twice = next(name for i, name in enumerate(labels) if name in labels[:i])
             raise DataError(f"X must have unique column names, but {twice!r} occurs twice; rename one of them.")
         return table
     values = unmasked(table)

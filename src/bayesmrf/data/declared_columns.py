@@ -19,7 +19,7 @@ from .known_words import plain_word
 _NAMED = 3  # levels that the name of a merged one has
 
 
-def declared_columns(asked: ColumnOptions, seen: Sequence[Values]) -> dict[str, Column]:
+def declared_columns(asked: ColumnOptions, contents: Sequence[Values]) -> dict[str, Column]:
     """Return the columns of which options say what they are, by name.
 
     Raises
@@ -27,18 +27,18 @@ def declared_columns(asked: ColumnOptions, seen: Sequence[Values]) -> dict[str, 
     OptionError
         If an option names no column, or does not describe those that it names.
     """
-    by_name = {s.name: s for s in seen}
+    by_name = {s.name: s for s in contents}
     columns: dict[str, Column] = {}
     if asked.yes or asked.no:
-        columns |= {s.name: column for s in seen if (column := yes_no.declared(s, asked)) is not None}
+        columns |= {s.name: column for s in contents if (column := yes_no.declared(s, asked)) is not None}
         if not columns:
             option = "yes" if asked.yes else "no"
             raise OptionError(option=option, got=",".join(asked.yes or asked.no), expected="answers of a column that "
                               "has no others", remedy="give both yes and no")  # fmt: skip
     for scale in asked.levels:
-        scaled = {s.name: column for s in seen if (column := ordered.in_levels(s, scale)) is not None}
+        scaled = {s.name: column for s in contents if (column := ordered.in_levels(s, scale)) is not None}
         if not scaled:
-            raise ordered.no_such_levels(scale, seen)
+            raise ordered.no_such_levels(scale, contents)
         columns |= scaled
     for name in matching("nominal", asked.nominal, [*by_name]):
         columns[name] = nominal.declared(by_name[name])
@@ -50,30 +50,30 @@ def declared_columns(asked: ColumnOptions, seen: Sequence[Values]) -> dict[str, 
     return columns
 
 
-def given(book: Codebook, seen: Sequence[Values]) -> list[Column]:
+def given(book: Codebook, contents: Sequence[Values]) -> list[Column]:
     """Return the columns of a codebook that a user gives, with the counts of a table."""
-    by_name = {s.name: s for s in seen}
-    found = []
+    by_name = {s.name: s for s in contents}
+    columns = []
     for column in book.columns:
         s = by_name.get(column.name)
         if s is None:
-            found.append(column)
+            columns.append(column)
             continue
         s = s.without(set(column.codes)) if set(column.codes) & s.counts.keys() else s
         levels = column.levels
         if any(v.value in s.counts for v in levels) and not _is_counted(column, s):
             levels = tuple(v._replace(n=s.counts.get(v.value, s.missing if v.value == "" else 0)) for v in levels)
         missing = 0 if any(v.value == "" for v in levels) else s.missing
-        found.append(column._replace(levels=levels, missing=missing))
-    return found
+        columns.append(column._replace(levels=levels, missing=missing))
+    return columns
 
 
-def _is_counted(column: Column, seen: Values) -> bool:
+def _is_counted(column: Column, content: Values) -> bool:
     """Return whether a column has the counts of a table whose cells are its labels, each of one or several values."""
     by_label = dict.fromkeys(column.labels, 0)
     for level in column.levels:
         by_label[level.label] += level.n
-    return {label: n for label, n in by_label.items() if n} == dict(seen.counts)
+    return {label: n for label, n in by_label.items() if n} == dict(content.counts)
 
 
 def changed(columns: Sequence[Column], asked: ColumnOptions) -> list[Column]:

@@ -80,12 +80,14 @@ def tell_of_rows(parts: Sequence[States]) -> None:
 
 def remark_on_rows(parts: Sequence[States], evidence: bool = False) -> str:
     """Return what dependent rows mean for a posterior or an evidence; empty if rows are independent."""
-    found = repeated_rows(parts) or dependent_rows(parts)
-    if found is None:
+    dependence = repeated_rows(parts) or dependent_rows(parts)
+    if dependence is None:
         return ""
     if evidence:
-        return found.said(f"Differences of log evidence may be too large by a factor of about {found.edges**2:.1f}")
-    return found.said(f"{found.factors}{found.effect}")
+        return dependence.said(
+            f"Differences of log evidence may be too large by a factor of about {dependence.edges**2:.1f}"
+        )
+    return dependence.said(f"{dependence.factors}{dependence.effect}")
 
 
 def dependent_rows(parts: Sequence[States]) -> DependentRows | None:
@@ -124,8 +126,8 @@ class _Autocorrelation(NamedTuple):
     def of(cls, sums: np.ndarray, numbers: np.ndarray) -> _Autocorrelation:
         """From sums of products of two halves, and their numbers, at lags 0, 1, ..., 2 ``n_lags``."""
         rho, error = _excess(sums.sum(axis=0) / numbers.sum(axis=0))
-        found = [_excess(half) for half in sums / numbers]
-        chances = [stdtr(len(r) - 1, -r[0] / e) if e > 0 else 1.0 for r, e in found]
+        of_halves = [_excess(half) for half in sums / numbers]
+        chances = [stdtr(len(r) - 1, -r[0] / e) if e > 0 else 1.0 for r, e in of_halves]
         both = np.prod(chances) * (1 - np.log(max(np.prod(chances), 1e-300)))  # Fisher's combination
         return cls(rho, error, float(both if max(chances) < _CHANCE_OF_HALF else 1.0))
 
@@ -147,10 +149,10 @@ def _ordered(states: States) -> list[np.ndarray]:
         values = values[weights > 0]
     values = values[:_MOST]
     x = values / np.maximum(np.array(states.sizes) - 1, 1, dtype=np.float32)
-    gone = values < 0
-    x[gone] = 0.0
-    x -= x.sum(axis=0) / np.maximum((~gone).sum(axis=0), 1, dtype=np.float32)
-    x[gone] = 0.0
+    missing = values < 0
+    x[missing] = 0.0
+    x -= x.sum(axis=0) / np.maximum((~missing).sum(axis=0), 1, dtype=np.float32)
+    x[missing] = 0.0
     return [x[piece] for piece in _pieces(values, 0)]
 
 
@@ -180,14 +182,14 @@ def _pieces(values: np.ndarray, start: int) -> list[slice]:
 def _products(x: np.ndarray, n_lags: int) -> np.ndarray:
     """Return sums of products of rows for nodes, for edges, and numbers of pairs of rows, (3, 2 n_lags + 1)."""
     far = 2 * n_lags
-    found = np.zeros((3, far + 1))
-    found[2] = len(x) - np.arange(far + 1)
+    sums = np.zeros((3, far + 1))
+    sums[2] = len(x) - np.arange(far + 1)
     padded = np.concatenate([x, np.zeros((far, x.shape[1]), x.dtype)])
     for start in range(0, len(x), _BLOCK):
         rows, after = x[start : start + _BLOCK], padded[start : start + _BLOCK + far]
-        of_nodes, own = _diagonals(rows @ after.T), _diagonals(rows**2 @ (after**2).T)
-        found[:2] += of_nodes.sum(axis=0), ((of_nodes**2).sum(axis=0) - own.sum(axis=0)) / 2
-    return found
+        of_nodes, of_squares = _diagonals(rows @ after.T), _diagonals(rows**2 @ (after**2).T)
+        sums[:2] += of_nodes.sum(axis=0), ((of_nodes**2).sum(axis=0) - of_squares.sum(axis=0)) / 2
+    return sums
 
 
 def _diagonals(products: np.ndarray) -> np.ndarray:

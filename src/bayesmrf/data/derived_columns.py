@@ -66,9 +66,9 @@ def relations(frame: pd.DataFrame) -> list[Relation]:
     return linear_relations(numbers.to_numpy(dtype=np.float64, na_value=np.nan), list(map(str, numbers.columns)))
 
 
-def tell_of_relations(found: Sequence[Relation]) -> None:
+def tell_of_relations(derived: Sequence[Relation]) -> None:
     """Tell which columns are made of others, but for copies."""
-    texts = [relation.sentence for relation in found if relation.kind != COPY]
+    texts = [relation.sentence for relation in derived if relation.kind != COPY]
     if texts:
         more = f"; and {len(texts) - 3} more" if len(texts) > 3 else ""
         tell(f"columns of {argument('X')} are made of others: {'; '.join(texts[:3])}{more}", EqualColumnsWarning)
@@ -86,26 +86,28 @@ def linear_relations(table: np.ndarray, names: Sequence[str]) -> list[Relation]:
     share = np.array([1 - sure / max(log_ways(complete[:, j]), sure) for j in made])
     # Of what rounds to no zero there is no less than this, and with so many others a relation may hold by chance.
     few = 1 + (np.abs(weights) > 1 / _SIMPLE).sum(axis=0) < share * len(complete)
-    found = []
+    exact = []
     for j, w in zip(made[few], weights[:, few].T, strict=True):
-        some = [(int(pivots[i]), Fraction(w[i]).limit_denominator(_SIMPLE)) for i in np.flatnonzero(np.abs(w) > _ZERO)]
-        some = [(i, c) for i, c in some if c]
-        left = complete[:, j] - complete[:, [i for i, _ in some]] @ np.array([float(c) for _, c in some])
-        free = 1 - (len(some) + 1) / len(complete)
-        if some and np.ptp(left) < _EXACT and log_ways(complete[:, j]) * free > sure:
-            terms = [*((names[kept[i]], -c) for i, c in some), (names[kept[j]], Fraction(1))]
-            two = all(len(np.unique(complete[:, i])) == 2 for i in (j, *(i for i, _ in some)))
-            found.append(_relation(terms, float(left[0]), two))
-    return found
+        others = [
+            (int(pivots[i]), Fraction(w[i]).limit_denominator(_SIMPLE)) for i in np.flatnonzero(np.abs(w) > _ZERO)
+        ]
+        others = [(i, c) for i, c in others if c]
+        left = complete[:, j] - complete[:, [i for i, _ in others]] @ np.array([float(c) for _, c in others])
+        free = 1 - (len(others) + 1) / len(complete)
+        if others and np.ptp(left) < _EXACT and log_ways(complete[:, j]) * free > sure:
+            terms = [*((names[kept[i]], -c) for i, c in others), (names[kept[j]], Fraction(1))]
+            two = all(len(np.unique(complete[:, i])) == 2 for i in (j, *(i for i, _ in others)))
+            exact.append(_relation(terms, float(left[0]), two))
+    return exact
 
 
 def _complete(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows without missing values, of the columns that have enough of them, and the numbers of these."""
-    gone = ~np.isfinite(table)
-    order = np.argsort(gone.sum(axis=0), kind="stable")
-    lost = np.logical_or.accumulate(gone[:, order], axis=1).sum(axis=0)
+    missing = ~np.isfinite(table)
+    order = np.argsort(missing.sum(axis=0), kind="stable")
+    lost = np.logical_or.accumulate(missing[:, order], axis=1).sum(axis=0)
     kept = np.sort(order[2 * lost <= len(table)])
-    return table[~gone[:, kept].any(axis=1)][:, kept], kept
+    return table[~missing[:, kept].any(axis=1)][:, kept], kept
 
 
 def _candidates(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -196,10 +198,10 @@ def warn_of_equal(states: States) -> None:
 
 def _equal(rows: np.ndarray, columns: list[int]) -> list[list[int]]:
     """Divide columns into those that are equal, of which there are two or more."""
-    found: dict[bytes, list[int]] = {}
+    groups: dict[bytes, list[int]] = {}
     for i in columns:
-        found.setdefault(_in_order_of_appearance(rows[:, i]).tobytes(), []).append(i)
-    return [alike for alike in found.values() if len(alike) > 1]
+        groups.setdefault(_in_order_of_appearance(rows[:, i]).tobytes(), []).append(i)
+    return [alike for alike in groups.values() if len(alike) > 1]
 
 
 def _in_order_of_appearance(column: np.ndarray) -> np.ndarray:

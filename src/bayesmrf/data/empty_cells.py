@@ -59,11 +59,11 @@ def empty_cells(values: np.ndarray, weights: np.ndarray | None, columns: Collect
     least = max(_FEWEST, log(max(tested, 1) / _CHANCE))
     empty = (n == 0) & (expected >= least) & upper
     empty &= empty.sum(axis=(0, 1)) == 1
-    found = [
+    cells = [
         EmptyCell((int(at[i]), int(at[j])), (int(a), int(b)), float(expected[a, b, i, j]))
         for a, b, i, j in np.argwhere(empty)
     ]
-    return sorted(found, key=lambda cell: -cell.expected)
+    return sorted(cells, key=lambda cell: -cell.expected)
 
 
 @one_thread()
@@ -73,14 +73,14 @@ def _tables(x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     for start in range(0, len(x), _ROWS):
         rows = x[start : start + _ROWS]
         w = np.ones(len(rows), np.float32) if weights is None else weights[start : start + _ROWS]
-        yes, there = (rows == 1).astype(w.dtype), rows >= 0
+        yes, observed = (rows == 1).astype(w.dtype), rows >= 0
         one += (yes * w[:, None]).T @ yes
-        if there.all():
+        if observed.all():
             first += (w @ yes)[:, None]  # the first is 1 and the second is observed
             both += w.sum()
         else:
-            first += (yes * w[:, None]).T @ there.astype(w.dtype)
-            both += (there * w[:, None]).T @ there.astype(w.dtype)
+            first += (yes * w[:, None]).T @ observed.astype(w.dtype)
+            both += (observed * w[:, None]).T @ observed.astype(w.dtype)
     return np.array([[both - first - first.T + one, first.T - one], [first - one, one]])
 
 
@@ -97,7 +97,7 @@ def rules(values: np.ndarray, cells: list[EmptyCell]) -> list[Rule]:
 
     Each of the others alone decides in ten rows or more: columns that nearly always agree would follow the rule, too.
     """
-    found = []
+    derived = []
     sides: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for (i, j), (a, b), _ in cells:  # x_i = a never with x_j = b: x_i = a implies x_j = 1 - b, and the reverse
         sides.setdefault((i, a), []).append((j, b))
@@ -105,12 +105,12 @@ def rules(values: np.ndarray, cells: list[EmptyCell]) -> list[Rule]:
     for (column, state), others in sides.items():
         rows = values[(values[:, [column, *(o for o, _ in others)]] >= 0).all(axis=1)]
         # None of the others has its state where the column has this one. If the column has it wherever none does:
-        there = {(o, s): rows[:, o] == s for o, s in sorted(others)}
-        if len(rows) and np.array_equal(~np.any([*there.values()], axis=0), rows[:, column] == state):
-            least = [one for one in there if not any(_is_part(there, one, other) for other in there)]
-            if np.min(_times_alone([there[one] for one in least])) >= _ALONE:
-                found.append(Rule(column, state == 0, tuple((o, s if state == 0 else 1 - s) for o, s in least)))
-    return sorted(rule for rule in found if len(rule.others) > 1)
+        holds = {(o, s): rows[:, o] == s for o, s in sorted(others)}
+        if len(rows) and np.array_equal(~np.any([*holds.values()], axis=0), rows[:, column] == state):
+            least = [one for one in holds if not any(_is_part(holds, one, other) for other in holds)]
+            if np.min(_times_alone([holds[one] for one in least])) >= _ALONE:
+                derived.append(Rule(column, state == 0, tuple((o, s if state == 0 else 1 - s) for o, s in least)))
+    return sorted(rule for rule in derived if len(rule.others) > 1)
 
 
 def _times_alone(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -119,11 +119,11 @@ def _times_alone(parts: Sequence[np.ndarray]) -> np.ndarray:
     return (each & (each.sum(axis=0) == 1)).sum(axis=1)
 
 
-def _is_part(there: dict[tuple[int, int], np.ndarray], one: tuple[int, int], other: tuple[int, int]) -> bool:
+def _is_part(holds: dict[tuple[int, int], np.ndarray], one: tuple[int, int], other: tuple[int, int]) -> bool:
     """Return whether a column has its state only where another one has its state, too, so that it adds nothing."""
-    if one == other or (there[one] & ~there[other]).any():
+    if one == other or (holds[one] & ~holds[other]).any():
         return False
-    return bool((there[one] != there[other]).any()) or one > other
+    return bool((holds[one] != holds[other]).any()) or one > other
 
 
 def tell_of_empty_cells(states: States, related: Sequence[Sequence[str]]) -> None:
@@ -140,8 +140,8 @@ def tell_of_empty_cells(states: States, related: Sequence[Sequence[str]]) -> Non
         return
     counted = slice(None) if states.weights is None else states.weights > 0
     values, weights = states.values[counted], None if states.weights is None else states.weights[counted]
-    names, known = states.names, [set(some) for some in related]
-    cells = [c for c in empty_cells(values, weights, columns) if not any(_names(c, names) <= some for some in known)]
+    names, known = states.names, [set(group) for group in related]
+    cells = [c for c in empty_cells(values, weights, columns) if not any(_names(c, names) <= group for group in known)]
     made = rules(values, cells)
     if made:
         texts = [_rule_in_words(rule, states) for rule in made]

@@ -150,11 +150,11 @@ def read_declared(path: Path) -> tuple[str, Declared]:
         raise DataError(
             f"{call(path)}: this file contains more than {_MOST / 2**30:g} GiB of text; give a smaller table"
         )
-    found = text_of(call(path), data)
-    if found is None:
+    contents = text_of(call(path), data)
+    if contents is None:
         _refuse(path, data)
-        found = _decoded(path, data), Declared()
-    return found
+        contents = _decoded(path, data), Declared()
+    return contents
 
 
 def _unpacked(path: Path, file: Any) -> bytes:

@@ -71,25 +71,26 @@ def text_of(name: str, data: bytes) -> tuple[str, Declared] | None:
     DataError
         If a package is missing, the file is damaged, or a workbook does not have one plain table.
     """
-    found = next((f for start, f in FORMATS.items() if data.startswith(start)), None)
-    if found is None or (found.rows is _excel and WORKBOOK.encode() not in data):
+    file_format = next((f for start, f in FORMATS.items() if data.startswith(start)), None)
+    if file_format is None or (file_format.rows is _excel and WORKBOOK.encode() not in data):
         return None
-    if found.package is not None:
+    if file_format.package is not None:
         try:
-            import_module(found.package)
+            import_module(file_format.package)
         except ImportError:
-            raise DataError(f"{name}: this is {found.what}, which the package {found.package} reads; install it with "
-                            "pip install 'bayesmrf[files]', or save the table as CSV") from None  # fmt: skip
+            raise DataError(f"{name}: this is {file_format.what}, which the package {file_format.package} reads; "
+                            "install it with pip install 'bayesmrf[files]', or save the table as "
+                            "CSV") from None  # fmt: skip
     out = StringIO(newline="")
     try:
-        rows, declared = found.rows(data)
+        rows, declared = file_format.rows(data)
         csv.writer(out, lineterminator="\n").writerows(map(_cell, row) for row in rows)
     except DataError as e:
         raise DataError(f"{name}: {e}") from None
     except Exception as e:  # packages raise what they like where a file is damaged
         reason = shown(" ".join(str(e).split()), 200) or type(e).__name__
         raise DataError(
-            f"{name}: this is {found.what} that cannot be read ({reason}); repair it, or save the table as CSV"
+            f"{name}: this is {file_format.what} that cannot be read ({reason}); repair it, or save the table as CSV"
         ) from None
     return out.getvalue(), declared
 
@@ -114,10 +115,10 @@ def _by_pandas(read: Callable[[Any, bytes], tuple[pd.DataFrame, dict[str, Any]]]
         table, said = read(pandas, data)
         table = in_pandas(table)
         kinds = {str(name): kind for name, kind in table.dtypes.items() if isinstance(kind, pandas.CategoricalDtype)}
-        found = {name: Categories(tuple(map(_cell, k.categories)), bool(k.ordered)) for name, k in kinds.items()}
+        categories = {name: Categories(tuple(map(_cell, k.categories)), bool(k.ordered)) for name, k in kinds.items()}
         values = table.astype(object).where(table.notna(), None).itertuples(index=False, name=None)
         header = [[str(name) for name in table.columns]]
-        return Rows(chain(header, values), _declared(found, **said))
+        return Rows(chain(header, values), _declared(categories, **said))
 
     return rows
 
@@ -126,7 +127,7 @@ def _declared(
     categories: Mapping[str, Categories], labels: Mapping[str, Mapping[Any, str]] = MappingProxyType({}), **said: Any
 ) -> Declared:
     """Return what a file says about its columns, with values as texts."""
-    texts = {name: {_cell(value): label for value, label in given.items()} for name, given in labels.items()}
+    texts = {name: {_cell(value): label for value, label in of_values.items()} for name, of_values in labels.items()}
     return Declared(categories, labels=texts, **said)
 
 
@@ -157,12 +158,12 @@ def _excel(data: bytes) -> Rows:
             raise DataError(f"this workbook contains more than {_MOST / 2**30:g} GiB; give a smaller table")
         sheets = [i for i in archive.namelist() if i.startswith("xl/worksheets/") and i.endswith(".xml")]
         computes = any(_FORMULA.search(archive.read(i)) for i in sheets)
-    found = [s for s in load_workbook(BytesIO(data), data_only=True).worksheets if _has_values(s)]
-    if len(found) != 1:
-        names = f": {listed([quoted(s.title) for s in found])}" if found else ""
-        raise DataError(f"this workbook has {len(found)} sheets with values{names}; give one with a single table, or "
+    filled = [s for s in load_workbook(BytesIO(data), data_only=True).worksheets if _has_values(s)]
+    if len(filled) != 1:
+        names = f": {listed([quoted(s.title) for s in filled])}" if filled else ""
+        raise DataError(f"this workbook has {len(filled)} sheets with values{names}; give one with a single table, or "
                         "save the sheet as CSV")  # fmt: skip
-    sheet = found[0]
+    sheet = filled[0]
     if computes:
         formulas = load_workbook(BytesIO(data))[sheet.title]
         empty = (c.coordinate for row in formulas.iter_rows() for c in row
@@ -175,8 +176,8 @@ def _excel(data: bytes) -> Rows:
         raise DataError(f"cells {merged.coord} are merged, so that all but one are empty; split them, and leave "
                         "one line of names with a row for each observation below")  # fmt: skip
     rows = list(sheet.iter_rows(values_only=True))
-    there = [k for k, row in enumerate(rows) if any(v is not None for v in row)]
-    rows = rows[there[0] : there[-1] + 1]
+    used = [k for k, row in enumerate(rows) if any(v is not None for v in row)]
+    rows = rows[used[0] : used[-1] + 1]
     width = max(k for row in rows for k, v in enumerate(row, start=1) if v is not None)
     return Rows([row[:width] for row in rows], Declared())
 

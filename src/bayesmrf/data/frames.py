@@ -59,15 +59,15 @@ def column_names(frame: Any) -> tuple[str, ...]:
         number names that occur again ("1.1" in pandas, "1_duplicated_0" in polars), and each is a value of its column.
         If there is the column in which SPSS keeps which rows are selected: it is no answer.
     """
-    names, seen, first = [str(c) for c in frame.columns], Counter[str](), list[str]()
+    names, counts, first = [str(c) for c in frame.columns], Counter[str](), list[str]()
     if _SELECTED in names:
         raise DataError(f"{argument('X')} must contain answers, got column {quoted(_SELECTED)}, in which SPSS marks "
                         "the selected rows; keep the rows that count, and drop the column")  # fmt: skip
     for name in names:
         before = re.sub(r"(\.|_duplicated_)\d+$", "", name)
-        k = seen[before]
+        k = counts[before]
         first.append(before if k and name in (f"{before}.{k}", f"{before}_duplicated_{k - 1}") else name)
-        seen[first[-1]] += 1
+        counts[first[-1]] += 1
     if first != names and all(
         {name, f"{name}.0"} & set(map(str, frame.iloc[:, i].unique())) for i, name in enumerate(first)
     ):
@@ -84,7 +84,7 @@ def record_columns(estimator: Any, X: Any, n_columns: int) -> None:
         estimator.feature_names_in_ = names
 
 
-def check_index(option: str, given: Any, X: Any) -> None:
+def check_index(option: str, values: Any, X: Any) -> None:
     """Refuse a Series with a value for each row of a DataFrame X, but another index: rows are matched by their place.
 
     Raises
@@ -92,9 +92,9 @@ def check_index(option: str, given: Any, X: Any) -> None:
     DataError
     """
     pandas = sys.modules.get("pandas")  # if pandas is not imported, there are no Series
-    if pandas is None or not (isinstance(X, pandas.DataFrame) and isinstance(given, pandas.Series)):
+    if pandas is None or not (isinstance(X, pandas.DataFrame) and isinstance(values, pandas.Series)):
         return
-    if len(given) == len(X) and not given.index.equals(X.index):
+    if len(values) == len(X) and not values.index.equals(X.index):
         raise DataError(f"{argument(option)} must have the index of {argument('X')}, in the same order, got another "
                         f"one; give {option}.reindex(X.index), or {option}.to_numpy() if rows correspond")  # fmt: skip
 
@@ -119,9 +119,9 @@ def in_pandas(X: Any, option: str = "X") -> Any:
 
         return pd.DataFrame({name: column_in_pandas(X[name]) for name in X.columns})
     _refuse_containers(X)
-    found = [(i, X.iloc[:, i]) for i, kind in enumerate(X.dtypes) if _is_recoded(kind)]
-    X = X.copy(deep=False) if found else X
-    for i, column in found:
+    recoded = [(i, X.iloc[:, i]) for i, kind in enumerate(X.dtypes) if _is_recoded(kind)]
+    X = X.copy(deep=False) if recoded else X
+    for i, column in recoded:
         X.isetitem(i, column_in_pandas(column))
     return X
 
@@ -206,15 +206,15 @@ def column_in_pandas(column: Any) -> Any:
         return column.to_numpy()
     if not _is_recoded(kind):
         return column
-    found = pd.Series(column)
+    series = pd.Series(column)
     if _is_dictionary(kind):
         import pyarrow as pa
 
-        values = pa.chunked_array(found.array.__arrow_array__()).unify_dictionaries().to_pandas()
-        found = pd.Series(values.array, found.index, name=found.name)
-    if isinstance(found.dtype, pd.CategoricalDtype) and isinstance(found.cat.categories.dtype, pd.IntervalDtype):
-        found = found.cat.rename_categories([str(c) for c in found.cat.categories])
-    return widened_column(found)
+        values = pa.chunked_array(series.array.__arrow_array__()).unify_dictionaries().to_pandas()
+        series = pd.Series(values.array, series.index, name=series.name)
+    if isinstance(series.dtype, pd.CategoricalDtype) and isinstance(series.cat.categories.dtype, pd.IntervalDtype):
+        series = series.cat.rename_categories([str(c) for c in series.cat.categories])
+    return widened_column(series)
 
 
 def widened_column(column: Any) -> Any:

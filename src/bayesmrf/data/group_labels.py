@@ -101,10 +101,10 @@ def _labels_of_rows(groups: Any, X: Any, n: int) -> pd.Series:
     import pandas as pd
 
     check_index("groups", groups, X)
-    given = groups
+    original = groups
     groups = column_in_pandas(groups) if hasattr(groups, "to_numpy") else unmasked(groups)
     if np.ndim(groups) != 1 or len(groups) != n:
-        raise DataError(option="groups", got=given, expected=f"{n:,} labels, one for each row of the data")
+        raise DataError(option="groups", got=original, expected=f"{n:,} labels, one for each row of the data")
     column = widened_column(pd.Series(groups).reset_index(drop=True))
     lacking = np.flatnonzero(is_missing(column.to_numpy(dtype=object)))
     if len(lacking):
@@ -139,18 +139,18 @@ def check_compared(parts: Sequence[States]) -> None:
 
 def tell_of_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
     """Tell of levels that occur in other groups only, and of columns that are constant in a group only."""
-    there, coding = [_levels_in(part) for part in parts], parts[0].coding
+    occurring, coding = [_levels_in(part) for part in parts], parts[0].coding
     ordered = are_ordered(coding, len(parts[0].names))
-    found, constant = [], []
+    absent, constant = [], []
     for i, name in enumerate(parts[0].names):
-        of_all, levels = set().union(*(each[i] for each in there)), levels_of(coding, i)
-        for label, used in zip(labels, there, strict=True):
+        of_all, levels = set().union(*(each[i] for each in occurring)), levels_of(coding, i)
+        for label, used in zip(labels, occurring, strict=True):
             group = quoted(str(label))
             if len(used[i]) == 1 and len(of_all) > 1:
                 constant.append((quoted(name), f"{quoted(name)} is always {levels[min(used[i])]} in {group}"))
                 continue
             lacking = sorted(of_all - used[i])
-            found += [(level, f"{quoted(name)} is never {levels[level]} in {group}", ordered[i]) for level in lacking]
+            absent += [(level, f"{quoted(name)} is never {levels[level]} in {group}", ordered[i]) for level in lacking]
     if constant:
         name, first = constant[0]
         tell(
@@ -160,30 +160,30 @@ def tell_of_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
             "column if these differences are not of interest.",
             LevelsWarning,
         )
-    if found:
-        _, first, is_ordered = min(found)
+    if absent:
+        _, first, is_ordered = min(absent)
         term, other = ("threshold", "the next one") if is_ordered else ("log weight", "another one")
         low = (
             f" Thresholds are relative to the lowest level: {argument('method', 'reversible-jump')} moves those of "
             "one that is never given together, and needs fewer draws."
         )
         tell(
-            f"A level that a group never has stays in the model: {first}{_more(found)}. Its {term} in that group "
+            f"A level that a group never has stays in the model: {first}{_more(absent)}. Its {term} in that group "
             "follows from the prior of biases, and edges are compared by the other levels; merge it with "
             f"{other} if it is rare in all groups."
-            f"{low if any(level == 0 and has_order for level, _, has_order in found) else ''}",
+            f"{low if any(level == 0 and has_order for level, _, has_order in absent) else ''}",
             LevelsWarning,
         )
 
 
-def _more(found: Sequence[Any]) -> str:
-    return f", and {len(found) - 1} more" if len(found) > 1 else ""
+def _more(items: Sequence[Any]) -> str:
+    return f", and {len(items) - 1} more" if len(items) > 1 else ""
 
 
 def _levels_in(states: States) -> list[set[int]]:
     """Return the states of each column that occur."""
-    seen = states.values if states.weights is None else states.values[states.weights > 0]
-    return [{*range(size)} & {*column.tolist()} for column, size in zip(seen.T, states.sizes, strict=True)]
+    values = states.values if states.weights is None else states.values[states.weights > 0]
+    return [{*range(size)} & {*column.tolist()} for column, size in zip(values.T, states.sizes, strict=True)]
 
 
 def check_written(groups: pd.Series, texts: Sequence[str], by: str) -> None:

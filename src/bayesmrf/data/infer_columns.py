@@ -69,33 +69,33 @@ def infer_columns(
     """
     asked = asked or ColumnOptions()
     frame = several.expanded(frame, asked)
-    seen, all_answers = _values(frame, asked)
+    contents, all_answers = _values(frame, asked)
     if asked.columns is not None:
-        columns = given(asked.columns, seen)
+        columns = given(asked.columns, contents)
         columns = alphabet.as_given(columns) if asked.order_as_given else columns
         return Codebook(tuple(changed(columns, asked)), tuple(map(Problem, alphabet.problems(columns))))
     takes = {*takes, "numbers", "values"} if all_answers else {*takes}
-    declared = declared_columns(asked, seen)
-    rest = sorted((s for s in seen if s.name not in declared), key=lambda s: s.ordered)
+    declared = declared_columns(asked, contents)
+    rest = sorted((s for s in contents if s.name not in declared), key=lambda s: s.ordered)
     outer = {} if "values" in takes else _outer(rest)
     rest = [s for s in rest if s.name not in outer]
     apart = _apart(frame, rest, outer, of_panel, is_all="values" in takes)
     by_name = declared | outer | _kinds(rest, apart, takes)
-    columns = [by_name[s.name] for s in seen]
+    columns = [by_name[s.name] for s in contents]
     columns = alphabet.as_given(columns) if asked.order_as_given else columns
     in_order, columns = alphabet.problems(columns), changed(columns, asked)
     problems = list(apart.problems)
     if "values" not in takes:
-        problems += problems_of_codes(_measured(columns, seen, asked, apart.codes))
+        problems += problems_of_codes(_measured(columns, contents, asked, apart.codes))
     problems += metadata.problems([c for c in columns if c.name not in apart.kinds])
     every = [Problem(text, unless=True) for text in (problems[:1] if apart.is_long else problems)]
     if not apart.is_long:  # which is to be another table
         boxes = {name for name, column in outer.items() if column.kind != METADATA}
-        every += _problems(frame, columns, seen, rest, apart, {*declared}, boxes, takes, in_order)
+        every += _problems(frame, columns, contents, rest, apart, {*declared}, boxes, takes, in_order)
     columns = [
         c._replace(does=f"{c.labels[1]} counts as yes") if nominal.is_pair(c) and not c.does else c for c in columns
     ]
-    of_rows = problem_of(frame if len(seen) == frame.shape[1] else _part(frame, [s.name for s in seen]))
+    of_rows = problem_of(frame if len(contents) == frame.shape[1] else _part(frame, [s.name for s in contents]))
     if of_rows is not None and not (of_rows.unless and "values" in takes):
         every = [of_rows]  # which makes others
     return Codebook(tuple(columns), tuple(every))
@@ -124,20 +124,22 @@ class _Apart(NamedTuple):
 def _values(frame: pd.DataFrame, asked: ColumnOptions) -> tuple[list[Values], bool]:
     """Return what is in the columns that are read, without codes of missing values; and whether all are answers."""
     chosen = asked.chosen([str(name) for name in frame.columns])
-    seen = [s for s in values_of(frame) if s.name in chosen]
+    contents = [s for s in values_of(frame) if s.name in chosen]
     codes = set(map(as_text, asked.missing))
     answers = {code for code in codes if code.strip().lower() == ALL_ANSWERS}
-    of_words = [s for s in seen if not all(map(is_number, s.counts.keys() - answers))]  # where "none" is one of them
-    seen = [s.without(codes - answers if s in of_words else codes) for s in seen]
-    return (seen, True) if answers else ([s.without_no_answers for s in seen], False)
+    of_words = [
+        s for s in contents if not all(map(is_number, s.counts.keys() - answers))
+    ]  # where "none" is one of them
+    contents = [s.without(codes - answers if s in of_words else codes) for s in contents]
+    return (contents, True) if answers else ([s.without_no_answers for s in contents], False)
 
 
-def _outer(seen: Sequence[Values]) -> dict[str, Column]:
+def _outer(contents: Sequence[Values]) -> dict[str, Column]:
     """Return columns that programs added, and boxes that were ticked or left empty, by name."""
-    added = metadata_columns(seen)
-    boxes = {s.name: code for s in seen if (code := constant.empty_box(s)) is not None}
-    return {s.name: s.column(METADATA, []) for s in seen if s.name in added} | {
-        s.name: kind_of(s.without({boxes[s.name]}))[0] for s in seen if s.name in boxes
+    added = metadata_columns(contents)
+    boxes = {s.name: code for s in contents if (code := constant.empty_box(s)) is not None}
+    return {s.name: s.column(METADATA, []) for s in contents if s.name in added} | {
+        s.name: kind_of(s.without({boxes[s.name]}))[0] for s in contents if s.name in boxes
     }
 
 
@@ -175,22 +177,24 @@ def _kinds(rest: Sequence[Values], apart: _Apart, takes: Collection[str]) -> dic
     return {name: _as_it_is(column) for name, column in columns.items()} if "numbers" in takes else columns
 
 
-def _measured(columns: Sequence[Column], seen: Sequence[Values], asked: ColumnOptions, codes: set[str]) -> list[Values]:
+def _measured(
+    columns: Sequence[Column], contents: Sequence[Values], asked: ColumnOptions, codes: set[str]
+) -> list[Values]:
     """Return what is in columns of many numbers, or of numbers that are to be cut."""
-    cut = {name for pattern in asked.cut for name in matching("cut", [pattern], [s.name for s in seen])}
-    of = zip(columns, seen, strict=True)
+    cut = {name for pattern in asked.cut for name in matching("cut", [pattern], [s.name for s in contents])}
+    of = zip(columns, contents, strict=True)
     many = {c.name for c, s in of if c.kind in (NUMBER, COUNT) and len(s.counts) > MOST_LEVELS}
-    return [s.without(codes) for s in seen if s.name in cut | many]
+    return [s.without(codes) for s in contents if s.name in cut | many]
 
 
 def _problems(
-    frame: pd.DataFrame, columns: list[Column], seen: list[Values], rest: list[Values], apart: _Apart,
+    frame: pd.DataFrame, columns: list[Column], contents: list[Values], rest: list[Values], apart: _Apart,
     declared: set[str], boxes: set[str], takes: Collection[str], in_order: Sequence[str],
 ) -> list[Problem]:  # fmt: skip
     """Return what is wrong with columns of each kind."""
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart.kinds]
     few = number.problems_of_few([c for c in numbers if not number.are_many(c)], rest)
-    pairs = list(zip(columns, seen, strict=True))
+    pairs = list(zip(columns, contents, strict=True))
     ticks = [c for c in columns if constant.is_tick(c, len(frame))]
     texts = [
         *in_order,
@@ -200,7 +204,7 @@ def _problems(
         *several.problems([(c, s) for c, s in pairs if c.kind == SEVERAL], frame),
         *constant.problems_of_ticks(ticks),
         *constant.problems_of_words([c for c in columns if constant.is_one_word(c) and c not in ticks]),
-        *nominal.problems(columns, declared | nominal.without_order(columns, seen), takes),
+        *nominal.problems(columns, declared | nominal.without_order(columns, contents), takes),
     ]
     return [Problem(text, unless=True) for text in few] + list(map(Problem, texts))
 
@@ -228,7 +232,7 @@ def problems_of(book: Codebook) -> list[str]:
     return texts
 
 
-def _compared(seen: list[Values]) -> tuple[list[np.ndarray], list[str]]:
+def _compared(contents: list[Values]) -> tuple[list[np.ndarray], list[str]]:
     """Return values and names of columns as they are compared with each other: of ordered categories their numbers."""
 
     def values(s: Values) -> np.ndarray:
@@ -236,7 +240,7 @@ def _compared(seen: list[Values]) -> tuple[list[np.ndarray], list[str]]:
             return np.resize(np.arange(1, len(s.declared) + 1), max(len(s.declared), sum(s.counts.values())))
         return np.repeat([*s.counts], [*s.counts.values()]) if s.numbers is None else s.numbers
 
-    return [values(s) for s in seen], [s.name for s in seen]
+    return [values(s) for s in contents], [s.name for s in contents]
 
 
 def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
@@ -280,19 +284,19 @@ def _no_answers(foreign: Foreign, names: list[str], many: set[str], measured: se
 
     Numbers that look like identifiers, but may be ``measured``, such as incomes, can be cut, too.
     """
-    found, what = foreign.columns(names)
-    if not found:
+    columns, what = foreign.columns(names)
+    if not columns:
         return []
-    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    weight = next(filter(is_count, found), None)
+    more = f" and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else ""
+    weight = next(filter(is_count, columns), None)
     hint = f", or give {argument('sample_weight', weight)} if it counts how often a row was observed" if weight else ""
-    drop = preparing("drop", *found[:MOST_NAMED])
-    scales = [name for name in found if name in {names[i] for i in foreign.scales if i < len(names)} | measured]
-    what += " or a measurement" if found[0] in measured and "identifier" in what else ""
+    drop = preparing("drop", *columns[:MOST_NAMED])
+    scales = [name for name in columns if name in {names[i] for i in foreign.scales if i < len(names)} | measured]
+    what += " or a measurement" if columns[0] in measured and "identifier" in what else ""
     cuts = [f"{name}:4" for name in scales if name in many and not is_count(name)][:MOST_NAMED]
     cut = f"cut measurements into levels of equal counts with {preparing('cut', *cuts)}, or " if cuts else ""
-    return [f"column {quoted(found[0])} {what}; {cut}drop columns that are not answers with {drop}{more}{hint}"
-            f"{weight_of_survey(found)}"]  # fmt: skip
+    return [f"column {quoted(columns[0])} {what}; {cut}drop columns that are not answers with {drop}{more}{hint}"
+            f"{weight_of_survey(columns)}"]  # fmt: skip
 
 
 def _outside(foreign: Foreign, frame: pd.DataFrame) -> list[str]:

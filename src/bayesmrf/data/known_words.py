@@ -112,7 +112,7 @@ class Scale(NamedTuple):
 
     def places(self, words: Iterable[str]) -> dict[str, int] | None:
         """Return the rank of each word; None unless all are known, and those of one rank differ in their case only."""
-        found: dict[str, int] = {}
+        by_word: dict[str, int] = {}
         known: dict[int, str] = {}
         rank = {word: i for i, same in enumerate(self.ranks) for word in same}
         for word in words:
@@ -120,8 +120,8 @@ class Scale(NamedTuple):
             place = rank.get(plain)
             if place is None or known.setdefault(place, plain) != plain:
                 return None
-            found[word] = place
-        return found
+            by_word[word] = place
+        return by_word
 
 
 def plain_word(word: str) -> str:
@@ -157,24 +157,24 @@ SCALES = (
 
 def yes_and_no(words: Iterable[str]) -> tuple[list[str], list[str]] | None:
     """Return the words that mean no, and those that mean yes; None unless there are both, and no others."""
-    given = list(words)
-    plain = {plain_word(word) for word in given}
+    texts = list(words)
+    plain = {plain_word(word) for word in texts}
     for pair in (*_YES_NO, *([[f"{no} {word}"], [word]] for word in plain for no in _NOT if f"{no} {word}" in plain)):
-        no, yes = ([word for word in given if plain_word(word) in side] for side in pair)
-        if no and yes and len(no) + len(yes) == len(given):
+        no, yes = ([word for word in texts if plain_word(word) in side] for side in pair)
+        if no and yes and len(no) + len(yes) == len(texts):
             return no, yes
     return None
 
 
 def known_order(words: Iterable[str]) -> tuple[Scale, dict[str, int]] | None:
     """Return the scale that has all the words, and the rank of each; None if there is none, or two that differ."""
-    given = list(words)
-    for texts in (given, _without_common_end(given)):
-        found = [(s, places) for s in SCALES if (places := s.places(texts)) is not None]
-        orders = {tuple(_ranked([places[t] for t in texts])) for _, places in found}
+    originals = list(words)
+    for texts in (originals, _without_common_end(originals)):
+        matches = [(s, places) for s in SCALES if (places := s.places(texts)) is not None]
+        orders = {tuple(_ranked([places[t] for t in texts])) for _, places in matches}
         if len(orders) == 1:
-            scale, places = found[0]
-            return scale, {word: places[text] for word, text in zip(given, texts, strict=True)}
+            scale, places = matches[0]
+            return scale, {word: places[text] for word, text in zip(originals, texts, strict=True)}
     return None
 
 
@@ -186,10 +186,10 @@ def _ranked(ranks: list[int]) -> list[int]:
 
 def leading_numbers(words: Iterable[str]) -> dict[str, float] | None:
     """Return the number with which each word begins, such as "1 Never"; None unless all have one of their own."""
-    found = {word: _NUMBER.match(word) for word in words}
-    if not found or not all(found.values()):
+    matches = {word: _NUMBER.match(word) for word in words}
+    if not matches or not all(matches.values()):
         return None
-    numbers = {word: float(match[1]) for word, match in found.items() if match}
+    numbers = {word: float(match[1]) for word, match in matches.items() if match}
     return numbers if len(set(numbers.values())) == len(numbers) else None
 
 

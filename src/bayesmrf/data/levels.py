@@ -128,20 +128,20 @@ def remedy_of(columns: Sequence[np.ndarray], names: Sequence[str], n: int | None
     n : int, optional
         Number of columns, the first ones, that may be other than answers.
     """
-    found = find_foreign(columns, names)
-    others, kind = found.columns(names[:n])
+    foreign = find_foreign(columns, names)
+    others, kind = foreign.columns(names[:n])
     if others:
         return f"drop columns that are not answers: {listed(list(map(quoted, others)))} (the first {kind})"
-    return f"{found.remedy} (the levels are {found.span})" if found.codes else ""
+    return f"{foreign.remedy} (the levels are {foreign.span})" if foreign.codes else ""
 
 
 def warn_outside(what: str, columns: Mapping[str, np.ndarray]) -> None:
     """Warn of values outside the levels of a table whose values are all taken as levels; see `find_foreign`."""
-    found = find_foreign(list(columns.values()), list(columns))
-    if found.codes:
+    foreign = find_foreign(list(columns.values()), list(columns))
+    if foreign.codes:
         tell(
-            f"{listed([digits(code) for code in found.codes])} of {what} ({sum(found.codes.values()):,} values) lie "
-            f"outside the levels {found.span}, and become levels; {found.remedy}",
+            f"{listed([digits(code) for code in foreign.codes])} of {what} ({sum(foreign.codes.values()):,} values) "
+            f"lie outside the levels {foreign.span}, and become levels; {foreign.remedy}",
             LevelsWarning,
         )
 
@@ -169,11 +169,11 @@ def warn_of_codes(what: str, labels: Iterable[Any]) -> None:
 def warn_of_texts(what: str, levels: Iterable[Any]) -> None:
     """Warn of texts that mean no answer, such as "refused", and of those that differ in case or in spaces only."""
     texts = [level for level in levels if isinstance(level, str)]
-    found = list(filter(says_no_answer, texts))
-    if found:
+    refusals = list(filter(says_no_answer, texts))
+    if refusals:
         tell(
-            f"{listed(list(map(quoted, found)))} of {what} {'count' if len(found) > 1 else 'counts'} like the others; "
-            f"{missing_code(*found)} if no answer is meant",
+            f"{listed(list(map(quoted, refusals)))} of {what} {'count' if len(refusals) > 1 else 'counts'} like the "
+            f"others; {missing_code(*refusals)} if no answer is meant",
             LevelsWarning,
         )
     known: dict[str, str] = {}
@@ -206,11 +206,11 @@ def _scale(levels: np.ndarray, counts: np.ndarray) -> np.ndarray:
     gaps = np.diff(levels)
     sizes, place = np.unique(gaps, return_inverse=True)
     step = sizes[np.argmax(np.bincount(place, weights=np.minimum(counts[1:], counts[:-1])))]
-    seen = np.append(0, np.cumsum(counts))
-    below, total = seen[1:-1], seen[-1]
+    cumulated = np.append(0, np.cumsum(counts))
+    below, total = cumulated[1:-1], cumulated[-1]
     rare = np.minimum(below, total - below) < _RARE * total
-    left = below - seen[np.searchsorted(levels, levels[:-1] - _NEAR * step, side="right")]
-    right = seen[np.searchsorted(levels, levels[1:] + _NEAR * step, side="left")] - below
+    left = below - cumulated[np.searchsorted(levels, levels[:-1] - _NEAR * step, side="right")]
+    right = cumulated[np.searchsorted(levels, levels[1:] + _NEAR * step, side="left")] - below
     expected = np.maximum(left, right) / _NEAR * (gaps / step - 1)
     usual = np.logical_and.accumulate(np.isin(levels, _USUAL)[::-1])[::-1][1:]  # all levels above
     enough = np.where(usual & (gaps > 2 * step), _EXPECTED_USUAL, _EXPECTED)
@@ -230,8 +230,8 @@ def _scale(levels: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return inside
 
 
-def remedy_in(table: np.ndarray, gone: np.ndarray | None, labels: tuple[str, ...], measured: bool = True) -> str:
+def remedy_in(table: np.ndarray, missing: np.ndarray | None, labels: tuple[str, ...], measured: bool = True) -> str:
     """Return the remedy of `remedy_of` for a table, or that for measurements, if these are ``measured``."""
-    columns = [c if gone is None else c[~gone[:, i]] for i, c in enumerate(table.T)]
+    columns = [c if missing is None else c[~missing[:, i]] for i, c in enumerate(table.T)]
     remedy = remedy_for_pictures(columns) or remedy_of(columns, labels)
     return remedy or (remedy_for_measurements(columns, labels) if measured else "")

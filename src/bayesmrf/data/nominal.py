@@ -32,15 +32,15 @@ def warn_of_nominal(X: Any, states: States) -> None:
     """Warn of columns that SPSS calls nominal, and whose codes the ordinal model takes in order."""
     X = in_pandas(X)
     measure = X.attrs.get(MEASURE, {}) if is_frame(X) else {}
-    found = [
+    nominal = [
         name
         for name, size in zip(states.names, states.sizes, strict=True)
         if size > 2 and measure.get(name) == "nominal"
     ]
-    if found:
+    if nominal:
         tell(
-            f"{len(found)} column(s) of {_X} with more than two codes are nominal in SPSS, and "
-            f"{argument('model', 'ordinal')} takes the codes in their order: {listed(list(map(quoted, found)))}; "
+            f"{len(nominal)} column(s) of {_X} with more than two codes are nominal in SPSS, and "
+            f"{argument('model', 'ordinal')} takes the codes in their order: {listed(list(map(quoted, nominal)))}; "
             f"set {argument('model', 'nominal')} or drop them, unless the codes are in order",
             LevelsWarning,
         )
@@ -141,9 +141,9 @@ def _seen(states: States, column: int) -> list[Any]:
 def _table(states: States, u: int, v: int) -> np.ndarray:
     """Return how often each pair of states was observed, (m, m)."""
     m, x, y = states.n_states, states.values[:, u].astype(np.int64), states.values[:, v].astype(np.int64)
-    there = (x >= 0) & (y >= 0)
-    weights = None if states.weights is None else states.weights[there]
-    return np.bincount(x[there] * m + y[there], weights, m * m).reshape(m, m).astype(float)
+    both = (x >= 0) & (y >= 0)
+    weights = None if states.weights is None else states.weights[both]
+    return np.bincount(x[both] * m + y[both], weights, m * m).reshape(m, m).astype(float)
 
 
 def _share_none(n: np.ndarray) -> bool:
@@ -152,8 +152,8 @@ def _share_none(n: np.ndarray) -> bool:
 
 
 def _ratio(n: np.ndarray, fitted: np.ndarray) -> float:
-    there = n > 0
-    return 2.0 * float((n[there] * np.log(n[there] / fitted[there])).sum())
+    positive = n > 0
+    return 2.0 * float((n[positive] * np.log(n[positive] / fitted[positive])).sum())
 
 
 def _left(n: np.ndarray, category: np.ndarray) -> tuple[float, int]:

@@ -16,12 +16,12 @@ OTHERS = "*"  # in the place of both ends: all pairs that are not named
 _EXPECTED = "a symmetric matrix of probabilities, or two nodes and a probability a row"
 
 
-def edge_probabilities(given: Any, graph: Graph) -> np.ndarray:
+def edge_probabilities(density: Any, graph: Graph) -> np.ndarray:
     """Return the prior probability of each edge of a graph, (n_edges,).
 
     Parameters
     ----------
-    given : array, DataFrame or list
+    density : array, DataFrame or list
         A symmetric matrix (n_nodes, n_nodes), in the order of the nodes, or of a DataFrame with their names as columns
         and index; or rows with the names or numbers of two nodes and a probability, of which "*" and "*" stand for all
         candidates that no other row names. Of a pair that is no edge of the graph it may say anything but 1.
@@ -33,39 +33,39 @@ def edge_probabilities(given: Any, graph: Graph) -> np.ndarray:
         If a probability is not in [0, 1], or missing, or is 1 without an edge; the matrix is not symmetric, has a
         diagonal that is not 0, or another size; a pair has two rows; or a name is not that of a node.
     """
-    given = in_pandas(given, "density")
-    read = _matrix if _is_matrix(given, graph.n_nodes) else _of_pairs
-    matrix, others = read(given, graph.names)
+    density = in_pandas(density, "density")
+    read = _matrix if _is_matrix(density, graph.n_nodes) else _of_pairs
+    matrix, others = read(density, graph.names)
     _refuse_forced(matrix, graph)
-    found: np.ndarray = matrix[tuple(graph.edges.T)]
-    found = np.where(np.isnan(found), others, found)
-    if (missing := np.flatnonzero(np.isnan(found))).size:
+    probabilities: np.ndarray = matrix[tuple(graph.edges.T)]
+    probabilities = np.where(np.isnan(probabilities), others, probabilities)
+    if (missing := np.flatnonzero(np.isnan(probabilities))).size:
         u, v = graph.edges[missing[0]]
         raise _refused(
-            f"without {len(missing):,} of {len(found):,} pairs, such as {_pair(graph.names, u, v)}",
+            f"without {len(missing):,} of {len(probabilities):,} pairs, such as {_pair(graph.names, u, v)}",
             "a probability of each pair that may have an edge",
             f"add them, or a row {OTHERS!r}, {OTHERS!r}, P for all pairs that are not named",
         )
-    if len(found) and not found.any():
+    if len(probabilities) and not probabilities.any():
         raise _refused("0 for all pairs", "above 0 for at least one pair", "0 forbids an edge")
-    return found
+    return probabilities
 
 
-def names_pairs(given: Any, graph: Graph) -> np.ndarray:
+def names_pairs(density: Any, graph: Graph) -> np.ndarray:
     """Return which edges of a graph the probabilities of `edge_probabilities` name, (n_edges,): of a matrix all."""
-    given = in_pandas(given, "density")
-    if _is_matrix(given, graph.n_nodes):
+    density = in_pandas(density, "density")
+    if _is_matrix(density, graph.n_nodes):
         return np.ones(graph.n_edges, dtype=bool)
-    found: np.ndarray = ~np.isnan(_of_pairs(given, graph.names)[0][tuple(graph.edges.T)])
-    return found
+    named: np.ndarray = ~np.isnan(_of_pairs(density, graph.names)[0][tuple(graph.edges.T)])
+    return named
 
 
-def _is_matrix(given: Any, n_nodes: int) -> bool:
+def _is_matrix(density: Any, n_nodes: int) -> bool:
     """Return whether this is a matrix, not rows of two nodes and a probability."""
-    shape = getattr(given, "shape", (0, 3))
-    if hasattr(given, "iloc") and n_nodes == 3 == shape[0]:
-        is_number = len(given.select_dtypes("number").columns) == 3
-        return is_number and {*map(str, given.index)} == {*map(str, given.columns)}
+    shape = getattr(density, "shape", (0, 3))
+    if hasattr(density, "iloc") and n_nodes == 3 == shape[0]:
+        is_number = len(density.select_dtypes("number").columns) == 3
+        return is_number and {*map(str, density.index)} == {*map(str, density.columns)}
     return bool(shape[1] != 3 or n_nodes == 3 == shape[0])
 
 
@@ -78,23 +78,23 @@ def _refuse_forced(matrix: np.ndarray, graph: Graph) -> None:
         raise _refused(got, "below 1 for pairs that are no candidates", remedy)
 
 
-def _matrix(given: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
+def _matrix(density: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
     """Return a matrix in the order of the nodes, and NaN for what it has not."""
     d = len(names)
-    if hasattr(given, "iloc"):
-        rows, columns = list(map(str, given.index)), list(map(str, given.columns))
+    if hasattr(density, "iloc"):
+        rows, columns = list(map(str, density.index)), list(map(str, density.columns))
         if twice := next((n for labels in (rows, columns) for n in labels if labels.count(n) > 1), None):
             raise _refused(f"{quoted(twice)} twice", "a matrix with a row and a column for each node", "remove one")
         if set(rows) == set(columns):
             _require_nodes(columns, names)
             if len(columns) == d == len(rows):
-                given = given.iloc[[rows.index(n) for n in names], [columns.index(n) for n in names]]
+                density = density.iloc[[rows.index(n) for n in names], [columns.index(n) for n in names]]
         elif set(columns) == set(names) and len(rows) == d and rows == list(map(str, range(d))):
-            given = given.iloc[:, [columns.index(n) for n in names]]
+            density = density.iloc[:, [columns.index(n) for n in names]]
             if columns != list(names):
                 raise _refused("columns in another order than the rows", _EXPECTED, "give it the nodes as index, too")
-        given = given.to_numpy()
-    matrix = _numbers(given)
+        density = density.to_numpy()
+    matrix = _numbers(density)
     if matrix.shape != (d, d):
         expected = f"a matrix ({d}, {d}), a row and a column for each node"
         raise _refused(f"shape {matrix.shape}", expected, "or a table of pairs: two nodes and a probability a row")
@@ -110,9 +110,13 @@ def _matrix(given: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
     return matrix, np.nan
 
 
-def _of_pairs(given: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
+def _of_pairs(density: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
     """Return the matrix of a table of pairs, NaN for those that are not named, and the probability of these."""
-    rows = list(given.itertuples(index=False, name=None)) if hasattr(given, "iloc") else [tuple(row) for row in given]
+    rows = (
+        list(density.itertuples(index=False, name=None))
+        if hasattr(density, "iloc")
+        else [tuple(row) for row in density]
+    )
     if wrong := next((row for row in rows if len(row) != 3), None):
         raise _refused(f"a row of {len(wrong)} entries", _EXPECTED)
     p, others = _numbers([row[2] for row in rows]), np.nan
@@ -125,7 +129,7 @@ def _of_pairs(given: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
         ends = [(a.removesuffix(".0"), b.removesuffix(".0")) for a, b in ends]
         named = {end.removesuffix(".0") for end in named}
     _require_nodes(sorted(named), list(number))
-    found = np.full((len(names), len(names)), np.nan)
+    matrix = np.full((len(names), len(names)), np.nan)
     for (a, b), value in zip(ends, p, strict=True):
         if (a, b) == (OTHERS, OTHERS):
             if not np.isnan(others):
@@ -136,20 +140,20 @@ def _of_pairs(given: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
         if u == v:
             got = f"{_pair(names, u, v)}, which joins a node to itself"
             raise _refused(got, "pairs of two nodes", "remove the row")
-        if not np.isnan(found[u, v]):
+        if not np.isnan(matrix[u, v]):
             got = f"two rows for {_pair(names, u, v)}"
             raise _refused(got, "each pair of two nodes once, in either order", "remove one")
-        found[u, v] = found[v, u] = value
-    return found, others
+        matrix[u, v] = matrix[v, u] = value
+    return matrix, others
 
 
 def _are_numbers(pair: Sequence[Any]) -> bool:
     return all(isinstance(end, int | float | np.number) and not isinstance(end, bool) for end in pair)
 
 
-def _numbers(given: Any) -> np.ndarray:
+def _numbers(entries: Any) -> np.ndarray:
     try:
-        return np.asarray(given, dtype=np.float64)
+        return np.asarray(entries, dtype=np.float64)
     except (TypeError, ValueError):
         raise _refused("entries that are no numbers", _EXPECTED) from None
 
@@ -162,9 +166,9 @@ def _require_probabilities(p: np.ndarray, name: Any, missing: bool = False) -> N
         raise _refused(f"{p[wrong[0]]:g} of {name(int(wrong[0]))}", "probabilities in [0, 1]", remedy)
 
 
-def _require_nodes(given: Sequence[str], names: Sequence[str]) -> None:
+def _require_nodes(named: Sequence[str], names: Sequence[str]) -> None:
     known = set(names)
-    if missing := sorted({name for name in given if name not in known}):
+    if missing := sorted({name for name in named if name not in known}):
         columns = listed(list(map(quoted, names)))
         raise _refused(listed(list(map(quoted, missing))), "columns of the data", f"the columns are {columns}")
 

@@ -46,8 +46,8 @@ def read_r(data: bytes) -> list[RColumn]:
         parsed = parse_data(data, extension=kind, altrep_constructor_dict={**DEFAULT_ALTREP_MAP, **compact})
         tree = _Tree(lambda part: convert(part, {}, default_encoding=parsed.extra.encoding or "utf-8"))
         objects = {"": parsed.object} if kind == ".rds" else tree.pairs(parsed.object)
-        frames = {name: found for name, found in objects.items() if "data.frame" in tree.texts(found, "class")}
-        votes = next((name for name, found in objects.items() if {*tree.texts(found, "names")} >= _ROLLCALL), None)
+        frames = {name: item for name, item in objects.items() if "data.frame" in tree.texts(item, "class")}
+        votes = next((name for name, item in objects.items() if {*tree.texts(item, "names")} >= _ROLLCALL), None)
         if not frames and votes is not None:
             raise DataError("this R file has a list of roll calls (pscl), not a table; in R, save its votes: "
                             f"saveRDS(as.data.frame(pscl::convertCodes({votes or 'x'})), 'votes.rds')")  # fmt: skip
@@ -80,11 +80,11 @@ class _Tree(NamedTuple):
 
     def pairs(self, node: Any) -> dict[str, Any]:
         """Return the objects in a list of pairs, such as that of the attributes, by their names."""
-        found: dict[str, Any] = {}
+        objects: dict[str, Any] = {}
         while node is not None and node.info.type.name == "LIST":
-            found[self.convert(node.tag)] = node.value[0]
+            objects[self.convert(node.tag)] = node.value[0]
             node = node.value[1]
-        return found
+        return objects
 
     def values(self, part: Any) -> list[Any]:
         """Return the values of a vector; missing ones are None."""
@@ -93,8 +93,8 @@ class _Tree(NamedTuple):
 
     def texts(self, part: Any, attribute: str) -> list[str]:
         """Return the texts in an attribute of an object, none if it has no such attribute."""
-        found = self.pairs(part.attributes).get(attribute)
-        return [] if found is None else [str(text) for text in self.values(found)]
+        value = self.pairs(part.attributes).get(attribute)
+        return [] if value is None else [str(text) for text in self.values(value)]
 
     def column(self, name: str, part: Any) -> RColumn:
         """Return a column."""
@@ -113,9 +113,9 @@ class _Tree(NamedTuple):
         if "haven_labelled" in kinds:
             missing = self._missing(about)
             values = [None if missing(v) else v for v in values]
-            given = about.get("labels")
-            if given is not None:
-                pairs = zip(self.values(given), self.texts(given, "names"), strict=True)
+            codes = about.get("labels")
+            if codes is not None:
+                pairs = zip(self.values(codes), self.texts(codes, "names"), strict=True)
                 labels = {value: label for value, label in pairs if value is not None and not missing(value)}
         unit = next((unit for kind, unit in _DATES.items() if kind in kinds), None)
         if unit is not None:

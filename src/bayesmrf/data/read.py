@@ -33,7 +33,9 @@ def choose(X: Any, sample_weight: Any, yes_no: str, models: Sequence[str]) -> st
     if column is None:
         return choose_model(X, sample_weight, yes_no)
     X = in_pandas(X)
-    ordered_column(X.loc[:, [not is_unordered(own) for _, own in X.items()]])  # refuses columns that are no answers
+    ordered_column(
+        X.loc[:, [not is_unordered(values) for _, values in X.items()]]
+    )  # refuses columns that are no answers
     _log.info("The model is nominal, as column %s has categories without order.", quoted(column))
     return NOMINAL
 
@@ -52,9 +54,9 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
     tied : bool
         Whether edges share parameters, so that equal columns are no trouble.
     """
-    given = {} if model is None else {"n_states": model.n_states, "ordinal": True}
+    options = {} if model is None else {"n_states": model.n_states, "ordinal": True}
     try:
-        states = check_states(X, sample_weight, missing=missing, **given)
+        states = check_states(X, sample_weight, missing=missing, **options)
     except DataError:
         refuse_forgotten_counts(X, sample_weight)
         raise
@@ -66,8 +68,8 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
         warn_of_nominal(X, states)
     if not tied:
         warn_of_equal(states)
-        tell_of_relations(found := _relations(states))
-        tell_of_empty_cells(states, [relation.columns for relation in found])
+        tell_of_relations(relations := _relations(states))
+        tell_of_empty_cells(states, [relation.columns for relation in relations])
         tell_of_waves(states.names)
     return states
 
@@ -75,16 +77,16 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
 def _relations(states: States) -> list[Relation]:
     """Return the relations between the observed columns; all rows are looked at if there are any in the first ones."""
     rows = states.values if states.weights is None else states.values[states.weights > 0]
-    found = linear_relations(_numbers(states, rows[:FIRST]), states.names)
-    return linear_relations(_numbers(states, rows), states.names) if found and len(rows) > FIRST else found
+    relations = linear_relations(_numbers(states, rows[:FIRST]), states.names)
+    return linear_relations(_numbers(states, rows), states.names) if relations and len(rows) > FIRST else relations
 
 
 def _numbers(states: States, rows: np.ndarray) -> np.ndarray:
     """Return rows with the numbers of the user's table, NaN where missing; of texts those of levels."""
     columns = [np.asarray(levels_of(states.coding, i)) for i in range(len(states.names))]
     values = [c if c.dtype.kind in "biuf" else np.arange(len(c)) for c in columns]
-    found = np.stack([v.astype(np.float64)[rows[:, i]] for i, v in enumerate(values)], axis=1)
-    return np.where(rows < 0, np.nan, found)
+    numbers = np.stack([v.astype(np.float64)[rows[:, i]] for i, v in enumerate(values)], axis=1)
+    return np.where(rows < 0, np.nan, numbers)
 
 
 def read_new(X: Any, sample_weight: Any, fitted: Any, unused: Sequence[int] = (), missing: bool = True) -> States:

@@ -128,11 +128,11 @@ def repeated_rows(parts: Sequence[States]) -> RepeatedRows | None:
     """
     parts = [s if s.weights is None else s.at(np.flatnonzero(s.weights > 0)) for s in parts]
     every = _labels(parts)
-    found = [one for labels in every if (one := _judged(parts, labels, _CHANCE / len(every))) is not None]
-    if not found:
+    judged = [one for labels in every if (one := _judged(parts, labels, _CHANCE / len(every))) is not None]
+    if not judged:
         return None
-    found.sort(key=lambda one: -max(one.edges, one.nodes, 1 / one.least, 1 / one.least_nodes))
-    return found[0]._replace(also=tuple(one.same for one in found[1:]))
+    judged.sort(key=lambda one: -max(one.edges, one.nodes, 1 / one.least, 1 / one.least_nodes))
+    return judged[0]._replace(also=tuple(one.same for one in judged[1:]))
 
 
 def _judged(parts: Sequence[States], labels: Sequence[Blocks], chance: float) -> RepeatedRows | None:
@@ -187,7 +187,7 @@ def _labels(parts: Sequence[States]) -> list[list[Blocks]]:
 
 def _rounds(parts: Sequence[States]) -> list[Blocks]:
     """Return the rounds of the first column that counts up and begins again in each part; empty if there is none."""
-    found, start = list[Blocks](), 0
+    rounds, start = list[Blocks](), 0
     for states in parts:
         values = states.scores
         low, high = values.min(axis=0, initial=127), values.max(axis=0, initial=-1)
@@ -197,9 +197,9 @@ def _rounds(parts: Sequence[States]) -> list[Blocks]:
         if not first.size:
             return []
         codes = start + np.cumsum(values[:, first[0]] == low[first[0]])
-        found.append(Blocks(codes, f"between which {quoted(states.names[first[0]])} counts up"))
+        rounds.append(Blocks(codes, f"between which {quoted(states.names[first[0]])} counts up"))
         start = int(codes[-1]) + 1
-    return found
+    return rounds
 
 
 class _Cells(NamedTuple):
@@ -224,9 +224,9 @@ def _compared(
     is_first = np.append(True, np.diff(blocks[order]) != 0)
     cells = np.flatnonzero(is_first | np.append(True, np.diff(group[order]) != 0))
     at = _Cells(cells, np.flatnonzero(is_first[cells]), len(parts))
-    found = [_of_blocks(z[order], at) for z in _influences(parts, labels, orders, is_trend)]
-    own, between = (each := np.concatenate(found)).sum(axis=1)[:, :2].T
-    factors = np.sqrt(np.maximum(1 + between / np.where(own > 0, own, np.inf), 0.0))
+    sums = [_of_blocks(z[order], at) for z in _influences(parts, labels, orders, is_trend)]
+    squares, between = (each := np.concatenate(sums)).sum(axis=1)[:, :2].T
+    factors = np.sqrt(np.maximum(1 + between / np.where(squares > 0, squares, np.inf), 0.0))
     scores = each[:, :, 1] / np.sqrt(np.maximum(each[:, :, 2], 1e-300))
     return factors, scores.min(axis=1), (-scores).min(axis=1)
 
@@ -235,29 +235,29 @@ def _influences(
     parts: Sequence[States], labels: Sequence[Blocks], orders: Sequence[np.ndarray], is_trend: bool
 ) -> list[np.ndarray]:
     """Return influences of the rows of all parts on the nodes, and then on the pairs of each node with later ones."""
-    found = []
+    influences = []
     for states, of, order in zip(parts, labels, orders, strict=True):
         values = states.scores[order, :_WIDEST]
-        there = values >= 0
-        x = np.where(there, values, 0.0)
-        x = np.where(there, x - x.sum(axis=0) / np.maximum(there.sum(axis=0), 1), 0.0)
+        observed = values >= 0
+        x = np.where(observed, values, 0.0)
+        x = np.where(observed, x - x.sum(axis=0) / np.maximum(observed.sum(axis=0), 1), 0.0)
         if is_trend and of.numbers is not None:
-            x = np.where(there, x - _trend(x, of.numbers, of.codes[order]), 0.0)
+            x = np.where(observed, x - _trend(x, of.numbers, of.codes[order]), 0.0)
         z = [x]
         if not states.blocks:  # a sorted column is alike in any rows that follow each other
             steps = np.diff(values.astype(np.int16), axis=0)
             z[0] = np.where((steps >= 0).all(axis=0) | (steps <= 0).all(axis=0), 0.0, x)
-        z += [_of_pairs(x, there, u) for u in range(x.shape[1] - 1)]
+        z += [_of_pairs(x, observed, u) for u in range(x.shape[1] - 1)]
         if len(parts) > 1:
             z = [each / np.maximum((each**2).sum(axis=0), 1e-300) for each in z]
-        found.append(z)
-    return [np.concatenate(each) for each in zip(*found, strict=True)]
+        influences.append(z)
+    return [np.concatenate(each) for each in zip(*influences, strict=True)]
 
 
-def _of_pairs(x: np.ndarray, there: np.ndarray, u: int) -> np.ndarray:
+def _of_pairs(x: np.ndarray, observed: np.ndarray, u: int) -> np.ndarray:
     """Return the residuals of the products of column ``u`` and each later one after the two columns."""
-    seen = there[:, u + 1 :] & there[:, [u]]
-    rest = np.stack([seen, x[:, [u]] * seen, x[:, u + 1 :] * seen])
+    both = observed[:, u + 1 :] & observed[:, [u]]
+    rest = np.stack([both, x[:, [u]] * both, x[:, u + 1 :] * both])
     z = rest[1] * rest[2]
     gram, sums = np.einsum("inv,jnv->vij", rest, rest), np.einsum("inv,nv->vi", rest, z)
     z = z - np.einsum("inv,vi->nv", rest, np.einsum("vij,vj->vi", np.linalg.pinv(gram, _SINGULAR, True), sums))
@@ -283,10 +283,10 @@ def _of_blocks(z: np.ndarray, at: _Cells) -> np.ndarray:
     same, other = (1.0, 0.0) if at.n_groups == 1 else (1 - 1 / at.n_groups, -1 / at.n_groups)
     squares, fourth = np.add.reduceat(z**2, at.rows), np.add.reduceat(z**4, at.rows)
     totals = np.add.reduceat(z, at.rows)
-    own, fourths, apart, both = (np.add.reduceat(v, at.cells) for v in (squares, fourth, totals**2, squares**2))
-    across, crossed = np.add.reduceat(totals, at.cells) ** 2 - apart, own**2 - both
-    between = same * (apart - own) + other * across
-    each = np.stack([same * own, between, 2 * (same**2 * (both - fourths) + other**2 * crossed)], axis=-1)
+    within, fourths, apart, both = (np.add.reduceat(v, at.cells) for v in (squares, fourth, totals**2, squares**2))
+    across, crossed = np.add.reduceat(totals, at.cells) ** 2 - apart, within**2 - both
+    between = same * (apart - within) + other * across
+    each = np.stack([same * within, between, 2 * (same**2 * (both - fourths) + other**2 * crossed)], axis=-1)
     return np.stack([each[half::2].sum(axis=0) for half in (0, 1)], axis=1)
 
 

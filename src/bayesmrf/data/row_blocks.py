@@ -45,14 +45,14 @@ def blocks_of(frame: pd.DataFrame) -> tuple[Blocks, ...]:
 
 def label_columns(frame: pd.DataFrame) -> list[str]:
     """Return the columns that may say which rows belong together: 20 or more integers or texts of several rows each."""
-    found = []
+    names = []
     for name in map(str, frame.columns):
         values = frame[name].dropna()
         if values.dtype.kind == "f" and not np.array_equal(values, np.round(values)):
             continue  # a measurement
         if values.dtype.kind != "b" and int((values.value_counts() > 1).sum()) >= FEWEST:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _blocks(frame: pd.DataFrame, labels: pd.Index) -> Blocks | None:

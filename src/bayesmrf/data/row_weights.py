@@ -43,14 +43,14 @@ def with_survey(states: States, survey_weight: Any, X: Any, n: int) -> States:
                         f"{digits(w[bad[0]])} in {data_row(bad[0])}{more}; leave out rows "
                         "without a weight")  # fmt: skip
     w = w[states.given_rows]
-    found = replace(states, survey=Survey(w, states.weights)).at(np.arange(len(w)))
-    found = replace(found, places=states.places)
-    n_gone = int((found.values < 0).any(axis=1).sum())
-    if found.survey is not None and n_gone:
+    weighted = replace(states, survey=Survey(w, states.weights)).at(np.arange(len(w)))
+    weighted = replace(weighted, places=states.places)
+    n_gone = int((weighted.values < 0).any(axis=1).sum())
+    if weighted.survey is not None and n_gone:
         raise DataError(f"{_WEIGHT} must be omitted where answers are missing, as in {n_gone:,} of {len(w):,} rows: "
                         "missing answers are drawn for whole observations, and a weighted row is not one "
                         "observation; leave out the rows or the columns with missing answers")  # fmt: skip
-    return found
+    return weighted
 
 
 def is_weighted(parts: Sequence[States]) -> bool:
@@ -123,10 +123,10 @@ def tell_of_weights(parts: Sequence[States]) -> None:
 
 def remark_on_weights(parts: Sequence[States]) -> str:
     """Return what is wrong with counts that look like weights of a survey; empty if they do not."""
-    found = [one for part in parts if (one := weights_as_counts(part)) is not None]
-    if not found:
+    suspects = [one for part in parts if (one := weights_as_counts(part)) is not None]
+    if not suspects:
         return ""
-    most, n, rows, n_effective = zip(*found, strict=True)
+    most, n, rows, n_effective = zip(*suspects, strict=True)
     return WeightsAsCounts(max(most), sum(n), sum(rows), sum(n_effective)).sentence
 
 
@@ -168,9 +168,9 @@ def refuse_forgotten_counts(X: Any, sample_weight: Any) -> None:
 
 def tell_of_forgotten_counts(parts: Sequence[States]) -> bool:
     """Tell of a column of counts among the answers of all groups of people, and return whether there is one."""
-    if found := remark_on_counts(parts):
-        tell(found, WeightWarning)
-    return bool(found)
+    if remark := remark_on_counts(parts):
+        tell(remark, WeightWarning)
+    return bool(remark)
 
 
 def remark_on_counts(parts: Sequence[States]) -> str:

@@ -27,11 +27,11 @@ def event_columns(frame: pd.DataFrame, person: str) -> list[str] | None:
         The column that says which rows are of one person.
     """
     rest = frame.drop(columns=person)
-    seen = rest.notna()
-    answered = seen.groupby(frame[person].to_numpy()).sum()
-    apart = (answered.max() == 1) & ~seen.all()  # in one row of a person at most
+    observed = rest.notna()
+    answered = observed.groupby(frame[person].to_numpy()).sum()
+    apart = (answered.max() == 1) & ~observed.all()  # in one row of a person at most
     several = _differing(rest.loc[:, ~apart], frame[person])
-    of_event = seen.loc[:, apart].any(axis=1).groupby(frame[person].to_numpy()).sum()
+    of_event = observed.loc[:, apart].any(axis=1).groupby(frame[person].to_numpy()).sum()
     if apart.sum() < _FEWEST or len(several) > _MOST or of_event.max() < 2:
         return None
     return several
@@ -88,12 +88,12 @@ def combined(table: pd.DataFrame, person: pd.Series, *more: Any) -> tuple[Any, .
     """
     import pandas as pd
 
-    there = [values for values in more if values is not None]
-    whole = one_row_each(pd.concat([table, *there], axis=1), person)
-    found = whole.iloc[:, : table.shape[1]]
-    found.attrs = table.attrs
+    series = [values for values in more if values is not None]
+    whole = one_row_each(pd.concat([table, *series], axis=1), person)
+    answers = whole.iloc[:, : table.shape[1]]
+    answers.attrs = table.attrs
     columns = iter(range(table.shape[1], whole.shape[1]))
-    return found, *(None if values is None else whole.iloc[:, next(columns)] for values in more)
+    return answers, *(None if values is None else whole.iloc[:, next(columns)] for values in more)
 
 
 def _differing(frame: pd.DataFrame, person: pd.Series) -> list[str]:

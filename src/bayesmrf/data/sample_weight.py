@@ -37,8 +37,8 @@ class Survey(NamedTuple):
         are no survey, and the counts are returned.
         """
         w, counts = self.weights[rows], None if self.counts is None else self.counts[rows]
-        there = w if counts is None else w[counts > 0]
-        if (there == there[:1]).all():
+        occurring = w if counts is None else w[counts > 0]
+        if (occurring == occurring[:1]).all():
             return None, counts
         w = w / w.max()
         each = w if counts is None else w * counts
@@ -71,7 +71,7 @@ def check_weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     return w
 
 
-def read_weights(option: str, given: Any, X: Any, n: int) -> np.ndarray:
+def read_weights(option: str, weights: Any, X: Any, n: int) -> np.ndarray:
     """Read a number for each of the ``n`` rows of ``X`` in floating point, NaN where it is missing.
 
     Raises
@@ -79,8 +79,8 @@ def read_weights(option: str, given: Any, X: Any, n: int) -> np.ndarray:
     DataError
         If they are no numbers, of another shape, or a Series whose index differs from that of the DataFrame ``X``.
     """
-    check_index(option, given, X)
-    values = widened(unmasked(given))
+    check_index(option, weights, X)
+    values = widened(unmasked(weights))
     if values.dtype.kind == "O":
         from pandas import isna
 
@@ -92,7 +92,7 @@ def read_weights(option: str, given: Any, X: Any, n: int) -> np.ndarray:
         w = None
     if w is None:
         text = next((i for i, v in enumerate(values.flat) if isinstance(v, str | bytes)), None)
-        got = in_words(given)
+        got = in_words(weights)
         if values.ndim == 1 and text is not None:
             got = f"{in_words(values[text])} in {data_row(text)}"
         raise DataError(f"{argument(option)} must contain numbers, one for each row of {_X}, got {got}")

@@ -109,11 +109,11 @@ class States:
         """`values`, but of columns without order whether they have their most frequent level, which has no name."""
         if not isinstance(self.coding, ColumnLevels) or not self.coding.nominal:
             return self.values
-        found = self.values.copy()
+        scores = self.values.copy()
         for i in self.coding.nominal:
-            there = found[:, i] >= 0
-            found[there, i] = found[there, i] == np.bincount(found[there, i], minlength=1).argmax()
-        return found
+            observed = scores[:, i] >= 0
+            scores[observed, i] = scores[observed, i] == np.bincount(scores[observed, i], minlength=1).argmax()
+        return scores
 
     def at(self, rows: np.ndarray) -> States:
         """Return some of the rows, by their numbers in `values`; weights of a survey are scaled again."""
@@ -246,14 +246,14 @@ def check_states(
     """
     X = in_pandas(X)
     named = is_frame(X)
-    found = column_names(X) if named else None
-    if names is not None and named and found != names:
-        lacking = [n for n in names if n not in set(found or ())]
+    columns = column_names(X) if named else None
+    if names is not None and named and columns != names:
+        lacking = [n for n in names if n not in set(columns or ())]
         if lacking:
             raise DataError(f"{_X} must have the columns of the fitted data, but {quoted(lacking[0])} is missing "
                             f"({len(lacking)} in all); give a table with these columns.")  # fmt: skip
-        X = X.set_axis(list(found or ()), axis=1)[list(names)]
-        found = names
+        X = X.set_axis(list(columns or ()), axis=1)[list(names)]
+        columns = names
     if issparse(X):
         raise DataError(f"{_X} must be a dense table, got a sparse matrix; use X.toarray().")
     by_column = isinstance(levels, ColumnLevels) or n_states in ("keep", "merge", NOMINAL, MIXED)
@@ -273,7 +273,7 @@ def check_states(
                         "input; give the columns it was fitted on")  # fmt: skip
     if np.iscomplexobj(values):
         raise DataError(f"{_X} must be real; Complex data not supported; code the states as {CODED}.")
-    labels = found or names or tuple(str(i) for i in range(values.shape[1]))
+    labels = columns or names or tuple(str(i) for i in range(values.shape[1]))
     if len(set(labels)) < len(labels):
         twice = next(name for i, name in enumerate(labels) if name in labels[:i])
         raise DataError(f"{_X} must have unique column names, but {quoted(twice)} occurs twice; rename one of them.")
@@ -285,28 +285,28 @@ def check_states(
     coding: Coding
     if by_column:
         fitted = levels if isinstance(levels, ColumnLevels) else None
-        values, gone, coding = _by_column(X if named else None, values, labels, missing, n_states, fitted, counted)
+        values, absent, coding = _by_column(X if named else None, values, labels, missing, n_states, fitted, counted)
     elif n_states is None and levels is None:
-        values, gone, coding, two = read_yes_no(X if named else None, values, labels, missing, ordinal)
+        values, absent, coding, two = read_yes_no(X if named else None, values, labels, missing, ordinal)
         if two:
             coding = ColumnLevels(tuple(two.get(i, CODINGS[coding]) for i in range(len(labels))))
     else:
         assert not isinstance(levels, ColumnLevels)
         table, is_bool = to_table(values, labels, levels)
-        gone = missing_cells(table, labels, missing)
-        coding = read_levels(table, gone, labels, is_bool, n_states) if levels is None else tuple(levels)
-        values = to_codes(table, gone, labels, coding)
-    if gone is not None:
-        values[gone] = -1
+        absent = missing_cells(table, labels, missing)
+        coding = read_levels(table, absent, labels, is_bool, n_states) if levels is None else tuple(levels)
+        values = to_codes(table, absent, labels, coding)
+    if absent is not None:
+        values[absent] = -1
     if names is None:
         for levels in {levels_of(coding, i): None for i in range(len(labels))}:
             warn_of_texts(_X, levels)
-        seen = values if weights is None else values[counted]
-        check_columns(seen, labels, gone is not None)
+        observed = values if weights is None else values[counted]
+        check_columns(observed, labels, absent is not None)
         if n_states == "auto" and weights is not None:
-            warn_of_unused(seen, coding)
+            warn_of_unused(observed, coding)
     states = States(values, labels, weights, coding, blocks=blocks_of(X) if named else ())
-    kept = None if names is not None or gone is None else rows_that_say_something(values < 0, weights)
+    kept = None if names is not None or absent is None else rows_that_say_something(values < 0, weights)
     return states if kept is None else states.at(kept)
 
 
@@ -323,8 +323,8 @@ def _by_column(
 
     A level occurs if it is in a row of a weight above 0, which ``counted`` (n_samples,) says.
     """
-    codes, gone, found = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), []
-    merge, columns, numbers, seen = n_states == "merge", [], dict[str, Any](), dict[str, Any]()
+    codes, missing, scales = np.empty(values.shape, np.int8), np.zeros(values.shape, bool), []
+    merge, columns, numbers, distinct = n_states == "merge", [], dict[str, Any](), dict[str, Any]()
     nominal = set[int]() if fitted is None else set(fitted.nominal)
     for i, label in enumerate(labels):
         levels = None if fitted is None else fitted.columns[i]
@@ -338,34 +338,34 @@ def _by_column(
         table, is_bool = to_table(values[:, [i]], (label,), levels)
         lost = missing_cells(table, (label,), True)
         if levels is None:
-            there = np.ones(len(table), dtype=bool) if lost is None else ~lost[:, 0]
-            numbers[label] = table[there & counted, 0]
+            observed = np.ones(len(table), dtype=bool) if lost is None else ~lost[:, 0]
+            numbers[label] = table[observed & counted, 0]
             if is_bool:
                 levels = False, True
             else:
-                seen[label] = np.unique(table[there])
+                distinct[label] = np.unique(table[observed])
         columns.append((table, lost, levels))
-    even = {} if merge else recoded(seen)
+    even = {} if merge else recoded(distinct)
     for i, (label, (table, lost, levels)) in enumerate(zip(labels, columns, strict=True)):
         if levels is None:
-            occurs = np.isin(seen[label], numbers[label])
-            levels = ordered_levels(seen[label], label, merge, occurs, even.get(label))
+            occurs = np.isin(distinct[label], numbers[label])
+            levels = ordered_levels(distinct[label], label, merge, occurs, even.get(label))
         if merge:  # levels of rows of weight 0 may be left out
             table = np.where(counted[:, None] | np.isin(table, levels), table, levels[0])
         codes[:, [i]] = to_codes(table, lost, (label,), levels)
         if lost is not None:
-            gone[:, [i]] = lost
-        found.append(levels)
+            missing[:, [i]] = lost
+        scales.append(levels)
     tell_of_steps(even)
     warn_outside(_X, numbers)
-    if gone.any() and not allowed:
-        refuse_missing(gone, labels)
-    return codes, gone if gone.any() else None, ColumnLevels(tuple(found), frozenset(nominal))
+    if missing.any() and not allowed:
+        refuse_missing(missing, labels)
+    return codes, missing if missing.any() else None, ColumnLevels(tuple(scales), frozenset(nominal))
 
 
 def _categories(X: Any, n_states: int | str) -> tuple[Any, ...] | None:
     """Return the categories of a DataFrame, if all columns have the same."""
     kinds = set(X.dtypes)
-    found = getattr(kinds.pop(), "categories", None) if len(kinds) == 1 else None
-    levels = () if found is None else present(found)
-    return None if found is None or n_states not in ("auto", len(levels)) else levels
+    categories = getattr(kinds.pop(), "categories", None) if len(kinds) == 1 else None
+    levels = () if categories is None else present(categories)
+    return None if categories is None or n_states not in ("auto", len(levels)) else levels

@@ -201,9 +201,9 @@ def require_answers(X: Any) -> None:
         if values.ndim != 2 or values.dtype.kind == "c":
             return
         X = pd.DataFrame(values)
-    if (found := problem_of(X)) is not None:
-        unless = f", or set {argument('model', 'ordinal')} if all values are answers" if found.unless else ""
-        raise DataError(f"{argument('X')} must contain answers only: {found.text}{unless}.")
+    if (problem := problem_of(X)) is not None:
+        unless = f", or set {argument('model', 'ordinal')} if all values are answers" if problem.unless else ""
+        raise DataError(f"{argument('X')} must contain answers only: {problem.text}{unless}.")
     values = cells(X)
     if not values.size or (values.dtype.kind in "biuf" and not ((values > 1) | (values < -1)).any()):
         return
@@ -228,8 +228,8 @@ _MOST_LETTERS = 25  # different ones of sequences: 20 of amino acids, gaps and u
 def problem_of(frame: pd.DataFrame) -> Problem | None:
     """Return what the rows of a table are if they are no observations, with what to do; None if they may be."""
     for what in (_of_headers, _of_sequences, _of_matrix, _of_columns):
-        if (found := what(frame)) is not None:
-            return found
+        if (problem := what(frame)) is not None:
+            return problem
     return None
 
 
@@ -246,7 +246,7 @@ def _of_headers(frame: pd.DataFrame) -> Problem | None:
     def rows() -> Iterator[list[str]]:
         for row in frame.itertuples(index=False, name=None):
             cells = np.array([*row, None], dtype=object)[:-1]
-            yield ["" if gone else as_text(cell) for cell, gone in zip(cells, is_missing(cells), strict=True)]
+            yield ["" if missing else as_text(cell) for cell, missing in zip(cells, is_missing(cells), strict=True)]
 
     n = extra_headers(list(map(str, frame.columns)), rows())
     if not n:
@@ -321,22 +321,22 @@ def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of numbers, among them texts that are numbers, blank, or marks of a cell that is left out."""
     import pandas as pd
 
-    found = {}
+    columns = {}
     for name, column in frame.items():
         if column.dtype.kind not in "biufO" and column.dtype.name not in ("string", "str"):
             continue
         texts = column.map(lambda v: np.nan if isinstance(v, str) and v.strip() in _LEFT_OUT else v)
         numbers = pd.to_numeric(texts, errors="coerce") if frame.columns.is_unique else column
         if (numbers.isna() == texts.isna()).all():
-            found[name] = numbers
-    return pd.DataFrame(found, frame.index)
+            columns[name] = numbers
+    return pd.DataFrame(columns, frame.index)
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray | None:
     """Return a matrix that is symmetric, or of which one half is blank, with both halves; None for another one."""
-    gone, lower = np.isnan(matrix), np.tril(np.ones(matrix.shape, dtype=bool), -1)
+    missing, lower = np.isnan(matrix), np.tril(np.ones(matrix.shape, dtype=bool), -1)
     for half in (lower, lower.T):
-        if gone[half].all() and not gone[half.T].any():
+        if missing[half].all() and not missing[half.T].any():
             matrix = np.where(half, matrix.T, matrix)
             break
     off = ~np.eye(len(matrix), dtype=bool)

@@ -236,25 +236,25 @@ def without_codes(path: Path, table: pd.DataFrame, codes: Sequence[str]) -> pd.D
     table = table.copy() if codes else table
     written = table.attrs.setdefault(WRITTEN, {})
     for code in codes:
-        number, there = pd.to_numeric(code, errors="coerce"), False
+        number, occurs = pd.to_numeric(code, errors="coerce"), False
         for name, column in table.items():
             if pd.api.types.is_bool_dtype(column):
                 continue
             if isinstance(column.dtype, pd.CategoricalDtype):
                 levels = [level for level in column.cat.categories if str(level) == code.strip() or level == number]
-                there |= bool(column.isin(levels).any())
+                occurs |= bool(column.isin(levels).any())
                 written[name] = (*written.get(name, ()), *map(as_text, levels))
                 table[name] = column.cat.remove_categories(levels)
                 continue
             is_number = pd.api.types.is_numeric_dtype(column)
             is_code = column == number if is_number else column.astype(str).str.strip() == code.strip()
             if is_code.any():
-                there = True
+                occurs = True
                 written[name] = (*written.get(name, ()), as_text(code))
                 rest = column.mask(is_code)
-                found = pd.to_numeric(rest, errors="coerce")
-                table[name] = found if (found.notna() == rest.notna()).all() else rest
-        if not there:
+                numbers = pd.to_numeric(rest, errors="coerce")
+                table[name] = numbers if (numbers.notna() == rest.notna()).all() else rest
+        if not occurs:
             raise OptionError(option="--missing-code", got=code, expected=f"a value that is in {call(path)}")
     return table
 
@@ -263,14 +263,14 @@ def texts_for_missing(table: pd.DataFrame, lines: Iterator[list[str]], names: li
     """Return the texts, such as "NA", by which missing values of columns of words are written in a file."""
     import pandas as pd
 
-    some = [c for c in names if c in table and not pd.api.types.is_numeric_dtype(table[c]) and table[c].isna().any()]
-    places = {name: names.index(name) for name in some}
-    found: dict[str, dict[str, None]] = {name: {} for name in some}
+    columns = [c for c in names if c in table and not pd.api.types.is_numeric_dtype(table[c]) and table[c].isna().any()]
+    places = {name: names.index(name) for name in columns}
+    spellings: dict[str, dict[str, None]] = {name: {} for name in columns}
     for line in itertools.islice((line for line in lines if line), 1, None) if places else ():
         for name, i in places.items():
             if (cell := line[i].strip()) and cell in MISSING_TEXTS:
-                found[name][cell] = None
-    return {name: tuple(texts) for name, texts in found.items() if texts}
+                spellings[name][cell] = None
+    return {name: tuple(texts) for name, texts in spellings.items() if texts}
 
 
 def refuse_weighted(path: Path, table: pd.DataFrame, name: str) -> None:

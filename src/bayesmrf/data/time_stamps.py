@@ -23,10 +23,10 @@ def seconds_of(values: np.ndarray) -> np.ndarray | None:
     if values.dtype.kind != "M" and not all(map(_ISO.fullmatch, texts)):
         return None
     try:
-        found = pd.to_datetime(pd.Series(values if values.dtype.kind == "M" else texts), utc=True, format="ISO8601")
+        times = pd.to_datetime(pd.Series(values if values.dtype.kind == "M" else texts), utc=True, format="ISO8601")
     except ValueError:  # the 31st of February
         return None
-    at: np.ndarray = (found - found.min()).dt.total_seconds().to_numpy()
+    at: np.ndarray = (times - times.min()).dt.total_seconds().to_numpy()
     return at
 
 
@@ -72,6 +72,6 @@ def in_steps(at: np.ndarray, series: np.ndarray, example: Any) -> np.ndarray:
     total = np.append(0.0, np.cumsum(number))
     starts = np.append(0, np.flatnonzero(~same) + 1)
     begun = np.repeat(total[starts], np.diff(np.append(starts, len(at))))
-    found = np.empty(len(at))
-    found[order] = total - begun
-    return found
+    steps = np.empty(len(at))
+    steps[order] = total - begun
+    return steps

@@ -112,11 +112,11 @@ class Transitions:
     def said(self) -> str:
         """How many transitions are used, and why others are not."""
         n, gaps, missing = len(self.before), self.n_gaps, self.n_missing
-        found = f"{n:,} of {self.n_pairs:,} transitions between successive rows are used"
+        summary = f"{n:,} of {self.n_pairs:,} transitions between successive rows are used"
         others = f" ({self.distances_in_words}); {_NUMBER_WAVES}" if self.is_mostly_left_out else ""
         why = [f"{gaps:,} left out as their distance is not {self.step:g}{others}"] if gaps else []
         why += [f"{missing:,} left out as answers are missing"] if missing and not self.is_completed else []
-        return f"{found}: {'; '.join(why)}" if why else found
+        return f"{summary}: {'; '.join(why)}" if why else summary
 
 
 def without_order(X: Any, person: Any, wave: Any, day: Any = None) -> tuple[Any, Order]:
@@ -140,10 +140,10 @@ def without_order(X: Any, person: Any, wave: Any, day: Any = None) -> tuple[Any,
     except TypeError:
         raise no_table(X) from None
     frame = in_pandas(X) if is_frame(X) else None
-    given = {"person": person, "wave": wave, "day": day}
-    named = {option: v for option, v in given.items() if isinstance(v, str)}
+    options = {"person": person, "wave": wave, "day": day}
+    named = {option: v for option, v in options.items() if isinstance(v, str)}
     values: dict[str, np.ndarray | None] = {}
-    for option, v in given.items():
+    for option, v in options.items():
         if option in named:
             if frame is None or v not in frame:
                 has = "X has no names" if frame is None else f"X has {', '.join(map(quoted, frame.columns))}"
@@ -237,8 +237,8 @@ def _one_of_each(time: np.ndarray) -> np.ndarray:
     distinct, place = np.unique(time, return_inverse=True)
     rounding = max(_SAME * np.ptp(distinct), _ROUNDED * np.abs(distinct).max())
     begins = np.append(True, np.diff(distinct) > rounding)
-    found: np.ndarray = distinct[begins][np.cumsum(begins) - 1][place.ravel()]
-    return found
+    merged: np.ndarray = distinct[begins][np.cumsum(begins) - 1][place.ravel()]
+    return merged
 
 
 def _in_words(distances: tuple[tuple[float, int], ...]) -> str:
@@ -248,15 +248,15 @@ def _in_words(distances: tuple[tuple[float, int], ...]) -> str:
 def _column(option: str, values: Any, n: int) -> np.ndarray:
     import pandas as pd
 
-    found = pd.Series(np.asarray(values).ravel() if np.ndim(values) == 1 else [], dtype=None)
-    if np.ndim(values) != 1 or len(found) != n:
+    series = pd.Series(np.asarray(values).ravel() if np.ndim(values) == 1 else [], dtype=None)
+    if np.ndim(values) != 1 or len(series) != n:
         raise OptionError(
             option=option, got=f"{np.size(values):,} values", expected=f"one value for each of {n:,} rows"
         )
-    if found.isna().any():
-        row = int(np.flatnonzero(found.isna())[0])
+    if series.isna().any():
+        row = int(np.flatnonzero(series.isna())[0])
         raise DataError(f"{argument(option)} must have a value for each row, got none in row {row}; drop these rows.")
-    return found.to_numpy()
+    return series.to_numpy()
 
 
 def _day_of(frame: Any, code: np.ndarray, at: np.ndarray) -> str:

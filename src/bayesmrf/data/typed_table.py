@@ -39,19 +39,19 @@ def typed(frame: pd.DataFrame, book: Codebook, unread: Sequence[str] = (), is_ne
     """
     frame = with_parts(frame, book)
     columns = [column for column in book.columns if column.kind not in NO_NODES]
-    there = {str(name): i for i, name in enumerate(frame.columns)}
-    lacking = [quoted(column.name) for column in columns if column.name not in there]
+    places = {str(name): i for i, name in enumerate(frame.columns)}
+    lacking = [quoted(column.name) for column in columns if column.name not in places]
     if lacking:
         raise DataError(f"{argument('X')} must have the columns of {argument('columns')}, but lacks {listed(lacking)}; "
                         "delete these rows of the codebook, or give the table that it describes")  # fmt: skip
-    columns.sort(key=lambda column: there[column.name])
-    table = frame.iloc[:, [there[column.name] for column in columns]].copy(deep=False)
+    columns.sort(key=lambda column: places[column.name])
+    table = frame.iloc[:, [places[column.name] for column in columns]].copy(deep=False)
     foreign, changed = [], set[str]()
     for i, column in enumerate(columns):
-        given = table.iloc[:, i]
-        found, unknown = _typed_column(given, column, is_new)
-        if found is not given:
-            table.isetitem(i, found.array)
+        values = table.iloc[:, i]
+        converted, unknown = _typed_column(values, column, is_new)
+        if converted is not values:
+            table.isetitem(i, converted.array)
             changed.add(column.name)
         if unknown and column.name not in unread:
             foreign.append(f"{quoted(column.name)}: {listed(list(map(quoted, unknown)))}")
@@ -76,14 +76,14 @@ def _typed_column(values: pd.Series, column: Column, is_new: bool) -> tuple[pd.S
 
     in_order = column.kind != NOMINAL or len(column.labels) == 2
     if isinstance(values.dtype, pd.CategoricalDtype):
-        given = [as_text(c) for c in values.cat.categories]
-        if given == column.labels and bool(values.cat.ordered) == in_order:
+        categories = [as_text(c) for c in values.cat.categories]
+        if categories == column.labels and bool(values.cat.ordered) == in_order:
             return values, []
     plain = values.dtype.kind in "biuf" if isinstance(values.dtype, np.dtype) else False
     codes, uniques = pd.factorize(values if plain else values.astype(object), use_na_sentinel=True)
-    found = np.array([*uniques, None], dtype=object)[:-1]
-    texts = ["" if gone else as_text(value) for value, gone in zip(found, is_missing(found), strict=True)]
-    is_bool = all(isinstance(value, bool | np.bool_) for value, text in zip(found, texts, strict=True) if text)
+    distinct = np.array([*uniques, None], dtype=object)[:-1]
+    texts = ["" if missing else as_text(value) for value, missing in zip(distinct, is_missing(distinct), strict=True)]
+    is_bool = all(isinstance(value, bool | np.bool_) for value, text in zip(distinct, texts, strict=True) if text)
     if not column.levels or (not set(column.codes) & set(texts) and _is_plain(texts, is_bool, column)):
         return values, []
     place = _places(column, is_new)
@@ -131,16 +131,16 @@ def _is_plain(texts: list[str], is_bool: bool, column: Column) -> bool:
     levels = [level.value for level in column.levels]
     if column.kind == NOMINAL or levels != column.labels:
         return False
-    seen = [text for text in texts if text]
+    written = [text for text in texts if text]
     if {*levels} in ({"0", "1"}, {"-1", "1"}) or ({*levels} == {"False", "True"} and is_bool):
-        return levels[-1] in ("1", "True") and set(seen) <= set(levels)
-    if column.kind == YES_NO or not seen or not all(map(is_number, [*levels, *seen])):
+        return levels[-1] in ("1", "True") and set(written) <= set(levels)
+    if column.kind == YES_NO or not written or not all(map(is_number, [*levels, *written])):
         return False
-    numbers, given = [float(text) for text in seen], [float(level) for level in levels]
+    numbers, scale = [float(text) for text in written], [float(level) for level in levels]
     if column.kind == CONSTANT:
         return True
     if column.does == STEPS:
-        return len(set(np.diff(given))) == 1 and set(numbers) <= set(given)
+        return len(set(np.diff(scale))) == 1 and set(numbers) <= set(scale)
     if is_named_time(column.name):
         return False  # where only the user says that it is an answer
-    return given == np.arange(min(numbers), max(numbers) + 1).tolist()
+    return scale == np.arange(min(numbers), max(numbers) + 1).tolist()

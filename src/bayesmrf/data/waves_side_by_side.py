@@ -79,7 +79,7 @@ def side_by_side(names: Sequence[str], plain: bool = False) -> SideBySide | None
         Whether a number after a point, an underscore or a blank is a wave if no name has a mark such as ``t``.
     """
     kinds = [*_NUMBERED, *_TWO, *(_PLAIN if plain else ())]
-    return next((found for kind in kinds if (found := _of_kind(names, kind)) is not None), None)
+    return next((layout for kind in kinds if (layout := _of_kind(names, kind)) is not None), None)
 
 
 def _of_kind(names: Sequence[str], kind: re.Pattern[str]) -> SideBySide | None:
@@ -160,32 +160,32 @@ def stack_waves(table: Any, person: str | None = None) -> pd.DataFrame:
     names = list(map(str, column_names(frame)))
     if person is not None and person not in names:
         raise OptionError(option="person", got=person, expected="a column of the table")
-    found = side_by_side([name for name in names if name != person], plain=True)
-    if found is None:
+    layout = side_by_side([name for name in names if name != person], plain=True)
+    if layout is None:
         raise DataError(
             option="table", got=listed([*map(quoted, names)]), remedy="rename the columns", expected="columns of two "
             "or more items at two or more waves, named such as sad_t1, sad_t2, or sad_pre, sad_post",
         )  # fmt: skip
-    twice = next((name for name in (WAVE, person or PERSON) if name in {*found.columns, *found.rest}), None)
+    twice = next((name for name in (WAVE, person or PERSON) if name in {*layout.columns, *layout.rest}), None)
     if twice is not None:
         raise DataError(f"{argument('table')} must have no column {quoted(twice)}, which the result adds; rename it.")
     frame = frame.set_axis(names, axis=1)
-    return stacked(frame, found, person or PERSON, None if person is None else frame[person].to_numpy())
+    return stacked(frame, layout, person or PERSON, None if person is None else frame[person].to_numpy())
 
 
-def stacked(frame: pd.DataFrame, found: SideBySide, person: str, labels: np.ndarray | None) -> pd.DataFrame:
+def stacked(frame: pd.DataFrame, layout: SideBySide, person: str, labels: np.ndarray | None) -> pd.DataFrame:
     """Return the waves of a table one below the other, with what files say of its columns."""
     import pandas as pd
 
     who = np.arange(1, len(frame) + 1) if labels is None else labels
     parts = []
-    for wave in found.waves:
+    for wave in layout.waves:
         columns: dict[str, Any] = {person: who, WAVE: wave}
-        for stem, of in found.columns.items():
+        for stem, of in layout.columns.items():
             columns[stem] = frame[of[wave]] if wave in of else np.full(len(frame), np.nan)
-        parts.append(pd.DataFrame(columns | {name: frame[name] for name in found.rest}, frame.index))
+        parts.append(pd.DataFrame(columns | {name: frame[name] for name in layout.rest}, frame.index))
     long = pd.concat(parts, ignore_index=True)
-    first = {stem: next(iter(of.values())) for stem, of in found.columns.items()}
+    first = {stem: next(iter(of.values())) for stem, of in layout.columns.items()}
     long.attrs = {
         key: {name: of[column] for name, column in first.items() if column in of} if isinstance(of, Mapping) else of
         for key, of in frame.attrs.items()

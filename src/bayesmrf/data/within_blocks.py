@@ -119,8 +119,8 @@ def _factors(each: Sequence[Weights]) -> np.ndarray:
     of = np.array([w.by_block for w in each])
     apart = of if len(each) == 1 else of - of.mean(axis=0)
     rows = share * np.sum([w.by_row for w in each], axis=0)
-    found: np.ndarray = np.sqrt((apart**2).sum(axis=(0, 1)) / np.where(rows > 0, rows, np.inf))
-    return found
+    factors: np.ndarray = np.sqrt((apart**2).sum(axis=(0, 1)) / np.where(rows > 0, rows, np.inf))
+    return factors
 
 
 def _changes(states: States, pooled: Weights, within: Weights) -> tuple[Change, ...]:
@@ -202,20 +202,20 @@ class _Scores(NamedTuple):
         at = np.arange(self.n_pairs)
         ends, pair = np.append(first, second[is_counted]), np.append(at, at[is_counted])
         of = csr_array((np.ones(len(ends)), (ends, pair)), shape=(n, self.n_pairs)).tocsc()
-        found = np.zeros((n, len(self.places) * (len(self.places) - 1) // 2))
+        totals = np.zeros((n, len(self.places) * (len(self.places) - 1) // 2))
         for place, used, score in zip(self.places, self.used, self.scores, strict=True):
-            found[:, place] += of[:, used] @ score
-        return found
+            totals[:, place] += of[:, used] @ score
+        return totals
 
-    def squares(self, some: np.ndarray) -> np.ndarray:
-        """Return sums of squares of the derivative by each weight over ``some`` pairs of rows."""
-        found, each = np.empty(len(self.places) * (len(self.places) - 1) // 2), np.zeros(self.n_pairs)
+    def squares(self, is_counted: np.ndarray) -> np.ndarray:
+        """Return sums of squares of the derivative by each weight over the pairs of rows that are counted."""
+        totals, each = np.empty(len(self.places) * (len(self.places) - 1) // 2), np.zeros(self.n_pairs)
         for u, v in combinations(range(len(self.places)), 2):  # the derivatives of two nodes add up
             each[:] = 0.0
             each[self.used[u]] += self.scores[u][:, v - 1]
             each[self.used[v]] += self.scores[v][:, u]
-            found[self.places[u][v - 1]] = (each**2) @ some
-        return found
+            totals[self.places[u][v - 1]] = (each**2) @ is_counted
+        return totals
 
 
 def _once(twice: np.ndarray, sums: np.ndarray) -> np.ndarray:

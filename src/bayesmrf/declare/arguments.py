@@ -34,13 +34,13 @@ def meant(name: str, names: Iterable[str]) -> str:
     """Return which of some names was probably meant by another one; "" if there is none."""
     names, (word, *owns) = list(names), arguments_of(name)
     alike = [n for n in names if f"{word}_".startswith(f"{n}_") or f"{n}_".startswith(f"{word}_")]
-    return next(iter([*(own for own in owns if own in names), *get_close_matches(word, names, 1), *alike]), "")
+    return next(iter([*(alias for alias in owns if alias in names), *get_close_matches(word, names, 1), *alike]), "")
 
 
 def arguments_of(word: str) -> list[str]:
     """Return a word and the arguments that it may stand for, as in other packages."""
     word = word.lower().replace("-", "_").replace(".", "_")
-    return [word, *(own for own, others in _OTHER_WORDS.items() if word in others)]
+    return [word, *(name for name, others in _OTHER_WORDS.items() if word in others)]
 
 
 def unknown(
@@ -62,12 +62,12 @@ def named(function: F) -> F:
         return function
 
     @wraps(function)
-    def called(*args: Any, **given: Any) -> Any:
-        for name in given:
+    def called(*args: Any, **options: Any) -> Any:
+        for name in options:
             if name not in parameters:
                 owner = f"{type(args[0]).__name__}." if args and "self" in parameters else ""
                 raise unknown(f"{owner}{function.__name__}", name, parameters)
-        return function(*args, **given)
+        return function(*args, **options)
 
     return called  # type: ignore[return-value]
 
@@ -80,10 +80,10 @@ class NamedArguments:
         if "fit" in cls.__dict__:
             cls.fit = named(cls.__dict__["fit"])  # type: ignore[attr-defined]
 
-    def __new__(cls, *_: Any, **given: Any) -> Any:
+    def __new__(cls, *_: Any, **options: Any) -> Any:
         """Check the names of arguments before ``__init__``, which a dataclass writes."""
         names = [*signature(cls.__init__).parameters]
-        for name in given:
+        for name in options:
             if name not in names:
                 raise unknown(cls.__name__, name, names, signature(cls.fit).parameters, "fit")  # type: ignore[attr-defined]
         return super().__new__(cls)

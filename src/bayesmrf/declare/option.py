@@ -88,10 +88,10 @@ class Checked:
 def _described(cls: type) -> Iterator[tuple[str, str, str]]:
     """List name, type and description of the options of a class, before it is a dataclass."""
     for name, kind in inspect.get_annotations(cls).items():
-        found = cls.__dict__.get(name)
-        if isinstance(found, Field) and _KEY in found.metadata and found.metadata[_KEY].help:
+        default = cls.__dict__.get(name)
+        if isinstance(default, Field) and _KEY in default.metadata and default.metadata[_KEY].help:
             words = kind if isinstance(kind, str) else inspect.formatannotation(kind)
-            help = textwrap.indent(textwrap.fill(found.metadata[_KEY].help, _WIDTH), "    ")
+            help = textwrap.indent(textwrap.fill(default.metadata[_KEY].help, _WIDTH), "    ")
             yield name, words.replace(" | ", " or "), help
 
 
@@ -103,8 +103,8 @@ def _with_parameter(doc: str, name: str, entry: str) -> str:
         first, rest = re.match(r"(.*?)((?:\n\n\w+\n-+\n.*)?)\Z", doc, re.S).groups()  # type: ignore[union-attr]
         return f"{first}\n\n{_SECTION}{entry}{rest}"
     before, _, after = doc.partition(_SECTION)
-    own, gap, rest = re.match(r"(.*?)((?:\n\n)|\Z)(.*)\Z", after, re.S).groups()  # type: ignore[union-attr]
-    return f"{before}{_SECTION}{own}\n{entry}{gap}{rest}"
+    entries, gap, rest = re.match(r"(.*?)((?:\n\n)|\Z)(.*)\Z", after, re.S).groups()  # type: ignore[union-attr]
+    return f"{before}{_SECTION}{entries}\n{entry}{gap}{rest}"
 
 
 @cache

@@ -63,9 +63,9 @@ class Registry(Generic[R]):
         OptionError
         """
         self.rule().check(self.option, value)
-        found = self.find(value)
-        assert found is not None
-        return found
+        entry = self.find(value)
+        assert entry is not None
+        return entry
 
     def read(self, value: Any) -> Any:
         """Return the object of options: ``value`` itself, or the defaults of the name.
@@ -89,8 +89,8 @@ class Registry(Generic[R]):
     def rule_with_own(self, *more: str) -> Rule:
         """Return the rule of the option, which may also be a user's own: a ``Custom`` of the module."""
         named = self.rule(*more)
-        own = in_python(f", or a {self.module}.Custom")
-        return either(named, instance(self.module, "Custom"), expected=named.expected + own)
+        custom = in_python(f", or a {self.module}.Custom")
+        return either(named, instance(self.module, "Custom"), expected=named.expected + custom)
 
     def build(self, name: str, given: dict[str, Any]) -> Any:
         """Return the options of a name with some of them given, as on the command line.

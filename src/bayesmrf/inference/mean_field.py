@@ -49,9 +49,9 @@ class MeanField(Iterative):
         p = compiled_form(model, theta)
         many, (u, v) = isinstance(p, Categorical), p.edges.T
         ascend = solve_categorical if many else solve
-        log_z, found, n_iterations, change = ascend(p, self.max_iterations, self.tolerance)
+        log_z, means, n_iterations, change = ascend(p, self.max_iterations, self.tolerance)
         best = int(np.argmax(log_z))
-        node = found[best] if many else np.tanh(found[best])
+        node = means[best] if many else np.tanh(means[best])
         pair = (node[u] * node[v]).sum(axis=1) if many else node[u] * node[v]
         moments = model.moments(pair, node)
         return self._answer(log_z[best] + p.offset, moments, int(n_iterations[best]), float(change[best]))

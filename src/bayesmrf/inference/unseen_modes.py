@@ -116,7 +116,7 @@ class ModeSearch:
             Their tails.
         rng : numpy.random.Generator
         """
-        found, followed = self._follow(model, theta, states, data, rng)
+        tails, followed = self._follow(model, theta, states, data, rng)
         binary, (m, d1) = states_of(model) is None, data.above.shape
         bases = [data.margins, *(_nearly(data.margins, k) for k in _sided(data))]
         margins = [base[:, 1] if binary else base for base in bases]
@@ -132,7 +132,7 @@ class ModeSearch:
         scale = 1 / (mean + rest)
         log_z = [(run.log_z, run.standard_error) for run in (back, *runs)]
         return ModelTails(
-            np.concatenate([found[:1], mean * scale]), np.concatenate([found[1:], error * scale]), *np.array(log_z).T
+            np.concatenate([tails[:1], mean * scale]), np.concatenate([tails[1:], error * scale]), *np.array(log_z).T
         )
 
     def _follow(
@@ -155,9 +155,9 @@ class ModeSearch:
         numbers = -np.sort(-numbers, axis=0)
         share, square = np.zeros((2, m, d1))
         for r in range(_RECORDS):
-            some = _tails(numbers[r], None, d1) / self.n_followed
-            share += some / _RECORDS
-            square += (2 * r + 1) * some / _RECORDS**2
+            fraction = _tails(numbers[r], None, d1) / self.n_followed
+            share += fraction / _RECORDS
+            square += (2 * r + 1) * fraction / _RECORDS**2
         return np.array([share, np.sqrt(np.maximum(square - share**2, 0) / (self.n_followed - 1))]), rows
 
 
@@ -165,16 +165,16 @@ def count_tails(states: States) -> CountTails:
     """Count the nodes in each state, over the rows of the data."""
     x, m = states.values, states.n_states
     w = np.ones(len(x)) if states.weights is None else states.weights
-    n, d, gone = float(w.sum()), x.shape[1], (x < 0).sum(axis=1)
+    n, d, n_missing = float(w.sum()), x.shape[1], (x < 0).sum(axis=1)
     above, spread, margins = np.empty((m, d + 1)), np.empty(m, dtype=np.int64), np.empty((d, m))
     for k in range(m):
         here = x == k
-        number = here.sum(axis=1) + gone
+        number = here.sum(axis=1) + n_missing
         above[k] = _tails(number[:, None], w, d + 1)[0]
         spread[k] = max(1, round(float(np.sqrt(np.cov(number, aweights=w, ddof=0))))) if len(x) > 1 else 1
         margins[:, k] = here.sum(axis=0) if states.weights is None else w @ here
-    seen = margins.sum(axis=1, keepdims=True)
-    return CountTails(above, n, spread, np.where(seen > 0, margins / np.maximum(seen, 1), 1 / m))
+    n_observed = margins.sum(axis=1, keepdims=True)
+    return CountTails(above, n, spread, np.where(n_observed > 0, margins / np.maximum(n_observed, 1), 1 / m))
 
 
 def unseen(mean: np.ndarray, error: np.ndarray, data: CountTails, n_followed: int) -> Unseen:
@@ -223,9 +223,9 @@ def _numbers(states: np.ndarray, n_states: int) -> np.ndarray:
 
 def _tails(numbers: np.ndarray, weights: np.ndarray | None, length: int) -> np.ndarray:
     """Return the weight of the rows with more than q nodes in each state, (n_states, length)."""
-    found = np.array([np.bincount(number, weights, length) for number in numbers.T], dtype=np.float64)
-    at_least = np.cumsum(found[:, ::-1], axis=1)[:, ::-1]
-    return np.append(at_least[:, 1:], np.zeros((len(found), 1)), axis=1)
+    counts = np.array([np.bincount(number, weights, length) for number in numbers.T], dtype=np.float64)
+    at_least = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    return np.append(at_least[:, 1:], np.zeros((len(counts), 1)), axis=1)
 
 
 def _parts(run: Annealed, n_states: int, length: int, top: float) -> np.ndarray:

@@ -38,28 +38,28 @@ def forest_start(
     graph, m = model.graph, model.n_states
     w = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
     gain = np.array([_gain(values[:, u], values[:, v], w, m) for u, v in graph.edges])
-    there = np.flatnonzero(gain > 0)
-    u, v = graph.edges[there].T
-    tree = minimum_spanning_tree(coo_array((-gain[there], (u, v)), shape=(graph.n_nodes,) * 2).tocsr()).tocoo()
+    informative = np.flatnonzero(gain > 0)
+    u, v = graph.edges[informative].T
+    tree = minimum_spanning_tree(coo_array((-gain[informative], (u, v)), shape=(graph.n_nodes,) * 2).tocsr()).tocoo()
     number = {(int(a), int(b)): e for e, (a, b) in enumerate(graph.edges)}
     kept = np.sort([number[int(a), int(b)] for a, b in zip(tree.row, tree.col, strict=True)]).astype(np.int64)
     forest = replace(model, graph=Graph(graph.n_nodes, graph.edges[kept], graph.names))
     whole = (values >= 0).all(axis=1)
     s_bar, n = forest.statistics(values[whole], w[whole]), float(w[whole].sum())
     if base is None:
-        found = maximum_likelihood(forest, s_bar, n, Elimination(), rng).theta
+        fitted = maximum_likelihood(forest, s_bar, n, Elimination(), rng).theta
     else:
-        found = potential_mode(forest, s_bar, n, Elimination(), rng, base)
+        fitted = potential_mode(forest, s_bar, n, Elimination(), rng, base)
     r, p = len(kept), model.n_parameters
     edges = np.zeros((graph.n_edges, p))
-    edges[kept] = found[: r * p].reshape(r, p)
-    return np.concatenate([edges.ravel(), found[r * p :]])
+    edges[kept] = fitted[: r * p].reshape(r, p)
+    return np.concatenate([edges.ravel(), fitted[r * p :]])
 
 
 def _gain(x: np.ndarray, y: np.ndarray, w: np.ndarray, m: int) -> float:
     """Return N times the mutual information of two nodes, minus the penalty."""
-    seen = (x >= 0) & (y >= 0)
-    table = np.bincount(x[seen].astype(np.int64) * m + y[seen], w[seen], minlength=m * m).reshape(m, m)
+    both = (x >= 0) & (y >= 0)
+    table = np.bincount(x[both].astype(np.int64) * m + y[both], w[both], minlength=m * m).reshape(m, m)
     n = table.sum()
     if n <= 1:
         return 0.0

@@ -59,8 +59,8 @@ def persistent_ascent(
 
     def newton(theta: np.ndarray) -> np.ndarray:
         nonlocal chains, variance, weight, noise
-        found = engine.infer(model, theta, None, state=chains)
-        q, chains = found.moments, found.state
+        inference = engine.infer(model, theta, None, state=chains)
+        q, chains = inference.moments, inference.state
         variance, weight = 0.9 * variance + 0.1 * (q - low) * (high - q), 0.9 * weight + 0.1
         gradient = s_bar - q - (penalty * theta if held is None else held(theta)) / n_samples
         curvature = variance / weight + penalty / n_samples + 1e-3
@@ -124,9 +124,9 @@ def potential_mode(
         if hidden is not None:
             summed, score, *_ = likelihood.evaluate(theta)
             return 0.5 * theta @ held - summed, held - score
-        found = likelihood.inference(theta, MOMENTS)
-        value = likelihood.log_likelihood(theta, found.log_z) - 0.5 * theta @ held
-        return -value, n_samples * (found.moments - s_bar) + held
+        inference = likelihood.inference(theta, MOMENTS)
+        value = likelihood.log_likelihood(theta, inference.log_z) - 0.5 * theta @ held
+        return -value, n_samples * (inference.moments - s_bar) + held
 
     options = {"ftol": 1e-14, "gtol": 1e-6, "maxiter": 2000, "maxcor": 30}
     return minimize(negative, np.zeros(model.n_features), jac=True, method="L-BFGS-B", options=options).x

@@ -47,15 +47,15 @@ def warn_unless_matched(
         Whether they are as in the data.
     """
     states, _ = Tempered().draw(model, theta, _BATCHES * _EACH, rng)
-    found = np.array([model.statistics(part) for part in np.split(states, _BATCHES)])
+    means = np.array([model.statistics(part) for part in np.split(states, _BATCHES)])
     target, size, names = s_bar, model.feature_high - model.feature_low, list(model.feature_names)
     if curve is not None:
         zero = np.zeros(curve.n_features)
-        found = np.array([curve.pull_back(zero, row) for row in found])
+        means = np.array([curve.pull_back(zero, row) for row in means])
         target, size, names = curve.pull_back(zero, s_bar), curve.pull_back(zero, size), list(curve.feature_names)
-    n, mean = len(states), found.mean(axis=0)
+    n, mean = len(states), means.mean(axis=0)
     # Of one observation; at least that of a statistic that is different in one of the states.
-    variance = np.maximum(_EACH * found.var(axis=0, ddof=1), size**2 / n)
+    variance = np.maximum(_EACH * means.var(axis=0, ddof=1), size**2 / n)
     z = np.abs(mean - target) / np.sqrt(variance * (1 / n + 1 / n_samples))
     worst, far = int(z.argmax()), int((z > _FAR).sum())
     if far:

@@ -97,10 +97,10 @@ def maximum_likelihood(
         theta, method = chains.fit(chains.start(rng), N_STEPS, curve.columns[:r]).theta, "persistent"
     elif is_binary(model) and model.fields and _ties_edges_alone(curve, r):
         # Features of 0/1 states are correlated with those of their nodes, those of -1/+1 states hardly.
-        centred, own = Ising(model.graph), Coding.of(model)
-        coding, boltzmann = Coding.of(centred), own.statistics(model, s_bar)
+        centred, model_coding = Ising(model.graph), Coding.of(model)
+        coding, boltzmann = Coding.of(centred), model_coding.statistics(model, s_bar)
         theta = _persistent(centred, coding.features(centred, boltzmann), n_samples, rng, curve)
-        theta, method = own.theta(model, coding.weights(centred, theta)), "persistent"
+        theta, method = model_coding.theta(model, coding.weights(centred, theta)), "persistent"
     else:
         theta, method = _persistent(model, s_bar, n_samples, rng, curve), "persistent"
     far = np.flatnonzero(np.abs(theta[:r]) >= limit * (1 - 1e-6))
@@ -118,8 +118,8 @@ def maximum_likelihood(
     ):  # fmt: skip
         if len(items):
             text = f"the maximum likelihood estimate of {len(items)} {what} is {why}"
-            some = listed([str(names[i]) for i in items])
-            tell(f"{text}: {some}", BoundaryWarning)
+            named = listed([str(names[i]) for i in items])
+            tell(f"{text}: {named}", BoundaryWarning)
     return Estimate(theta, method, at_bound)
 
 
@@ -142,11 +142,11 @@ def _infinite(model: Model, s_bar: np.ndarray, share: np.ndarray) -> list[str]:
     varies = np.bincount(node, ~extreme, model.graph.n_nodes) > 0
     contrasts, lacking = has_contrasts(model), []
     if model.fields and contrasts.any():  # contrasts are in between even where a category never occurs
-        own: Any = model
-        p = own.shares(s_bar)
+        categorical: Any = model
+        p = categorical.shares(s_bar)
         several = (p > _ZERO).sum(axis=1) > 1
-        never = np.argwhere(own.used & (p <= _ZERO) & (contrasts & several)[:, None])
-        lacking = [f"{model.graph.names[i]}={own.label(i, k)}" for i, k in never]
+        never = np.argwhere(categorical.used & (p <= _ZERO) & (contrasts & several)[:, None])
+        lacking = [f"{model.graph.names[i]}={categorical.label(i, k)}" for i, k in never]
     infinite = np.flatnonzero(extreme & varies[node] & ~contrasts[node])
     return [str(model.feature_names[len(s_bar) - len(share) + j]) for j in infinite] + lacking
 
@@ -210,18 +210,18 @@ def _exact(likelihood: Likelihood, limit: float, n_edge_features: int) -> np.nda
             value, score, *_ = likelihood.evaluate(phi)
             return -value / likelihood.n_samples, -score / likelihood.n_samples
         theta = curve.natural(phi)
-        found = likelihood.inference(theta, MOMENTS)
-        gradient = curve.pull_back(phi, found.moments - likelihood.s_bar)
-        return float(found.log_z - theta @ likelihood.s_bar), gradient
+        inference = likelihood.inference(theta, MOMENTS)
+        gradient = curve.pull_back(phi, inference.moments - likelihood.s_bar)
+        return float(inference.log_z - theta @ likelihood.s_bar), gradient
 
     k = int(curve.columns[:n_edge_features].max(initial=-1)) + 1
     box = np.repeat([limit, bound_of_nodes(limit, likelihood.model)], [k, curve.n_features - k])
     options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 2000, "maxcor": 30}
     bounds, phi = np.stack([-box, box], axis=1), np.zeros(len(box))
     for _ in range(_MOST_RUNS):  # near bounds a run may end early; the next one forgets its curvatures
-        found = minimize(objective, phi, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        phi = found.x
-        if np.abs(np.clip(phi - found.jac, -box, box) - phi).max(initial=0) < _FLAT:
+        minimum = minimize(objective, phi, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        phi = minimum.x
+        if np.abs(np.clip(phi - minimum.jac, -box, box) - phi).max(initial=0) < _FLAT:
             break
     return curve.natural(phi)
 

@@ -95,8 +95,8 @@ def learn_graph(
             return combine(rows[first, second], rows[second, first])
 
         rounds = _bisection(strengths, n_edges, 1 / states.n_samples)
-        for found in track(rounds, "learning the graph", progress=progress):
-            strength = found
+        for latest in track(rounds, "learning the graph", progress=progress):
+            strength = latest
     # Stable, so that ties are resolved by the order of the pairs.
     kept = np.sort(np.argsort(-strength, kind="stable")[:n_edges])
     return Graph(n_nodes, varies[np.stack([first[kept], second[kept]], axis=1)], states.names)
@@ -138,9 +138,9 @@ def _bisection(strengths: Callable[[float], np.ndarray], n_edges: int, c: float)
         low = high
     while np.count_nonzero(best) > n_edges and high > low * (1 + PRECISION):
         middle = np.sqrt(low * high)
-        found = strengths(middle)
-        if np.count_nonzero(found) >= n_edges:
-            high, best = middle, found
+        tried = strengths(middle)
+        if np.count_nonzero(tried) >= n_edges:
+            high, best = middle, tried
         else:
             low = middle
         yield best

@@ -139,9 +139,9 @@ def log_conditionals(theta: np.ndarray, states: np.ndarray, sizes: tuple[int, ..
     if max(sizes, default=2) == 2:
         return log_expit(np.where(states == 1, field + bias, -field - bias)).sum(axis=1)
     m = max(sizes)
-    own = np.where(np.arange(m) < np.array(sizes)[:, None], 0.0, NEVER)
-    own[:, 1:][own[:, 1:] == 0] = bias
-    log_p = log_softmax(field[:, :, None] * np.arange(m) + own, axis=2)
+    biases = np.where(np.arange(m) < np.array(sizes)[:, None], 0.0, NEVER)
+    biases[:, 1:][biases[:, 1:] == 0] = bias
+    log_p = log_softmax(field[:, :, None] * np.arange(m) + biases, axis=2)
     return np.take_along_axis(log_p, states[:, :, None].astype(np.int64), axis=2).sum(axis=(1, 2))
 
 
@@ -166,8 +166,8 @@ def _path(
     # Half an observation on either side gives the threshold of a category that never occurs. A node with one category
     # has no weights.
     n = states.n_samples
-    seen = counts * (counts < 1)
-    bias = np.where(levels > 1, NEVER, np.log(np.where(seen > 0, counts, counts + 0.5 / n)))
+    varying = counts * (counts < 1)
+    bias = np.where(levels > 1, NEVER, np.log(np.where(varying > 0, counts, counts + 0.5 / n)))
     centred = x - means
     d = x.shape[1]
     w = np.zeros((d, d))
@@ -189,7 +189,7 @@ def _path(
     else:
         # The variance of a score from 0 to 1 is at most 1/4, that of the threshold of the category at most 1/2.
         length = 1 / max(spread / 2, 1.0)
-    observed = np.where(seen > 0, counts, np.nan)
+    observed = np.where(varying > 0, counts, np.nan)
     problem = _Problem(x, centred, share, levels, observed, 0.0, symmetric, length)
     theta, scale = [], np.outer(span, span)[np.triu_indices(d, 1)]
     for strength in penalty:
@@ -197,11 +197,11 @@ def _path(
         pairs = combine(w)
         offsets = squareform(pairs) @ means
         if bias.ndim == 1:
-            own = bias - offsets
+            biases = bias - offsets
         else:
-            own = bias - offsets[:, None] * levels
-            own = (own[:, 1:] - own[:, :1])[levels[:, 1:] <= 1]
-        theta.append(np.concatenate([pairs / scale, own]))
+            biases = bias - offsets[:, None] * levels
+            biases = (biases[:, 1:] - biases[:, :1])[levels[:, 1:] <= 1]
+        theta.append(np.concatenate([pairs / scale, biases]))
     return SparsePath(np.asarray(penalty, dtype=np.float64), np.array(theta), d)
 
 
@@ -263,13 +263,13 @@ class _Problem:
         if bias.ndim == 1:
             mean = expit(field + bias)
             error = self.share[:, None] * (mean - self.x)
-            own = np.where(np.isnan(self.observed[:, 1]), 0.0, error.sum(axis=0))
+            bias_slope = np.where(np.isnan(self.observed[:, 1]), 0.0, error.sum(axis=0))
         else:
             p = softmax(field[:, :, None] * self.levels + bias, axis=2)
             error = self.share[:, None] * ((p * self.levels).sum(axis=2) - self.x)
-            own = np.nan_to_num(np.tensordot(self.share, p, 1) - self.observed)
+            bias_slope = np.nan_to_num(np.tensordot(self.share, p, 1) - self.observed)
         slope = error.T @ self.centred
-        return slope + slope.T if self.symmetric else slope, own
+        return slope + slope.T if self.symmetric else slope, bias_slope
 
 
 def _solve(problem: _Problem, w: np.ndarray, bias: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -277,11 +277,11 @@ def _solve(problem: _Problem, w: np.ndarray, bias: np.ndarray, tolerance: float)
     old_w, old_bias, t, length = w, bias, 1.0, problem.length
     ahead_w, ahead_bias = w, bias
     for _ in range(_MAX_STEPS):
-        slope, own = problem.slopes(ahead_w, ahead_bias)
+        slope, bias_slope = problem.slopes(ahead_w, ahead_bias)
         new_w = ahead_w - length * slope
         new_w = np.sign(new_w) * np.maximum(np.abs(new_w) - length * problem.penalty, 0)
         np.fill_diagonal(new_w, 0)
-        new_bias = ahead_bias - length * own
+        new_bias = ahead_bias - length * bias_slope
         moved_w, moved_bias = new_w - ahead_w, new_bias - ahead_bias
         change_w, change_bias = new_w - old_w, new_bias - old_bias
         if max(np.abs(moved_w).max(), np.abs(moved_bias).max()) < tolerance * length:

@@ -42,10 +42,10 @@ def log_prior_of_numbers(prior: Blocks, n: int) -> np.ndarray:
     over the size of the block of the last node.
     """
     log_v, log_size = log_weights(prior, n)
-    found = np.full((n + 1, n + 1), -np.inf)  # of the first m nodes in t blocks
-    found[0, 0] = 0.0
+    log_sums = np.full((n + 1, n + 1), -np.inf)  # of the first m nodes in t blocks
+    log_sums[0, 0] = 0.0
     for m in range(1, n + 1):
         size = np.arange(1, m + 1)
         ways = gammaln(m) - gammaln(size) - gammaln(m - size + 1) + log_size[size]
-        found[m, 1:] = logsumexp(ways[:, None] + found[m - size, :-1], axis=0)
-    return found[n, 1:] + log_v[1 : n + 1]
+        log_sums[m, 1:] = logsumexp(ways[:, None] + log_sums[m - size, :-1], axis=0)
+    return log_sums[n, 1:] + log_v[1 : n + 1]

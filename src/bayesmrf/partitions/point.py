@@ -68,15 +68,15 @@ def point_partition(draws: Any) -> np.ndarray:
     orders = [shuffler.permutation(n_items) for _ in starts]
     enough = int(_MOST_SUMS / (n_starts * len(part[0]) * (n_groups + 1)))
     ends = [canonical(sweeten(start, order, rough, enough)) for start, order in zip(starts, orders, strict=True)]
-    found = sorted(_distinct(np.array(ends))[0], key=expected)[:_N_FINISHED]
+    candidates = sorted(_distinct(np.array(ends))[0], key=expected)[:_N_FINISHED]
     if 2 <= n_items <= MOST_CO_CLUSTERING_ITEMS:
-        found.append(linkage_cut(labels, table.rows, table.weights, most))
-    enough = int(_MOST_SUMS / (len(found) * len(table.weights) * (n_groups + 1)))
+        candidates.append(linkage_cut(labels, table.rows, table.weights, most))
+    enough = int(_MOST_SUMS / (len(candidates) * len(table.weights) * (n_groups + 1)))
 
     def finished(groups: np.ndarray) -> np.ndarray:
         return canonical(sweeten(groups, orders[0], table, enough))
 
-    best = min([*found, *map(finished, found)], key=expected)
+    best = min([*candidates, *map(finished, candidates)], key=expected)
     step = 1 + distinct.size * len(distinct) // _MOST_STEPS
     fixed = distinct, *_sorted(distinct), weights, n_log_n(n_items)
     while (better := closer_draw(*fixed, expected(best), step)) >= 0:

@@ -83,8 +83,8 @@ class Board:
         rows = self.values[name]
         if isinstance(rows, np.ndarray):
             return rows[:, :n] if len(chains) == self.n_chains else rows[chains, :n]
-        some = [rows[chain] for chain in chains]
-        return SparseDraws([r.parts(n) for r in some], (len(some), n, *some[0].shape), some[0].dtype)
+        sparse = [rows[chain] for chain in chains]
+        return SparseDraws([r.parts(n) for r in sparse], (len(sparse), n, *sparse[0].shape), sparse[0].dtype)
 
 
 class Outcome(NamedTuple):

@@ -148,8 +148,10 @@ class ChainStore:
 
 def _newest(folder: Path, suffix: str) -> str:
     """Return the newest generation that has a file of this kind; "" if there is none."""
-    found = [p.stem for p in (folder.iterdir() if folder.is_dir() else ()) if p.suffix == f".{suffix}"]
-    return max(filter(_GENERATION.fullmatch, found), key=lambda name: (int(name.partition("-")[0]), name), default="")
+    generations = [p.stem for p in (folder.iterdir() if folder.is_dir() else ()) if p.suffix == f".{suffix}"]
+    return max(
+        filter(_GENERATION.fullmatch, generations), key=lambda name: (int(name.partition("-")[0]), name), default=""
+    )
 
 
 def committed(folder: Path) -> Path | None:
@@ -307,7 +309,7 @@ def _compare(path: Path, settings: dict[str, Any], stored: dict[str, Any]) -> No
         return {"version": s["version"], "kernel": s["kernel"], **s["identity"], **rest}
 
     more = max(settings["n_draws"], stored["n_draws"])  # a run may become longer
-    found = difference(flat(settings), flat(stored | {"n_draws": more}))
-    if found:
+    differing = difference(flat(settings), flat(stored | {"n_draws": more}))
+    if differing:
         remedy = f"give another path, the settings of that run, or {OVERWRITE}"
-        raise StoreError(f"{_CHECKPOINT}: {path} belongs to another run: {found}", remedy=remedy)
+        raise StoreError(f"{_CHECKPOINT}: {path} belongs to another run: {differing}", remedy=remedy)

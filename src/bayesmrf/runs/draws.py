@@ -56,9 +56,9 @@ class Part:
     @classmethod
     def of(cls, entries: np.ndarray, depth: int = 1) -> Part:
         """Encode entries (n_draws, n_rows, n) that are booleans or unsigned integers."""
-        there = entries != 0
-        values = np.empty(0, bool) if entries.dtype == bool else entries[there]
-        return cls.at(np.packbits(there, axis=-1), values, entries.shape[-1], depth)
+        nonzero = entries != 0
+        values = np.empty(0, bool) if entries.dtype == bool else entries[nonzero]
+        return cls.at(np.packbits(nonzero, axis=-1), values, entries.shape[-1], depth)
 
     @classmethod
     def at(cls, bits: np.ndarray, values: np.ndarray, width: int, depth: int = 1) -> Part:
@@ -97,18 +97,18 @@ class Part:
         step = first // _STEP
         bits = self.bits(draws, _STEP * step, last)
         before, bits = np.split(bits, [first - _STEP * step], axis=2)
-        there = np.unpackbits(bits, axis=2).view(bool)
+        nonzero = np.unpackbits(bits, axis=2).view(bool)
         wanted = slice(start - 8 * first, stop - 8 * first)
         if self.values.dtype == bool:
-            return there[..., wanted]
+            return nonzero[..., wanted]
         begin = self._starts[draws, :, step] + np.bitwise_count(before).sum(axis=2, dtype=np.int64)
         counts = np.bitwise_count(bits).sum(axis=2, dtype=np.int64)
         ends = counts.cumsum().reshape(counts.shape)
         at = np.repeat((begin - ends + counts).ravel(), counts.ravel())
         at += np.arange(len(at))
-        found = np.zeros(there.shape, self.values.dtype)
-        found[there] = self.values[at]
-        return found[..., wanted]
+        entries = np.zeros(nonzero.shape, self.values.dtype)
+        entries[nonzero] = self.values[at]
+        return entries[..., wanted]
 
     def cut(self, start: int, stop: int) -> Part:
         """Return draws ``start`` to ``stop``."""
@@ -151,14 +151,14 @@ class Stretch:
 
 def stored(draws: Mapping[str, np.ndarray | Stretch]) -> dict[str, np.ndarray]:
     """Return draws as plain arrays, for a file."""
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for name, v in draws.items():
         if isinstance(v, Stretch):
-            found |= {f"{name}.bits": v.part.bits(), f"{name}.values": v.part.values.view(v.dtype)}
-            found[f"{name}.shape"] = np.array(v.of_draw)
+            arrays |= {f"{name}.bits": v.part.bits(), f"{name}.values": v.part.values.view(v.dtype)}
+            arrays[f"{name}.shape"] = np.array(v.of_draw)
         else:
-            found[name] = v
-    return found
+            arrays[name] = v
+    return arrays
 
 
 def loaded(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray | Stretch]:
@@ -169,11 +169,11 @@ def loaded(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray | Stretch]:
     KeyError, ValueError
         If arrays are missing, or do not belong together.
     """
-    found: dict[str, np.ndarray | Stretch] = {}
+    draws: dict[str, np.ndarray | Stretch] = {}
     for name, v in arrays.items():
         field, _, what = name.rpartition(".")
         if not field:
-            found[name] = v
+            draws[name] = v
         elif what == "bits":
             values, shape = arrays[f"{field}.values"], tuple(arrays[f"{field}.shape"].tolist())
             sizes = (len(v), prod(shape[:-1]), -(-shape[-1] // 8))
@@ -181,8 +181,8 @@ def loaded(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray | Stretch]:
             if v.dtype != np.uint8 or v.shape != sizes or values.shape != (n_values,):
                 raise ValueError
             plain = values if values.dtype == bool else values.view(f"u{values.dtype.itemsize}")
-            found[field] = Stretch(Part.at(v, plain, shape[-1]), shape, values.dtype)
-    return found
+            draws[field] = Stretch(Part.at(v, plain, shape[-1]), shape, values.dtype)
+    return draws
 
 
 class SparseRows:
@@ -221,24 +221,24 @@ class SparseRows:
     def __getitem__(self, numbers: slice) -> Stretch:
         """Return the draws with these numbers."""
         self._encode()
-        found, at = [], self._first or 0
+        parts, at = [], self._first or 0
         for part in [*self._whole, *self._recent]:
             low, high = max(numbers.start - at, 0), min(numbers.stop - at, len(part))
             if low < high:
-                found.append(part.cut(low, high))
+                parts.append(part.cut(low, high))
             at += len(part)
-        return Stretch(Part.joined(found) if found else encode(self._tail[:0]), self.shape, self.dtype)
+        return Stretch(Part.joined(parts) if parts else encode(self._tail[:0]), self.shape, self.dtype)
 
     def parts(self, n: int) -> list[Part]:
         """Return the first n draws of a chain."""
         self._encode()
         self._join()
-        found, at = [], 0
+        parts, at = [], 0
         for part in self._whole:
             if at < n:
-                found.append(part.cut(0, min(len(part), n - at)))
+                parts.append(part.cut(0, min(len(part), n - at)))
             at += len(part)
-        return found
+        return parts
 
     def _encode(self) -> None:
         if self._n_tail:
@@ -297,19 +297,19 @@ class SparseDraws:
         ``draws`` and ``items`` are increasing.
         """
         inner = self.shape[2:-1]
-        found = np.empty((len(chains), len(draws), *inner, len(items)), self.dtype)
+        selected = np.empty((len(chains), len(draws), *inner, len(items)), self.dtype)
         blocks = np.split(np.arange(len(items)), np.flatnonzero(np.diff(items // _WIDTH)) + 1)
-        for into, chain in zip(found, chains, strict=True):
+        for into, chain in zip(selected, chains, strict=True):
             at = 0
             for part in self.chains[chain]:
                 low, high = np.searchsorted(draws, (at, at + len(part)))
                 here = _slice(draws[low:high] - at)
                 for block in blocks if low < high and len(items) else ():
-                    own = items[block]
-                    entries = self._decoded(part.read(here, int(own[0]), int(own[-1]) + 1))
-                    into[low:high, ..., _slice(block)] = entries[..., _slice(own - own[0])]
+                    numbers = items[block]
+                    entries = self._decoded(part.read(here, int(numbers[0]), int(numbers[-1]) + 1))
+                    into[low:high, ..., _slice(block)] = entries[..., _slice(numbers - numbers[0])]
                 at += len(part)
-        return found
+        return selected
 
     def _decoded(self, entries: np.ndarray) -> np.ndarray:
         """Return entries (n_draws, n_rows, n) of a part as draws."""

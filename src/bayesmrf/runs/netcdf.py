@@ -52,7 +52,7 @@ def _is_ours(path: Path, engine: str) -> bool:
     import xarray as xr
 
     try:
-        with xr.open_dataset(path, engine=engine) as found:
-            return bool(found.attrs.get("inference_library") == "bayesmrf")
+        with xr.open_dataset(path, engine=engine) as dataset:
+            return bool(dataset.attrs.get("inference_library") == "bayesmrf")
     except Exception:  # HDF5 raises any exception on a file of another kind
         return False

@@ -127,15 +127,15 @@ def _opened(folder: str | PathLike[str] | None, settings: dict[str, Any]) -> Ite
 
 def _check_study(path: Path, settings: dict[str, Any]) -> None:
     """Refuse a folder of other files, or of another study; what a stopped start left is neither."""
-    found = _read(path / _STUDY, remedy="remove the folder, or give another path")
-    if found is None:
+    stored = _read(path / _STUDY, remedy="remove the folder, or give another path")
+    if stored is None:
         with _written(path):
             others = [p for p in path.iterdir() if p.name not in (_FOLDER, _partial(_STUDY)) and not is_lock(p.name)]
             if others or any((path / _FOLDER).glob("*.json")):
                 raise StoreError(f"{_OPTION} {path} contains other files; give a new path.")
-    elif found != settings:
-        wrong = next(k for k in {**found, **settings} if found.get(k) != settings.get(k))
-        raise StoreError(f"{_OPTION} {path} contains a study with another {wrong} ({found.get(wrong)}); "
+    elif stored != settings:
+        wrong = next(k for k in {**stored, **settings} if stored.get(k) != settings.get(k))
+        raise StoreError(f"{_OPTION} {path} contains a study with another {wrong} ({stored.get(wrong)}); "
                          "give another path.")  # fmt: skip
 
 

@@ -164,7 +164,7 @@ def sample(
     KeyboardInterrupt
         If interrupted before the first draw.
     """
-    given = {
+    options = {
         "n_draws": n_draws,
         "n_warmup": n_warmup,
         "n_chains": n_chains,
@@ -176,7 +176,7 @@ def sample(
         "checkpoint": checkpoint,
     }
     for name, declared in options_of(RunOptions).items():
-        declared.rule.check(name, given[name])
+        declared.rule.check(name, options[name])
     FLAG.check("overwrite", overwrite)
     if n_draws is None and judge is None:
         raise OptionError(option="n_draws", got=n_draws, expected="an integer, as nothing judges the draws")
@@ -231,12 +231,12 @@ def sample(
     if chain is not None:  # of which others are part, or which a look at it may make longer
         whole = is_whole and n_chains == 1 and n_draws is not None
         draws = replace_fields(draws, chains=(chain,) * draws.n_chains, complete=whole)
-    for found in chains:
-        error: Any = found.error
+    for ended in chains:
+        error: Any = ended.error
         if error is not None and not isinstance(error, KeyboardInterrupt):
             error.draws = draws
             error.add_note(
-                f"Chain {found.number} failed in step {board.steps[found.index] + 1} of {board.plan.n_steps}; the "
+                f"Chain {ended.number} failed in step {board.steps[ended.index] + 1} of {board.plan.n_steps}; the "
                 f"attribute `draws` of this error contains {draws.n_draws} draws of {draws.n_chains} chain(s)."
             )
             raise error

@@ -88,10 +88,10 @@ def check_json(text: str | bytes) -> None:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise ValueError("a name occurs twice")
-    return found
+    return mapping
 
 
 def write_record(file: Path, value: Mapping[str, Any], *of: Any) -> None:
@@ -216,13 +216,13 @@ class Arrays:
         with self.zip.open(info) as member:
             head = member.read(10)
             length = int.from_bytes(head[8:], "little")
-            found = _HEADER.fullmatch(member.read(length)) if head[:8] == b"\x93NUMPY\x01\x00" else None
-        if found is None:
+            header = _HEADER.fullmatch(member.read(length)) if head[:8] == b"\x93NUMPY\x01\x00" else None
+        if header is None:
             raise ValueError("a member is no array of numbers")
-        dtype, shape = np.dtype(found[1].decode()), tuple(int(n) for n in found[3].split(b",") if n.strip())
+        dtype, shape = np.dtype(header[1].decode()), tuple(int(n) for n in header[3].split(b",") if n.strip())
         if len(shape) > 8 or 10 + length + math.prod(shape) * dtype.itemsize != size:
             raise ValueError("an array has another size than it declares")
-        return Member(info, 10 + length, dtype, shape, found[2] == b"True")
+        return Member(info, 10 + length, dtype, shape, header[2] == b"True")
 
     def verify(self, digest: str) -> None:
         """Refuse a file of another checksum."""
@@ -247,12 +247,12 @@ class Arrays:
     def read(self, name: str) -> np.ndarray:
         """Read an array."""
         m = self.members[name]
-        found, at = np.empty(math.prod(m.shape), m.dtype), 0
-        memory = found.view(np.uint8)
+        array, at = np.empty(math.prod(m.shape), m.dtype), 0
+        memory = array.view(np.uint8)
         for data in self.blocks(name):
             memory[at : at + len(data)] = np.frombuffer(data, np.uint8)
             at += len(data)
-        return found.reshape(m.shape, order="F" if m.fortran else "C")
+        return array.reshape(m.shape, order="F" if m.fortran else "C")
 
 
 @contextmanager

@@ -73,5 +73,9 @@ def _find(kind: str, modules: Collection[str]) -> Any:
     module, _, name = kind.partition(":")
     if module not in modules and module.partition(".")[0] != __package__.partition(".")[0]:
         return None
-    found = vars(sys.modules[module]).get(name) if module in sys.modules else None
-    return found if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields") else None
+    candidate = vars(sys.modules[module]).get(name) if module in sys.modules else None
+    return (
+        candidate
+        if isinstance(candidate, type) and issubclass(candidate, tuple) and hasattr(candidate, "_fields")
+        else None
+    )

@@ -90,10 +90,10 @@ def _has_mark(path: Path, name: str, *within: str) -> bool:
     """Return whether a JSON file in a folder is of this package, whatever else it contains."""
     try:
         with open_plain(path / name) as file:
-            found = parse(file.read())
+            content = parse(file.read())
         for key in within:
-            found = found[key]
-        return _KEY in found
+            content = content[key]
+        return _KEY in content
     except PermissionError as e:
         raise StoreError(f"{path} cannot be read ({e.strerror}: {name}); give another path") from e
     except (OSError, ValueError, KeyError, TypeError):

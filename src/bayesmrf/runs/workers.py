@@ -124,14 +124,14 @@ class ByDask(ByExecutor):
         begin, suspects = sorted(self.waiting), sorted(self.suspects & set(self.waiting))
         if suspects:
             begin = [] if self.pending else suspects[:1]
-        found = super().run({chain: self.waiting.pop(chain) for chain in begin})
-        for chain, result in found.items():
+        results = super().run({chain: self.waiting.pop(chain) for chain in begin})
+        for chain, result in results.items():
             if isinstance(result, self.blamed) and chain not in self.suspects:
                 self.suspects.add(chain)
-                found[chain] = BrokenExecutor(str(result))
+                results[chain] = BrokenExecutor(str(result))
             else:
                 self.suspects.discard(chain)
-        return found
+        return results
 
     def cancel(self) -> None:
         """See `ByExecutor`."""
@@ -182,9 +182,9 @@ def run_chains(kernel: Kernel, chains: Sequence[Chain], board: Board, workers: B
         return VERSIONS, key, kernel, board.plan, chain.position, SECONDS
 
     calls = {chain.index: call(chain, pickled) for chain in chains if chain.goes_on}
-    while found := workers.run(calls):
+    while outcomes := workers.run(calls):
         calls = {}
-        for index, outcome in found.items():
+        for index, outcome in outcomes.items():
             chain = chains[index]
             if outcome is None:
                 calls[index] = call(chain, pickled)

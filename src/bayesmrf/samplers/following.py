@@ -122,8 +122,8 @@ def _look(form: Pairwise | Categorical, followed: Followed, n_chains: int) -> Fo
     """Compare the chains with the last look, and lay a ladder if they keep their mode."""
     n_states = form.field.shape[1] if isinstance(form, Categorical) else None
     x = followed.chains.states
-    some = x[:, :: 1 + x.shape[1] // _NODES]
-    states = to_states(followed.chains._replace(states=some), n_chains, n_states)
+    part = x[:, :: 1 + x.shape[1] // _NODES]
+    states = to_states(followed.chains._replace(states=part), n_chains, n_states)
     values = states.astype(np.float64)
     if n_states is not None:
         values = (states[:, :, None] == np.arange(1, n_states)).reshape(n_chains, -1).astype(np.float64)
@@ -141,20 +141,20 @@ def _look(form: Pairwise | Categorical, followed: Followed, n_chains: int) -> Fo
     return followed._replace(direction=direction, seen=values @ direction, ladder=ladder)
 
 
-def _principal_component(values: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """Return about the first principal component of the rows, 0 if they are equal, by power iterations from ``found``.
+def _principal_component(values: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Approximate the first principal component of the rows by power iterations from ``direction``; 0 for equal rows.
 
-    If that is empty or 0, they start at the row that is furthest from the mean.
+    If ``direction`` is empty or 0, the iterations start at the row that is furthest from the mean.
     """
     centred = values - values.mean(axis=0)
-    if not found.any():
-        found = centred[np.square(centred).sum(axis=1).argmax()]
+    if not direction.any():
+        direction = centred[np.square(centred).sum(axis=1).argmax()]
     for _ in range(_POWER):
-        length = np.linalg.norm(found)
+        length = np.linalg.norm(direction)
         if length == 0:
             break
-        found = centred.T @ (centred @ (found / length))
-    return found
+        direction = centred.T @ (centred @ (direction / length))
+    return direction
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:

@@ -86,16 +86,16 @@ def swap_round(form: Pairwise | Categorical, ladder: Ladder, chains: Chains) -> 
     chains : Chains
         The persistent chains, which are not swept.
     """
-    b, n, own, fallen = ladder.temperatures, ladder.n_rounds, ladder.chains, ladder.fallen
+    b, n, replicas, fallen = ladder.temperatures, ladder.n_rounds, ladder.chains, ladder.fallen
     for k in range(len(b)):
-        sweep(between(form, ladder.base, b[k]), Chains(own.states[k : k + 1], own.lanes[k : k + 1]), 1)
+        sweep(between(form, ladder.base, b[k]), Chains(replicas.states[k : k + 1], replicas.lanes[k : k + 1]), 1)
     fallen[0] = True
     block, arrived = (n // 2) % len(chains.states), np.zeros((1, LANES), dtype=bool)
-    states, marks = (*own.states, chains.states[block]), (*fallen, *arrived)
+    states, marks = (*replicas.states, chains.states[block]), (*fallen, *arrived)
     change, above, rejected = form._replace(field=form.field - ladder.base), np.append(b, 1.0), ladder.rejected.copy()
     for k in range(n % 2, len(b), 2):
         low, high = states[k][None], states[k + 1][None]
-        gap, lanes = above[k + 1] - above[k], own.lanes[k : k + 1]
+        gap, lanes = above[k + 1] - above[k], replicas.lanes[k : k + 1]
         share = swap_states(change, gap, low, high, lanes, marks[k][None], marks[k + 1][None])
         rejected[k] += _MEMORY * (share - rejected[k])
     if (n + 1) % _ROUNDS == 0:

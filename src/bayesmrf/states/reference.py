@@ -94,17 +94,17 @@ class ReferenceChains:
         n, s_bar, penalty, r = self.n_samples, self.s_bar, self.penalty, self.model.n_edges
         theta = persistent_ascent(self.model, s_bar, n, self.rng, penalty, np.full(len(s_bar), np.inf))
         for k in range(_N_ROUNDS):
-            found = self.measure(theta, _N_BATCHES)
-            slope = n * residual(s_bar - found.moments, self.rows.edges, self.pull) - penalty * found.theta
-            step, misfit = _newton(n * found.covariance + np.diag(penalty), slope)
+            reference = self.measure(theta, _N_BATCHES)
+            slope = n * residual(s_bar - reference.moments, self.rows.edges, self.pull) - penalty * reference.theta
+            step, misfit = _newton(n * reference.covariance + np.diag(penalty), slope)
             if misfit < _NEAR or k == _N_ROUNDS - 1:
                 break
-            step *= min(1.0, _LONGEST / np.sqrt(step @ found.covariance @ step))
-            theta = found.theta + step
+            step *= min(1.0, _LONGEST / np.sqrt(step @ reference.covariance @ step))
+            theta = reference.theta + step
             theta[r:] -= self._carried(step)
-        return found, misfit
+        return reference, misfit
 
-    def neglected(self, found: Reference, draws: np.ndarray) -> float:
+    def neglected(self, reference: Reference, draws: np.ndarray) -> float:
         r"""Estimate the error of the extrapolation at draws of theta, (n_draws, n_features), from states of the chains.
 
         It is the standard deviation over draws of :math:`n (\log Z - \log Z_2)`, with :math:`Z_2` of the extrapolation,
@@ -112,14 +112,14 @@ class ReferenceChains:
         coordinates, and this is about its share in the log odds of one edge, in nats. The moments and covariance of the
         same states take the place of those of the reference, so that the noise is of third order as well.
         """
-        states = np.concatenate([self._states(found.theta) for _ in range(_STATES // CHAINS)])
+        states = np.concatenate([self._states(reference.theta) for _ in range(_STATES // CHAINS)])
         errors = np.empty(len(draws))
-        for k, step in enumerate(draws - found.theta):
+        for k, step in enumerate(draws - reference.theta):
             step[self.model.n_edges :] += self._carried(step)
             a = self._exponents(states, step)
-            normal = a if found.is_normal.all() else self._exponents(states, step * found.is_normal)
-            errors[k] = np.log(np.mean(np.exp(a))) - np.mean(normal**2) / 2 - _not_normal(found, step)
-        return float(self.n_samples * errors.std() * np.sqrt(3 / len(found.theta)))
+            normal = a if reference.is_normal.all() else self._exponents(states, step * reference.is_normal)
+            errors[k] = np.log(np.mean(np.exp(a))) - np.mean(normal**2) / 2 - _not_normal(reference, step)
+        return float(self.n_samples * errors.std() * np.sqrt(3 / len(reference.theta)))
 
     def _carried(self, step: np.ndarray) -> np.ndarray:
         """Return what biases fall by as weights take a step along the coordinates."""
@@ -136,8 +136,8 @@ class ReferenceChains:
         r = self.model.n_edges
         weights = np.diag(step[r:] - self._carried(step)).astype(np.float32)
         weights[tuple(self.rows.edges.T)] = step[:r]
-        found = np.einsum("ij,ij->i", states @ weights, states).astype(np.float64)
-        return found - found.mean()
+        exponents = np.einsum("ij,ij->i", states @ weights, states).astype(np.float64)
+        return exponents - exponents.mean()
 
     def measure(self, theta: np.ndarray, most: int = _MOST_BATCHES) -> Reference:
         """Run at most ``most`` batches of sweeps at theta, until their noise is small against posterior variances."""
@@ -149,15 +149,15 @@ class ReferenceChains:
         _batch(self.rng, self.blocks, self.rows, theta, _BATCH, 0, products)  # warm-up
         while True:
             few = len(counts) < _N_BATCHES
-            found = _batch(self.rng, self.blocks, self.rows, theta, _BATCH, every * few, products)
-            counts.append(found / per_batch)
+            batch = _batch(self.rng, self.blocks, self.rows, theta, _BATCH, every * few, products)
+            counts.append(batch / per_batch)
             n_products += few * (-(-_BATCH // every)) * CHAINS
             if len(counts) < _N_BATCHES:
                 continue
             moments = np.mean(counts, axis=0)
             variance = moments * (1 - moments)
-            seen = variance > 0
-            noise = np.mean(np.var(counts, axis=0, ddof=1)[seen] / variance[seen]) * self.n_samples / len(counts)
+            varying = variance > 0
+            noise = np.mean(np.var(counts, axis=0, ddof=1)[varying] / variance[varying]) * self.n_samples / len(counts)
             if noise <= _NOISE or len(counts) >= most:
                 break
         products = (products + np.triu(products, 1).T) / n_products
@@ -177,15 +177,15 @@ class ReferenceChains:
         return Reference(theta, moments, cells, self.pull, covariance, n_like >= _RARE, float(noise))
 
 
-def _not_normal(found: Reference, step: np.ndarray) -> float:
+def _not_normal(reference: Reference, step: np.ndarray) -> float:
     """Return log Z of a step, relative to its slope, less the quadratic form of the coordinates that are normal."""
-    rare = ~found.is_normal
+    rare = ~reference.is_normal
     if not rare.any():
         return 0.0
-    r, C = len(found.cells), found.covariance
-    g, p = residual_values(found.pull), found.moments[r:]
-    g = g - (found.cells * g).sum(axis=1, keepdims=True)
-    alone = np.log((found.cells * np.exp(step[:r, None] * g)).sum(axis=1))
+    r, C = len(reference.cells), reference.covariance
+    g, p = residual_values(reference.pull), reference.moments[r:]
+    g = g - (reference.cells * g).sum(axis=1, keepdims=True)
+    alone = np.log((reference.cells * np.exp(step[:r, None] * g)).sum(axis=1))
     alone = np.concatenate([alone, np.log1p(p * np.expm1(step[r:])) - p * step[r:]])
     shared = step[rare] @ (C[rare] @ (step * np.where(rare, 0.5, 1))) - C.diagonal()[rare] @ step[rare] ** 2 / 2
     return float(alone[rare].sum() + shared)

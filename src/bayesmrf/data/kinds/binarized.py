@@ -75,9 +75,9 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
     if rule is None:
         many = ~(numbers.isna() | numbers.isin([-1, 0, 1])).all()
         if many.any():
-            first, seen = str(many.idxmax()), [numbers[name].dropna().to_numpy() for name in numbers]
-            cut = remedy_for_measurements(seen, list(map(str, numbers)))
-            example = dividing_rule(seen)
+            first, observed = str(many.idxmax()), [numbers[name].dropna().to_numpy() for name in numbers]
+            cut = remedy_for_measurements(observed, list(map(str, numbers)))
+            example = dividing_rule(observed)
             remedies = [f"keep them with {keep}"] if keep and not cut else []
             remedies += [f'state which of them mean yes, for example --binarize "{example}"'] if example else []
             if 2 * many.sum() <= len(many) or not remedies:
@@ -86,11 +86,11 @@ def to_binary(path: Path, table: pd.DataFrame, rule: str | None, keep: str = "")
             raise DataError(f"{call(path)}: the table has the levels {known} (column {quoted(first)} is the first "
                             f"with others than 0/1, -1/+1 or true/false); {remedy}")  # fmt: skip
         return numbers
-    found = re.fullmatch(rf"\s*(>=|<=|==|>|<)\s*({_NUMBER})\s*", rule)
-    if found is None:
+    parsed = re.fullmatch(rf"\s*(>=|<=|==|>|<)\s*({_NUMBER})\s*", rule)
+    if parsed is None:
         raise OptionError(f'--binarize must be a comparison with a number, got {rule!r}; give a rule such as '
                           '">=4", ">2", "<=1" or "==5"')  # fmt: skip
-    compare, than = _COMPARISONS[found[1]], float(found[2])
+    compare, than = _COMPARISONS[parsed[1]], float(parsed[2])
     if len(set(compare(levels, than))) < 2:
         raise OptionError(f"--binarize must divide the levels ({known}), got {rule!r}, which puts all of them "
                           "on one side; give a rule that divides them")  # fmt: skip

@@ -37,11 +37,11 @@ def is_tick(column: Column, n: int) -> bool:
     return column.kind in (CONSTANT, YES_NO) and sum(level.n > 0 for level in column.levels) == 1 and blank > _BLANK * n
 
 
-def empty_box(seen: Values) -> str | None:
+def empty_box(content: Values) -> str | None:
     """Return the code of an empty box, such as -99 in a column of 1 and -99 alone; None in another column."""
-    if len(seen.counts) != 2 or seen.labels or not all(map(is_number, seen.counts)):
+    if len(content.counts) != 2 or content.labels or not all(map(is_number, content.counts)):
         return None
-    low, high = sorted(seen.counts, key=float)
+    low, high = sorted(content.counts, key=float)
     if float(low) < -1 and float(high) >= 0:
         return low
     return high if low == "1" and high in _EMPTY else None
@@ -73,18 +73,18 @@ def problems_of_ticks(columns: list[Column]) -> list[str]:
     ]
 
 
-def of_numbers(seen: Values, values: list[str]) -> Column | None:
+def of_numbers(content: Values, values: list[str]) -> Column | None:
     """Return a column of one number, or none; None for another one."""
-    return seen.column(CONSTANT, [(value, value) for value in values]) if len(values) < 2 else None
+    return content.column(CONSTANT, [(value, value) for value in values]) if len(values) < 2 else None
 
 
-def of_words(seen: Values) -> Column | None:
+def of_words(content: Values) -> Column | None:
     """Return a column of one word, which is yes or no if it is declared to be one of two; None for another one."""
-    if len(seen.counts) != 1:
+    if len(content.counts) != 1:
         return None
-    (word,) = seen.counts
-    both = _BOOLEANS if word in _BOOLEANS else seen.declared  # what it might have been is known
+    (word,) = content.counts
+    both = _BOOLEANS if word in _BOOLEANS else content.declared  # what it might have been is known
     pair = yes_and_no(both)
     if pair is not None and len(both) == 2:
-        return seen.column(YES_NO, [(word, word) for side in pair for word in side])
-    return seen.column(CONSTANT, [(word, word)])
+        return content.column(YES_NO, [(word, word) for side in pair for word in side])
+    return content.column(CONSTANT, [(word, word)])

@@ -19,24 +19,24 @@ _FAR = 10  # times as large as all others is a number that is a code though it o
 _TWICE = 2
 
 
-def cut(seen: Values, n: int) -> Column:
+def cut(content: Values, n: int) -> Column:
     """Return a column of numbers in at most ``n`` levels of about equal counts; equal numbers stay together.
 
     A number with a larger share of the cells than 1 / n is a level of its own.
     """
-    numbers = seen.numbers
+    numbers = content.numbers
     if numbers is None or n < 2:
         expected = "a column of numbers and two or more levels"
-        raise OptionError(option="cut", got=f"{seen.name}:{n}", expected=expected)
+        raise OptionError(option="cut", got=f"{content.name}:{n}", expected=expected)
     spans = [(part[0], part[-1], len(part)) for part in _levels(np.sort(numbers), n)]
     if len(spans) < 2:
-        raise OptionError(option="cut", got=f"{seen.name}:{n}", expected="fewer levels than numbers that differ")
+        raise OptionError(option="cut", got=f"{content.name}:{n}", expected="fewer levels than numbers that differ")
     texts = [digits(low) if low == high else f"{digits(low)} to {digits(high)}" for low, high, _ in spans]
     levels = tuple(Level(text, text, k) for text, (*_, k) in zip(texts, spans, strict=True))
     does = f"{len(spans)} levels instead of {n}, as few numbers fill most of the cells" if len(spans) < n else ""
     if does:
-        tell(f"column {quoted(seen.name)} is cut into {does}", LevelsWarning)
-    return seen.column(ORDERED if len(spans) > 2 else YES_NO, [], does)._replace(levels=levels)
+        tell(f"column {quoted(content.name)} is cut into {does}", LevelsWarning)
+    return content.column(ORDERED if len(spans) > 2 else YES_NO, [], does)._replace(levels=levels)
 
 
 def _levels(numbers: np.ndarray, n: int) -> list[np.ndarray]:
@@ -50,8 +50,8 @@ def _levels(numbers: np.ndarray, n: int) -> list[np.ndarray]:
     if not len(heavy):
         part = pd.qcut(numbers, n, labels=False, duplicates="drop")
         return [numbers[part == k] for k in np.unique(part)]
-    found = np.searchsorted(heavy, numbers, side="right") * 2 - np.isin(numbers, heavy)  # odd: a heavy number
-    pieces = {int(k): numbers[found == k] for k in np.unique(found)}
+    place = np.searchsorted(heavy, numbers, side="right") * 2 - np.isin(numbers, heavy)  # odd: a heavy number
+    pieces = {int(k): numbers[place == k] for k in np.unique(place)}
     while len(pieces) > n:  # the fewest numbers between heavy ones join their smaller neighbour
         k = min((k for k in pieces if k % 2 == 0), key=lambda k: len(pieces[k]))
         near = min((j for j in (k - 1, k + 1) if j in pieces), key=lambda j: len(pieces[j]))
@@ -64,21 +64,21 @@ def _levels(numbers: np.ndarray, n: int) -> list[np.ndarray]:
     return [part for k in sorted(pieces) for part in (_levels(pieces[k], share[k]) if k in share else [pieces[k]])]
 
 
-def codes_of(seen: Values) -> dict[str, int]:
+def codes_of(content: Values) -> dict[str, int]:
     """Return customary codes of missing values far from the other numbers of a measurement, and how often each occurs.
 
     They are all numbers below zero among others that are not, or the largest ones behind a wide gap; one that occurs
     once must be ten times as large as the others, so that large counts are none.
     """
-    numbers = seen.numbers
+    numbers = content.numbers
     if numbers is None:
         return {}
     values, counts = np.unique(numbers, return_counts=True)
     is_code = np.array([_CODE.fullmatch(digits(value)) is not None for value in values])
     n = {digits(value): int(k) for value, k in zip(values, counts, strict=True)}
     below = values < 0
-    found = values[below] if below.any() and is_code[below].all() and (~below).sum() >= _FEWEST else values[:0]
-    rest = values[len(found) :]
+    codes = values[below] if below.any() and is_code[below].all() and (~below).sum() >= _FEWEST else values[:0]
+    rest = values[len(codes) :]
     for k in range(int(np.argmin(is_code[::-1])) if not is_code.all() else 0, 0, -1):
         others, high = rest[:-k], rest[-k:]
         if len(others) < _FEWEST:
@@ -86,21 +86,21 @@ def codes_of(seen: Values) -> dict[str, int]:
         wide = high[0] - others[-1] > _APART * np.diff(others).max()
         often = all(n[digits(v)] >= _TWICE or v >= _FAR * max(others[-1], 1) for v in high)
         if wide and often:
-            found = np.append(found, high)
+            codes = np.append(codes, high)
             break
-    return {digits(value): n[digits(value)] for value in found}
+    return {digits(value): n[digits(value)] for value in codes}
 
 
 def problems_of_codes(columns: list[Values]) -> list[str]:
     """Return what is wrong with measurements among which there are codes of missing values."""
-    found = {s.name: codes for s in columns if (codes := codes_of(s))}
-    if not found:
+    by_column = {s.name: codes for s in columns if (codes := codes_of(s))}
+    if not by_column:
         return []
     each = [
         f"{quoted(name)} ({listed([f'{code} in {n:,} cell' + 's' * (n != 1) for code, n in codes.items()])})"
-        for name, codes in found.items()
+        for name, codes in by_column.items()
     ]
-    every = list(dict.fromkeys(code for codes in found.values() for code in codes))
+    every = list(dict.fromkeys(code for codes in by_column.values() for code in codes))
     return [
         f"numbers far from all others, which look like codes of missing values: {listed(each, total=True)}; "
         f"{missing_code(*every[:MOST_NAMED])} if {'they code' if len(every) > 1 else 'it codes'} missing values"

@@ -41,21 +41,21 @@ _COMPLETE = re.compile(r"\w+_complete")  # of REDCap, next to a record id
 _STATES = {"0", "1", "2", "Incomplete", "Unverified", "Complete"}
 
 
-def metadata_columns(seen: Sequence[Values]) -> list[str]:
+def metadata_columns(contents: Sequence[Values]) -> list[str]:
     """Return the columns that survey programs such as REDCap, Qualtrics and LimeSurvey add to a table, by their names.
 
     A column with a name such as ``phq_complete`` is one if it has no values but 0, 1 and 2, or their words, and another
     column is named as an identifier.
     """
-    names = {s.name for s in seen}
+    names = {s.name for s in contents}
     columns = {name for name in names if _OF_ANY.fullmatch(name)}
     for certain, others in _OF_PROGRAM.values():
         if len(names & certain) > 1 or (names & certain and names & others):
             columns |= names & (certain | others)
     columns |= {name for name in names if columns & _OF_PROGRAM["SoSci Survey"][0] and _TIME.fullmatch(name)}
     has_id = bool(columns) or any(map(is_named_identifier, names))
-    columns |= {s.name for s in seen if has_id and _COMPLETE.fullmatch(s.name) and s.counts.keys() <= _STATES}
-    return [s.name for s in seen if s.name in columns]
+    columns |= {s.name for s in contents if has_id and _COMPLETE.fullmatch(s.name) and s.counts.keys() <= _STATES}
+    return [s.name for s in contents if s.name in columns]
 
 
 def problems(columns: Sequence[Column]) -> list[str]:

@@ -30,26 +30,26 @@ def is_pair(column: Column) -> bool:
     return column.kind == NOMINAL and len(column.labels) == 2
 
 
-def without_order(columns: list[Column], seen: list[Values]) -> set[str]:
+def without_order(columns: list[Column], contents: list[Values]) -> set[str]:
     """Return columns that say themselves that they have no order: by categories without one, or in their file.
 
     Two such words may still be meant as no and yes, unless other columns have no order.
     """
-    of = {s.name for s in seen if (s.declared and not s.ordered) or s.measure == NOMINAL}
+    of = {s.name for s in contents if (s.declared and not s.ordered) or s.measure == NOMINAL}
     return of if any(c.kind == NOMINAL and len(c.labels) > 2 for c in columns if c.name in of) else set()
 
 
 def problems(columns: list[Column], said: Collection[str], takes: Collection[str]) -> list[str]:
     """Return what is wrong with names that may have an order: those that were not ``said`` to have none."""
-    found = [c for c in columns if c.kind == NOMINAL and c.name not in said]
+    undecided = [c for c in columns if c.kind == NOMINAL and c.name not in said]
     many = [c for c in columns if c.kind == NOMINAL and len(c.labels) > MOST_WORDS]
     many = [] if {"names", "numbers"} <= {*takes} else many  # models that compare levels have limits of their own
-    return problems_of_many(many) + ([] if "names" in takes else _problems(found))
+    return problems_of_many(many) + ([] if "names" in takes else _problems(undecided))
 
 
 def problems_of_many(columns: list[Column]) -> list[str]:
     """Return what is wrong with columns of more levels than a model has: rare ones are to be merged."""
-    found = []
+    texts = []
     for column in columns:
         n = dict.fromkeys(column.labels, 0)
         for level in column.levels:
@@ -64,11 +64,11 @@ def problems_of_many(columns: list[Column]) -> list[str]:
         fewer = f"merge rare ones with {preparing('nominal', column.name)} and {merge}"
         if all(map(is_number, n)):
             fewer = f"cut its numbers into ordered levels with {preparing('cut', f'{column.name}:4')}"
-        found.append(
+        texts.append(
             f"column {quoted(column.name)} must have at most {MOST_WORDS} levels, got {len(n)}; leave it out with "
             f"{preparing('drop', column.name)} if it is no answer, or {fewer}"
         )
-    return found
+    return texts
 
 
 def _short(rare: list[str], every: list[str]) -> list[str]:
@@ -89,23 +89,23 @@ def _problems(columns: list[Column]) -> list[str]:
     named = [f"{quoted(c.name)} ({listed([joined([label]) for label in c.labels], MOST_WORDS)})" for c in columns]
     two = [(name, c) for name, c in zip(named, columns, strict=True) if is_pair(c)]
     more = [(name, c) for name, c in zip(named, columns, strict=True) if not is_pair(c)]
-    found = []
+    texts = []
     if two:
-        some = [c for _, c in two[:MOST_NAMED]]
-        found.append(
+        first = [c for _, c in two[:MOST_NAMED]]
+        texts.append(
             f"two words in no known order: {listed([name for name, _ in two], total=True)}; count the second as yes "
-            f"with {preparing('nominal', *(c.name for c in some))}, or give them in their order with "
+            f"with {preparing('nominal', *(c.name for c in first))}, or give them in their order with "
             f"{preparing('levels', TEMPLATE.replace('...,', ''))}"
         )
     if more:
-        some = [c for _, c in more[:MOST_NAMED]]
-        can_be_ordered = any(len(c.labels) <= MOST_LEVELS for c in some)
+        first = [c for _, c in more[:MOST_NAMED]]
+        can_be_ordered = any(len(c.labels) <= MOST_LEVELS for c in first)
         order = f"give them in their order with {preparing('levels', TEMPLATE)}, or " if can_be_ordered else ""
-        found.append(
+        texts.append(
             f"words in no known order: {listed([name for name, _ in more], total=True)}; {order}say that they have "
-            f"none with {preparing('nominal', *(c.name for c in some))}{_codes(columns)}"
+            f"none with {preparing('nominal', *(c.name for c in first))}{_codes(columns)}"
         )
-    return found
+    return texts
 
 
 def _codes(columns: list[Column]) -> str:
@@ -153,23 +153,23 @@ def unordered_levels(
         If there are less than two levels, or more than 20.
     """
     categories = None if column is None else categories_of(column.dtype)
-    seen = widened(values[occurs & ~is_missing(values)])
-    used = {stripped(v) for v in seen.tolist()}
+    observed = widened(values[occurs & ~is_missing(values)])
+    used = {stripped(v) for v in observed.tolist()}
     if categories is not None:
         if column.dtype.ordered:
             return None
         levels = present(categories)
     else:
-        found = {stripped(v) for v in widened(values[~is_missing(values)]).tolist()}
-        if found <= {0, 1}:
+        distinct = {stripped(v) for v in widened(values[~is_missing(values)]).tolist()}
+        if distinct <= {0, 1}:
             return None
-        words = [v for v in found if isinstance(v, str)]
+        words = [v for v in distinct if isinstance(v, str)]
         if not (words or numbers):
             return None
-        if words and len(words) < len(found):
+        if words and len(words) < len(distinct):
             raise DataError(f"column {quoted(name)} must have levels of one type, got numbers and texts; recode one "
                             "of them as the other")  # fmt: skip
-        levels = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(found))
+        levels = tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(distinct))
     if not 2 <= len(levels) <= MOST_WORDS:
         shown = listed([quoted(str(v)) for v in levels])
         raise DataError(f"column {quoted(name)} must have from 2 to {MOST_WORDS} levels, got {len(levels)} ({shown}); "
@@ -178,28 +178,28 @@ def unordered_levels(
     return levels
 
 
-def are_many_words(seen: Values) -> bool:
+def are_many_words(content: Values) -> bool:
     """Return whether a column has more words than a model has levels, of which most cells have one that recurs."""
-    n = sum(seen.counts.values())
-    recur = [k for k in seen.counts.values() if k > 1]
-    return len(seen.counts) > MOST_WORDS and len(recur) > 1 and 2 * sum(recur) > n and not any(
-        map(is_number, seen.counts)
+    n = sum(content.counts.values())
+    recur = [k for k in content.counts.values() if k > 1]
+    return len(content.counts) > MOST_WORDS and len(recur) > 1 and 2 * sum(recur) > n and not any(
+        map(is_number, content.counts)
     )  # fmt: skip
 
 
-def of_words(seen: Values) -> Column | None:
+def of_words(content: Values) -> Column | None:
     """Return a column of few different words; None for many."""
-    words = list(seen.counts)
-    if len(words) > MOST_WORDS or not (len(words) <= 3 or 2 * len(words) < sum(seen.counts.values())):
+    words = list(content.counts)
+    if len(words) > MOST_WORDS or not (len(words) <= 3 or 2 * len(words) < sum(content.counts.values())):
         return None
-    return seen.column(NOMINAL, [(word, word) for word in seen.declared or _sorted(words)])
+    return content.column(NOMINAL, [(word, word) for word in content.declared or _sorted(words)])
 
 
-def declared(seen: Values) -> Column:
+def declared(content: Values) -> Column:
     """Return a column that a user says to be nominal: numbers first, in their order."""
-    numbers = sorted(filter(is_number, seen.counts), key=float)
-    values = seen.declared or [*numbers, *_sorted(seen.counts.keys() - {*numbers})]
-    return seen.column(NOMINAL, [(value, seen.labels.get(value, value)) for value in values])
+    numbers = sorted(filter(is_number, content.counts), key=float)
+    values = content.declared or [*numbers, *_sorted(content.counts.keys() - {*numbers})]
+    return content.column(NOMINAL, [(value, content.labels.get(value, value)) for value in values])
 
 
 def _sorted(words: Collection[str]) -> list[str]:

@@ -37,20 +37,20 @@ def are_many(column: Column) -> bool:
     return int((column.does or "0").split()[0]) > MOST_LEVELS
 
 
-def problems_of_few(columns: list[Column], seen: list[Values]) -> list[str]:
+def problems_of_few(columns: list[Column], contents: list[Values]) -> list[str]:
     """Return what is wrong with columns of few different numbers that are no scale.
 
     Integers may be codes of names, or counts with gaps if they are many; fractions have their order.
     """
-    of = {s.name: s for s in seen}
+    of = {s.name: s for s in contents}
     wide = [c for c in columns if c.name in of and len(of[c.name].counts) >= _FEWEST_TO_CUT]
     numbers = {c.name: of[c.name].numbers for c in columns if c.name in of}
     codes = [c for c in columns if c not in wide and (v := numbers.get(c.name)) is not None and is_whole(v)]
     rest = [c for c in columns if c not in wide and c not in codes]
-    return [*_of_few(wide, seen, is_wide=True), *_of_few(codes, seen, are_codes=True), *_of_few(rest, seen)]
+    return [*_of_few(wide, contents, is_wide=True), *_of_few(codes, contents, are_codes=True), *_of_few(rest, contents)]
 
 
-def _of_few(columns: list[Column], seen: list[Values], is_wide: bool = False, are_codes: bool = False) -> list[str]:
+def _of_few(columns: list[Column], contents: list[Values], is_wide: bool = False, are_codes: bool = False) -> list[str]:
     if not columns:
         return []
     names = [c.name for c in columns][:MOST_NAMED]
@@ -62,7 +62,7 @@ def _of_few(columns: list[Column], seen: list[Values], is_wide: bool = False, ar
     if is_wide:
         cuts = preparing("cut", *(f"{n}:3" for n in names))
         ways += f", cut them into levels of equal counts with {cuts}"
-    divide, drop = _division(seen) if is_wide else "", preparing("drop", *names)
+    divide, drop = _division(contents) if is_wide else "", preparing("drop", *names)
     return [f"numbers that are no scale of answers: {each}; {ways}, {divide}or leave them out with {drop}"]
 
 
@@ -79,7 +79,7 @@ def with_gaps(columns: Mapping[str, np.ndarray]) -> dict[str, list[int]]:
         The values of each column of numbers, without missing ones.
     """
     whole = {name: np.unique(v).astype(np.int64) for name, v in columns.items() if len(v) and is_whole(v)}
-    even, found = recoded(columns), dict[str, list[int]]()
+    even, gaps = recoded(columns), dict[str, list[int]]()
     for name, values in whole.items():
         if name in even or not 3 <= len(values) <= MOST_LEVELS or values[-1] - values[0] >= 2 * MOST_LEVELS:
             continue
@@ -91,13 +91,13 @@ def with_gaps(columns: Mapping[str, np.ndarray]) -> dict[str, list[int]]:
                 if other[0] <= low and other[-1] >= high:
                     levels.update(other[(other > low) & (other < high)].tolist())
         if 2 * len(levels) <= values[-1] - values[0] + 1:
-            found[name] = values.tolist()
-    return found
+            gaps[name] = values.tolist()
+    return gaps
 
 
-def without_scale(seen: Sequence[Values]) -> dict[str, Column]:
+def without_scale(contents: Sequence[Values]) -> dict[str, Column]:
     """Return columns of integers with gaps (`with_gaps`), by name."""
-    by_name = {s.name: s for s in seen if s.numbers is not None and not s.labels}
+    by_name = {s.name: s for s in contents if s.numbers is not None and not s.labels}
     gaps = with_gaps({name: s.numbers for name, s in by_name.items() if s.numbers is not None})
     return {name: by_name[name].column(NUMBER, [], few_numbers(values)) for name, values in gaps.items()}
 
@@ -107,25 +107,25 @@ def few_numbers(values: Sequence[int]) -> str:
     return f"{len(values)} numbers: {', '.join(map(digits, values))}"
 
 
-def _division(seen: list[Values]) -> str:
+def _division(contents: list[Values]) -> str:
     """Return how to divide all columns by one rule, on the command line; "" if none divides every column."""
-    values = [s.numbers for s in seen if s.numbers is not None]
-    rule = dividing_rule(values) if len(values) == len(seen) else ""
+    values = [s.numbers for s in contents if s.numbers is not None]
+    rule = dividing_rule(values) if len(values) == len(contents) else ""
     return in_python("", f'divide all columns with --binarize "{rule}", ') if rule else ""
 
 
-def problems_of_many(columns: list[Column], seen: list[Values]) -> list[str]:
+def problems_of_many(columns: list[Column], contents: list[Values]) -> list[str]:
     """Return what is wrong with columns of many different numbers; a rule is proposed if it divides every column."""
     if not columns:
         return []
-    values = [s.numbers for s in seen if s.numbers is not None]
+    values = [s.numbers for s in contents if s.numbers is not None]
     if pictures := remedy_for_pictures(values):
         return [pictures]
     names = [c.name for c in columns][:MOST_NAMED]
     each = listed([f"{quoted(c.name)} ({c.does})" for c in columns], 3, total=True)
     return [
         f"{len(columns)} column(s) are measurements: {each}; cut them into levels of equal counts with "
-        f"{preparing('cut', *(f'{name}:4' for name in names))}, {_division(seen)}or leave them out with "
+        f"{preparing('cut', *(f'{name}:4' for name in names))}, {_division(contents)}or leave them out with "
         f"{preparing('drop', *names)}{weight_of_survey(names)}"
     ]
 
@@ -135,23 +135,23 @@ def remedy_for_measurements(columns: Sequence[np.ndarray], names: Sequence[str])
 
     The numbers are those that are not missing.
     """
-    some = [(n, v) for n, v in zip(names, columns, strict=True) if v.dtype.kind in "iuf" and are_many_values(v)]
-    if not some:
+    measured = [(n, v) for n, v in zip(names, columns, strict=True) if v.dtype.kind in "iuf" and are_many_values(v)]
+    if not measured:
         return ""
-    each = [f"{quoted(n)} ({len(np.unique(v))} numbers from {v.min():g} to {v.max():g})" for n, v in some]
+    each = [f"{quoted(n)} ({len(np.unique(v))} numbers from {v.min():g} to {v.max():g})" for n, v in measured]
     rule = dividing_rule(columns)
     cut = in_python(f"cut them into levels of equal counts ({CUT})", f'divide all columns with --binarize "{rule}"')
     if not rule:
         cut = in_python(f"cut them into levels of equal counts ({CUT})", "drop them, or cut them in another program")
-    return f"{len(some)} column(s) are measurements: {listed(each, 3)}; {cut}"
+    return f"{len(measured)} column(s) are measurements: {listed(each, 3)}; {cut}"
 
 
 def remedy_for_pictures(columns: Sequence[np.ndarray]) -> str:
     """Return what to do about pixels of pictures, with grey values from 0 to 255; "" for other columns."""
-    some = [c for c in columns if len(c)] if len(columns) >= _MANY_PIXELS else []
-    if not some or not (min(c.min() for c in some) == 0 and _BRIGHT <= max(c.max() for c in some) <= 255):
+    pixels = [c for c in columns if len(c)] if len(columns) >= _MANY_PIXELS else []
+    if not pixels or not (min(c.min() for c in pixels) == 0 and _BRIGHT <= max(c.max() for c in pixels) <= 255):
         return ""
-    if 2 * sum(map(are_many_values, some)) <= len(some):
+    if 2 * sum(map(are_many_values, pixels)) <= len(pixels):
         return ""
     return "the columns look like pixels with grey values: divide these, such as by X >= 128, and drop constant pixels"
 
@@ -161,12 +161,12 @@ def dividing_rule(columns: Sequence[np.ndarray]) -> str:
 
     Of these it divides all values most evenly.
     """
-    some = [c for c in columns if c.dtype.kind in "iuf" and len(c) and c.min() < c.max()]
-    if not some:
+    varying = [c for c in columns if c.dtype.kind in "iuf" and len(c) and c.min() < c.max()]
+    if not varying:
         return ""
-    every = np.sort(np.concatenate(some))
+    every = np.sort(np.concatenate(varying))
     levels = np.unique(every)
-    levels = levels[(levels > max(c.min() for c in some)) & (levels <= min(c.max() for c in some))]
+    levels = levels[(levels > max(c.min() for c in varying)) & (levels <= min(c.max() for c in varying))]
     if not levels.size:
         return ""
     share = np.searchsorted(every, levels) / len(every)
@@ -178,9 +178,9 @@ def are_many_values(values: np.ndarray) -> bool:
     return len(values) > MOST_LEVELS and len(np.unique(values)) > MOST_LEVELS
 
 
-def of_numbers(seen: Values, values: list[str]) -> Column:
+def of_numbers(content: Values, values: list[str]) -> Column:
     """Return a column of numbers that are no scale."""
-    return seen.column(NUMBER, [], f"{len(values)} numbers from {values[0]} to {values[-1]}")
+    return content.column(NUMBER, [], f"{len(values)} numbers from {values[0]} to {values[-1]}")
 
 
 def recoded(columns: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
@@ -196,22 +196,24 @@ def recoded(columns: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
     columns : mapping of names to arrays
         The values that occur in each column of numbers, without missing ones.
     """
-    found = {name: np.unique(v).astype(np.int64) for name, v in columns.items() if _is_whole(v)}
-    steps = {name: int(np.gcd.reduce(np.diff(own))) for name, own in found.items() if len(own) > 1}
+    distinct = {name: np.unique(v).astype(np.int64) for name, v in columns.items() if _is_whole(v)}
+    steps = {name: int(np.gcd.reduce(np.diff(values))) for name, values in distinct.items() if len(values) > 1}
     changed = True
     while changed:
         changed = False
         for name in [name for name, step in steps.items() if step > 1]:
-            own, step = found[name], steps[name]
-            others = [v[(v > own[0]) & (v < own[-1])] - own[0] for v in found.values() if v[-1] - v[0] >= step]
+            values, step = distinct[name], steps[name]
+            others = [
+                v[(v > values[0]) & (v < values[-1])] - values[0] for v in distinct.values() if v[-1] - v[0] >= step
+            ]
             steps[name] = int(np.gcd.reduce(np.concatenate([[step], *others])))
             changed |= steps[name] < step
     used: dict[tuple[int, int], set[int]] = {}  # the levels of columns with one step, where they are on one scale
     for name, step in steps.items():
-        used.setdefault((step, int(found[name][0]) % step), set()).update(found[name].tolist())
+        used.setdefault((step, int(distinct[name][0]) % step), set()).update(distinct[name].tolist())
     coded = {}
     for name, step in steps.items():
-        low, high = found[name][[0, -1]].tolist()
+        low, high = distinct[name][[0, -1]].tolist()
         if step == 1 or high - low >= MOST_LEVELS * step:
             continue
         levels = tuple(range(low, high + 1, step))

@@ -25,30 +25,30 @@ ORDER = f"order them{in_python(' (pandas: .cat.reorder_categories(..., ordered=T
 _MERGED = in_python("; model=families.Ordinal(unused='merge') leaves them out")
 
 
-def in_order(seen: Values, values: list[str], does: str = "") -> Column:
+def in_order(content: Values, values: list[str], does: str = "") -> Column:
     """Return a column whose values have this order."""
     kind = YES_NO if len(values) == 2 else ORDERED if len(values) > 2 else CONSTANT
-    return seen.column(kind, [(value, seen.labels.get(value, value)) for value in values], does)
+    return content.column(kind, [(value, content.labels.get(value, value)) for value in values], does)
 
 
-def share_levels(found: list[tuple[Column, Scale | None]], seen: list[Values]) -> list[Column]:
+def share_levels(pairs: list[tuple[Column, Scale | None]], contents: list[Values]) -> list[Column]:
     """Return columns in which each has the levels that any column of its known scale has."""
     used: dict[Scale, dict[int, str]] = {}
-    for column, scale in found:
+    for column, scale in pairs:
         if scale is not None:
             places = _places(scale, column.labels)
             for label, place in places.items():
                 used.setdefault(scale, {}).setdefault(place, label)
     columns = []
-    for (column, scale), s in zip(found, seen, strict=True):
+    for (column, scale), s in zip(pairs, contents, strict=True):
         if scale is None:
             columns.append(column)
             continue
-        own = _places(scale, [level.value for level in column.levels])
+        ranks = _places(scale, [level.value for level in column.levels])
         levels = [
             (word, label)
             for place, label in sorted(used[scale].items())
-            for word in ([word for word, at in own.items() if at == place] or [label])
+            for word in ([word for word, at in ranks.items() if at == place] or [label])
         ]
         columns.append(column._replace(levels=tuple(Level(v, label, s.counts.get(v, 0)) for v, label in levels)))
     return columns
@@ -61,51 +61,51 @@ def _places(scale: Scale, words: Sequence[str]) -> dict[str, int]:
     return {word: places[bare[word]] for word in words} if places else {}
 
 
-def in_levels(seen: Values, scale: Sequence[str]) -> Column | None:
+def in_levels(content: Values, scale: Sequence[str]) -> Column | None:
     """Return a column with these levels in order; None if it has other values."""
     place = {plain_word(as_text(word)): word for word in scale}
-    names = {**bare_words(seen.counts), **seen.labels}  # without codes
+    names = {**bare_words(content.counts), **content.labels}  # without codes
     place |= {plain_word(v): place[plain_word(name)] for v, name in names.items() if plain_word(name) in place}
-    other = {value for value in seen.counts if plain_word(value) not in place}
+    other = {value for value in content.counts if plain_word(value) not in place}
     if other and all(map(says_no_answer, other)):
-        seen, other = seen.without(other), set()
-    if other or not seen.counts:
+        content, other = content.without(other), set()
+    if other or not content.counts:
         return None
     values: dict[str, list[str]] = {word: [] for word in scale}
-    for value in seen.counts:
+    for value in content.counts:
         values[place[plain_word(value)]].append(value)
-    levels = [(value, as_text(word)) for word, own in values.items() for value in own or [as_text(word)]]
-    return seen.column(YES_NO if len(scale) == 2 else ORDERED, levels)
+    levels = [(value, as_text(word)) for word, spellings in values.items() for value in spellings or [as_text(word)]]
+    return content.column(YES_NO if len(scale) == 2 else ORDERED, levels)
 
 
-def no_such_levels(scale: Sequence[str], seen: Sequence[Values]) -> OptionError:
+def no_such_levels(scale: Sequence[str], contents: Sequence[Values]) -> OptionError:
     """Return the error about levels that no column has, with what the nearest column has in addition."""
     known = {plain_word(as_text(word)) for word in scale}
-    shares = [(sum(n for value, n in s.counts.items() if plain_word(value) in known), s) for s in seen]
+    shares = [(sum(n for value, n in s.counts.items() if plain_word(value) in known), s) for s in contents]
     best, nearest = max(shares, key=lambda share: share[0])
     others = [quoted(value) for value in nearest.counts if plain_word(value) not in known]
     also = f"; column {quoted(nearest.name)} also has {listed(others)}" if best else ""
     return OptionError(f"{argument('levels', joined(scale))}: no column has these levels only{also}")
 
 
-def declared(seen: Values, column: Column) -> Column:
+def declared(content: Values, column: Column) -> Column:
     """Return a column whose numbers are in order, or whose words have a known order."""
-    if seen.numbers is not None:
-        return in_order(seen, sorted(seen.counts, key=float), AS_GIVEN if seen.labels else "")
+    if content.numbers is not None:
+        return in_order(content, sorted(content.counts, key=float), AS_GIVEN if content.labels else "")
     if column.kind in (ORDERED, YES_NO):
         return column
-    coded = {value: part for value in seen.counts if (part := split_code(value)) is not None}
-    if len(coded) < len(seen.counts) or len({part.code for part in coded.values()}) < len(coded):
-        words = joined(seen.declared or sorted(seen.counts))
-        raise OptionError(f"{argument('ordered', seen.name)}: the order of the words ({words}) is not known; give them "
-                          f"in their order with {preparing('levels', TEMPLATE)}")  # fmt: skip
-    return in_order(seen, sorted(coded, key=lambda value: coded[value].code), AS_GIVEN)
+    coded = {value: part for value in content.counts if (part := split_code(value)) is not None}
+    if len(coded) < len(content.counts) or len({part.code for part in coded.values()}) < len(coded):
+        words = joined(content.declared or sorted(content.counts))
+        raise OptionError(f"{argument('ordered', content.name)}: the order of the words ({words}) is not known; give "
+                          f"them in their order with {preparing('levels', TEMPLATE)}")  # fmt: skip
+    return in_order(content, sorted(coded, key=lambda value: coded[value].code), AS_GIVEN)
 
 
-def in_steps(seen: list[Values]) -> dict[str, Column]:
+def in_steps(contents: list[Values]) -> dict[str, Column]:
     """Return columns of numbers whose equal steps are a coding."""
-    numbers = {s.name: v for s in seen if (v := s.numbers) is not None and not s.labels}
-    by_name = {s.name: s for s in seen}
+    numbers = {s.name: v for s in contents if (v := s.numbers) is not None and not s.labels}
+    by_name = {s.name: s for s in contents}
     return {
         name: by_name[name].column(ORDERED, [(digits(v), digits(v)) for v in levels], STEPS)
         for name, levels in recoded(numbers).items()
@@ -152,17 +152,17 @@ def ordered_categories(column: Any, name: str, merge: bool) -> tuple[Any, ...] |
 
 
 def ordered_levels(
-    found: np.ndarray,
+    values: np.ndarray,
     name: str,
     merge: bool,
     occurs: np.ndarray | None = None,
     every: tuple[int, ...] | None = None,
 ) -> tuple[Any, ...]:
-    """Return the levels of a column with the sorted values ``found``: all integers of their range, or these values.
+    """Return the levels of a column with these sorted values: all integers of their range, or the values alone.
 
     Parameters
     ----------
-    found : (n_values,) array
+    values : (n_values,) array
         Numbers.
     name : str
         Of the column.
@@ -183,22 +183,22 @@ def ordered_levels(
     LevelsWarning
         If a category never occurs.
     """
-    if found.dtype.kind not in "biuf":
+    if values.dtype.kind not in "biuf":
         raise DataError(
-            f"column {quoted(name)} must contain numbers, got {str(found[0])!r}, and texts have no order; recode them "
+            f"column {quoted(name)} must contain numbers, got {str(values[0])!r}, and texts have no order; recode them "
             f"as integers in their order (pandas: ordered categories), or use {argument('model', 'nominal')}."
         )
-    if not np.isfinite(found).all():
+    if not np.isfinite(values).all():
         raise DataError(f"column {quoted(name)} must contain finite levels; replace infinities by NaN if missing.")
-    if (found == np.round(found)).all():
-        found = found.astype(np.int64)
-    seen = found if occurs is None else found[occurs]
-    levels = seen if merge else found
+    if (values == np.round(values)).all():
+        values = values.astype(np.int64)
+    observed = values if occurs is None else values[occurs]
+    levels = observed if merge else values
     if every is not None and not merge:
         levels = np.array(every)
-    elif found.dtype == np.int64 and len(found) and found[-1] - found[0] < 2 * MOST_LEVELS and not merge:
-        levels = np.arange(found[0], found[-1] + 1)
-    return _checked(tuple(levels.tolist()), np.setdiff1d(levels, seen).tolist(), name, merge)
+    elif values.dtype == np.int64 and len(values) and values[-1] - values[0] < 2 * MOST_LEVELS and not merge:
+        levels = np.arange(values[0], values[-1] + 1)
+    return _checked(tuple(levels.tolist()), np.setdiff1d(levels, observed).tolist(), name, merge)
 
 
 def _checked(levels: tuple[Any, ...], unused: list[Any], name: str, merge: bool) -> tuple[Any, ...]:
@@ -235,14 +235,14 @@ def warn_of_never(unused: list[Any], name: str, parameters: str, remedy: str) ->
         )
 
 
-def of_numbers(seen: Values, values: list[str]) -> Column | None:
+def of_numbers(content: Values, values: list[str]) -> Column | None:
     """Return a column of few integers with all those between them; None for other numbers."""
     numbers = np.array([float(value) for value in values])
     is_whole = bool((numbers == np.round(numbers)).all())
     if not is_whole or len(values) > MOST_LEVELS or numbers[-1] - numbers[0] >= 2 * MOST_LEVELS:
         return None
     every = map(digits, np.arange(numbers[0], numbers[-1] + 1))
-    return seen.column(ORDERED, [(value, value) for value in every])
+    return content.column(ORDERED, [(value, value) for value in every])
 
 
 def of_labels(names: Mapping[str, str], labelled: Collection[str]) -> list[str] | None:
@@ -266,9 +266,9 @@ def of_labels(names: Mapping[str, str], labelled: Collection[str]) -> list[str] 
     else:
         numbered = [value if value not in labelled else f"{value} {name}" for value, name in names.items()]
         numbers = quantities(numbered)
-        some = [names[value] for value in values if value in labelled]
-        known = known_order(some)
-        rising = known is not None and _is_monotone([known[1][name] for name in some])
+        texts = [names[value] for value in values if value in labelled]
+        known = known_order(texts)
+        rising = known is not None and _is_monotone([known[1][name] for name in texts])
         ranks = {value: float(value) for value in values} if numbers is not None or rising else None
     if ranks is None:
         return values if begin_with_numbers([*names.values()]) else None
@@ -280,18 +280,18 @@ def _is_monotone(ranks: list[int]) -> bool:
     return ranks in (sorted(ranks), sorted(ranks, reverse=True))
 
 
-def of_words(seen: Values) -> tuple[Column, Scale | None] | None:
+def of_words(content: Values) -> tuple[Column, Scale | None] | None:
     """Return a column whose words are of a known scale, which other columns share, or begin with numbers."""
-    words = list(seen.counts)
+    words = list(content.counts)
     bare = bare_words(words)
     order = known_order(bare.values())
     if order is not None:
         scale, rank = order[0], {word: order[1][bare[word]] for word in words}
-        label = {rank[word]: word for word in sorted(words, key=seen.counts.__getitem__)}
+        label = {rank[word]: word for word in sorted(words, key=content.counts.__getitem__)}
         levels = [(word, label[rank[word]]) for word in sorted(words, key=rank.__getitem__)]
         shared = scale if _places(scale, words) else None  # words with an end of their own are of one column
-        return seen.column(ORDERED if len(label) > 1 else CONSTANT, levels), shared
+        return content.column(ORDERED if len(label) > 1 else CONSTANT, levels), shared
     numbers = quantities(words)
     if numbers is not None and len(words) <= MOST_LEVELS:
-        return seen.column(ORDERED, [(word, word) for word in sorted(words, key=numbers.__getitem__)]), None
+        return content.column(ORDERED, [(word, word) for word in sorted(words, key=numbers.__getitem__)]), None
     return None

@@ -43,33 +43,33 @@ class Parts(NamedTuple):
     def of(self, cell: str) -> tuple[set[str], list[str]]:
         """Return the parts of a cell, and those of its texts that are none of them."""
         atoms, known, others = _atoms(cell, self.separator), {*self.names}, []
-        found, i = set[str](), 0
+        parts, i = set[str](), 0
         while i < len(atoms):
             ends = range(len(atoms), i, -1)  # an answer may have commas
             j = next((j for j in ends if _joined(atoms[i:j], self.separator) in known), None)
             if j is None:
                 others.append(atoms[i])
             else:
-                found.add(_joined(atoms[i:j], self.separator))
+                parts.add(_joined(atoms[i:j], self.separator))
             i = j or i + 1
-        return found, others
+        return parts, others
 
 
-def of_words(seen: Values) -> Column | None:
+def of_words(content: Values) -> Column | None:
     """Return a column most of whose cells are combinations of few parts; None for another one."""
-    parts = None if seen.declared else combined(seen.counts)
+    parts = None if content.declared else combined(content.counts)
     if parts is None:
         return None
-    return seen.column(SEVERAL, [], f"combinations of {len(parts.names)} answers: {_listed(parts)}")
+    return content.column(SEVERAL, [], f"combinations of {len(parts.names)} answers: {_listed(parts)}")
 
 
 def problems(columns: Sequence[tuple[Column, Values]], frame: pd.DataFrame) -> list[str]:
     """Return what is wrong with columns of several answers in a cell, or that list which other columns are ticked."""
-    found, open_ones = list[str](), list[Column]()
-    for column, seen in columns:
-        neighbours = _neighbours(column.name, seen, frame)
+    texts, open_ones = list[str](), list[Column]()
+    for column, content in columns:
+        neighbours = _neighbours(column.name, content, frame)
         if neighbours:
-            found.append(
+            texts.append(
                 f"column {quoted(column.name)} lists which of {listed(list(map(quoted, neighbours)), _SHOWN)} are "
                 f"ticked; leave it out with {preparing('drop', column.name)}"
             )
@@ -78,12 +78,12 @@ def problems(columns: Sequence[tuple[Column, Values]], frame: pd.DataFrame) -> l
     if open_ones:
         each = listed([f"{quoted(column.name)} ({column.does})" for column in open_ones], total=True)
         names = [column.name for column in open_ones[:MOST_NAMED]]
-        found.append(
+        texts.append(
             f"several answers in one cell: {each}; make a yes/no column of each answer with "
             f"{preparing('split', *names)} (a blank cell means none of them), or leave them out with "
             f"{preparing('drop', *names)}"
         )
-    return found
+    return texts
 
 
 def _listed(parts: Parts) -> str:
@@ -101,14 +101,14 @@ def combined(counts: dict[str, int]) -> Parts | None:
         return None
     for separator in SEPARATORS:
         atoms = {cell: _atoms(cell, separator) for cell in counts}
-        sizes = {len(found) for found in atoms.values()}
+        sizes = {len(texts) for texts in atoms.values()}
         several = sum(n for cell, n in counts.items() if len(atoms[cell]) > 1)
         if len(sizes) < 2 or several < _JOINED * sum(counts.values()):
             continue
-        if any(len(set(found)) < len(found) for found in atoms.values()):
+        if any(len(set(texts)) < len(texts) for texts in atoms.values()):
             continue
         parts, n = _parts(atoms, counts, separator)
-        alone = {found[0] for found in atoms.values() if len(found) == 1}
+        alone = {texts[0] for texts in atoms.values() if len(texts) == 1}
         if separator == " " and not all(part in alone for part in parts.names if n[part] > 1):
             continue  # words of one answer, such as "very often"
         often = [part for part in parts.names if n[part] > 1]
@@ -139,14 +139,14 @@ def _parts(atoms: dict[str, list[str]], counts: dict[str, int], separator: str) 
     columns would be copies. In few cells this may be chance, unless the second text goes on in lower case.
     """
     groups: dict[str, list[_Group]] = {
-        cell: [(text,) for text in dict.fromkeys(found)] for cell, found in atoms.items()
+        cell: [(text,) for text in dict.fromkeys(pieces)] for cell, pieces in atoms.items()
     }
     while (pair := _inseparable(groups, counts)) is not None:
-        groups = {cell: _merged(found, *pair) for cell, found in groups.items()}
-    named = {cell: [_joined(group, separator) for group in found] for cell, found in groups.items()}
+        groups = {cell: _merged(pieces, *pair) for cell, pieces in groups.items()}
+    named = {cell: [_joined(group, separator) for group in pieces] for cell, pieces in groups.items()}
     n = Counter({name: 0 for name in _in_order(named.values())})
-    for cell, found in named.items():
-        n.update(dict.fromkeys(found, counts[cell]))
+    for cell, pieces in named.items():
+        n.update(dict.fromkeys(pieces, counts[cell]))
     return Parts(separator, tuple(n)), n
 
 
@@ -155,8 +155,8 @@ def _inseparable(groups: dict[str, list[_Group]], counts: dict[str, int]) -> tup
     after: dict[_Group, set[_Group]] = {}
     before: dict[_Group, set[_Group]] = {}
     n: Counter[_Group] = Counter()
-    for cell, found in groups.items():
-        for left, right in pairwise([(), *found, ()]):
+    for cell, pieces in groups.items():
+        for left, right in pairwise([(), *pieces, ()]):
             after.setdefault(left, set()).add(right)
             before.setdefault(right, set()).add(left)
             n[left] += counts[cell]
@@ -169,11 +169,11 @@ def _inseparable(groups: dict[str, list[_Group]], counts: dict[str, int]) -> tup
     return None
 
 
-def _merged(found: list[_Group], left: _Group, right: _Group) -> list[_Group]:
-    if left not in found:
-        return found
-    i = found.index(left)
-    return [*found[:i], left + right, *found[i + 2 :]]
+def _merged(pieces: list[_Group], left: _Group, right: _Group) -> list[_Group]:
+    if left not in pieces:
+        return pieces
+    i = pieces.index(left)
+    return [*pieces[:i], left + right, *pieces[i + 2 :]]
 
 
 def _in_order(cells: Iterable[list[str]]) -> list[str]:
@@ -215,10 +215,10 @@ def with_parts(frame: pd.DataFrame, book: Codebook) -> pd.DataFrame:
     DataError
         If a cell has a part that the codebook does not have.
     """
-    there = list(map(str, frame.columns))
+    columns = list(map(str, frame.columns))
     sources: dict[str, list[str]] = {}
     for column in book.columns:
-        source = None if column.name in there else source_of(column.name, there)
+        source = None if column.name in columns else source_of(column.name, columns)
         if source is not None:
             sources.setdefault(source, []).append(column.name.removeprefix(f"{source}{JOINT}"))
     for source, names in sources.items():
@@ -236,16 +236,16 @@ def with_parts(frame: pd.DataFrame, book: Codebook) -> pd.DataFrame:
     return frame
 
 
-def source_of(name: str, there: Iterable[str]) -> str | None:
+def source_of(name: str, columns: Iterable[str]) -> str | None:
     """Return the column of a table of which another one is a part, by its name; None if there is none."""
-    return max((source for source in there if name.startswith(f"{source}{JOINT}")), key=len, default=None)
+    return max((source for source in columns if name.startswith(f"{source}{JOINT}")), key=len, default=None)
 
 
 def _declared(counts: dict[str, int]) -> Parts | None:
     """Return the parts of cells that a user says to be combinations, by the first separator that occurs."""
     for separator in SEPARATORS:
         atoms = {cell: _atoms(cell, separator) for cell in counts}
-        if any(len(found) > 1 for found in atoms.values()):
+        if any(len(texts) > 1 for texts in atoms.values()):
             return _parts(atoms, counts, separator)[0]
     return None
 
@@ -262,7 +262,7 @@ def _few(parts: Parts, counts: dict[str, int]) -> Parts:
 def _cells(column: pd.Series) -> list[str]:
     """Return the texts of cells; of missing ones ""."""
     values = column.to_numpy(dtype=object)
-    return ["" if gone else as_text(v) for v, gone in zip(values, is_missing(values), strict=True)]
+    return ["" if missing else as_text(v) for v, missing in zip(values, is_missing(values), strict=True)]
 
 
 def _columns(name: str, cells: Sequence[str], parts: Parts, codes: Sequence[str] = ()) -> dict[str, Any]:
@@ -270,10 +270,10 @@ def _columns(name: str, cells: Sequence[str], parts: Parts, codes: Sequence[str]
     import pandas as pd
 
     kind = pd.CategoricalDtype(["no", "yes"], ordered=True)
-    found = {cell: parts.of(cell) for cell in dict.fromkeys(cells)}
+    by_cell = {cell: parts.of(cell) for cell in dict.fromkeys(cells)}
 
     def state(cell: str, part: str) -> int:
-        is_there = part in found[cell][0] or (part == OTHER and bool(found[cell][1]))
+        is_there = part in by_cell[cell][0] or (part == OTHER and bool(by_cell[cell][1]))
         return -1 if cell in codes else int(is_there)
 
     return {
@@ -291,20 +291,20 @@ def _replaced(frame: pd.DataFrame, place: int, columns: dict[str, Any]) -> pd.Da
         raise DataError(f"{argument('X')} has a column {quoted(twice)} already; rename it, or drop the column of which "
                         "it is a part")  # fmt: skip
     parts = [frame.iloc[:, :place], pd.DataFrame(columns, index=frame.index), frame.iloc[:, place + 1 :]]
-    found = pd.concat(parts, axis=1)
-    found.attrs = frame.attrs
-    return found
+    joined = pd.concat(parts, axis=1)
+    joined.attrs = frame.attrs
+    return joined
 
 
-def _neighbours(name: str, seen: Values, frame: pd.DataFrame) -> list[str]:
+def _neighbours(name: str, content: Values, frame: pd.DataFrame) -> list[str]:
     """Return the columns of two values of which each is a part of the cells of a column, if all parts are there."""
     import pandas as pd
 
-    parts = combined(seen.counts)
+    parts = combined(content.counts)
     if parts is None:
         return []
     names = list(map(str, frame.columns))
-    few = _few(parts, seen.counts)
+    few = _few(parts, content.counts)
     columns = _columns(name, _cells(frame.iloc[:, names.index(name)]), few)
     ticks = dict[bytes, str]()
     for i, other in enumerate(names):
@@ -312,12 +312,12 @@ def _neighbours(name: str, seen: Values, frame: pd.DataFrame) -> list[str]:
         if other != name and len(uniques) + int((codes < 0).any()) == 2:
             codes = np.where(codes < 0, len(uniques), codes)
             ticks.setdefault((codes != codes[0]).tobytes(), other)
-    found = []
+    ticked = []
     for part, column in columns.items():
         if part.endswith(f"{JOINT}{OTHER}"):
             continue
         tick = ticks.get((column.codes != column.codes[0]).tobytes())
         if tick is None:
             return []
-        found.append(tick)
-    return found if len(set(found)) > 1 else []
+        ticked.append(tick)
+    return ticked if len(set(ticked)) > 1 else []

@@ -27,36 +27,37 @@ def problems(columns: list[tuple[Column, Values]], frame: pd.DataFrame) -> list[
     texts = [(c, s) for c, s in columns if not any(map(is_number, s.counts))]
     coded = [(c, s) for c, s in columns if _codes(s)]
     boxes = [(c, s) for c, s in columns if len(s.counts) == 2 and "0" in s.counts and (c, s) not in texts]
-    found = [*_problems_of_codes(coded), *_problems_of_boxes(boxes)]
+    messages = [*_problems_of_codes(coded), *_problems_of_boxes(boxes)]
     columns = [pair for pair in columns if pair not in coded and pair not in boxes]
     alike = _with_one_text([pair for pair in columns if pair not in texts])
-    found += [_problem_of_one_text(pairs, frame) for pairs in alike.values()]
+    messages += [_problem_of_one_text(pairs, frame) for pairs in alike.values()]
     columns = [pair for pair in columns if not any(pair in pairs for pairs in alike.values())]
-    for column, seen in columns:
-        if (column, seen) not in texts:
-            text = next(value for value in seen.counts if not is_number(value))
+    for column, content in columns:
+        if (column, content) not in texts:
+            text = next(value for value in content.counts if not is_number(value))
             cells = frame.iloc[:, list(map(str, frame.columns)).index(column.name)]
             row = data_row([as_text(cell) for cell in cells].index(text))
-            values = [value for value, n in seen.counts.items() for _ in range(min(n, _FEW_OF_A_KIND))]
+            values = [value for value, n in content.counts.items() for _ in range(min(n, _FEW_OF_A_KIND))]
             remedy = remedy_for_text(text, values, f"recode it, or drop it with {preparing('drop', column.name)}")
-            found.append(f"column {quoted(column.name)} contains text such as {quoted(text)} in {row}; {remedy}")
+            messages.append(f"column {quoted(column.name)} contains text such as {quoted(text)} in {row}; {remedy}")
     many = [(c, s) for c, s in texts if nominal.are_many_words(s) and not are_marked_numbers(s)]
-    found += nominal.problems_of_many([nominal.declared(s) for _, s in many])
+    messages += nominal.problems_of_many([nominal.declared(s) for _, s in many])
     texts = [pair for pair in texts if pair not in many]
     marked = [(c, s) for c, s in texts if are_marked_numbers(s)]
     if marked:
         each = listed([f"{quoted(c.name)} (such as {quoted(next(iter(s.counts)))})" for c, s in marked], total=True)
         read = in_python(" (pandas: .str.rstrip('%').str.replace(',', '.').astype(float))")
-        found.append(f"numbers with decimal commas or signs of per cent: {each}; make numbers of them{read}, or leave "
-                     f"them out with {preparing('drop', *(c.name for c, _ in marked[:MOST_NAMED]))}")  # fmt: skip
+        messages.append(f"numbers with decimal commas or signs of per cent: {each}; make numbers of them{read}, "
+                        "or leave them out with "
+                        f"{preparing('drop', *(c.name for c, _ in marked[:MOST_NAMED]))}")  # fmt: skip
     texts = [pair for pair in texts if pair not in marked]
     if texts:
         answers = [c.name for c, s in texts if len(s.counts) <= MOST_WORDS and c.does != _DATES][:1]
         few = f", or give {preparing('nominal', *answers)} if the words are answers" if answers else ""
         names = [c.name for c, _ in texts[:MOST_NAMED]]
         each = listed([f"{quoted(c.name)} ({c.does}, such as {next(iter(s.counts))!r})" for c, s in texts], total=True)
-        found.append(f"texts: {each}; leave them out with {preparing('drop', *names)}{few}")  # fmt: skip
-    return found
+        messages.append(f"texts: {each}; leave them out with {preparing('drop', *names)}{few}")  # fmt: skip
+    return messages
 
 
 def _with_one_text(columns: list[tuple[Column, Values]]) -> dict[str, list[tuple[Column, Values]]]:
@@ -64,17 +65,17 @@ def _with_one_text(columns: list[tuple[Column, Values]]) -> dict[str, list[tuple
 
     The texts for missing values of Stata, such as ".a", count as one.
     """
-    found: dict[str, list[tuple[Column, Values]]] = {}
-    for column, seen in columns:
-        some = {"" if _OF_STATA.fullmatch(value) else value for value in seen.counts if not is_number(value)}
-        if len(some) == 1:
-            found.setdefault(some.pop(), []).append((column, seen))
-    return {text: pairs for text, pairs in found.items() if len(pairs) > 1}
+    by_text: dict[str, list[tuple[Column, Values]]] = {}
+    for column, content in columns:
+        words = {"" if _OF_STATA.fullmatch(value) else value for value in content.counts if not is_number(value)}
+        if len(words) == 1:
+            by_text.setdefault(words.pop(), []).append((column, content))
+    return {text: pairs for text, pairs in by_text.items() if len(pairs) > 1}
 
 
 def _problem_of_one_text(columns: list[tuple[Column, Values]], frame: pd.DataFrame) -> str:
     """Return what is wrong with columns of numbers in which there is the same text."""
-    texts = list(dict.fromkeys(value for _, seen in columns for value in seen.counts if not is_number(value)))
+    texts = list(dict.fromkeys(value for _, content in columns for value in content.counts if not is_number(value)))
     first = columns[0][0].name
     cells = frame.iloc[:, list(map(str, frame.columns)).index(first)]
     row = data_row(next(i for i, cell in enumerate(cells) if as_text(cell) in texts))
@@ -89,10 +90,10 @@ def _problem_of_one_text(columns: list[tuple[Column, Values]], frame: pd.DataFra
     )
 
 
-def _codes(seen: Values) -> list[str]:
+def _codes(content: Values) -> list[str]:
     """Return the customary codes of missing values among words; none if there are other numbers, or many words."""
-    numbers = list(filter(is_number, seen.counts))
-    n_words = len(seen.counts) - len(numbers)
+    numbers = list(filter(is_number, content.counts))
+    n_words = len(content.counts) - len(numbers)
     return numbers if 2 <= n_words <= MOST_WORDS and all(map(is_code_of_none, numbers)) else []
 
 
@@ -100,7 +101,7 @@ def _problems_of_codes(columns: list[tuple[Column, Values]]) -> list[str]:
     """Return what is wrong with columns of words among which there are codes of missing values."""
     if not columns:
         return []
-    codes = list(dict.fromkeys(code for _, seen in columns for code in _codes(seen)))
+    codes = list(dict.fromkeys(code for _, content in columns for code in _codes(content)))
     names = listed([quoted(column.name) for column, _ in columns], 3, total=True)
     return [
         f"{names} {'have' if len(columns) > 1 else 'has'} {listed(codes, MOST_NAMED)} next to words; "
@@ -121,20 +122,20 @@ def _problems_of_boxes(columns: list[tuple[Column, Values]]) -> list[str]:
     ]
 
 
-def are_marked_numbers(seen: Values) -> bool:
+def are_marked_numbers(content: Values) -> bool:
     """Return whether texts are numbers with decimal commas or signs of per cent."""
-    return all(map(_MARKED.fullmatch, seen.counts))
+    return all(map(_MARKED.fullmatch, content.counts))
 
 
-def of_dates(seen: Values) -> Column | None:
+def of_dates(content: Values) -> Column | None:
     """Return a column most of whose texts are dates or times; None for another one."""
-    dates = sum(n for word, n in seen.counts.items() if _DATE.fullmatch(word))
-    return seen.column(TEXT, [], _DATES) if 2 * dates > sum(seen.counts.values()) else None
+    dates = sum(n for word, n in content.counts.items() if _DATE.fullmatch(word))
+    return content.column(TEXT, [], _DATES) if 2 * dates > sum(content.counts.values()) else None
 
 
-def of_words(seen: Values) -> Column:
+def of_words(content: Values) -> Column:
     """Return a column of texts that are no answers: next to numbers, or too many different ones."""
-    texts = [word for word in seen.counts if not is_number(word)]
-    if len(seen.counts) > len(texts):
-        return seen.column(TEXT, [], f"numbers, and {len(texts)} text(s) such as {texts[0]!r}")
-    return seen.column(TEXT, [], f"{len(texts)} texts")
+    texts = [word for word in content.counts if not is_number(word)]
+    if len(content.counts) > len(texts):
+        return content.column(TEXT, [], f"numbers, and {len(texts)} text(s) such as {texts[0]!r}")
+    return content.column(TEXT, [], f"{len(texts)} texts")

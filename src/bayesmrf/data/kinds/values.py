@@ -45,8 +45,8 @@ class Values:
 
     def column(self, kind: str, levels: list[tuple[str, str]], does: str = "") -> Column:
         """Return the column as one of a kind, whose levels have these values and labels."""
-        found = tuple(Level(value, label, self.counts.get(value, 0)) for value, label in levels)
-        return Column(self.name, kind, found, self.missing, self.codes, self.question, does)
+        counted = tuple(Level(value, label, self.counts.get(value, 0)) for value, label in levels)
+        return Column(self.name, kind, counted, self.missing, self.codes, self.question, does)
 
     @property
     def without_no_answers(self) -> Values:
@@ -59,11 +59,11 @@ class Values:
 
     def without(self, codes: Mapping[str, Any] | set[str]) -> Values:
         """Return the column in which some values stand for missing ones."""
-        gone = tuple(value for value in self.counts if value in codes)
-        n = sum(self.counts[value] for value in gone)
+        dropped = tuple(value for value in self.counts if value in codes)
+        n = sum(self.counts[value] for value in dropped)
         rest = {value: k for value, k in self.counts.items() if value not in codes}
         declared = tuple(value for value in self.declared if value not in codes)
-        changed = {"counts": rest, "missing": self.missing + n, "codes": (*self.codes, *gone), "declared": declared}
+        changed = {"counts": rest, "missing": self.missing + n, "codes": (*self.codes, *dropped), "declared": declared}
         return Values(**(vars(self) | changed))
 
 
@@ -72,27 +72,27 @@ def values_of(frame: pd.DataFrame) -> list[Values]:
     import pandas as pd
 
     of_file = {key: frame.attrs.get(key) or {} for key in (LABELS, QUESTIONS, MEASURE, WRITTEN, ORDERS)}
-    found = []
+    contents = []
     for i, name in enumerate(map(str, frame.columns)):
         values = frame.iloc[:, i]
         each = values.value_counts(dropna=True, sort=False)
         each = each[each > 0]
         uniques = np.array([*each.index, None], dtype=object)[:-1]
-        gone = is_missing(uniques)
+        missing = is_missing(uniques)
         counts: dict[str, int] = {}
-        for value, n in zip(uniques[~gone], each.to_numpy()[~gone], strict=True):
+        for value, n in zip(uniques[~missing], each.to_numpy()[~missing], strict=True):
             text = as_text(value)
             counts[text] = counts.get(text, 0) + int(n)
         is_category = isinstance(values.dtype, pd.CategoricalDtype)
-        seen = Values(name, counts, len(values) - sum(counts.values()))
-        seen.codes = tuple(of_file[WRITTEN].get(name, ())) or tuple(
-            text for text in map(str, uniques[gone]) if text.strip()
+        content = Values(name, counts, len(values) - sum(counts.values()))
+        content.codes = tuple(of_file[WRITTEN].get(name, ())) or tuple(
+            text for text in map(str, uniques[missing]) if text.strip()
         )
-        seen.declared = tuple(map(as_text, present(values.cat.categories))) if is_category else ()
-        seen.ordered = is_category and bool(values.cat.ordered)
-        seen.is_meant = seen.ordered and is_meant(of_file[ORDERS], name, seen.declared)
-        seen.labels = {as_text(value): str(label) for value, label in of_file[LABELS].get(name, {}).items()}
-        seen.question = str(of_file[QUESTIONS].get(name) or "")
-        seen.measure = str(of_file[MEASURE].get(name) or "")
-        found.append(seen)
-    return found
+        content.declared = tuple(map(as_text, present(values.cat.categories))) if is_category else ()
+        content.ordered = is_category and bool(values.cat.ordered)
+        content.is_meant = content.ordered and is_meant(of_file[ORDERS], name, content.declared)
+        content.labels = {as_text(value): str(label) for value, label in of_file[LABELS].get(name, {}).items()}
+        content.question = str(of_file[QUESTIONS].get(name) or "")
+        content.measure = str(of_file[MEASURE].get(name) or "")
+        contents.append(content)
+    return contents

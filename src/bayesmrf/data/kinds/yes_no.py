@@ -25,25 +25,25 @@ _X = argument("X")
 CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
 
 
-def declared(seen: Values, asked: ColumnOptions) -> Column | None:
+def declared(content: Values, asked: ColumnOptions) -> Column | None:
     """Return a column whose values are those of yes and of no; one side may be left to the only other value."""
     sides = {"no": {plain_word(as_text(w)) for w in asked.no}, "yes": {plain_word(as_text(w)) for w in asked.yes}}
-    of = {side: [value for value in seen.counts if plain_word(value) in words] for side, words in sides.items()}
-    others = [value for value in seen.counts if value not in of["no"] + of["yes"]]
+    of = {side: [value for value in content.counts if plain_word(value) in words] for side, words in sides.items()}
+    others = [value for value in content.counts if value not in of["no"] + of["yes"]]
     for side in of:
         if not sides[side] and len(others) == 1:
             of[side], others = others, []
     blank = next((side for side, words in sides.items() if "" in words), None)
     if blank is not None:
         of[blank] = [*of[blank], ""]
-    if others or not all(of.values()) or set(seen.counts) <= {""}:
+    if others or not all(of.values()) or set(content.counts) <= {""}:
         return None
     single = all(len(values) == 1 and values[0] for values in of.values())
     levels = [(value, value if single else side) for side, values in of.items() for value in values]
-    column = seen.column(YES_NO, levels)
+    column = content.column(YES_NO, levels)
     if blank is None:
         return column
-    n = {"": seen.missing}
+    n = {"": content.missing}
     return column._replace(missing=0, levels=tuple(v._replace(n=n.get(v.value, v.n)) for v in column.levels))
 
 
@@ -73,12 +73,12 @@ def two_categories(column: Any, name: str, others: bool) -> tuple[Any, ...] | No
     levels = present(categories)
     if all(is_number(level) for level in levels):
         return None
-    found = f"column {quoted(name)} must have two ordered categories, got {listed([quoted(str(v)) for v in levels])}"
+    problem = f"column {quoted(name)} must have two ordered categories, got {listed([quoted(str(v)) for v in levels])}"
     if not column.dtype.ordered:
         model = f", or use {argument('model', 'nominal')}" if others else ""
-        raise DataError(f"{found} without order; {ORDER}{model}.")
+        raise DataError(f"{problem} without order; {ORDER}{model}.")
     model = f", or set {argument('model', 'ordinal')}" if others else ""
-    raise DataError(f"{found}; merge them into two (pandas: .cat.rename_categories){model}.")
+    raise DataError(f"{problem}; merge them into two (pandas: .cat.rename_categories){model}.")
 
 
 def read_yes_no(
@@ -107,14 +107,14 @@ def read_yes_no(
     columns = {} if frame is None else {i: frame.iloc[:, i] for i in range(len(labels))}
     two = {i: levels for i, c in columns.items() if (levels := two_categories(c, labels[i], ordinal)) is not None}
     rest = [i for i in range(len(labels)) if i not in two]
-    some = (values, labels) if not two else (values[:, rest], tuple(labels[i] for i in rest))
-    numbers, is_bool = to_numbers(*some)
-    gone = missing_cells(numbers, some[1], allowed)
-    states, coding = to_binary(numbers, some[1], is_bool, ordinal)
+    others = (values, labels) if not two else (values[:, rest], tuple(labels[i] for i in rest))
+    numbers, is_bool = to_numbers(*others)
+    missing = missing_cells(numbers, others[1], allowed)
+    states, coding = to_binary(numbers, others[1], is_bool, ordinal)
     if not two:
-        return states, gone, coding, two
+        return states, missing, coding, two
     codes, lost = np.empty(values.shape, np.int8), np.zeros(values.shape, dtype=bool)
-    codes[:, rest], lost[:, rest] = states, False if gone is None else gone
+    codes[:, rest], lost[:, rest] = states, False if missing is None else missing
     for i, levels in two.items():
         lost[:, i] = is_missing(values[:, i])
         codes[:, i] = [stripped(value) == levels[1] for value in values[:, i]]
@@ -147,18 +147,18 @@ def to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool, ordin
                     f"-1 by NaN if it means a missing value{or_else}.")  # fmt: skip
 
 
-def of_numbers(seen: Values, values: list[str]) -> Column | None:
+def of_numbers(content: Values, values: list[str]) -> Column | None:
     """Return a column of 0 and 1, or of -1 and 1; None for another one."""
     is_pair = set(values) in ({"0", "1"}, {"-1", "1"})
-    return seen.column(YES_NO, [(value, value) for value in values]) if is_pair else None
+    return content.column(YES_NO, [(value, value) for value in values]) if is_pair else None
 
 
-def of_words(seen: Values) -> Column | None:
+def of_words(content: Values) -> Column | None:
     """Return a column of words for yes and for no; None for another one."""
-    bare = bare_words(seen.counts)
+    bare = bare_words(content.counts)
     answer = yes_and_no(bare.values())
     if answer is None:
         return None
-    sides = [[word for word in seen.counts if bare[word] in side] for side in answer]
-    labels = [max(side, key=seen.counts.__getitem__) for side in sides]
-    return seen.column(YES_NO, [(word, label) for side, label in zip(sides, labels, strict=True) for word in side])
+    sides = [[word for word in content.counts if bare[word] in side] for side in answer]
+    labels = [max(side, key=content.counts.__getitem__) for side in sides]
+    return content.column(YES_NO, [(word, label) for side, label in zip(sides, labels, strict=True) for word in side])
