@@ -259,11 +259,9 @@ class Likelihood:
         n, value = self.n_samples, at.log_likelihood
         log_z = None if value is None or at.moments is not None else float(theta @ self.s_bar - value / n)
         moves = Moves(self.s_bar, n, deltas, thresholds)
-        theta, inference, accepted = self._compiled.walk(
-            self.model, theta, self.plan, Inference(log_z, at.moments), moves
-        )
-        value = None if inference.log_z is None else self.log_likelihood(theta, inference.log_z)
-        return theta, Evaluation(value, None, inference.moments, at.memory), accepted
+        theta, after, accepted = self._compiled.walk(self.model, theta, self.plan, Inference(log_z, at.moments), moves)
+        value = None if after.log_z is None else self.log_likelihood(theta, after.log_z)
+        return theta, Evaluation(value, None, after.moments, at.memory), accepted
 
     def score(self, theta: np.ndarray) -> np.ndarray:
         """Return the gradient sum N (s_bar - E[s])."""

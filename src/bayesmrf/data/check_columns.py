@@ -150,10 +150,8 @@ def pairs_observed(first: np.ndarray, second: np.ndarray, weights: np.ndarray | 
     observed = second >= 0
     rows, rest = _together(first >= 0, observed, weights), _rest(first, observed, weights)
     back = _rest(second, first >= 0, weights).T
-    n_observed = [
-        (values >= 0).sum(axis=0) if weights is None else weights @ (values >= 0) for values in (first, second)
-    ]
-    is_constant = ((rest == 0) & (rows == n_observed[1])) | ((back == 0) & (rows == n_observed[0][:, None]))
+    total = [(values >= 0).sum(axis=0) if weights is None else weights @ (values >= 0) for values in (first, second)]
+    is_constant = ((rest == 0) & (rows == total[1])) | ((back == 0) & (rows == total[0][:, None]))
     varies = np.logical_and.outer(*(_varies(values, weights) for values in (first, second)))
     return PairsObserved(rows, rest, (rows == 0) | (is_constant & varies))
 
@@ -174,8 +172,6 @@ def _rest(values: np.ndarray, observed: np.ndarray, weights: np.ndarray | None) 
 
 def _varies(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return which columns have two values or more."""
-    counted = values if weights is None else values[weights > 0]
-    varies: np.ndarray = counted.max(axis=0, initial=-1) > np.where(counted < 0, np.int8(127), counted).min(
-        axis=0, initial=127
-    )
+    used = values if weights is None else values[weights > 0]
+    varies: np.ndarray = used.max(axis=0, initial=-1) > np.where(used < 0, np.int8(127), used).min(axis=0, initial=127)
     return varies

@@ -46,16 +46,12 @@ def ordered_column(X: Any) -> str | None:
             return first
         X = X.loc[:, [str(name) not in scales for name in X.columns]]
     names, columns = _answers(X)
-    answers = [column[column == column] for column in columns]  # NaN is missing
-    if (
-        all(column.max(initial=0) <= 1 for column in answers)
-        or not all(map(_is_counted, answers))
-        or remedy_of(answers, names)
-    ):
+    kept = [column[column == column] for column in columns]  # NaN is missing
+    if all(column.max(initial=0) <= 1 for column in kept) or not all(map(_is_counted, kept)) or remedy_of(kept, names):
         return None
-    even = recoded(dict(zip(names, answers, strict=True)))
-    small = (i for i, column in enumerate(answers) if names[i] in even or column.max(initial=0) <= MOST_LEVELS)
-    return next((names[i] for i in small if 2 < len(np.unique(answers[i])) <= MOST_LEVELS), None)
+    even = recoded(dict(zip(names, kept, strict=True)))
+    small = (i for i, column in enumerate(kept) if names[i] in even or column.max(initial=0) <= MOST_LEVELS)
+    return next((names[i] for i in small if 2 < len(np.unique(kept[i])) <= MOST_LEVELS), None)
 
 
 def _is_counted(column: np.ndarray) -> bool:

@@ -80,14 +80,12 @@ def tell_of_rows(parts: Sequence[States]) -> None:
 
 def remark_on_rows(parts: Sequence[States], evidence: bool = False) -> str:
     """Return what dependent rows mean for a posterior or an evidence; empty if rows are independent."""
-    dependence = repeated_rows(parts) or dependent_rows(parts)
-    if dependence is None:
+    rows = repeated_rows(parts) or dependent_rows(parts)
+    if rows is None:
         return ""
     if evidence:
-        return dependence.said(
-            f"Differences of log evidence may be too large by a factor of about {dependence.edges**2:.1f}"
-        )
-    return dependence.said(f"{dependence.factors}{dependence.effect}")
+        return rows.said(f"Differences of log evidence may be too large by a factor of about {rows.edges**2:.1f}")
+    return rows.said(f"{rows.factors}{rows.effect}")
 
 
 def dependent_rows(parts: Sequence[States]) -> DependentRows | None:

@@ -88,15 +88,13 @@ def linear_relations(table: np.ndarray, names: Sequence[str]) -> list[Relation]:
     few = 1 + (np.abs(weights) > 1 / _SIMPLE).sum(axis=0) < share * len(complete)
     exact = []
     for j, w in zip(made[few], weights[:, few].T, strict=True):
-        others = [
-            (int(pivots[i]), Fraction(w[i]).limit_denominator(_SIMPLE)) for i in np.flatnonzero(np.abs(w) > _ZERO)
-        ]
-        others = [(i, c) for i, c in others if c]
-        left = complete[:, j] - complete[:, [i for i, _ in others]] @ np.array([float(c) for _, c in others])
-        free = 1 - (len(others) + 1) / len(complete)
-        if others and np.ptp(left) < _EXACT and log_ways(complete[:, j]) * free > sure:
-            terms = [*((names[kept[i]], -c) for i, c in others), (names[kept[j]], Fraction(1))]
-            two = all(len(np.unique(complete[:, i])) == 2 for i in (j, *(i for i, _ in others)))
+        parts = [(int(pivots[i]), Fraction(w[i]).limit_denominator(_SIMPLE)) for i in np.flatnonzero(np.abs(w) > _ZERO)]
+        parts = [(i, c) for i, c in parts if c]
+        left = complete[:, j] - complete[:, [i for i, _ in parts]] @ np.array([float(c) for _, c in parts])
+        free = 1 - (len(parts) + 1) / len(complete)
+        if parts and np.ptp(left) < _EXACT and log_ways(complete[:, j]) * free > sure:
+            terms = [*((names[kept[i]], -c) for i, c in parts), (names[kept[j]], Fraction(1))]
+            two = all(len(np.unique(complete[:, i])) == 2 for i in (j, *(i for i, _ in parts)))
             exact.append(_relation(terms, float(left[0]), two))
     return exact
 

@@ -124,14 +124,12 @@ class _Apart(NamedTuple):
 def _values(frame: pd.DataFrame, asked: ColumnOptions) -> tuple[list[Values], bool]:
     """Return what is in the columns that are read, without codes of missing values; and whether all are answers."""
     chosen = asked.chosen([str(name) for name in frame.columns])
-    contents = [s for s in values_of(frame) if s.name in chosen]
+    kept = [s for s in values_of(frame) if s.name in chosen]
     codes = set(map(as_text, asked.missing))
     answers = {code for code in codes if code.strip().lower() == ALL_ANSWERS}
-    of_words = [
-        s for s in contents if not all(map(is_number, s.counts.keys() - answers))
-    ]  # where "none" is one of them
-    contents = [s.without(codes - answers if s in of_words else codes) for s in contents]
-    return (contents, True) if answers else ([s.without_no_answers for s in contents], False)
+    of_words = [s for s in kept if not all(map(is_number, s.counts.keys() - answers))]  # where "none" is one of them
+    kept = [s.without(codes - answers if s in of_words else codes) for s in kept]
+    return (kept, True) if answers else ([s.without_no_answers for s in kept], False)
 
 
 def _outer(contents: Sequence[Values]) -> dict[str, Column]:
@@ -177,14 +175,12 @@ def _kinds(rest: Sequence[Values], apart: _Apart, takes: Collection[str]) -> dic
     return {name: _as_it_is(column) for name, column in columns.items()} if "numbers" in takes else columns
 
 
-def _measured(
-    columns: Sequence[Column], contents: Sequence[Values], asked: ColumnOptions, codes: set[str]
-) -> list[Values]:
+def _measured(columns: Sequence[Column], raw: Sequence[Values], asked: ColumnOptions, codes: set[str]) -> list[Values]:
     """Return what is in columns of many numbers, or of numbers that are to be cut."""
-    cut = {name for pattern in asked.cut for name in matching("cut", [pattern], [s.name for s in contents])}
-    of = zip(columns, contents, strict=True)
+    cut = {name for pattern in asked.cut for name in matching("cut", [pattern], [s.name for s in raw])}
+    of = zip(columns, raw, strict=True)
     many = {c.name for c, s in of if c.kind in (NUMBER, COUNT) and len(s.counts) > MOST_LEVELS}
-    return [s.without(codes) for s in contents if s.name in cut | many]
+    return [s.without(codes) for s in raw if s.name in cut | many]
 
 
 def _problems(

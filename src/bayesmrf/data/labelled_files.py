@@ -46,13 +46,11 @@ def read_labelled(data: bytes, reader: str) -> tuple[pd.DataFrame, dict[str, Any
     kinds = about.readstat_variable_types
     table = table.astype({name: "float32" for name, kind in kinds.items() if kind == "float"})  # as they were written
     labels = {
-        name: {
-            value: label for value, label in of_values.items() if not _is_missing(value, kinds[name], ranges.get(name))
-        }
-        for name, of_values in about.variable_value_labels.items()
+        name: {value: label for value, label in words.items() if not _is_missing(value, kinds[name], ranges.get(name))}
+        for name, words in about.variable_value_labels.items()
     }
     return table, {
-        "labels": {name: of_values for name, of_values in labels.items() if of_values},
+        "labels": {name: words for name, words in labels.items() if words},
         "question": {name: label for name, label in about.column_names_to_labels.items() if label and label != name},
         "measure": {name: kind for name, kind in about.variable_measure.items() if kind != _UNSET},
         "weight": weighting_column(data, about) if spss else None,

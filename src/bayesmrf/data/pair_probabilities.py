@@ -110,13 +110,9 @@ def _matrix(density: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
     return matrix, np.nan
 
 
-def _of_pairs(density: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
+def _of_pairs(table: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
     """Return the matrix of a table of pairs, NaN for those that are not named, and the probability of these."""
-    rows = (
-        list(density.itertuples(index=False, name=None))
-        if hasattr(density, "iloc")
-        else [tuple(row) for row in density]
-    )
+    rows = list(table.itertuples(index=False, name=None)) if hasattr(table, "iloc") else [tuple(row) for row in table]
     if wrong := next((row for row in rows if len(row) != 3), None):
         raise _refused(f"a row of {len(wrong)} entries", _EXPECTED)
     p, others = _numbers([row[2] for row in rows]), np.nan

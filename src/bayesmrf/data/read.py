@@ -33,9 +33,7 @@ def choose(X: Any, sample_weight: Any, yes_no: str, models: Sequence[str]) -> st
     if column is None:
         return choose_model(X, sample_weight, yes_no)
     X = in_pandas(X)
-    ordered_column(
-        X.loc[:, [not is_unordered(values) for _, values in X.items()]]
-    )  # refuses columns that are no answers
+    ordered_column(X.loc[:, [not is_unordered(item) for _, item in X.items()]])  # refuses columns that are no answers
     _log.info("The model is nominal, as column %s has categories without order.", quoted(column))
     return NOMINAL
 

@@ -27,19 +27,17 @@ def csv_of(frames: dict[str, pd.DataFrame], is_safe: bool) -> dict[str, str]:
     FormulaWarning
         If there are such texts, and not ``is_safe``.
     """
-    formulas = {text for frame in frames.values() for text in _texts(frame) if is_formula(text)}
+    texts = {text for frame in frames.values() for text in _texts(frame) if is_formula(text)}
     if is_safe:
         frames = {name: _guarded(frame) for name, frame in frames.items()}
-    elif formulas:
+    elif texts:
         n = (
-            f"{len(formulas):,} texts of the tables begin like formulas"
-            if len(formulas) > 1
+            f"{len(texts):,} texts of the tables begin like formulas"
+            if len(texts) > 1
             else "A text begins like a formula"
         )
         safe = argument("spreadsheet_safe", True)
-        text = (
-            f"{n}, such as {quoted(min(formulas))}, which spreadsheets run; set {safe} for an apostrophe before them."
-        )
+        text = f"{n}, such as {quoted(min(texts))}, which spreadsheets run; set {safe} for an apostrophe before them."
         warnings.warn(FormulaWarning(text), stacklevel=3)
     return {name: frame.to_csv(index=False) for name, frame in frames.items()}
 

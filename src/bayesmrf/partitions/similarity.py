@@ -75,14 +75,12 @@ def linkage_cut(labels: np.ndarray, rows: np.ndarray, weights: np.ndarray, most:
     change, least, best = 0.0, 0.0, groups
     for step in range(n_items - most, n_items - 1):
         (a, b), new = pairs[step], n_items + step
-        of_sizes = (
-            xlogy(sizes[a] + sizes[b], sizes[a] + sizes[b]) - xlogy(sizes[a], sizes[a]) - xlogy(sizes[b], sizes[b])
-        )
+        gain = xlogy(sizes[a] + sizes[b], sizes[a] + sizes[b]) - xlogy(sizes[a], sizes[a]) - xlogy(sizes[b], sizes[b])
         first, second = counts.pop(a), counts.pop(b)
         counts[new], sizes[new] = first + second, sizes[a] + sizes[b]
         shared = np.flatnonzero((first > 0) & (second > 0))  # elsewhere nothing changes
         x, y = first[shared], second[shared]
-        change += of_sizes - 2.0 * float(of_row[shared] @ (xlogy(x + y, x + y) - xlogy(x, x) - xlogy(y, y)))
+        change += gain - 2.0 * float(of_row[shared] @ (xlogy(x + y, x + y) - xlogy(x, x) - xlogy(y, y)))
         if change < least:
             least, best = change, _cut(pairs, n_items, n_items - step - 1)
     return canonical(best)

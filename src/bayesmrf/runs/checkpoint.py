@@ -148,10 +148,8 @@ class ChainStore:
 
 def _newest(folder: Path, suffix: str) -> str:
     """Return the newest generation that has a file of this kind; "" if there is none."""
-    generations = [p.stem for p in (folder.iterdir() if folder.is_dir() else ()) if p.suffix == f".{suffix}"]
-    return max(
-        filter(_GENERATION.fullmatch, generations), key=lambda name: (int(name.partition("-")[0]), name), default=""
-    )
+    names = [p.stem for p in (folder.iterdir() if folder.is_dir() else ()) if p.suffix == f".{suffix}"]
+    return max(filter(_GENERATION.fullmatch, names), key=lambda name: (int(name.partition("-")[0]), name), default="")
 
 
 def committed(folder: Path) -> Path | None:

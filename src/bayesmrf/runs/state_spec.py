@@ -73,9 +73,5 @@ def _find(kind: str, modules: Collection[str]) -> Any:
     module, _, name = kind.partition(":")
     if module not in modules and module.partition(".")[0] != __package__.partition(".")[0]:
         return None
-    candidate = vars(sys.modules[module]).get(name) if module in sys.modules else None
-    return (
-        candidate
-        if isinstance(candidate, type) and issubclass(candidate, tuple) and hasattr(candidate, "_fields")
-        else None
-    )
+    value = vars(sys.modules[module]).get(name) if module in sys.modules else None
+    return value if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields") else None

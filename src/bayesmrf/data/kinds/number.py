@@ -197,15 +197,13 @@ def recoded(columns: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
         The values that occur in each column of numbers, without missing ones.
     """
     distinct = {name: np.unique(v).astype(np.int64) for name, v in columns.items() if _is_whole(v)}
-    steps = {name: int(np.gcd.reduce(np.diff(values))) for name, values in distinct.items() if len(values) > 1}
+    steps = {name: int(np.gcd.reduce(np.diff(x))) for name, x in distinct.items() if len(x) > 1}
     changed = True
     while changed:
         changed = False
         for name in [name for name, step in steps.items() if step > 1]:
-            values, step = distinct[name], steps[name]
-            others = [
-                v[(v > values[0]) & (v < values[-1])] - values[0] for v in distinct.values() if v[-1] - v[0] >= step
-            ]
+            x, step = distinct[name], steps[name]
+            others = [v[(v > x[0]) & (v < x[-1])] - x[0] for v in distinct.values() if v[-1] - v[0] >= step]
             steps[name] = int(np.gcd.reduce(np.concatenate([[step], *others])))
             changed |= steps[name] < step
     used: dict[tuple[int, int], set[int]] = {}  # the levels of columns with one step, where they are on one scale
