@@ -22,7 +22,6 @@ from .declare.rule import (
     SCALE,
     SCALES,
     SLAB,
-    Rule,
     choice,
     constant_of,
     either,
@@ -347,9 +346,3 @@ def read_slab(text: str) -> Gamma | Normal | Cauchy | Moment:
 
 CAUCHY_TAPER = 50.0  # weights beyond some tens give the same probabilities, but exp(weight) overflows
 FIELD_SCALE = 10.0  # standard deviation of the normal prior of a node field h_u
-
-PRIOR = Rule(
-    "a density with log_density and gradient, such as priors.Normal",
-    lambda v: isinstance(v, Prior) and not isinstance(v, type) and not (isinstance(v, Cauchy) and v.is_learnt),
-)
-OF_PARAMETERS = either(choice("normal"), instance("priors", "WeightsAndBiases"), PRIOR)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from bayesmrf import RBM, log_evidence
-from bayesmrf.cli import flags
+from bayesmrf.cli import records
 from bayesmrf.errors import StoppedWarning, StoreError
 from bayesmrf.evidence.harmonic import HarmonicMean
 from bayesmrf.evidence.posterior_draws import PosteriorSampler
@@ -64,7 +64,7 @@ def unfinished(path):
 
 
 def test_while_it_reads(bayesmrf, votes, monkeypatch, folder):
-    monkeypatch.setattr(flags.Run, "read_coded", stop)
+    monkeypatch.setattr(records.Run, "read_coded", stop)
     assert bayesmrf(*RUN) == (130, "", "interrupted: nothing was written\n")
     assert not (folder / "votes_run").exists()
 
@@ -122,7 +122,7 @@ def test_when_the_result_is_written(where, bayesmrf, votes, folder, monkeypatch)
     if where == "finish":
         monkeypatch.setattr(on_disk, "publish", stop_after(on_disk.publish))
     else:
-        monkeypatch.setattr(flags.Run, "show", stop)
+        monkeypatch.setattr(records.Run, "show", stop)
     code, _, err = bayesmrf(*RUN)
     assert (code, err) == (130, "interrupted: stopped; the result is in votes_run\n")
     assert load("votes_run").attrs["complete"]

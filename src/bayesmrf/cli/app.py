@@ -14,7 +14,6 @@ from .. import __version__
 from ..declare.arguments import arguments_of, meant
 from ..errors import BayesMRFError, StoppedWarning
 from ..names import shown
-from .calibrate import calibrate
 from .collect import collect
 from .columns import SPREADSHEET_SAFE, columns
 from .common import Stopped, finished, flag_of, new_console, say, spoken_warnings
@@ -23,9 +22,9 @@ from .evidence import evidence
 from .flags import command
 from .groups import groups
 from .panel import panel
-from .plan import plan
 from .posterior import posterior
 from .structure import structure
+from .studies import calibrate, plan
 
 USER_ERROR, INTERRUPTED = 2, 130
 
@@ -88,9 +87,8 @@ def demo(
 
 for function in COMMANDS.values():
     app.command()(function)
-app.command("collect")(collect)
-app.command("plan")(plan)
-app.command("calibrate")(calibrate)
+for function in (collect, plan, calibrate):
+    app.command()(function)
 
 
 @app.command()

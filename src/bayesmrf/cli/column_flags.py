@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .method_flags import flag
+from .field_flags import flag
 
 if TYPE_CHECKING:
     from ..data.column_options import ColumnOptions

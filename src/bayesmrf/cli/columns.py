@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ..errors import DataError, OptionError, StoreError, said
 from . import common
 from .column_flags import ColumnFlags
+from .field_flags import flag
 from .flags import command, observations
-from .method_flags import flag
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -249,28 +249,6 @@ def unfinished(steps: Sequence[int], settings: dict[str, Any]) -> dict[int, str]
     }
 
 
-@contextmanager
-def scheduler(address: str | None) -> Iterator[Any]:
-    """Give the executor of a dask cluster while it is used; None without an address."""
-    from ..runs.workers import connect
-
-    client: Any = connect(address) if address else None
-    try:
-        yield client
-    finally:
-        if client is not None:
-            client.close()
-
-
-def show_study(table: Any, page: Path, quiet: bool) -> None:
-    """Print the table of a simulated study, and where its page is."""
-    from .show import show_table
-
-    console = new_console(quiet)
-    show_table(table, table.narrow, console)
-    console.print(f"The page is {page}", soft_wrap=True)
-
-
 def new_console(quiet: bool = False) -> Console:
     """Return a console for results, in which names from files cannot control the terminal."""
     from rich.console import Console

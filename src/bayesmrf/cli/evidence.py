@@ -19,8 +19,9 @@ from ..names import quoted
 from . import common
 from .evidence_models import CODING, Job, fields, machines
 from .evidence_shown import named, show_evidence
-from .flags import BINARIZE, Data, command, observations
-from .method_flags import flag
+from .field_flags import flag
+from .flags import BINARIZE, command, observations
+from .records import Data
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,9 +9,11 @@ from ..declare.rule import SCALE
 from ..errors import OptionError
 from ..families import families_of
 from ..methods import GROUPS
+from ..parameters import GroupedParameters
 from . import common
-from .flags import GRAPH_HELP, SENSITIVITY, Run, command, method_flag, model_flag, observations
-from .method_flags import flag
+from .field_flags import field_flag, flag
+from .flags import SENSITIVITY, command, observations
+from .records import Run
 
 _NORMAL = [row.name for row in families_of("GroupedMRF") if row.shared != "agreement"]  # with a normal prior of edges
 
@@ -21,9 +23,9 @@ def groups(
     table: Path = observations(
         "VOTES.csv", "0/1, -1/+1 or True/False, or ordered levels; any levels with --model potts or symmetric"
     ),
-    graph: str | None = flag(f"{GRAPH_HELP} Or give --candidates.", "EDGES.csv|complete|learn:K"),
-    candidates: str | None = flag("Instead of --graph: edges that may exist or be absent.", "EDGES.csv|complete"),
-    model: str = model_flag("GroupedMRF", "agreement"),
+    graph: str | None = field_flag(GroupedParameters, "graph", None),
+    *,
+    given: Annotated[dict[str, Any], GroupedParameters],
     prior_scale: float | None = flag(
         "With the models ordinal and symmetric, prior standard deviation of the weights or log potentials.", shown="1.0"
     ),
@@ -40,32 +42,25 @@ def groups(
         "A,B|P0",
         shown="5,5 with --candidates",
     ),
-    method: str = method_flag(
-        GROUPS, "tree on forests without node fields, else exact if that is cheap, else particle"
-    ),
     alpha: str = flag("Concentration of the Dirichlet process, or its Gamma prior.", "ALPHA|SHAPE,RATE", "1.0"),
     base: str | None = flag(
         "Base distribution Beta(A, B) of an agreement, with the models agreement and potts.", "A,B", shown="1,1"
     ),
     sensitivity: bool = SENSITIVITY,
-    *,
     own: Annotated[dict[str, Any], GROUPS],
     run: Run,
 ) -> None:
     """Find the groups of edges that share a parameter; with --candidates, also which edges exist."""
-    from ..estimators import GroupedMRF
     from ..priors import Beta, DirichletProcess, Gamma, Normal
-    from ..results.summary import GroupedSummary
 
-    out = run.path(run.out, "_run")
-    common.checked(GroupedMRF, model=model, **run.options)
+    candidates = given["candidates"]
     spike = candidates is not None or density is not None
     p0 = common.density(density or "5,5", files=False)
     concentration = common.prior_of("--alpha", alpha, (1, 2), Gamma, "a number, or SHAPE,RATE, such as 1.0 or 2,4")
-    found = common.prior_of("--base", base or "1,1", (2,), Beta, "two numbers A,B, such as 1,1")
+    of_values = common.prior_of("--base", base or "1,1", (2,), Beta, "two numbers A,B, such as 1,1")
     scale = 1.0 if prior_scale is None else prior_scale
     SCALE.check("prior_scale", scale)
-    options = {"method": common.own_options(GROUPS, method, own)}
+    options = given | {"graph": graph, "method": common.own_options(GROUPS, given["method"], own)}
     if graph is None and candidates is None:
         remedy = "--candidates complete finds which edges exist"
         raise OptionError(option="graph", expected="given unless --candidates is", remedy=remedy)
@@ -76,21 +71,16 @@ def groups(
     if sensitivity and not spike:
         expected = "omitted with edges that all exist"
         raise OptionError(option="sensitivity", got=True, expected=expected, remedy="give --candidates, or a density")
-    common.check_out(out, run.overwrite)
-    data = run.read(model)
-    family = run.choose(model, data, "GroupedMRF", "agreement")
+    options = run.settle(GroupedParameters, options | {"fields": "grouped" if field_groups else fields is not False})
+    data = run.read(given["model"])
+    family = run.choose(given["model"], data, "GroupedMRF", "agreement")
     if family in _NORMAL:
         if base is not None:
             expected = f"omitted with --model {family}"
             raise OptionError(option="base", got=base, expected=expected, remedy="give --prior-scale")
-        found = Normal(scale)
+        of_values = Normal(scale)
     elif prior_scale is not None:
         expected = f"omitted without --model {' or '.join(_NORMAL)}"
         raise OptionError(option="prior_scale", got=prior_scale, expected=expected)
-    options["prior"] = DirichletProcess(concentration, found, p0 if spike else None)
-    name, asked = ("candidates", candidates) if graph is None else ("graph", graph)
-    options[name] = run.edges(data[0], str(asked), f"--{name}")
-    options |= {"model": family, "fields": "grouped" if field_groups else fields is not False}
-    estimator = run.estimator(GroupedMRF, out, **options)
-    tree = run.sample(estimator, out, data, sensitivity, **{"candidates" if spike else "graph": asked})
-    run.show(GroupedSummary(tree), out)
+    options |= {"model": family, "prior": DirichletProcess(concentration, of_values, p0 if spike else None)}
+    run.fit("GroupedMRF", options, data, sensitivity, **{"candidates" if spike else "graph": graph or candidates})

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated, Any
 
 from ..errors import OptionError
+from ..parameters import PanelParameters
 from . import common
-from .flags import SLAB, Run, command, observations
-from .method_flags import flag
+from .field_flags import flag
+from .flags import SLAB, command, observations
+from .records import Run
 
 
 @command
@@ -17,6 +20,8 @@ def panel(
         "LONG.csv",
         "a row for each person and wave; 0/1, -1/+1 or True/False, or ordered levels; empty where a value is missing",
     ),
+    *,
+    given: Annotated[dict[str, Any], PanelParameters],
     person: str | None = flag("Column with the person of each row.", "COLUMN", shown="all rows are one series"),
     wave: str | None = flag(
         "Column with the number of the wave, or with a time, such as 2024-03-01 09:00. Lags never go over missing "
@@ -32,21 +37,6 @@ def panel(
         False,
         "--wide",
     ),
-    within: bool = flag("Edges within a wave, too.", None, False, "--within"),
-    method: str = flag(
-        "How Z is followed with --within. exact: by all states of a row, for about twelve yes/no items; chains: by "
-        "persistent chains of each row before. auto: exact where that is fast.",
-        "auto|exact|chains",
-        "auto",
-    ),
-    intercepts: str = flag(
-        "own: each person has an intercept of each item, given the first wave.", "common|own", "common"
-    ),
-    model: str = flag(
-        "boltzmann: yes/no items; ordinal: ordered levels. auto chooses by the levels.",
-        "auto|boltzmann|ordinal",
-        "auto",
-    ),
     density: str = flag(
         "Beta prior of the share of edges that exist, of each kind, or its fixed value.", "A,B|P0", "1,1"
     ),
@@ -57,13 +47,10 @@ def panel(
         "cauchy:1",
     ),
     bias_scale: float = flag("Standard deviation of the normal prior of an item's parameter.", default=10.0),
-    *,
     run: Run,
 ) -> None:
     """Find out which items follow which: lagged edges of waves of the same people, or of one series."""
-    from ..estimators import PanelMRF
     from ..priors import SpikeSlab, read_slab
-    from ..results.summary import PanelSummary
 
     for option, value in {"weight": run.weight, "survey_weight": run.survey_weight, "neutral": run.neutral}.items():
         if value:
@@ -71,15 +58,11 @@ def panel(
     for option, value in {"wave": wave, "day": day}.items():
         if wide and value is not None:
             raise OptionError(option=option, got=value, expected="omitted with --wide")
-    out = run.path(run.out, "_run")
-    options = common.checked(PanelMRF, within=within, method=method, intercepts=intercepts, model=model, **run.options)
     prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
-    options = {name: options[name] for name in ("within", "method", "intercepts", "model")}
-    common.check_out(out, run.overwrite)
+    options = run.settle(PanelParameters, given | {"prior": prior})
     of_rows = {"person": person, "wave": wave, "day": day}
     also = {f"--{name}": column for name, column in of_rows.items() if column is not None}
-    data, _, order = run.read(model, also=also, wide=wide)
+    data, _, order = run.read(given["model"], also=also, wide=wide)
     run.n_levels = 0  # of other models
-    given = {name.removeprefix("--"): values.to_numpy() for name, values in (order or {}).items()}
-    estimator = run.estimator(PanelMRF, out, prior=prior, **options)
-    run.show(PanelSummary(run.sample(estimator, out, (data, None, given))), out)
+    labels = {name.removeprefix("--"): values.to_numpy() for name, values in (order or {}).items()}
+    run.fit("PanelMRF", options, (data, None, labels))

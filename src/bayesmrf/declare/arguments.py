@@ -70,20 +70,3 @@ def named(function: F) -> F:
         return function(*args, **options)
 
     return called  # type: ignore[return-value]
-
-
-class NamedArguments:
-    """Base of classes whose constructor and ``fit`` say which argument was meant by an unknown one."""
-
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        if "fit" in cls.__dict__:
-            cls.fit = named(cls.__dict__["fit"])  # type: ignore[attr-defined]
-
-    def __new__(cls, *_: Any, **options: Any) -> Any:
-        """Check the names of arguments before ``__init__``, which a dataclass writes."""
-        names = [*signature(cls.__init__).parameters]
-        for name in options:
-            if name not in names:
-                raise unknown(cls.__name__, name, names, signature(cls.fit).parameters, "fit")  # type: ignore[attr-defined]
-        return super().__new__(cls)

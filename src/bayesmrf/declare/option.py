@@ -34,7 +34,8 @@ class Option:
     help: str = ""  # what it is, in a sentence or two, for help texts
     label: str = ""  # what reports call it; empty if they do not show it
     unset: str = ""  # what the default None stands for, for help texts
-    flag: str = ""  # its name on the command line, if that has another one; options without a label have no flag
+    flag: str = ""  # its name on the command line, if that has another one; those of methods without a label have none
+    metavar: str = ""  # its values in help texts, if they are not those of the rule
 
 
 def option(
@@ -45,9 +46,10 @@ def option(
     label: str = "",
     unset: str = "",
     flag: str = "",
+    metavar: str = "",
 ) -> Any:
     """Declare an option as the field of a dataclass."""
-    return field(default=default, metadata={_KEY: Option(rule, help, label, unset, flag)})
+    return field(default=default, metadata={_KEY: Option(rule, help, label, unset, flag, metavar)})
 
 
 def needs(rule: Rule, help: str = "") -> Mapping[str, Option]:
@@ -74,25 +76,32 @@ class Checked:
     def __init_subclass__(cls, **more: Any) -> None:
         """Add the options that the class declares to its docstring."""
         super().__init_subclass__(**more)
-        if cls.__doc__ is not None:
-            doc = inspect.cleandoc(cls.__doc__)
-            for name, kind, text in _described(cls):
-                doc = _with_parameter(doc, name, f"{name} : {kind}\n{text}")
-            cls.__doc__ = doc
+        describe(cls, cls)
 
     def __post_init__(self) -> None:
         for name, rule in _rules_of(type(self)):  # type: ignore[arg-type]
             rule.check(name, getattr(self, name))
 
 
+def describe(kind: type, declaring: type) -> None:
+    """Add the options that a class declares to a docstring, which describes some of them in words of its own."""
+    if kind.__doc__ is not None:
+        doc = inspect.cleandoc(kind.__doc__)
+        for name, annotation, text in _described(declaring):
+            entries = re.findall(rf"^(?:\w+, )*{name}(?:, \w+)*(?: : .*)?$", doc, re.M)
+            if not {*entries} - {name}:  # one without a type is completed
+                doc = _with_parameter(doc, name, f"{name} : {annotation}\n{text}")
+        kind.__doc__ = doc
+
+
 def _described(cls: type) -> Iterator[tuple[str, str, str]]:
-    """List name, type and description of the options of a class, before it is a dataclass."""
+    """List name, type and description of the options of a class, which need not be a dataclass yet."""
+    fresh = {key: f.metadata[_KEY] for key, f in vars(cls).items() if isinstance(f, Field) and _KEY in f.metadata}
+    declared = options_of(cls) if "__dataclass_fields__" in vars(cls) else fresh
     for name, kind in inspect.get_annotations(cls).items():
-        default = cls.__dict__.get(name)
-        if isinstance(default, Field) and _KEY in default.metadata and default.metadata[_KEY].help:
-            words = kind if isinstance(kind, str) else inspect.formatannotation(kind)
-            help = textwrap.indent(textwrap.fill(default.metadata[_KEY].help, _WIDTH), "    ")
-            yield name, words.replace(" | ", " or "), help
+        if name in declared and (words := declared[name].help):
+            annotation = kind if isinstance(kind, str) else inspect.formatannotation(kind)
+            yield name, annotation.replace(" | ", " or "), textwrap.indent(textwrap.fill(words, _WIDTH), "    ")
 
 
 def _with_parameter(doc: str, name: str, entry: str) -> str:

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Integral, Number, Rational, Real
 from typing import Any
 
@@ -105,6 +105,7 @@ def either(*rules: Rule, expected: str = "", remedy: str = "") -> Rule:
     return Rule(words, lambda v: any(r.allows(v) for r in rules), sum((r.good for r in rules), ()), remedy)
 
 
+WITH_DATA = Rule("checked with the data", lambda _: True)
 NONE = Rule("None", lambda v: v is None, (None,))
 
 
@@ -205,6 +206,12 @@ def _is_pair_table(value: Any) -> bool:
     return is_list(value) and all(isinstance(row, list | tuple) and len(row) > 2 for row in value)
 
 
+def _is_density(value: Any) -> bool:
+    """Return whether this has a log density of parameters and its gradient, by constants that are fixed."""
+    is_learnt = is_dataclass(value) and any(GAMMA.allows(vars(value)[f.name]) for f in fields(value))
+    return not isinstance(value, type) and {"log_density", "gradient"} <= {*dir(value)} and not is_learnt
+
+
 def is_list(value: Any) -> bool:
     """Return whether this is an ordered collection."""
     if isinstance(value, str | bytes | Mapping | Set):
@@ -278,6 +285,7 @@ WITH_SCALE = instance("priors", "Normal", "Cauchy", "Moment")
 SLAB = Rule(
     "a priors.Gamma (of the precision), or a priors.Normal, priors.Cauchy or priors.Moment with one scale", _is_slab
 )
+PRIOR = Rule("a density with log_density and gradient, such as priors.Normal", _is_density)
 # `bayesmrf.inference.registry.engine_of` knows the names, and what an engine is.
 ENGINE = Rule(
     "the name of an engine, or an engine",

@@ -10,11 +10,9 @@ import numpy as np
 
 from ..base import EVERY_FAMILY, Engine, Kind
 from ..data.states import States
-from ..declare.option import option
-from ..declare.rule import ENGINE
 from ..engines import Phases
 from ..errors import ApproximatePosteriorWarning, argument, instead_of_exact
-from ..families import AUTO, FAMILIES, families_of, model_rule
+from ..families import AUTO, FAMILIES, families_of
 from ..findings import BAD, tell
 from ..inference.elimination.engine import Elimination
 from ..inference.registry import engine_of
@@ -25,8 +23,9 @@ from ..models.bases import edge_starts
 from ..models.linear_map import LinearMap
 from ..models.node_features import require_invariant
 from ..names import shown
+from ..parameters import BayesianParameters
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
-from ..priors import CAUCHY_TAPER, OF_PARAMETERS, Cauchy, LogisticBeta, Normal, Prior, ProperPrior, WeightsAndBiases
+from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior, ProperPrior, WeightsAndBiases
 from ..results.log_prior import parameter_terms
 from ..runs import run
 from .engines import (
@@ -48,7 +47,7 @@ _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, fro
 
 
 @dataclass(eq=False, repr=False)
-class BayesianMRF(Posterior):
+class BayesianMRF(BayesianParameters, Posterior):
     """Posterior of the parameters of a pairwise Markov random field (Murray and Ghahramani 2004).
 
     Parameters
@@ -133,13 +132,6 @@ or callable
     _needs_edges = False
     _method_option = "kernel"
     _of_silent = "Their parameters are"
-
-    graph: Any = "complete"
-    model: Any = option("auto", model_rule("BayesianMRF"))
-    ties: Any = None
-    prior: Any = option("normal", OF_PARAMETERS)
-    kernel: Any = option("auto", KERNELS.rule_with_own("auto"))
-    engine: Any = option("auto", ENGINE)
 
     def _asked(self) -> np.ndarray:
         return np.ones(self._graph.n_edges, dtype=bool)  # all edges exist

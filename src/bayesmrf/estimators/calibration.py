@@ -166,14 +166,7 @@ def calibrate(
     setting = f"{n:,} {source.words}, truths from the prior of {described(truths, every=False)}"
     settings = {"study": "calibrate", "setting": setting, "estimator": described(estimator)}
     settings |= {"truths": described(truths), "seed": str(entropy)}
-    found = run_replicates(
-        Replicate(source, estimator, int(n), entropy),
-        {f"r{r}": r for r in range(replicates)},
-        settings,
-        "tables",
-        folder=folder,
-        n_jobs=n_jobs,
-        executor=executor,
-        progress=progress,
-    )
+    items = {f"r{r}": r for r in range(replicates)}
+    how = {"folder": folder, "n_jobs": n_jobs, "executor": executor, "progress": progress}
+    found = run_replicates(Replicate(source, estimator, int(n), entropy), items, settings, "tables", **how)
     return Calibration(found, setting)

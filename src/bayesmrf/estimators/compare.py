@@ -12,10 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.group_labels import check_compared, check_group, code_of, codes_of, read_groups, tell_of_levels
 from ..data.states import States
-from ..declare.option import option
-from ..declare.rule import SLAB, choice, either, instance
 from ..errors import OptionError
-from ..families import AUTO, families_of, model_rule
+from ..families import AUTO, families_of
 from ..families import Custom as CustomModel
 from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
@@ -24,6 +22,7 @@ from ..methods.rows import row_of
 from ..models.bases import has_contrasts
 from ..models.categorical import is_categorical
 from ..models.node_features import require_invariant
+from ..parameters import CompareParameters
 from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
 from ..posterior.edges.group_chains import GroupChains
@@ -53,7 +52,7 @@ _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
 @dataclass(eq=False, repr=False)
-class CompareMRF(WithEvidence, OfGroups, Posterior):
+class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
     r"""Posterior of the differences between the networks of two or more groups of people.
 
     The weight of edge uv in group g is
@@ -135,13 +134,6 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
     _edges_option = "candidates"
     _of_edges = _PRIORS
     _of_silent = "The differences between groups in them are"
-
-    candidates: Any = "complete"
-    prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
-    baseline: Any = option("slab", either(choice("slab", "spike-slab"), SLAB, instance("priors", "SpikeSlab")))
-    biases: str = option("free", choice("free", "slab", "spike-slab"))
-    method: Any = option("auto", COMPARISONS.rule_with_own("auto"))
-    model: Any = option("auto", model_rule("CompareMRF"))
 
     @property
     def _labels(self) -> Sequence[Any]:
@@ -238,7 +230,6 @@ class CompareMRF(WithEvidence, OfGroups, Posterior):
         attrs = {
             "prior": as_attribute(prior.prior),
             "baseline": in_words(prior.baseline),
-            "biases": self._settings.biases,
             "kind": row.kind,
         } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
         constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")

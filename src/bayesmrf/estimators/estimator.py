@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import fields, is_dataclass, replace
+from inspect import cleandoc, signature
 from typing import Any, ClassVar
 
 from sklearn.base import clone
 
-from ..declare.arguments import NamedArguments
+from ..declare.arguments import named, unknown
+from ..declare.option import describe
 from ..errors import OptionError
 from ..families import AUTO
 
@@ -17,7 +19,7 @@ STEERING = ("random_state", "n_jobs", "executor", "progress", "checkpoint")
 """Parameters that say how something is computed, and not what was fitted: see `Estimator`."""
 
 
-class Estimator(NamedArguments):
+class Estimator:
     """Estimators whose fit sets ``theta_``, and other attributes whose names end with an underscore.
 
     Parameters may be frozen dataclasses, such as ``method=Particle(n_particles=4096)``. Their fields are parameters of
@@ -29,6 +31,23 @@ class Estimator(NamedArguments):
     computation: where its random numbers come from (``sample`` and ``predictive_checks`` without a ``random_state``),
     how many chains run at once, what is shown meanwhile, and where a run is stored.
     """
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Describe the parameters of `bayesmrf.parameters` in the docstring; check names of arguments of ``fit``."""
+        super().__init_subclass__(**more)
+        if "fit" in cls.__dict__:
+            cls.fit = named(cls.__dict__["fit"])  # type: ignore[attr-defined]
+        if "\nParameters\n" in cleandoc(cls.__doc__ or ""):
+            for base in cls.__mro__[1:]:
+                describe(cls, base)
+
+    def __new__(cls, *_: Any, **given: Any) -> Any:
+        """Say which argument was meant by an unknown one, before ``__init__``, which a dataclass writes."""
+        names = [*signature(cls.__init__).parameters]
+        for name in given:
+            if name not in names:
+                raise unknown(cls.__name__, name, names, signature(cls.fit).parameters, "fit")  # type: ignore[attr-defined]
+        return super().__new__(cls)
 
     _at_fit: Any = None
     _names: tuple[str, ...]  # of the columns that were fitted

@@ -15,7 +15,7 @@ from ..data.read import read
 from ..data.row_weights import remark_on_counts, remark_on_weights
 from ..data.states import States
 from ..declare.option import check_params
-from ..declare.rule import SCALE, choice, optional
+from ..declare.rule import PRIOR, SCALE, choice, optional
 from ..errors import OptionError, argument
 from ..evidence.ordinal_target import OrdinalTarget
 from ..evidence.pairwise_target import PairwiseTarget
@@ -30,7 +30,7 @@ from ..models.linear_map import LinearMap
 from ..models.node_features import require_invariant
 from ..models.rbm import RestrictedBoltzmann
 from ..partitions import canonical
-from ..priors import PRIOR, LogisticBeta, Normal, Prior, ProperPrior
+from ..priors import LogisticBeta, Normal, Prior, ProperPrior
 from ..results.median_model import NO_EDGE
 from .base import data_hash
 from .bayesian import BayesianMRF

@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from .. import partitions, results
 from ..base import Engine
 from ..data.states import States
-from ..declare.option import option
-from ..declare.rule import Rule, choice, either, instance, is_integer, is_list
+from ..declare.rule import Rule, is_integer, is_list
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
-from ..families import FAMILIES, families_of, model_rule
+from ..families import FAMILIES, families_of
 from ..families import Custom as CustomModel
 from ..findings import tell
 from ..inference.auto import choose
@@ -27,6 +26,7 @@ from ..methods import GROUPS, Custom, Particle
 from ..methods.groups import kind_of
 from ..methods.rows import row_of
 from ..models.categorical import states_of
+from ..parameters import GroupedParameters
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.exact import ExactMarginals
 from ..posterior.groups.gibbs import GroupedGibbs
@@ -48,7 +48,7 @@ _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; n
 
 
 @dataclass(eq=False, repr=False)
-class GroupedMRF(Posterior):
+class GroupedMRF(GroupedParameters, Posterior):
     """Posterior of the groups of edges that share a parameter (Liu and Page 2013).
 
     The model: ``p(x) ~ prod_c a_c^[x_u = x_v] (1 - a_c)^[x_u != x_v]`` over the edges c = (u, v) of a graph, with
@@ -168,15 +168,6 @@ class GroupedMRF(Posterior):
         "method": GROUPS.read,
     }
     _yes_no = "agreement"
-
-    graph: Any = "complete"
-    candidates: Any = None
-    model: Any = option("auto", model_rule("GroupedMRF"))
-    fields: bool | str = option(True, choice(False, True, "grouped"))
-    prior: Any = option(
-        "dirichlet-process", either(choice("dirichlet-process"), instance("priors", "DirichletProcess"))
-    )
-    method: Any = option("auto", GROUPS.rule_with_own("auto"))
 
     @property
     def _edges_option(self) -> str:

@@ -15,13 +15,14 @@ from ..data.read import choose, read
 from ..data.states import States, levels_of
 from ..data.transitions import Transitions, transitions, without_order
 from ..data.waves_side_by_side import refuse_waves
-from ..declare.option import check_params, option
-from ..declare.rule import FLAG, choice, either, instance, is_number
+from ..declare.option import check_params
+from ..declare.rule import is_number
 from ..errors import DataError, OptionError, TransitionsWarning, argument
 from ..families import AUTO, FAMILIES, Boltzmann
 from ..findings import FAIR, tell
 from ..graphs import Graph
 from ..models.panel import Panel
+from ..parameters import PanelParameters
 from ..posterior.conditionals.panel_hidden import PanelHidden
 from ..posterior.edges.panel_edges import PanelKernel
 from ..priors import Beta
@@ -66,7 +67,7 @@ class _Transitional(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class PanelMRF(WithEvidence, PanelPredictive, Sampled):
+class PanelMRF(PanelParameters, WithEvidence, PanelPredictive, Sampled):
     r"""Posterior over lagged edges, and edges within a wave, of waves of the same people or of one series.
 
     Each row depends on the row of the wave before it:
@@ -125,12 +126,6 @@ class PanelMRF(WithEvidence, PanelPredictive, Sampled):
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     """
-
-    prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
-    within: bool = option(False, FLAG)
-    intercepts: str = option("common", choice("common", "own"))
-    model: str = option(AUTO, choice(AUTO, "boltzmann", "ordinal"))
-    method: str = option(AUTO, choice(AUTO, "exact", "chains"))
 
     def fit(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> PanelMRF:
         """Sample the posterior.

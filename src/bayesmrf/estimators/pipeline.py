@@ -17,7 +17,7 @@ from ..data.codebook import Codebook
 from ..data.dependent_rows import tell_of_rows
 from ..data.row_weights import is_weighted, n_rows, tell_of_forgotten_counts, tell_of_survey, tell_of_weights
 from ..data.states import States
-from ..declare.option import check_params
+from ..declare.option import check_params, options_of
 from ..declare.rule import SEED
 from ..findings import recorded
 from ..likelihood import Likelihood
@@ -84,7 +84,9 @@ class Sampled(Restored, RunOptions, BaseEstimator):
     def _fit(self, *data: Any) -> Any:
         s = self._prepare(*data)
         seeds = run_seed(self) if s.seeds is None else s.seeds
-        s = s._replace(seeds=seeds, attrs=s.attrs | self._columns_kept())
+        declared = options_of(type(self))  # reports show those with a label
+        labelled = {name: getattr(self._settings, name) for name, option in declared.items() if option.label}
+        s = s._replace(seeds=seeds, attrs=labelled | s.attrs | self._columns_kept())
         several = {"group": len(self._labels)} if len(self._labels) else {}
         judged: list[xr.DataTree] = []  # the tree of the last look that had evidence
 

@@ -333,16 +333,8 @@ def plan(
     if run is not None:
         settings["replicates"] = str(replicates)
     items = {f"n{size}-{r}": (size, r) for size in sizes for r in range(replicates)}
-    found = run_replicates(
-        Replicate(source, est, entropy),
-        items,
-        settings,
-        "tables",
-        folder=folder,
-        n_jobs=n_jobs,
-        executor=executor,
-        progress=progress,
-    )
+    how = {"folder": folder, "n_jobs": n_jobs, "executor": executor, "progress": progress}
+    found = run_replicates(Replicate(source, est, entropy), items, settings, "tables", **how)
     return Plan(found, "difference" if isinstance(est, CompareMRF) else "edge", source.words)
 
 

@@ -9,10 +9,8 @@ import numpy as np
 
 from ..base import Kernel
 from ..data.states import States
-from ..declare.option import option
-from ..declare.rule import choice, either, instance
 from ..errors import OptionError, argument, instead_of_exact
-from ..families import AUTO, FAMILIES, FamilyRow, families_of, model_rule
+from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..findings import BAD
 from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
@@ -26,6 +24,7 @@ from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..models.node_features import require_invariant
 from ..names import one_of, shown
+from ..parameters import SpikeSlabParameters
 from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.exact_tables import SpikeSlabTables
@@ -66,7 +65,7 @@ _EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective
 
 
 @dataclass(eq=False, repr=False)
-class SpikeSlabMRF(WithEvidence, Posterior):
+class SpikeSlabMRF(SpikeSlabParameters, WithEvidence, Posterior):
     r"""Posterior over edges and parameters of a Markov random field (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
@@ -131,11 +130,6 @@ class SpikeSlabMRF(WithEvidence, Posterior):
     _readers = {"method": EDGES.read, "model": families_of("SpikeSlabMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
     _of_edges = ("prior",)
-
-    candidates: Any = "complete"
-    prior: Any = option("spike-slab", either(choice("spike-slab"), instance("priors", "SpikeSlab")))
-    method: Any = option("auto", EDGES.rule_with_own("auto"))
-    model: Any = option("auto", model_rule("SpikeSlabMRF"))
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""

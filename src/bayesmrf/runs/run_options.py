@@ -20,6 +20,7 @@ from ..declare.rule import (
     integer,
     optional,
 )
+from .looks import MOST, OF_A_TASK
 
 _CHECKPOINT = optional(either(PATH, instance("runs.store", "Checkpoint"), expected="a path or a Checkpoint"))
 
@@ -28,12 +29,22 @@ _CHECKPOINT = optional(either(PATH, instance("runs.store", "Checkpoint"), expect
 class RunOptions:
     """Options of the estimators that sample a posterior; see `bayesmrf.GroupedMRF`."""
 
-    n_draws: int | None = option(None, optional(integer(1, MOST_DRAWS)))
-    n_warmup: int = option(500, integer(0, MOST_DRAWS))
-    n_chains: int = option(4, integer(1, MOST_CHAINS))
-    thin: int = option(1, integer(1, MOST_DRAWS))
+    n_draws: int | None = option(
+        None,
+        optional(integer(1, MOST_DRAWS)),
+        "Draws per chain.",
+        unset=f"until good, at most {MOST:,}; {OF_A_TASK:,} with --chain, of which collect judges",
+    )
+    n_warmup: int = option(500, integer(0, MOST_DRAWS), "Warm-up steps of each chain, before its first draw.")
+    n_chains: int = option(4, integer(1, MOST_CHAINS), "Number of chains; convergence diagnostics need several.")
+    thin: int = option(1, integer(1, MOST_DRAWS), "Steps per draw.")
     random_state: Any = option(None, SEED)
-    n_jobs: int | None = option(None, optional(JOBS))
+    n_jobs: int | None = option(
+        None,
+        optional(JOBS),
+        "Number of chains run in parallel; -1: one for each core, -2: leave one free.",
+        unset="one for each core",
+    )
     executor: Any = option(None, EXECUTOR)
     progress: bool = option(True, FLAG)
     checkpoint: Any = option(None, _CHECKPOINT)

@@ -21,10 +21,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ...declare.option import Checked, needs, option
-from ...declare.rule import ROOT, optional
+from ...declare.rule import PRIOR, ROOT, optional
 from ...likelihood import Likelihood
 from ...methods import AuxiliaryVariable, Exchange, Metropolis
-from ...priors import PRIOR, Prior
+from ...priors import Prior
 
 _GAMMA, _T0, _KAPPA = 0.05, 10, 0.75
 _FARTHEST = 10.0  # of the log of a step size from that of the first

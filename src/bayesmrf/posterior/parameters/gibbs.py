@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...declare.option import Checked, needs
+from ...declare.rule import PRIOR
 from ...errors import OptionError, argument
 from ...likelihood import Likelihood
 from ...methods.parameters import KERNELS, WIDEST, takes_prior
-from ...priors import PRIOR, Cauchy
+from ...priors import Cauchy
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
 from ..conditionals.spike import own_odds, plain_prior
 from .adaptation import dispersed

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...base import LOG_Z, MOMENTS
 from ...declare.option import Checked, needs, option
-from ...declare.rule import ROOT, STEP, instance, integer, optional
+from ...declare.rule import PRIOR, ROOT, STEP, instance, integer, optional
 from ...likelihood import Memory
 from ...methods import Hamiltonian
-from ...priors import PRIOR, Prior
+from ...priors import Prior
 from .adaptation import StepSize, adapt, adapted_root, dispersed, times
 from .langevin import Differentiable
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from ...base import LOG_Z, MOMENTS
 from ...declare.option import Checked, needs, option
-from ...declare.rule import ROOT, STEP, instance, integer, optional
+from ...declare.rule import PRIOR, ROOT, STEP, instance, integer, optional
 from ...errors import DivergenceError
 from ...likelihood import Evaluation, Memory
 from ...methods import Langevin
-from ...priors import PRIOR, Prior
+from ...priors import Prior
 from .adaptation import StepSize, adapt, dispersed, langevin_target, times
 
 _SHORTER, _RARELY = 0.98, 0.05  # factor of a step after which chains were late; share of such steps

@@ -29,6 +29,7 @@ __all__ = [
     "StructureSummary",
     "Summary",
     "count",
+    "kind_of",
     "rows",
     "summarise",
 ]
@@ -62,11 +63,15 @@ def summarise(tree: Any, probability: float = 0.9) -> AnySummary:
                 f"tree must have finite draws, but {n:,} values of {name!r} are infinite or NaN; leave out these "
                 f"draws. {invalid_values(tree)}"
             )
+    return kind_of(tree)(tree, probability)
+
+
+def kind_of(tree: Any) -> type[AnySummary]:
+    """Return the class of summaries of a posterior."""
     if "transitions" in tree.attrs:
-        return PanelSummary(tree, probability)
+        return PanelSummary
     if "groups" in tree["posterior"].coords:
-        return GroupedSummary(tree, probability)
+        return GroupedSummary
     if "group" in tree["posterior"].dims:
-        return DifferenceSummary(tree, probability)
-    kind = StructureSummary if "included" in tree["posterior"].data_vars else ParameterSummary
-    return kind(tree, probability)
+        return DifferenceSummary
+    return StructureSummary if "included" in tree["posterior"].data_vars else ParameterSummary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -62,6 +62,7 @@ class Summary(ABC):
     tree: xr.DataTree
     probability: float = 0.9
     edge_noun: ClassVar[str] = "edge"  # what edges are in sentences
+    parameters: ClassVar[type]  # of the estimator
 
     def __getitem__(self, group: str) -> Any:
         """Return a group of the tree: "posterior", "constant_data", ..."""
@@ -301,14 +302,21 @@ class Summary(ABC):
         return ""
 
     @property
+    def parameter_options(self) -> dict[str, str]:
+        """Parameters of the estimator that have a label, by label."""
+        labels = {name: option.label for name, option in options_of(self.parameters).items() if option.label}
+        return {label: str(self.attrs[name]) for name, label in labels.items() if name in self.attrs}
+
+    @property
     def prior_options(self) -> dict[str, str]:
         """The priors."""
         return {}
 
     @property
-    @abstractmethod
     def options(self) -> dict[str, str]:
-        """Options that matter for the method of the run, and the priors."""
+        """The priors, and options of the estimator and of its method."""
+        of_method = {label: f"{value}" for label, value in self.method_options.items()}
+        return self.prior_options | self.parameter_options | of_method
 
     @property
     def printed_options(self) -> dict[str, str]:

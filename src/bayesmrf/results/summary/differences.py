@@ -11,6 +11,7 @@ import numpy as np
 from ...methods import COMPARISONS
 from ...methods.rows import MethodRow
 from ...names import shown
+from ...parameters import CompareParameters
 from ..blocks import Columns, stacked
 from ..differences import bias_table, difference_table, exist_in_groups, may_be_absent
 from ..intervals import intervals, intervals_given
@@ -27,6 +28,7 @@ class DifferenceSummary(InclusionSummary):
     """Tables and sentences about the differences between groups."""
 
     thing, counted = "difference", "differences"
+    parameters = CompareParameters
 
     @cached_property
     def groups(self) -> list[str]:
@@ -147,7 +149,7 @@ class DifferenceSummary(InclusionSummary):
     @property
     def prior_options(self) -> dict[str, str]:
         """The priors of differences, of weights and of parameters of nodes."""
-        return super().prior_options | {name: str(self.attrs[name]) for name in ("baseline", "biases")}
+        return super().prior_options | self.parameter_options
 
     @property
     def options(self) -> dict[str, str]:

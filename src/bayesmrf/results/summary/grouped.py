@@ -15,6 +15,7 @@ from ...data.cells import COMPLETE_PAIRS
 from ...methods import GROUPS
 from ...methods.rows import MethodRow
 from ...names import shown
+from ...parameters import GroupedParameters
 from ..convergence import NOT_CONVERGED
 from ..edge_evidence import NOT_IDENTIFIED
 from ..identified import not_identified
@@ -34,6 +35,8 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     If edges may be absent, groups are those of the edges of the median probability model, and agreements are over the
     draws in which an edge exists.
     """
+
+    parameters = GroupedParameters
 
     @cached_property
     def shown(self) -> np.ndarray:
@@ -265,11 +268,6 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         found = {label: ", ".join(map(str, plain(a[k]))) for k, label in chosen.items() if k in a}
         given = {"prior of the density": prior_of_density(plain(a["density"]))} if self.spike and "density" in a else {}
         return found | given
-
-    @property
-    def options(self) -> dict[str, str]:
-        """Options of the prior and of the method."""
-        return self.prior_options | {label: f"{value}" for label, value in self.method_options.items()}
 
 
 def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...families import FAMILIES
 from ...models.panel import named_kinds
+from ...parameters import PanelParameters
 from ..intervals import intervals_given
 from ..panel_statistics import PanelStatistics
 from .base import Terms, count
@@ -48,6 +49,7 @@ class PanelSummary(InclusionSummary):
     """Tables and sentences about a posterior over lagged edges and edges within a wave."""
 
     edge_noun, counted = "candidate edge", "edges"
+    parameters = PanelParameters
 
     @cached_property
     def statistics(self) -> PanelStatistics:
@@ -143,8 +145,3 @@ class PanelSummary(InclusionSummary):
         is_exact, each = self.kind == "exact", self.attrs.get("n_chains_of_transition")
         name = f"exact: {name}" if is_exact else f"chains: {name}, by averages over {each} chains for each transition"
         return f"{name}; intercepts of people are drawn, too" if self.attrs["intercepts"] == "own" else name
-
-    @property
-    def options(self) -> dict[str, str]:
-        """The prior."""
-        return self.prior_options

@@ -16,6 +16,7 @@ from ...graphs import edge_names
 from ...inference.registry import ROWS
 from ...methods import KERNELS
 from ...names import shown
+from ...parameters import BayesianParameters
 from ..edge_evidence import NOT_IDENTIFIED
 from ..identified import not_identified
 from ..intervals import excluding_zero, intervals
@@ -38,6 +39,8 @@ _REASONS = {
 @dataclass(frozen=True, eq=False)
 class ParameterSummary(Summary):
     """Tables and sentences about the posterior of the parameters."""
+
+    parameters = BayesianParameters
 
     @property
     def drawn_as(self) -> str:
@@ -186,7 +189,7 @@ class ParameterSummary(Summary):
         declared = options_of(engine.engine_class) if engine else {}
         found |= {(k in declared and declared[k].label) or k.replace("_", " "): v for k, v in given.items()}
         shown = {label: "yes" if v is True else v for label, v in found.items() if v not in (None, False)}
-        return self.prior_options | {label: f"{v}" for label, v in shown.items()}
+        return self.prior_options | self.parameter_options | {label: f"{v}" for label, v in shown.items()}
 
     def _step(self, option: str) -> Any:
         """Return the step size as given and, if it differs (such as after adaptation), as used."""

@@ -11,6 +11,7 @@ import numpy as np
 from ...methods import EDGES
 from ...methods.edges import EXTRAPOLATED
 from ...methods.rows import MethodRow
+from ...parameters import SpikeSlabParameters
 from ..communities import Communities, communities_of
 from ..intervals import intervals_given
 from ..statistics import NetworkStatistics
@@ -25,6 +26,7 @@ class StructureSummary(InclusionSummary):
     """Tables and sentences about a posterior over which edges exist."""
 
     edge_noun = "candidate edge"
+    parameters = SpikeSlabParameters
 
     @cached_property
     def communities(self) -> Communities | None:
@@ -68,8 +70,3 @@ class StructureSummary(InclusionSummary):
     def row(self) -> MethodRow | None:
         """The row of the method in the registry of its estimator."""
         return EXTRAPOLATED if self.kind == EXTRAPOLATED.kind else EDGES.find(str(self.attrs.get("method")))
-
-    @property
-    def options(self) -> dict[str, str]:
-        """The prior, and the options of the method."""
-        return self.prior_options | {label: f"{v}" for label, v in self.method_options.items()}
