@@ -97,7 +97,7 @@ def describe(kind: type, declaring: type) -> None:
 def _described(cls: type) -> Iterator[tuple[str, str, str]]:
     """List name, type and description of the options of a class, which need not be a dataclass yet."""
     fresh = {key: f.metadata[_KEY] for key, f in vars(cls).items() if isinstance(f, Field) and _KEY in f.metadata}
-    declared = options_of(cls) if "__dataclass_fields__" in vars(cls) else fresh
+    declared = fresh or options_of(cls)
     for name, kind in inspect.get_annotations(cls).items():
         if name in declared and (words := declared[name].help):
             annotation = kind if isinstance(kind, str) else inspect.formatannotation(kind)
