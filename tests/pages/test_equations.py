@@ -1,6 +1,7 @@
 """docs/equations.md is made from the docstrings, and has a row for every numbered equation of the four papers."""
 
 import ast
+import functools
 import re
 
 import pytest
@@ -19,7 +20,7 @@ from docs.make_equations import (
 
 # Numbered equations, and algorithms, that the papers have.
 NUMBERS = {LIU_PAGE: (5, 2), MURRAY_GHAHRAMANI: (14, 0), STRUCTURE: (14, 1), EVIDENCE: (8, 1)}
-CITATIONS = make_equations.citations()
+citations = functools.cache(make_equations.citations)  # every test of a run is collected, this file's or not
 
 
 def test_the_page_is_made_from_the_docstrings():
@@ -36,14 +37,14 @@ def test_every_equation_has_a_row(paper):
 
 
 def test_every_equation_is_cited_or_said_to_be_left_out():
-    found = {(c.paper, c.equation) for c in CITATIONS}
+    found = {(c.paper, c.equation) for c in citations()}
     for paper, equations in EQUATIONS.items():
         for equation, content in equations.items():
             assert ((paper, equation) in found) is not (NOT_IMPLEMENTED in content), f"{paper}, {equation}"
 
 
 def test_citations_name_their_paper_and_an_equation_that_it_has():
-    wrong = [c for c in CITATIONS if c.paper is None or c.equation not in EQUATIONS[c.paper]]
+    wrong = [c for c in citations() if c.paper is None or c.equation not in EQUATIONS[c.paper]]
     assert not wrong
 
 

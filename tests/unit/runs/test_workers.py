@@ -20,7 +20,7 @@ from bayesmrf.errors import BayesMRFWarning, OptionError, WorkerError
 from bayesmrf.runs import checkpoint, workers
 from bayesmrf.runs.run import sample
 from tests.helpers.walks import OPTIONS, Failing, Slow, Traced, Walk, equal, killed, seed_of, slow
-from tests.long import LONG
+from tests.long import LONG, few
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,7 @@ def processes_of(folder):
     return {p.name for p in folder.glob("process-*")}
 
 
-@pytest.mark.parametrize(("kind", "n"), [(threads, 2), (processes, 1), (processes, 4), (loky, 2)])
+@pytest.mark.parametrize(("kind", "n"), few([(threads, 2), (processes, 1), (processes, 4), (loky, 2)], (processes, 1)))
 def test_same_draws_wherever_chains_run(rng, tmp_path, kind, n):
     seed = seed_of(rng)
     there = draws_by(kind, n, Traced(tmp_path, 1e-3), seed, checkpoint=tmp_path / "run")
