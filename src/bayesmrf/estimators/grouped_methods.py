@@ -18,9 +18,9 @@ from ..learning.persistent import PersistentMLE
 from ..likelihood import Likelihood
 from ..methods import GROUPS, AuxiliaryParticles, Particle
 from ..methods.rows import MethodRow, refusal, row_of
-from ..models.agreement import has_agreements
 from ..models.bases import is_stated
 from ..models.categorical import is_categorical, states_of
+from ..models.display import display_of
 from ..models.two_state_tables import tables_of
 from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from ..posterior.groups.dirichlet_process import sums_of_counts
@@ -183,7 +183,7 @@ def _exact(_: Any, p: Problem) -> Kernel:
 def _particle(method: Any, p: Problem) -> Kernel:
     pairs = _PAIRS_WITH_SPIKE if p.request.spike else GroupedGibbs.n_pairs
     model = p.model
-    if not (has_agreements(model) or is_categorical(model)):
+    if not (display_of(model).is_agreement or is_categorical(model)):
         model = tables_of(model)
     given = model, p.s_bar, p.n, p.request.prior, p.start, method.n_particles
     return particle_groups(*given, n_pairs=pairs, field_prior=p.request.field_prior)

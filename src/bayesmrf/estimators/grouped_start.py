@@ -16,7 +16,7 @@ from ..learning.many_states import potential_mode, prior_slope
 from ..learning.maximum_likelihood import maximum_likelihood
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Sample
-from ..models.agreement import has_agreements
+from ..models.display import display_of
 from .grouped_methods import Request
 
 
@@ -64,7 +64,7 @@ def _estimate(
 
 
 def _sparse(request: Request, model: Any, states: States, s_bar: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    if not has_agreements(model):
+    if not display_of(model).is_agreement:
         return forest_start(model, states.values, states.weights, request.precision(model), rng)
     r, start, found = model.n_edges, np.zeros(model.n_features), sparse_start(model.graph, states)
     if found is not None:

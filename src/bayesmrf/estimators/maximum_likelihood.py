@@ -15,7 +15,6 @@ from ..families import Custom, families_of, model_rule
 from ..inference.auto import choose
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import maximum_likelihood
-from ..models.bases import has_several_parameters
 from ..models.categorical import states_of
 from ..models.display import display_of
 from ..results.summary import count
@@ -87,7 +86,8 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
         states = self._read(X, sample_weight, survey_weight=survey_weight)
         model = self._model()
         self.model_ = model.name
-        tables_hold_fields = has_several_parameters(model)
+        display = display_of(model)
+        tables_hold_fields = not (display.is_one_each or display.has_tables)
         if not (self._settings.fields or isinstance(self._family, Custom) or tables_hold_fields):
             warn_of_unbalanced(states)
         curve = read_ties(self._settings.ties, model)
@@ -98,6 +98,6 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
         self.theta_, self.method_ = found.theta, found.method
         if found.method == "persistent":
             warn_unless_matched(model, found.theta, s_bar, states.n_samples, curve, rng)
-        if display_of(model).shows_agreement:
+        if display.is_agreement:
             self.agreement_ = expit(found.theta[: model.n_edges])
         return self

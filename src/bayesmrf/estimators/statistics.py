@@ -210,7 +210,7 @@ class Statistics(Tabulated, Network):
 
         check_is_fitted(self)
         model = self._model()
-        if not (display := display_of(model)).has_numbers:
+        if not ((display := display_of(model)).is_one_each or display.has_tables):
             expected = "one with a single parameter for each edge"
             raise OptionError(option="model", got=model.name, expected=expected, remedy="take `statistic`")
         theta = self.posterior_["posterior"].dataset["theta"]

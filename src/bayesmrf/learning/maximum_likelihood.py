@@ -15,9 +15,9 @@ from ..errors import BoundaryWarning
 from ..findings import tell
 from ..inference.chains import Persistent
 from ..likelihood import Hidden, Likelihood
-from ..models.agreement import has_agreements
 from ..models.bases import edge_of, edge_starts, has_contrasts, is_binary
 from ..models.boltzmann import Coding
+from ..models.display import display_of
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
 from ..names import listed
@@ -92,7 +92,7 @@ def maximum_likelihood(
         theta, method = _closed(model, s_bar, curve, limit), "closed form"
     elif {LOG_Z, MOMENTS} <= engine.answers:
         theta, method = _exact(Likelihood(model, s_bar, n_samples, engine, None, curve), limit, r), "exact"
-    elif has_agreements(model) and _suits_newton(model, curve, r):
+    elif display_of(model).is_agreement and _suits_newton(model, curve, r):
         chains = PersistentMLE(model, s_bar, limit, n_jobs=engine.n_jobs if isinstance(engine, Persistent) else 1)
         theta, method = chains.fit(chains.start(rng), N_STEPS, curve.columns[:r]).theta, "persistent"
     elif is_binary(model) and model.fields and _ties_edges_alone(curve, r):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled import leaf
 from ..declare.option import Checked, needs, option
 from ..declare.rule import JOBS, POSITIVE, STATES
-from ..models.bases import PairwiseModel
 from ..samplers import gibbs
 
 # Up to this many free parameters the chains give a full Fisher matrix; above, its diagonal.
@@ -50,7 +49,7 @@ class PersistentMLE(Checked):
         Mean statistics of the data.
     """
 
-    model: PairwiseModel
+    model: Any
     s_bar: np.ndarray
     bound: float = field(metadata=needs(POSITIVE, "Edge parameters stay within +-bound."))
     n_chains: int = option(1024, STATES, "Persistent chains.")

@@ -52,11 +52,11 @@ def disagreeing(model: Any) -> list[str]:
         joint, node = _shares(model, states, weights / weights.sum())
         means = _means(model, joint, node)
         expected = _log_potentials(model, thetas, *means)
-        found = {"statistics": model.statistics(states, weights), "moments": model.moments(*means)}
+        sums = {"statistics": model.statistics(states, weights), "moments": model.moments(*means)}
         if has_arrays:
-            found["edge_features, node_features"] = weights / weights.sum() @ model.features(states)
+            sums["edge_features, node_features"] = weights / weights.sum() @ model.features(states)
         wrong |= dict.fromkeys(
-            name for name, s in found.items() if np.shape(s) != thetas[0].shape or not _are_close(thetas @ s, expected)
+            name for name, s in sums.items() if np.shape(s) != thetas[0].shape or not _are_close(thetas @ s, expected)
         )
     if has_arrays and model.score is not None and not _are_close(np.outer(model.score, model.score), model.edge_values):
         wrong["score"] = None
@@ -89,12 +89,12 @@ def _means(model: Any, joint: np.ndarray, node: np.ndarray) -> tuple[np.ndarray,
 
 def _log_potentials(model: Any, thetas: np.ndarray, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
     """Return the mean log potential at each theta, less that at 0."""
-    base, found = compiled_form(model, np.zeros(model.n_features)), []
+    base, values = compiled_form(model, np.zeros(model.n_features)), []
     for theta in thetas:
         at = compiled_form(model, theta)
         terms = ((at.coupling - base.coupling) * pair).sum() + ((at.field - base.field) * node).sum()
-        found.append(at.offset - base.offset + terms)
-    return np.array(found)
+        values.append(at.offset - base.offset + terms)
+    return np.array(values)
 
 
 def _are_close(a: np.ndarray, b: np.ndarray) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeGuard
 
 import numpy as np
 
-from .bases import PairwiseModel, is_binary
+from .bases import PairwiseModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +26,6 @@ class Agreement(PairwiseModel):
 
     name = "agreement"
     about = "log odds of agreement and fields over {-1, +1}"
-    shows_agreement = True
+    is_agreement = True
     edge_features = np.array([[[1.0, 0.0], [0.0, 1.0]]])
     node_features = np.array([[-1.0, 1.0]])
-
-
-def has_agreements(model: Any) -> TypeGuard[PairwiseModel]:
-    """Return whether a model has the form and the features of the model of agreements, whatever its class."""
-    same = is_binary(model) and np.array_equal(model.edge_features, np.eye(2)[None])
-    return same and (not model.fields or model.node_values == (-1.0, 1.0))

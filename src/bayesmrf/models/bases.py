@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,6 +14,7 @@ from ..base import BINARY, POTTS, TABLES
 from ..declare.option import needs, option
 from ..declare.rule import FLAG, integer
 from ..graphs import Graph
+from .display import display_of
 from .node_features import NodeFeatures
 from .two_arrays import TwoArrays
 
@@ -102,11 +104,6 @@ def has_lines(model: Any) -> TypeGuard[TwoArrays]:
     return is_stated(model) and model.n_parameters == 1
 
 
-def has_several_parameters(model: Any) -> bool:
-    """Return whether each edge has a table of several parameters, as many as any other."""
-    return is_stated(model) and model.n_parameters > 1
-
-
 def has_group_lines(model: Any) -> bool:
     """Return whether there are lines along the parameters of each edge of a model, one or several."""
     return isinstance(model, NodeFeatures) and model.n_parameters in (1, None)
@@ -141,9 +138,14 @@ def with_levels(model: Any, levels: Sequence[tuple[str, ...]] | None) -> Any:
 
 def edge_starts(model: Any) -> np.ndarray:
     """Return the place in theta of the first parameter of each edge, and of the first one of a node, (n_edges + 1,)."""
-    if isinstance(model, NodeFeatures):
-        return np.asarray(model.edge_starts)
-    return np.arange(model.n_edges + 1) * model.n_parameters
+    return np.asarray(display_of(model).edge_starts)
+
+
+def edge_strength(model: Any, theta: np.ndarray) -> np.ndarray:
+    """Return the strength of each edge. Deprecated: it is that of `bayesmrf.models.display.display_of`."""
+    text = "edge_strength(model, theta) is bayesmrf.models.display.display_of(model).strength(theta)"
+    warnings.warn(text, FutureWarning, stacklevel=2)
+    return display_of(model).strength(theta)
 
 
 def edge_of(model: Any) -> np.ndarray:
@@ -155,8 +157,8 @@ def edge_of(model: Any) -> np.ndarray:
 def present(model: Any, theta: np.ndarray, on: Callable[[Graph], Any]) -> tuple[Any, np.ndarray]:
     """Return the model ``on`` the edges of which a parameter is not 0, and its parameters."""
     first, of_edge, graph = edge_starts(model)[-1], edge_of(model), model.graph
-    there = np.bincount(of_edge, theta[:first] != 0, model.n_edges) > 0
-    if there.all():
+    exists = np.bincount(of_edge, theta[:first] != 0, model.n_edges) > 0
+    if exists.all():
         return model, theta
-    few = Graph(graph.n_nodes, graph.edges[there], graph.names)
-    return on(few), np.concatenate([theta[:first][there[of_edge]], theta[first:]])
+    few = Graph(graph.n_nodes, graph.edges[exists], graph.names)
+    return on(few), np.concatenate([theta[:first][exists[of_edge]], theta[first:]])

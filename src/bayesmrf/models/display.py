@@ -27,8 +27,8 @@ class ParameterDisplay:
         What must be known of the intervals of edges, as further sentences.
     about : str
         What the parameters are, in words; empty if they have no better name than that of the model.
-    shows_agreement : bool
-        Whether the agreement of the ends is shown for each edge, too.
+    is_agreement : bool
+        Whether the parameter of an edge is the logit of the agreement of its ends, which is shown, too.
     edge_kinds : sequence of str, or None
         The kind of each edge, if there are several.
     """
@@ -38,7 +38,7 @@ class ParameterDisplay:
     has_tables: ClassVar[bool] = False
     note: ClassVar[str] = ""
     about: Any = ""
-    shows_agreement: ClassVar[bool] = False
+    is_agreement: ClassVar[bool] = False
     edge_kinds: Any = None
 
     @property
@@ -50,11 +50,6 @@ class ParameterDisplay:
     def is_one_each(self) -> bool:
         """Whether each edge has one parameter."""
         return int(self.edge_starts[-1]) == self.n_edges
-
-    @property
-    def has_numbers(self) -> bool:
-        """Whether each edge has one number, its weight or strength."""
-        return self.is_one_each
 
     @cached_property
     def signed(self) -> np.ndarray:
@@ -68,7 +63,7 @@ class ParameterDisplay:
         items = np.arange(self.n_edges)[edges]
         return np.concatenate([np.arange(0), *(np.arange(*self.edge_starts[e : e + 2]) for e in items)])
 
-    def shown_edges(self, own: np.ndarray, edges: Any = slice(None)) -> np.ndarray:
+    def shown_edges(self, theta: np.ndarray, edges: Any = slice(None)) -> np.ndarray:
         r"""Return one number of each of some ``edges`` from their parameters, (..., n): its weight, or its strength.
 
         The strength is the root mean square of the parameters, :math:`\lVert W \rVert / \sqrt{K}` of K of them. Of
@@ -76,13 +71,13 @@ class ParameterDisplay:
         """
         signed = self.signed[edges]
         if self.is_one_each and signed.all():
-            return own
+            return theta
         sizes = np.diff(self.edge_starts)[edges]
         starts = np.cumsum(sizes) - sizes
-        if own.dtype == bool:
-            return np.asarray(np.logical_or.reduceat(own, starts, axis=-1))
-        root = np.sqrt(np.add.reduceat(own**2, starts, axis=-1) / sizes)
-        return np.where(signed, own[..., starts], root)
+        if theta.dtype == bool:
+            return np.asarray(np.logical_or.reduceat(theta, starts, axis=-1))
+        root = np.sqrt(np.add.reduceat(theta**2, starts, axis=-1) / sizes)
+        return np.where(signed, theta[..., starts], root)
 
     def numbers(self, theta: np.ndarray) -> np.ndarray:
         """Return the number of each edge, (..., n_edges), of all parameters."""
@@ -92,9 +87,9 @@ class ParameterDisplay:
         """Return how strong each edge is, (..., n_edges): the size of its number."""
         return np.abs(self.numbers(theta))
 
-    def shown_nodes(self, own: np.ndarray) -> np.ndarray:
+    def shown_nodes(self, theta: np.ndarray) -> np.ndarray:
         """Return what is shown of the parameters of nodes, (..., n)."""
-        return own
+        return theta
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
         """Return what is shown of parameters, by the names `shown_names`."""

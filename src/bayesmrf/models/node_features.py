@@ -102,7 +102,7 @@ class NodeFeatures(ParameterDisplay, Checked):
     def _arrays(self) -> list[np.ndarray]:
         """The one array of features of nodes, or that of each node."""
         y = self.node_features
-        return [np.asarray(y, np.float64)] if len(y) and np.ndim(y[0]) == 1 else [np.asarray(own) for own in y]
+        return [np.asarray(y, np.float64)] if len(y) and np.ndim(y[0]) == 1 else [np.asarray(rows) for rows in y]
 
     @property
     def _by_node(self) -> list[np.ndarray]:
@@ -151,9 +151,9 @@ class NodeFeatures(ParameterDisplay, Checked):
         """State k > 0 of which the feature of each parameter of a node is the indicator; -1 where one is another."""
         if self.family == BINARY:
             return np.ones(len(self.node_rows), np.int64)
-        found = self.node_rows.argmax(axis=1)
-        others = (self.node_rows != np.eye(self.n_states)[found]).any(axis=1) | (found == 0)
-        return np.where(np.isin(self.node_of, self.node_of[others]), -1, found)
+        state = self.node_rows.argmax(axis=1)
+        others = (self.node_rows != np.eye(self.n_states)[state]).any(axis=1) | (state == 0)
+        return np.where(np.isin(self.node_of, self.node_of[others]), -1, state)
 
     def label(self, node: int, state: int) -> str:
         """Return the name of a state of a node."""
@@ -172,20 +172,20 @@ class NodeFeatures(ParameterDisplay, Checked):
     def field_table(self, own: np.ndarray) -> np.ndarray:
         """Return the log weight of each state of each node, (n_nodes, m), of the parameters of nodes."""
         require_shape("own", own, (len(self.node_rows),))
-        found = np.where(self.used, 0.0, NEVER)
-        np.add.at(found, self.node_of, own[:, None] * self.node_rows)
-        return found
+        field = np.where(self.used, 0.0, NEVER)
+        np.add.at(field, self.node_of, own[:, None] * self.node_rows)
+        return field
 
     def from_field_table(self, field: np.ndarray) -> np.ndarray:
         """Return the parameters of nodes with the log weights ``field`` of states, up to a constant of each node."""
         require_shape("field", field, self.used.shape)
         states, node = self.node_states, self.node_of
-        found = field[node, states]
+        theta = field[node, states]
         for u in np.unique(node[states < 0]):
-            there, own = self.used[u], node == u
-            y, own_field = self.node_rows[own][:, there], field[u, there]
-            found[own] = np.linalg.lstsq((y - y[:, :1]).T, own_field - own_field[0])[0]
-        return found
+            used, places = self.used[u], node == u
+            y, node_field = self.node_rows[places][:, used], field[u, used]
+            theta[places] = np.linalg.lstsq((y - y[:, :1]).T, node_field - node_field[0])[0]
+        return theta
 
     def _with_nodes(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return moments of edges, and of the features of nodes from the probabilities of their states."""

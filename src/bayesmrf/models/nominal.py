@@ -27,8 +27,7 @@ def contrasts(n_categories: int) -> np.ndarray:
 
     The distance between any two categories in these coordinates is 1, as that of 0 and 1.
     """
-    found: np.ndarray = helmert(n_categories) / np.sqrt(2)
-    return found
+    return np.asarray(helmert(n_categories) / np.sqrt(2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +68,7 @@ class Nominal(NodeFeatures):
 
     name, family, is_product = "nominal", TABLES, False
     n_parameters = None  # of an edge: edges have different numbers
-    has_numbers = has_tables = True
+    has_tables = True
     about = "log odds ratios and contrasts of categories"
     note = (
         " A strength is above 0 whatever the data are: it excludes zero if the ellipsoid of this probability around "
@@ -98,11 +97,11 @@ class Nominal(NodeFeatures):
     @cached_property
     def edge_rows(self) -> list[np.ndarray]:
         """What an edge sees of each node in its categories, phi, (1 or m_i - 1, m)."""
-        found = []
+        by_node = []
         for size, is_ordered in zip(self.sizes, self.ordered, strict=True):
             rows = np.arange(size)[None] if is_ordered else contrasts(size)
-            found.append(np.pad(rows.astype(np.float64), ((0, 0), (0, self.n_states - size))))
-        return found
+            by_node.append(np.pad(rows.astype(np.float64), ((0, 0), (0, self.n_states - size))))
+        return by_node
 
     @cached_property
     def node_features(self) -> list[np.ndarray]:
@@ -143,9 +142,9 @@ class Nominal(NodeFeatures):
         several: other names or another order of the categories rotate them.
         """
         e, node = self._places[0], self.n_edges + self.node_of
-        found = np.concatenate([e, np.where(np.array(self.ordered)[self.node_of], -1, node)])
-        several = np.bincount(found[found >= 0], minlength=self.n_edges + self.graph.n_nodes) > 1
-        return np.where((found >= 0) & several[found], found, -1)
+        number = np.concatenate([e, np.where(np.array(self.ordered)[self.node_of], -1, node)])
+        several = np.bincount(number[number >= 0], minlength=self.n_edges + self.graph.n_nodes) > 1
+        return np.where((number >= 0) & several[number], number, -1)
 
     @property
     def without_order(self) -> np.ndarray:
@@ -174,8 +173,8 @@ class Nominal(NodeFeatures):
         """
         super().require_invariant(prior, column)
         rotated = self.rotated
-        there = rotated >= 0
-        if not there.any():
+        has_no_meaning = rotated >= 0
+        if not has_no_meaning.any():
             return
         expected = "priors.Normal or priors.WeightsAndBiases for columns without order"
         if isinstance(prior, Normal):
@@ -184,7 +183,7 @@ class Nominal(NodeFeatures):
             if not scale.ndim:
                 return
             if len(scale) == self.n_features:
-                pairs = np.unique(np.stack([rotated, scale])[:, there], axis=1)
+                pairs = np.unique(np.stack([rotated, scale])[:, has_no_meaning], axis=1)
                 if len(np.unique(pairs[0])) == pairs.shape[1]:
                     return
             expected = f"of {self.n_features} scales, which are equal within an edge or node without order"
@@ -198,23 +197,20 @@ class Nominal(NodeFeatures):
         """Feature of each parameter of an edge in the categories of its first end and of its second, (K, m, m)."""
         e, row, column = self._places
         rows, (u, v) = np.zeros((self.graph.n_nodes, self.n_states - 1, self.n_states)), self.graph.edges[e].T
-        for own, found in zip(self.edge_rows, rows, strict=True):
-            found[: len(own)] = own
+        for own_rows, padded in zip(self.edge_rows, rows, strict=True):
+            padded[: len(own_rows)] = own_rows
         first, second = rows[u, row], rows[v, column]
-        product: np.ndarray = first[:, :, None] * second[:, None, :]
-        return product
+        return np.asarray(first[:, :, None] * second[:, None, :])
 
     def table(self, theta: np.ndarray) -> np.ndarray:
         """Return the log potentials of each edge, (..., n_edges, m, m)."""
         each = theta[..., : self.edge_starts[-1], None, None] * self.edge_features
-        found: np.ndarray = np.add.reduceat(each, self.edge_starts[:-1], axis=-3)
-        return found
+        return np.asarray(np.add.reduceat(each, self.edge_starts[:-1], axis=-3))
 
     @cached_property
     def signed(self) -> np.ndarray:
         """Whether both ends of an edge have an order, so that its parameter has a sign, (n_edges,)."""
-        found: np.ndarray = np.array(self.ordered, bool)[self.graph.edges].all(axis=1)
-        return found
+        return np.asarray(np.array(self.ordered, bool)[self.graph.edges].all(axis=1))
 
     def log_odds(self, theta: np.ndarray, edge: int) -> np.ndarray:
         """Return the table of log potentials of an edge, centred over the categories of both ends, (..., m_u, m_v).
@@ -225,15 +221,14 @@ class Nominal(NodeFeatures):
         w = theta[..., first:last].reshape(*theta.shape[:-1], *self.shapes[edge])
         ends = [self.edge_rows[i][:, : self.sizes[i]] for i in self.graph.edges[edge]]
         rows, columns = (y - y.mean(axis=1, keepdims=True) for y in ends)
-        found: np.ndarray = rows.T @ w @ columns
-        return found
+        return np.asarray(rows.T @ w @ columns)
 
-    def shown_nodes(self, own: np.ndarray) -> np.ndarray:
+    def shown_nodes(self, theta: np.ndarray) -> np.ndarray:
         """Return thresholds of ordered nodes and log weights of the categories of others, whose mean is 0, (..., n)."""
-        parts = np.split(own, self.node_starts[1:-1] - self.node_starts[0], axis=-1) if self.fields else []
+        parts = np.split(theta, self.node_starts[1:-1] - self.node_starts[0], axis=-1) if self.fields else []
         nodes = zip(parts, self.sizes, self.ordered, strict=False)
-        found = [w if is_ordered else w @ contrasts(size) for w, size, is_ordered in nodes]
-        return np.concatenate([own[..., :0], *found], axis=-1)
+        shown = [w if is_ordered else w @ contrasts(size) for w, size, is_ordered in nodes]
+        return np.concatenate([theta[..., :0], *shown], axis=-1)
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
         """Return what is shown of parameters, by the names `shown_names`: `shown_edges`, then `shown_nodes`.
@@ -242,8 +237,8 @@ class Nominal(NodeFeatures):
         root mean square of the log odds ratios over all pairs of categories of a nominal end, and over one step of an
         ordered one.
         """
-        edges, own = np.split(theta, self.edge_starts[-1:], axis=-1)
-        return np.concatenate([self.shown_edges(edges), self.shown_nodes(own)], axis=-1)
+        edges, nodes = np.split(theta, self.edge_starts[-1:], axis=-1)
+        return np.concatenate([self.shown_edges(edges), self.shown_nodes(nodes)], axis=-1)
 
     @property
     def shown_names(self) -> list[str]:
@@ -270,18 +265,18 @@ class Nominal(NodeFeatures):
         """``u-v``, or ``u-v=j,k`` if an edge has several parameters, and names of the parameters of nodes."""
         (e, row, column), edges = self._places, self.graph.edge_names
         several = np.diff(self.edge_starts) > 1
-        found = [edges[i] + (f"={j + 1},{k + 1}" if several[i] else "") for i, j, k in zip(e, row, column, strict=True)]
-        return found + list(self._node_names())
+        names = [edges[i] + (f"={j + 1},{k + 1}" if several[i] else "") for i, j, k in zip(e, row, column, strict=True)]
+        return names + list(self._node_names())
 
     @cached_property
     def _ranges(self) -> np.ndarray:
         """Smallest and largest value of each feature, (2, n_features)."""
         e, (u, v) = self._places[0], self.graph.edges.T
-        there = (self.used[u][:, :, None] & self.used[v][:, None, :])[e]
+        occurs = (self.used[u][:, :, None] & self.used[v][:, None, :])[e]
         f = self.edge_features
-        edges = np.where(there, f, np.inf).min(axis=(1, 2)), np.where(there, f, -np.inf).max(axis=(1, 2))
-        y, own = self.node_rows, self.used[self.node_of]
-        nodes = np.where(own, y, np.inf).min(axis=1), np.where(own, y, -np.inf).max(axis=1)
+        edges = np.where(occurs, f, np.inf).min(axis=(1, 2)), np.where(occurs, f, -np.inf).max(axis=(1, 2))
+        y, used = self.node_rows, self.used[self.node_of]
+        nodes = np.where(used, y, np.inf).min(axis=1), np.where(used, y, -np.inf).max(axis=1)
         return np.hstack([edges, nodes])
 
     def features(self, states: np.ndarray) -> np.ndarray:
@@ -301,19 +296,19 @@ class Nominal(NodeFeatures):
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form; categories that a node does not have get a field of minus infinity, nearly."""
         require_shape("theta", theta, (self.n_features,))
-        edges, own = np.split(theta, [self.edge_starts[-1]])
-        return categorical(self.graph, self.table(edges), self.field_table(own))
+        edges, nodes = np.split(theta, [self.edge_starts[-1]])
+        return categorical(self.graph, self.table(edges), self.field_table(nodes))
 
     def shares(self, moments: np.ndarray) -> np.ndarray:
         """Return P(x_i = k), (n_nodes, m), of the moments of the parameters of nodes; 0 for other categories."""
-        found = np.zeros(self.used.shape)
+        p = np.zeros(self.used.shape)
         for i, (size, is_ordered) in enumerate(zip(self.sizes, self.ordered, strict=True)):
-            own = moments[self.node_starts[i] : self.node_starts[i + 1]]
+            moments_of_node = moments[self.node_starts[i] : self.node_starts[i + 1]]
             if is_ordered:
-                found[i, :size] = np.append(1 - own.sum(), own)
+                p[i, :size] = np.append(1 - moments_of_node.sum(), moments_of_node)
             else:
-                found[i, :size] = 1 / size + 2 * own @ contrasts(size)
-        return found
+                p[i, :size] = 1 / size + 2 * moments_of_node @ contrasts(size)
+        return p
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Compute the moments from P(x_u = k, x_v = l), (n_edges, m, m), and P(x_i = k), (n_nodes, m)."""

@@ -90,11 +90,11 @@ class Ordinal(ManyStateModel):
     @cached_property
     def node_features(self) -> list[np.ndarray]:
         """Features of the parameters of each node in its categories, (n_parameters of the node, m)."""
-        found, eye = [], np.eye(self.n_states)
-        for there, r in zip(self.used, self.neutral or (None,) * self.graph.n_nodes, strict=True):
-            x = np.where(there, self.score, 0.0)
-            found.append(eye[1 : there.sum()] if r is None else np.stack([x, (x - r) ** 2 - r**2]))
-        return found
+        features, eye = [], np.eye(self.n_states)
+        for used, r in zip(self.used, self.neutral or (None,) * self.graph.n_nodes, strict=True):
+            x = np.where(used, self.score, 0.0)
+            features.append(eye[1 : used.sum()] if r is None else np.stack([x, (x - r) ** 2 - r**2]))
+        return features
 
     @property
     def about(self) -> str:

@@ -64,8 +64,8 @@ class Panel(ParameterDisplay):
     @cached_property
     def pairs(self) -> np.ndarray:
         """Pairs of items within a wave, (n_pairs, 2)."""
-        found = list(combinations(range(self.n_nodes), 2)) if self.within else []
-        return np.array(found, dtype=np.int32).reshape(-1, 2)
+        every = list(combinations(range(self.n_nodes), 2)) if self.within else []
+        return np.array(every, dtype=np.int32).reshape(-1, 2)
 
     @cached_property
     def edges(self) -> np.ndarray:
@@ -113,8 +113,8 @@ class Panel(ParameterDisplay):
     @property
     def feature_names(self) -> list[str]:
         """Names of theta: those of edges, then ``u`` of a yes/no item, else ``u=level`` of each threshold."""
-        found = self.edge_names
+        names = self.edge_names
         for i, (name, size) in enumerate(zip(self.names, self.sizes, strict=True)):
             levels = self.levels[i] if self.levels else tuple(map(str, range(size)))
-            found += [name] if size == 2 else [f"{name}={levels[k]}" for k in range(1, size)]
-        return found
+            names += [name] if size == 2 else [f"{name}={levels[k]}" for k in range(1, size)]
+        return names

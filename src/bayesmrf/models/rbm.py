@@ -83,11 +83,11 @@ class HiddenGivenVisible:
         """
         (n, d), k = self.states.shape, self.fields.shape[1]
         x = np.column_stack([self.states, np.ones(n)])
-        found = np.zeros((k * d + d + k,) * 2)
+        total = np.zeros((k * d + d + k,) * 2)
         for i, z in enumerate(self.probabilities.T):
             place = np.append(np.arange(i * d, (i + 1) * d), k * d + d + i)
-            found[np.ix_(place, place)] = (x * (weights * z * (1 - z))[:, None]).T @ x
-        return found
+            total[np.ix_(place, place)] = (x * (weights * z * (1 - z))[:, None]).T @ x
+        return total
 
 
 _HIDDEN = integer(1, 10**5, "without hidden units the model is 'independent'")

@@ -47,8 +47,8 @@ class TwoArrays(NodeFeatures):
     def __init_subclass__(cls, **more: Any) -> None:
         """Refuse what follows from the two arrays."""
         super().__init_subclass__(**more)
-        if given := sorted(_DERIVED & cls.__dict__.keys()):
-            raise OptionError(f"{cls.__name__} must not define {', '.join(given)}, which follow from edge_features and "
+        if wrong := sorted(_DERIVED & cls.__dict__.keys()):
+            raise OptionError(f"{cls.__name__} must not define {', '.join(wrong)}, which follow from edge_features and "
                               "node_features.")  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -140,8 +140,8 @@ class TwoArrays(NodeFeatures):
         largest = self.n_states - 1 - int(np.argmax(f.diagonal()[::-1]))
         if f[largest, largest] <= 0:
             return None
-        found = f[largest] / np.sqrt(f[largest, largest])
-        return found if _are_close(np.outer(found, found), f) else None
+        scores = f[largest] / np.sqrt(f[largest, largest])
+        return scores if _are_close(np.outer(scores, scores), f) else None
 
     @property
     def is_product(self) -> bool:
@@ -153,8 +153,8 @@ class TwoArrays(NodeFeatures):
         """Whether the feature of an edge is a product of scores that are linear in the features of a node, if any."""
         s = self.score
         return s is not None and all(
-            np.linalg.matrix_rank(np.vstack([y, s * there])) == len(y) or not len(y)
-            for y, there in zip(self._by_node, self.used, strict=True)
+            np.linalg.matrix_rank(np.vstack([y, s * used])) == len(y) or not len(y)
+            for y, used in zip(self._by_node, self.used, strict=True)
         )
 
     @cached_property
@@ -163,16 +163,16 @@ class TwoArrays(NodeFeatures):
         used = self.used
         edges = np.asarray(self.edge_features) if self.n_edges else ()
         parts = [*edges, *(y[used[i]] for i, y in zip(self.node_of, self.node_rows, strict=True))]
-        found = [np.unique(values) for values in {values.tobytes(): values for values in parts}.values()]
-        return all(len(values) == 2 and values[1] == 1 for values in found)
+        by_feature = [np.unique(values) for values in {values.tobytes(): values for values in parts}.values()]
+        return all(len(values) == 2 and values[1] == 1 for values in by_feature)
 
     @cached_property
     def _ranges(self) -> np.ndarray:
         """Smallest and largest value of each feature, (2, n_features)."""
         sizes, f = self.used.sum(axis=1), np.asarray(self.edge_features)
-        there = np.unique(sizes)
-        u, v = np.searchsorted(there, sizes[self.graph.edges.T])
-        by_size = np.array([[[(g[:a, :b].min(), g[:a, :b].max()) for g in f] for b in there] for a in there])
+        distinct = np.unique(sizes)
+        u, v = np.searchsorted(distinct, sizes[self.graph.edges.T])
+        by_size = np.array([[[(g[:a, :b].min(), g[:a, :b].max()) for g in f] for b in distinct] for a in distinct])
         edges = by_size[u, v].reshape(-1, 2).T if self.n_edges else np.zeros((2, 0))
         y = self.node_rows
         return np.hstack([edges, [y.min(axis=1, initial=np.inf), y.max(axis=1, initial=-np.inf)]])
@@ -239,8 +239,8 @@ class TwoArrays(NodeFeatures):
     def categorical(self, theta: np.ndarray) -> Categorical:
         """Return the compiled form of many states; states that a node does not have get `NEVER`."""
         require_shape("theta", theta, (self.n_features,))
-        edges, own = np.split(theta, [self.n_edges * self.n_parameters])
-        return categorical(self.graph, edges if self._found == POTTS else self.table(edges), self.field_table(own))
+        edges, nodes = np.split(theta, [self.n_edges * self.n_parameters])
+        return categorical(self.graph, edges if self._found == POTTS else self.table(edges), self.field_table(nodes))
 
     def pairwise(self, theta: np.ndarray) -> Pairwise:
         """Return the compiled form of two states: log potential theta . s(x) as a polynomial in x."""

@@ -110,7 +110,7 @@ def to_datatree(
     fields: dict[str, Any] = draws.fields
     grouped, display = "groups" in fields, display_of(model)
     values = {name: (("chain", "draw", *draws.dims[name]), v) for name, v in fields.items()}
-    if "theta" in values and (grouped or display.shows_agreement):
+    if "theta" in values and (grouped or display.is_agreement):
         values["agreement"] = (("chain", "draw", "edge"), model.agreement(draws.values["theta"]))
     if "groups" in values and "density" in values:
         values["included"] = (values["groups"][0], fields["groups"] >= 0)

@@ -20,8 +20,8 @@ _ROUND = 512  # entries of which a wide block is a multiple
 
 def variable(tree: xr.DataTree, name: str) -> xr.Variable:
     """Return a variable of the posterior, of which parts can be read."""
-    found: xr.Variable = tree["posterior"].dataset.variables[name]
-    return found
+    values: xr.Variable = tree["posterior"].dataset.variables[name]
+    return values
 
 
 class Columns:
@@ -63,10 +63,10 @@ class Columns:
         items: Any = key[2]
         if not isinstance(items, slice | np.ndarray):
             if items not in self._block[0]:  # others near it are read next
-                some = next(s for s in self.blocks() if s.start <= items < s.stop)
-                self._block = range(some.start, some.stop), self[:, :, some]
-            found, values = self._block
-            return values[..., items - found.start]
+                block = next(s for s in self.blocks() if s.start <= items < s.stop)
+                self._block = range(block.start, block.stop), self[:, :, block]
+            numbers_read, values = self._block
+            return values[..., items - numbers_read.start]
         numbers: Any
         if isinstance(items, slice):
             numbers = slice(self.start + items.start, self.start + items.stop)
@@ -88,7 +88,7 @@ class Columns:
 
     def map(self, function: Callable[[np.ndarray], Any]) -> np.ndarray:
         """Join the results of a function of arrays (n_chains, n_draws, ..., n) along the last axis."""
-        parts = [function(self[:, :, some]) for some in self.blocks()]
+        parts = [function(self[:, :, block]) for block in self.blocks()]
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
     def means(self) -> np.ndarray:

@@ -82,15 +82,15 @@ class BlockPairs:
         self.prior, self.blocks, self.edges, self.k = prior, blocks, edges, int(blocks.max()) + 1
         self.n, self.m = np.zeros((2, len(blocks) * self.k**2))
 
-    def of(self, some: slice) -> np.ndarray:
+    def of(self, candidates: slice) -> np.ndarray:
         """Return the number of the pair of blocks of the ends of some candidates, (n_draws, n)."""
-        ends = np.sort(self.blocks[:, self.edges[some]], axis=2)
+        ends = np.sort(self.blocks[:, self.edges[candidates]], axis=2)
         found: np.ndarray = ends[..., 0] * self.k + ends[..., 1] + self.k**2 * np.arange(len(ends))[:, None]
         return found
 
-    def count(self, some: slice, included: np.ndarray) -> None:
+    def count(self, candidates: slice, included: np.ndarray) -> None:
         """Count some candidates, of which those ``included`` (n_draws, n) exist."""
-        pair = self.of(some).ravel()
+        pair = self.of(candidates).ravel()
         self.n += np.bincount(pair, minlength=len(self.n))
         self.m += np.bincount(pair, included.ravel(), len(self.m))
 
@@ -100,9 +100,9 @@ class BlockPairs:
         a, b = (np.where(same, getattr(of.within, x), getattr(of.between, x)) for x in "ab")
         return a + self.m, b + self.n - self.m
 
-    def inverse_odds(self, some: slice, included: np.ndarray) -> np.ndarray:
+    def inverse_odds(self, candidates: slice, included: np.ndarray) -> np.ndarray:
         """Return E[(1 - q) / q] given blocks, other edges, and that the candidate exists, (n_draws, n)."""
-        pair, (a, b) = self.of(some), self.shapes()
+        pair, (a, b) = self.of(candidates), self.shapes()
         found: np.ndarray = (b[pair] - (1 - included)) / (a[pair] - included)
         return found
 

@@ -90,5 +90,4 @@ class _OddsOfDraws:
             p = self.densities["density"][:, :, None]
         else:
             p = np.stack([self.densities[DENSITIES[kind]] for kind in self.kinds[edges]], axis=2)
-        inverse: np.ndarray = (1 - p) / p
-        return inverse
+        return np.asarray((1 - p) / p)

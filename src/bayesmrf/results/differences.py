@@ -39,26 +39,24 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
     ends, names = constant["edges"].values, _texts(constant["node"])
     table = {"first": names[ends[:, 0]], "second": names[ends[:, 1]]}
     items = variable(tree, "theta"), 0, len(ends), display_in(tree)
-    found = _table(tree, table, items, Columns(variable(tree, "included")), tails)
+    frame = _table(tree, table, items, Columns(variable(tree, "included")), tails)
     if has_evidence(tree):
         for name, values in evidence_columns(evidence(tree)).items():
-            found[name] = np.repeat(values, len(found) // len(ends))
+            frame[name] = np.repeat(values, len(frame) // len(ends))
     if may_be_absent(tree):
         exist = Columns(variable(tree, "theta"), 0, len(ends), exist_in_groups, display_in(tree))
-        found["edge_inclusion"] = np.repeat(exist.means(), len(found) // len(ends))
-    return found
+        frame["edge_inclusion"] = np.repeat(exist.means(), len(frame) // len(ends))
+    return frame
 
 
 def differ(theta: np.ndarray) -> np.ndarray:
     """Return whether the groups differ in each parameter (..., n_groups, n) of nodes: if not, all have one number."""
-    found: np.ndarray = (theta != theta[..., :1, :]).any(axis=-2)
-    return found
+    return np.asarray((theta != theta[..., :1, :]).any(axis=-2))
 
 
 def exist_in_groups(weights: np.ndarray) -> np.ndarray:
     """Return whether each edge (..., n_groups, n) exists: with a baseline or a difference, it does in all groups."""
-    found: np.ndarray = (weights != 0).any(axis=-2)
-    return found
+    return np.asarray((weights != 0).any(axis=-2))
 
 
 def may_be_absent(tree: xr.DataTree) -> bool:
@@ -77,8 +75,8 @@ def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
     table: dict[str, Any] = {"parameter": np.array(display.shown_node_names, dtype=object)}
     if tree.attrs["biases"] != "spike-slab":
         theta, r = type(theta)(theta.dims, display.shown_nodes(theta[..., r:].values)), 0
-        found = _table(tree, table, (theta, r, None, None), Columns(theta, r, None, _always), tails)
-        return found.drop(columns="inclusion")
+        frame = _table(tree, table, (theta, r, None, None), Columns(theta, r, None, _always), tails)
+        return frame.drop(columns="inclusion")
     return _table(tree, table, (theta, r, None, None), Columns(theta, r, None, differ), tails)
 
 
@@ -93,8 +91,7 @@ def _always(theta: np.ndarray) -> np.ndarray:
 
 def minus(theta: np.ndarray, a: int, b: int) -> np.ndarray:
     """Return the parameters of group b minus those of group a."""
-    found: np.ndarray = theta[:, :, b] - theta[:, :, a]
-    return found
+    return np.asarray(theta[:, :, b] - theta[:, :, a])
 
 
 def _table(
@@ -133,10 +130,10 @@ def compared(draws: xr.DataArray, probability: float) -> pd.DataFrame:
     values = {str(g): stacked[:, i] for i, g in enumerate(draws["group"].values)}
     values |= {f"{b} - {a}": values[b] - values[a] for a, b in combinations(list(values), 2)}
     places = [grid.ravel() for grid in np.meshgrid(*(draws[d].values for d in rest), indexing="ij")]
-    found = []
+    parts = []
     for name, x in values.items():
         lower, upper = np.quantile(x, central(probability), axis=0)
         each = {k: np.ravel(v) for k, v in (("mean", x.mean(axis=0)), ("lower", lower), ("upper", upper))}
         each |= {str(d): labels for d, labels in zip(rest, places, strict=True)}
-        found.append(pd.DataFrame(each).assign(group=name))
-    return pd.concat(found).set_index(["group", *rest])
+        parts.append(pd.DataFrame(each).assign(group=name))
+    return pd.concat(parts).set_index(["group", *rest])

@@ -141,13 +141,11 @@ def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
 
 def is_uncertain(found: Evidence) -> np.ndarray:
     """Return whether the log10 of a Bayes factor is between -1.5 and 1.5, with an error above 0.05 or not known."""
-    uncertain: np.ndarray = (np.abs(found.log10) <= NEAR) & ~(found.error <= ERROR)
-    return uncertain
+    return np.asarray((np.abs(found.log10) <= NEAR) & ~(found.error <= ERROR))
 
 
 def _log_mean(logs: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
-    return found
+    return np.asarray(np.logaddexp.reduce(logs, axis=0) - np.log(len(logs)))
 
 
 def _mean_log_odds(tree: xr.DataTree) -> float:

@@ -33,14 +33,14 @@ def judged_features(tree: xr.DataTree, edge_of: np.ndarray) -> np.ndarray:
         The edge of each of the first entries.
     """
     silent, labels = not_identified(tree), [str(label) for label in tree["posterior"].dataset["feature"].values]
-    found = np.ones(len(labels), dtype=bool)
+    judged = np.ones(len(labels), dtype=bool)
     if not silent.any():
-        return found
+        return judged
     constant = tree["constant_data"].dataset
     names = [str(name) for name in constant["node"].values]
     ends = {names[i] for i in np.unique(constant["edges"].values[silent])}
-    found[: len(edge_of)] = ~silent[edge_of]
+    judged[: len(edge_of)] = ~silent[edge_of]
     for i in range(len(edge_of), len(labels)):
         of = [name for name in names if labels[i] == name or labels[i].startswith((f"{name}=", f"{name}:"))]
-        found[i] = max(of, key=len, default="") not in ends
-    return found
+        judged[i] = max(of, key=len, default="") not in ends
+    return judged

@@ -18,10 +18,10 @@ def central(probability: float) -> tuple[float, float]:
 
 def intervals(draws: np.ndarray, tails: tuple[float, float]) -> np.ndarray:
     """Return quantiles (2, n) of the columns of ``draws`` (n_draws, n)."""
-    found = np.empty((2, draws.shape[1]))
+    ends = np.empty((2, draws.shape[1]))
     for i in range(0, draws.shape[1], _BLOCK):
-        found[:, i : i + _BLOCK] = np.quantile(draws[:, i : i + _BLOCK], tails, axis=0)
-    return found
+        ends[:, i : i + _BLOCK] = np.quantile(draws[:, i : i + _BLOCK], tails, axis=0)
+    return ends
 
 
 def intervals_given(draws: Columns, included: Columns, tails: tuple[float, float]) -> np.ndarray:
@@ -41,32 +41,32 @@ def intervals_given(draws: Columns, included: Columns, tails: tuple[float, float
     (3, n_items * n_groups) array
     """
     parts = []
-    for some in draws.blocks():
-        values, there = stacked(draws[:, :, some]), stacked(included[:, :, some])
+    for block in draws.blocks():
+        values, exists = stacked(draws[:, :, block]), stacked(included[:, :, block])
         if values.ndim == 3:
-            there = np.repeat(there, values.shape[1], axis=1)
+            exists = np.repeat(exists, values.shape[1], axis=1)
             values = values.swapaxes(1, 2).reshape(len(values), -1)
-        parts.append(given_inclusion(values, there, tails))
+        parts.append(given_inclusion(values, exists, tails))
     return np.concatenate(parts, axis=1)
 
 
 def given_inclusion(draws: np.ndarray, included: np.ndarray, tails: tuple[float, float]) -> np.ndarray:
     """Return means and quantiles (3, n) of the columns of ``draws`` over those that include them; NaN if none does."""
-    found = np.full((3, draws.shape[1]), np.nan)
+    moments = np.full((3, draws.shape[1]), np.nan)
     for i in range(0, draws.shape[1], _BLOCK):
         here = included[:, i : i + _BLOCK] != 0
         n = here.sum(axis=0)
-        seen = np.flatnonzero(n)
-        ordered = np.sort(np.where(here, draws[:, i : i + _BLOCK], np.inf)[:, seen], axis=0)
-        last = n[seen] - 1
+        existing = np.flatnonzero(n)
+        ordered = np.sort(np.where(here, draws[:, i : i + _BLOCK], np.inf)[:, existing], axis=0)
+        last = n[existing] - 1
         rank = np.arange(len(ordered))[:, None]
-        found[0, i + seen] = np.where(rank <= last, ordered, 0.0).sum(axis=0) / n[seen]
+        moments[0, i + existing] = np.where(rank <= last, ordered, 0.0).sum(axis=0) / n[existing]
         for k, q in enumerate(tails, start=1):
             below = np.floor(q * last).astype(int)
-            above, column = np.minimum(below + 1, last), np.arange(len(seen))
+            above, column = np.minimum(below + 1, last), np.arange(len(existing))
             low, high = ordered[below, column], ordered[above, column]
-            found[k, i + seen] = low + (q * last - below) * (high - low)
-    return found
+            moments[k, i + existing] = low + (q * last - below) * (high - low)
+    return moments
 
 
 def excluding_zero(draws: np.ndarray) -> float:

@@ -72,23 +72,23 @@ def read_edges(tree: xr.DataTree, factors: Evidence | None) -> np.ndarray | None
     Their inclusion is that of the median probability model or more, or their Bayes factor is within two errors of 3 or
     more.
     """
-    if not (there := _included(tree)):
+    if not (exists := _included(tree)):
         return None
-    likely: np.ndarray = there.means() >= INCLUSION
+    likely: np.ndarray = exists.means() >= INCLUSION
     if factors is not None:
         likely |= factors.log10 + 2 * np.nan_to_num(factors.error) >= np.log10(LIMITS[0])
     return likely
 
 
 def _others(tree: xr.DataTree, likely: np.ndarray | None) -> Iterator[Series]:
-    for names, there in indicators(tree):
-        yield _in_doubt(names, there)
+    for names, exists in indicators(tree):
+        yield _in_doubt(names, exists)
     posterior, included = tree["posterior"].dataset, _included(tree)
     if included and likely is None:
         likely = np.ones(included.shape[2], dtype=bool)
     if "intercept_sd" in posterior:
         yield Series([f"intercept_sd[{n}]" for n in posterior["node"].values], posterior["intercept_sd"].values)
-    seen: set[str] = set()
+    labels_before: set[str] = set()
     names_of = {"theta": "feature"}
     if "phi" in posterior:
         names_of = {"phi": "parameter"}  # theta is a function of it
@@ -109,14 +109,14 @@ def _others(tree: xr.DataTree, likely: np.ndarray | None) -> Iterator[Series]:
                 of = np.flatnonzero(known[: len(edges)])
                 yield from _of_differences([labels[i] for i in of], groups, draws, of, included, edges[of], likely)
             continue
-        own = np.array([i for i, label in enumerate(labels) if label not in seen and known[i]], dtype=int)
-        kept = [f"{name}[{labels[i]}]" for i in own]  # theta is the logit of the agreement there
-        r = int((own < len(edges)).sum()) if included else 0
+        items = np.array([i for i, label in enumerate(labels) if label not in labels_before and known[i]], dtype=int)
+        kept = [f"{name}[{labels[i]}]" for i in items]  # theta is the logit of the agreement there
+        r = int((items < len(edges)).sum()) if included else 0
         if included and likely is not None and r:
-            yield from _given_inclusion(kept[:r], Columns(draws), own[:r], included, edges[own[:r]], likely)
-        for some in _divided(len(own) - r, *draws.shape[:2]):
-            yield Series(kept[r:][some], Columns(draws)[:, :, own[r:][some]])
-        seen |= set(labels)
+            yield from _given_inclusion(kept[:r], Columns(draws), items[:r], included, edges[items[:r]], likely)
+        for some in _divided(len(items) - r, *draws.shape[:2]):
+            yield Series(kept[r:][some], Columns(draws)[:, :, items[r:][some]])
+        labels_before |= set(labels)
 
 
 def indicators(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns]]:
@@ -149,11 +149,11 @@ def _included(tree: xr.DataTree) -> Columns | None:
     return Columns(found, function=partial(np.not_equal, 0))
 
 
-def _in_doubt(names: list[str], there: Columns) -> Series:
+def _in_doubt(names: list[str], exists: Columns) -> Series:
     """Return those of the indicators that are uncertain in a chain, or differ between chains."""
-    share = there.map(lambda draws: draws.mean(axis=1))
+    share = exists.map(lambda draws: draws.mean(axis=1))
     doubt = np.flatnonzero((share.max(axis=0) >= IN_DOUBT[0]) & (share.min(axis=0) <= IN_DOUBT[1]))
-    return Series([names[i] for i in doubt], there[:, :, doubt], False)
+    return Series([names[i] for i in doubt], exists[:, :, doubt], False)
 
 
 def rare_weights(tree: xr.DataTree, likely: np.ndarray | None) -> Iterator[tuple[list[str], Columns, np.ndarray]]:
@@ -171,8 +171,8 @@ def rare_weights(tree: xr.DataTree, likely: np.ndarray | None) -> Iterator[tuple
         each = [Columns(theta, 0, n, function=partial(minus, a=0, b=g)) for g in range(1, theta.shape[2])]
     known = judged_features(tree, edge_of)[:n] & likely[edge_of]
     for values in each:
-        there = values.map(lambda draws: (draws != 0).mean(axis=(0, 1)))
-        yield labels, values, np.flatnonzero((there > 0) & (there < IN_DOUBT[0]) & known)
+        share = values.map(lambda draws: (draws != 0).mean(axis=(0, 1)))
+        yield labels, values, np.flatnonzero((share > 0) & (share < IN_DOUBT[0]) & known)
 
 
 def _edge_of(tree: xr.DataTree) -> np.ndarray:
@@ -188,11 +188,11 @@ def _of_groups(
     # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
     exist = np.flatnonzero((Columns(draws, function=exist_in_groups).means() >= INCLUSION) & known)
     names = [f"{name}[{labels[i]} in {g}]" for g in groups for i in exist]
-    for some in _divided(len(names), *draws.shape[:2]):
-        group, item = np.divmod(np.arange(some.start, some.stop), max(len(exist), 1))
-        own, at = np.unique(exist[item], return_inverse=True)
-        values = draws[:, :, group[0] : group[-1] + 1][..., own].values[:, :, group - group[0], at]
-        yield Series(names[some], np.ascontiguousarray(values))
+    for block in _divided(len(names), *draws.shape[:2]):
+        group, item = np.divmod(np.arange(block.start, block.stop), max(len(exist), 1))
+        distinct, at = np.unique(exist[item], return_inverse=True)
+        values = draws[:, :, group[0] : group[-1] + 1][..., distinct].values[:, :, group - group[0], at]
+        yield Series(names[block], np.ascontiguousarray(values))
 
 
 def _of_differences(
@@ -219,7 +219,7 @@ def _given_inclusion(
     A run is judged by those of ``likely`` edges.
     """
     n_chains, n_draws = values.shape[:2]
-    counts = included.map(lambda there: there.sum(axis=1))[:, edge_of]
+    counts = included.map(lambda exists: exists.sum(axis=1))[:, edge_of]
     fewest = counts.min(axis=0)
     judged = np.flatnonzero((counts.sum(axis=0) / (n_chains * n_draws) >= IN_DOUBT[0]) & (fewest >= 4))
     # Lengths in steps of 3 %, so that `rank_diagnostics` processes many edges at once.
@@ -229,15 +229,15 @@ def _given_inclusion(
     of_likely = likely[edge_of[judged]]
     width = max(1, _BLOCK // (8 * n_chains * n_draws))
     for block in divided(len(judged), width) if len(judged) else ():  # each is read once
-        own = judged[block]
-        given, there = values[:, :, items[own]], included[:, :, edge_of[own]]
+        chosen = judged[block]
+        weights, exists = values[:, :, items[chosen]], included[:, :, edge_of[chosen]]
         for n, is_judged in product(np.unique(length[block]), (True, False)):
             same = np.flatnonzero((length[block] == n) & (of_likely[block] == is_judged))
             draws = np.empty((n_chains, n, len(same)))
             for k, i in enumerate(same):
                 for c in range(n_chains):
-                    draws[c, :, k] = given[c, np.flatnonzero(there[c, :, i])[:n], i]
-            yield Series([names[e] for e in own[same]], draws, True, is_judged, edge_of[own[same]])
+                    draws[c, :, k] = weights[c, np.flatnonzero(exists[c, :, i])[:n], i]
+            yield Series([names[e] for e in chosen[same]], draws, True, is_judged, edge_of[chosen[same]])
 
 
 def _divided(n: int, n_chains: int, n_draws: int) -> Iterator[slice]:

@@ -51,21 +51,20 @@ def few_draws(table: pd.DataFrame, inclusion: np.ndarray, n_chains: int) -> np.n
     enough = np.zeros(len(inclusion), dtype=bool)
     enough[rows[EDGE]] = True
     enough[rows.loc[missed, EDGE]] = False
-    few: np.ndarray = (inclusion > 0) & ~enough
-    return few
+    return np.asarray((inclusion > 0) & ~enough)
 
 
-def errors_of_inclusions(there: Columns) -> np.ndarray:
+def errors_of_inclusions(exists: Columns) -> np.ndarray:
     """Return the Monte Carlo errors of the means of indicators, (n,).
 
     It is that of 25 effective draws where these suffice for an error of 0.01, of what is rare, or lacks rarely.
     """
-    share = there.means()
+    share = exists.means()
     variance = share * (1 - share)
     errors: np.ndarray = np.sqrt(variance / _FEWEST)
     far = np.flatnonzero(errors > ERROR)
-    for some in divided(len(far), batch(*there.shape[:2])) if len(far) else ():
-        errors[far[some]] = np.sqrt(variance[far[some]] / effective_sizes(there[:, :, far[some]]))
+    for block in divided(len(far), batch(*exists.shape[:2])) if len(far) else ():
+        errors[far[block]] = np.sqrt(variance[far[block]] / effective_sizes(exists[:, :, far[block]]))
     return errors
 
 

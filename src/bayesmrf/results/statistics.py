@@ -160,10 +160,10 @@ class NetworkStatistics:
         if name not in self._found:
             kind = "paths" if name in _OF_PATHS else "model" if name in _OF_MODEL else "edges"
             numbers = self._numbers(kind)
-            found = {"paths": self._of_paths, "model": self._of_model, "edges": self._of_edges}[kind](numbers)
+            by_name = {"paths": self._of_paths, "model": self._of_model, "edges": self._of_edges}[kind](numbers)
             n = self._total if numbers is None else len(numbers)
             shape = (n,) if self.groups is None else (n, len(self.groups))
-            self._found.update({key: value.reshape(*shape, *value.shape[1:]) for key, value in found.items()})
+            self._found.update({key: value.reshape(*shape, *value.shape[1:]) for key, value in by_name.items()})
         return self._found[name]
 
     def _refusal(self, name: str) -> OptionError:
@@ -186,14 +186,14 @@ class NetworkStatistics:
         if self._codes is not None:
             across = (self._codes[self.edges[:, 0]] != self._codes[self.edges[:, 1]]) * 1.0
             incidence[_BRIDGES] = coo_array((np.repeat(across, 2), (of, ends)), (r, d)).tocsr()
-        found: dict[str, list[np.ndarray]] = {}
+        draws: dict[str, list[np.ndarray]] = {}
         for w in self._weights(numbers):
             each = {"density": (w != 0).mean(axis=1), "global clustering": clustering(w, self.edges, d)}
             for (absolute, signed), ends_of in incidence.items():
                 each |= {absolute: np.abs(w) @ ends_of, signed: w @ ends_of}
             for key, value in each.items():
-                found.setdefault(key, []).append(value)
-        return {key: np.concatenate(parts) for key, parts in found.items()}
+                draws.setdefault(key, []).append(value)
+        return {key: np.concatenate(parts) for key, parts in draws.items()}
 
     def _of_paths(self, numbers: np.ndarray | None) -> dict[str, np.ndarray]:
         parts = [path_measures(w, self.edges, len(self.nodes)) for w in self._weights(numbers)]
@@ -208,12 +208,12 @@ class NetworkStatistics:
         assert self.fitted is not None
         graph, on = self.fitted
         whole, rng = on(graph), np.random.default_rng(0)
-        found = [
+        each = [
             predictability(*present(whole, theta, on), rng)
             for block in self._blocks(numbers)
             for theta in block.reshape(-1, block.shape[-1])
         ]
-        return dict(zip(_OF_MODEL, np.stack(found, axis=1), strict=True))
+        return dict(zip(_OF_MODEL, np.stack(each, axis=1), strict=True))
 
     def table(self, names: Sequence[str] | None = None, probability: float = INTERVAL) -> pd.DataFrame:
         """Return mean and interval of highest density of statistics, those of networks with an empty node.
@@ -233,9 +233,9 @@ class NetworkStatistics:
     def _rows(self, name: str, draws: np.ndarray, probability: float) -> pd.DataFrame:
         import pandas as pd
 
-        own = self.nodes if name in OF_NODES else [""]
-        groups = {} if self.groups is None else {"group": np.repeat(np.array(self.groups, object), len(own))}
-        node = np.tile(np.array(own, object), len(self.groups or "1"))
+        nodes = self.nodes if name in OF_NODES else [""]
+        groups = {} if self.groups is None else {"group": np.repeat(np.array(self.groups, object), len(nodes))}
+        node = np.tile(np.array(nodes, object), len(self.groups or "1"))
         values = summed_up(draws.reshape(len(draws), -1), probability)
         return pd.DataFrame(groups | {"node": node, "statistic": name} | values)
 
@@ -247,7 +247,7 @@ class NetworkStatistics:
         """
         import pandas as pd
 
-        found = []
+        parts = []
         pairs = np.array(list(combinations(range(len(self.nodes)), 2))).reshape(-1, 2).T
         for name in [name for name in self._wanted(names) if name in OF_NODES]:
             draws = self.draws(name)
@@ -256,8 +256,8 @@ class NetworkStatistics:
                 ends = {k: np.array(self.nodes, object)[i] for k, i in zip(("node", "other"), pairs, strict=True)}
                 group = {} if self.groups is None else {"group": label}
                 values = compared(of_group[:, pairs[0]] - of_group[:, pairs[1]], probability)
-                found.append(pd.DataFrame(group | ends | {"statistic": name} | values))
-        return pd.concat(found, ignore_index=True)
+                parts.append(pd.DataFrame(group | ends | {"statistic": name} | values))
+        return pd.concat(parts, ignore_index=True)
 
     def between_groups(self, names: Sequence[str] | None = None, probability: float = INTERVAL) -> pd.DataFrame:
         """Return the differences of statistics between two groups of people, the other minus the group.
@@ -269,15 +269,15 @@ class NetworkStatistics:
 
         if self.groups is None:
             raise OptionError(option="between", got="groups", expected="'nodes' of a posterior of one network")
-        found = []
+        parts = []
         for name in self._wanted(names):
             draws = self.draws(name)
             for a, b in combinations(range(len(self.groups)), 2):
-                own = self.nodes if name in OF_NODES else [""]
+                nodes = self.nodes if name in OF_NODES else [""]
                 pair = {"group": self.groups[a], "other": self.groups[b]}
                 values = compared((draws[:, b] - draws[:, a]).reshape(len(draws), -1), probability)
-                found.append(pd.DataFrame(pair | {"node": own, "statistic": name} | values))
-        return pd.concat(found, ignore_index=True)
+                parts.append(pd.DataFrame(pair | {"node": nodes, "statistic": name} | values))
+        return pd.concat(parts, ignore_index=True)
 
 
 def summed_up(draws: np.ndarray, probability: float) -> dict[str, np.ndarray]:
@@ -296,9 +296,9 @@ def summed_up(draws: np.ndarray, probability: float) -> dict[str, np.ndarray]:
 
 def compared(differences: np.ndarray, probability: float) -> dict[str, np.ndarray]:
     """Return what `summed_up` does of differences (n_draws, n), and the probability that they are above 0."""
-    found = summed_up(differences, probability)
-    above = (differences > 0).sum(axis=0)
-    return found | {"probability": np.where(found["n_draws"] > 0, above / np.maximum(found["n_draws"], 1), np.nan)}
+    moments = summed_up(differences, probability)
+    above, n = (differences > 0).sum(axis=0), moments["n_draws"]
+    return moments | {"probability": np.where(n > 0, above / np.maximum(n, 1), np.nan)}
 
 
 def read_communities(given: Any, nodes: Sequence[str]) -> np.ndarray:

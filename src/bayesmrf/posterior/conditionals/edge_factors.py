@@ -144,5 +144,4 @@ def _variance(lines: SlabLine, cells: np.ndarray, a: np.ndarray) -> np.ndarray:
     p = np.exp(change - change.max(axis=2, keepdims=True))
     away = p / p.sum(axis=2, keepdims=True) - np.exp(without)
     seen = np.where(cells > 0, cells, np.inf)
-    found: np.ndarray = np.einsum("g,bgs->b", lines.n[:n_groups] ** 2, away**2 / seen)
-    return found
+    return np.asarray(np.einsum("g,bgs->b", lines.n[:n_groups] ** 2, away**2 / seen))

@@ -79,5 +79,4 @@ def _pull(y: np.ndarray, tables: np.ndarray, f: np.ndarray) -> np.ndarray:
 def line_variance(values: np.ndarray, tables: np.ndarray) -> np.ndarray:
     """Return the variance of the features ``values`` (r, m^2) in pairs of states with shares ``tables`` (r, m, m)."""
     p = tables.reshape(len(tables), -1)
-    found: np.ndarray = (p * values**2).sum(axis=1) - (p * values).sum(axis=1) ** 2
-    return found
+    return np.asarray((p * values**2).sum(axis=1) - (p * values).sum(axis=1) ** 2)

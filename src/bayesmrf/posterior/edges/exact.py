@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from ...declare.option import Checked, option
-from ...declare.rule import COUNT
-from ...likelihood import Likelihood
-from ...priors import SpikeSlab
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
 from ..conditionals.rivals import swaps_in
 from ..conditionals.spike import edge_prior, own_odds, prior_scales
-from .spike_slab import (
-    EDGE_DIMS,
-    NO_CAMP,
-    EdgeFit,
-    EdgeState,
-    declare_blocks,
-    drawn,
-    start_theta,
-    with_blocks,
-    with_hyper,
-)
+from .spike_slab import EdgeFit, EdgeState, ExactEdges, drawn, with_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabExact(Checked):
+class SpikeSlabExact(ExactEdges):
     """Birth, death or move of every edge in turn by its exact full conditional; then the parameters of every node.
 
     A birth proposes a weight around the mode of its full conditional, at any distance from 0. Up to 2^20 states a step
@@ -51,20 +36,12 @@ class SpikeSlabExact(Checked):
         Rival edges; None to choose them by the statistics of the data.
     """
 
-    likelihood: Likelihood
-    prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
-    start: np.ndarray | None = None
-    n_scans: int = option(1, COUNT)
     pairs: np.ndarray | None = None
 
     name = "spike_slab_exact"
-    particle_sweeps = 0
-    dims = EDGE_DIMS | {"log_likelihood": ()}
-    camp = NO_CAMP
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        declare_blocks(self)
         require_exact(self.likelihood, self.name)
         if self.pairs is None:
             lik = self.likelihood
@@ -76,15 +53,6 @@ class SpikeSlabExact(Checked):
         scales = prior_scales(prior, self._model.n_edges, self._model.n_features)
         pairs = np.asarray(self.pairs)
         return scan_problem(self.likelihood, prior, scales, pairs[prior.free[pairs].all(axis=1)])
-
-    @property
-    def _model(self) -> Any:
-        return self.likelihood.model
-
-    def init(self, rng: np.random.Generator) -> EdgeState:
-        """Start at ``start``."""
-        theta = start_theta(self._model, self.likelihood.s_bar, self.likelihood.n_samples, self.start)
-        return with_hyper(rng, self.prior, theta, self._model)
 
     def step(self, rng: np.random.Generator, state: EdgeState) -> tuple[EdgeState, EdgeFit]:
         """Run ``n_scans`` scans."""

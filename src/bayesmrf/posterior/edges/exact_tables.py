@@ -8,12 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...declare.option import Checked, option
-from ...declare.rule import COUNT
 from ...errors import OptionError
-from ...likelihood import Likelihood
 from ...models.bases import edge_starts, has_group_lines
-from ...priors import SpikeSlab
 from ..conditionals.group_lines import GroupProblem, GroupTheta, own_problem
 from ..conditionals.group_problem import lines_of, one_group_problem
 from ..conditionals.group_scan import scan_groups
@@ -21,22 +17,11 @@ from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior, require_finite
 from ..conditionals.state_table import BlockOrder, block_order
 from .differences import check_size
-from .spike_slab import (
-    EDGE_DIMS,
-    NO_CAMP,
-    EdgeFit,
-    EdgeState,
-    declare_blocks,
-    drawn,
-    present_edges,
-    start_theta,
-    with_blocks,
-    with_hyper,
-)
+from .spike_slab import EdgeFit, EdgeState, ExactEdges, drawn, present_edges, with_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabTables(Checked):
+class SpikeSlabTables(ExactEdges):
     """Birth or death of every edge in turn, by the exact full conditionals of its parameters, one after another.
 
     The weights of all states are in a table, of at most 2^23 states; the scan is that of groups of people
@@ -53,19 +38,10 @@ class SpikeSlabTables(Checked):
         Scans over all edges and nodes that make one step.
     """
 
-    likelihood: Likelihood
-    prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
-    start: np.ndarray | None = None
-    n_scans: int = option(1, COUNT)
-
     name = "spike_slab_tables"
-    particle_sweeps = 0
-    dims = EDGE_DIMS | {"log_likelihood": ()}
-    camp = NO_CAMP
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        declare_blocks(self)
         model: Any = self.likelihood.model
         if not (model.fields and has_group_lines(model)):
             raise OptionError(option="model", got=model.name, expected=f"nominal, with fields, for {self.name!r}")
@@ -81,12 +57,6 @@ class SpikeSlabTables(Checked):
     def _order(self) -> BlockOrder:
         graph = self.likelihood.model.graph
         return block_order(graph.edges, graph.n_nodes)
-
-    def init(self, rng: np.random.Generator) -> EdgeState:
-        """Start at ``start``."""
-        model: Any = self.likelihood.model
-        theta = start_theta(model, self.likelihood.s_bar, self.likelihood.n_samples, self.start)
-        return with_hyper(rng, self.prior, theta, model)
 
     def step(self, rng: np.random.Generator, state: EdgeState) -> tuple[EdgeState, EdgeFit]:
         """Run ``n_scans`` scans."""

@@ -12,17 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...declare.option import option
-from ...declare.rule import instance
 from ...errors import OptionError
-from ...methods import ReversibleJump
 from ...models.bases import edge_starts
 from ...models.boltzmann import has_these_features
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
 from .differences import DifferencesKernel
 from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design, started
-from .spike_slab import JumpInfo, OnChains, check_bounded, n_particles_of
+from .spike_slab import JumpInfo, OnChains, check_bounded
 
 
 class GroupChainsState(NamedTuple):
@@ -55,8 +52,6 @@ class GroupChains(OnChains, DifferencesKernel):
         If a weight exceeds 1000 in absolute value (`bayesmrf.posterior.edges.spike_slab.check_bounded`).
     """
 
-    options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
-    n_adapt: int = 0
     tables: Sequence[np.ndarray] | None = None
     design: Design | None = None
 
@@ -65,7 +60,6 @@ class GroupChains(OnChains, DifferencesKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        n_particles_of(self.options)
         if not (is_categorical(self._model) or has_these_features(self._model)):
             expected = f"one of many states, or with the features of boltzmann, for {self.name!r}"
             raise OptionError(option="model", got=self._model.name, expected=expected)

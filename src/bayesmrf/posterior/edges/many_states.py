@@ -11,10 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...declare.option import option
-from ...declare.rule import instance
 from ...errors import OptionError
-from ...methods import ReversibleJump
 from ...models.bases import edge_starts, has_group_lines
 from ...models.categorical import is_categorical
 from ..conditionals.group_lines import GroupProblem, GroupTheta
@@ -29,7 +26,6 @@ from .spike_slab import (
     OnChains,
     check_bounded,
     drawn,
-    n_particles_of,
     present_edges,
     with_blocks,
 )
@@ -69,8 +65,6 @@ class SpikeSlabManyStates(OnChains, EdgeKernel):
         If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
-    options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
-    n_adapt: int = 0
     tables: np.ndarray | None = None
     design: Design | None = None
 
@@ -79,7 +73,6 @@ class SpikeSlabManyStates(OnChains, EdgeKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        n_particles_of(self.options)
         model: Any = self.model
         if not (model.fields and has_group_lines(model) and is_categorical(model)):
             expected = f"potts, ordinal, nominal or another PairwiseModel of many states with fields for {self.name!r}"

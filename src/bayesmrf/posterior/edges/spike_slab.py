@@ -12,9 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ...declare.option import Checked, needs
-from ...declare.rule import OBSERVATIONS, STATES
+from ...declare.option import Checked, needs, option
+from ...declare.rule import COUNT, OBSERVATIONS, STATES, instance
 from ...errors import DivergenceError, OptionError
+from ...likelihood import Likelihood
 from ...memory import MostlyZero
 from ...methods import LangevinJumps, ReversibleJump
 from ...models.bases import edge_starts
@@ -125,6 +126,44 @@ class EdgeKernel(Checked):
         return with_hyper(rng, self.prior, theta, self.model)
 
 
+@dataclass(frozen=True, eq=False)
+class ExactEdges(Checked):
+    """Base of the exact samplers of edges.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Of a model whose graph is the candidate edges.
+    prior : SpikeSlab
+    start : (n_features,) array or None
+        Where the chain starts; None for no edges.
+    n_scans : int
+        Scans over all edges and nodes that make one step.
+    """
+
+    likelihood: Likelihood
+    prior: SpikeSlab = SpikeSlab()  # noqa: RUF009
+    start: np.ndarray | None = None
+    n_scans: int = option(1, COUNT)
+
+    particle_sweeps = 0
+    dims = EDGE_DIMS | {"log_likelihood": ()}
+    camp = NO_CAMP
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        declare_blocks(self)
+
+    @property
+    def _model(self) -> Any:
+        return self.likelihood.model
+
+    def init(self, rng: np.random.Generator) -> EdgeState:
+        """Start at ``start``."""
+        theta = start_theta(self._model, self.likelihood.s_bar, self.likelihood.n_samples, self.start)
+        return with_hyper(rng, self.prior, theta, self._model)
+
+
 def n_particles_of(options: ReversibleJump | LangevinJumps) -> int:
     """Return the number of particles; estimators choose it by the data if it is not given.
 
@@ -216,11 +255,26 @@ def noise_share(n_samples: float, n_chains: int, momentum: float) -> float:
     return n_samples * (1 + momentum) / (4 * n_chains * (1 - momentum))
 
 
-class OnChains:
-    """What kernels of reversible jumps on persistent chains have in common."""
+@dataclass(frozen=True, eq=False)
+class OnChains(Checked):
+    """What kernels of reversible jumps on persistent chains have in common.
 
-    options: ReversibleJump
+    Parameters
+    ----------
+    options : ReversibleJump
+        The number of particles must be given; it is rounded up to a multiple of 128.
+    n_adapt : int
+        Steps with half of the iterations, in which the shares of draws with each edge are found.
+    """
+
+    options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
+    n_adapt: int = 0
+
     iterations: ClassVar[int]  # in a step, unless they are given
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n_particles_of(self.options)
 
     @property
     def n_particles(self) -> int:
@@ -235,8 +289,7 @@ class OnChains:
 
 def moderate(share: np.ndarray) -> np.ndarray:
     """Return shares of draws, none of which is taken for granted."""
-    found: np.ndarray = share.astype(float).clip(_DOUBT, 1 - _DOUBT)
-    return found
+    return np.asarray(share.astype(float).clip(_DOUBT, 1 - _DOUBT))
 
 
 def visit_rate(share: np.ndarray, n_nodes: int) -> Any:

@@ -30,10 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import leaf
-from ...declare.option import option
-from ...declare.rule import instance
 from ...errors import OptionError
-from ...methods import ReversibleJump
 from ...models.bases import has_lines
 from ...models.boltzmann import Coding
 from ...states.chain_flips import flip_clusters, flip_correlated
@@ -57,7 +54,6 @@ from .spike_slab import (
     iterations_of,
     longest_step,
     moderate,
-    n_particles_of,
     visit_rate,
     with_blocks,
 )
@@ -118,15 +114,11 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
         If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
-    options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
-    n_adapt: int = 0
-
     name, iterations = "spike_slab_two_states", ITERATIONS
     dims = EDGE_DIMS | {"n_jumps": ()}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        n_particles_of(self.options)
         model: Any = self.model
         if model.n_states > 2 or model.n_features == model.n_edges or not has_lines(model):
             expected = f"binary and with node parameters for {self.name!r}: boltzmann, ising or agreement"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +12,7 @@ import numpy as np
 from ..blocks import in_turn, variable
 from ..communities import blocks_of
 from ..edge_evidence import doubt_sentence, evidence_columns, headline
+from ..intervals import intervals_given
 from ..judged_series import IN_DOUBT
 from ..marks import edge_errors, few_draws
 from ..median_model import INCLUSION, in_median_model
@@ -49,10 +49,23 @@ class InclusionSummary(Summary):
         """The two ends of each edge, as in statements."""
         return [f"{a}--{b}" for a, b in zip(*self.named_ends.values(), strict=True)]
 
-    @property
-    @abstractmethod
+    @cached_property
     def edge_table(self) -> pd.DataFrame:
-        """A table of the candidates, in their order."""
+        """Candidates in order: ends, kind if there are several, inclusion, and mean and interval of the weight.
+
+        They are given that the edge exists; the weight of an edge that never existed is NaN.
+        """
+        import pandas as pd
+
+        mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
+        kind = {} if (kinds := self.display.edge_kinds) is None else {"kind": kinds}
+        table = kind | {"inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
+        return pd.DataFrame(self.named_ends | table | self.marks | self.evidence)
+
+    @cached_property
+    def node_table(self) -> pd.DataFrame:
+        """Parameters of nodes: name, mean, ends of the interval."""
+        return self.interval_table(*self.node_draws)
 
     @property
     def likely(self) -> pd.DataFrame:

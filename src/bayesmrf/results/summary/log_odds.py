@@ -33,9 +33,9 @@ def log_odds_table(s: Summary) -> pd.DataFrame:
         draws = draws[draws.any(axis=(1, 2))]
         cells = list(itertools.product(range(model.sizes[u]), range(model.sizes[v])))
         for g, label in enumerate(groups):
-            own = np.zeros((len(draws), model.n_features))
-            own[:, first:last] = draws[:, g]
-            values = model.log_odds(own, e).reshape(len(draws), len(cells))
+            theta_of_edge = np.zeros((len(draws), model.n_features))
+            theta_of_edge[:, first:last] = draws[:, g]
+            values = model.log_odds(theta_of_edge, e).reshape(len(draws), len(cells))
             unknown = np.full(len(cells), np.nan)
             low, high = intervals(values, s.tails) if len(draws) else (unknown, unknown)
             rows = {

@@ -8,9 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...families import FAMILIES
-from ...models.panel import named_kinds
 from ...parameters import PanelParameters
-from ..intervals import intervals_given
 from ..panel_statistics import PanelStatistics
 from .base import Terms, count
 from .inclusion import InclusionSummary, mean_and_interval
@@ -76,21 +74,6 @@ class PanelSummary(InclusionSummary):
         """The two ends of each edge, with an arrow between those of a lagged one."""
         ends = enumerate(zip(*self.named_ends.values(), strict=True))
         return [f"{a}{'->' if e < self.n_lagged else '--'}{b}" for e, (a, b) in ends]
-
-    @cached_property
-    def edge_table(self) -> pd.DataFrame:
-        """All edges: ends, kind, inclusion, and mean and interval of the weight given that the edge exists."""
-        import pandas as pd
-
-        mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
-        kind = named_kinds(len(self.names), self.n_edges)
-        table = {"kind": kind, "inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
-        return pd.DataFrame(self.named_ends | table | self.marks | self.evidence)
-
-    @cached_property
-    def node_table(self) -> pd.DataFrame:
-        """Parameters of items: name, mean, ends of the interval."""
-        return self.interval_table(*self.node_draws)
 
     @cached_property
     def intercept_table(self) -> pd.DataFrame:

@@ -102,12 +102,12 @@ class ParameterSummary(Summary):
 
     def _is_clear(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Whether intervals exclude zero; of a table, whether the ellipsoid around its mean does."""
-        found = (low > 0) | (high < 0)
+        clear = (low > 0) | (high < 0)
         if self.n_weights:
             starts, draws = self.display.edge_starts, self.stacked("theta")
             for e in np.flatnonzero(~self.display.signed):
-                found[e] = self.probability < excluding_zero(draws[:, starts[e] : starts[e + 1]])
-        return found
+                clear[e] = self.probability < excluding_zero(draws[:, starts[e] : starts[e + 1]])
+        return clear
 
     @cached_property
     def strongest(self) -> pd.DataFrame:
@@ -125,8 +125,8 @@ class ParameterSummary(Summary):
             raise OptionError(option="model", got=got, expected=expected, remedy="take `table` or plot_parameters")
         draws = metrics.strength(self.display.strength(self.stacked("theta")), self.ends, len(self.names))
         low, high = intervals(draws, self.tails)
-        found = pd.DataFrame({"node": self.nodes, "strength": draws.mean(axis=0), "lower": low, "upper": high})
-        return found.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
+        table = pd.DataFrame({"node": self.nodes, "strength": draws.mean(axis=0), "lower": low, "upper": high})
+        return table.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
 
     @property
     def worst_feature(self) -> str:

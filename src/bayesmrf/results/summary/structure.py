@@ -13,7 +13,6 @@ from ...methods.edges import EXTRAPOLATED
 from ...methods.rows import MethodRow
 from ...parameters import SpikeSlabParameters
 from ..communities import Communities, communities_of
-from ..intervals import intervals_given
 from ..statistics import NetworkStatistics
 from .inclusion import InclusionSummary, mean_and_interval
 
@@ -38,23 +37,6 @@ class StructureSummary(InclusionSummary):
         """Draws of the statistics of nodes and networks; given the communities, if there are any."""
         found = super().statistics
         return found if self.communities is None else found.with_communities(self.communities.allocation)
-
-    @cached_property
-    def edge_table(self) -> pd.DataFrame:
-        """Candidates: ends, inclusion, and mean and interval of the weight given that the edge exists.
-
-        The weight of an edge that never existed is NaN.
-        """
-        import pandas as pd
-
-        mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
-        table = {"inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
-        return pd.DataFrame(self.named_ends | table | self.marks | self.evidence)
-
-    @cached_property
-    def node_table(self) -> pd.DataFrame:
-        """Parameters of nodes: name, mean, ends of the interval."""
-        return self.interval_table(*self.node_draws)
 
     @property
     def strongest(self) -> pd.DataFrame:
