@@ -44,7 +44,7 @@ The command line is documented by `bayesmrf --help`; each file of the package by
 BRIEF = ("bayesmrf.results.summary", "bayesmrf.errors")  # whose methods are not listed
 # What a user imports, then the parts for programs and kernels of one's own.
 SECTIONS = {
-    "Estimators and their options": "estimators methods methods.rows methods.parameters families priors errors "
+    "Estimators and their options": "estimators methods methods.rows methods.parameters families priors slabs errors "
     "declare.registry",
     "Results": "results results.convergence findings results.tables results.summary plots report partitions "
     "metrics results.indicator_diagnostics results.rank_diagnostics",

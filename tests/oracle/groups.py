@@ -28,6 +28,9 @@ def log_slab(d, slab):
     squares = (d**2).sum(axis=-1)
     if isinstance(slab, Normal):
         return one_group.log_normal(d, slab.scale).sum(axis=(-2, -1))
+    if type(slab).__name__ == "Laplace":
+        area = 2 * pi ** (q / 2) / gamma(q / 2) * gamma(q) * slab.scale**q
+        return -(np.sqrt(squares).sum(axis=-1) / slab.scale) - k * log(area)
 
     return np.log(cauchy(squares, slab, q)).sum(axis=-1) - k * log_total(slab, q)
 

@@ -66,6 +66,8 @@ def log_weights_prior(weights, prior):
         return (cauchy - (weights / TAPER) ** 2 / 2).sum(axis=-1) - k * log_taper(slab.scale)
     if isinstance(slab, Normal):
         return log_normal(weights, slab.scale).sum(axis=-1)
+    if type(slab).__name__ == "Laplace":
+        return -(np.abs(weights).sum(axis=-1) / slab.scale) - k * log(2 * slab.scale)
     c, rate = slab.shape, slab.rate
     log_constant = lgamma(c + k / 2) - lgamma(c) + c * log(rate) - k / 2 * log(2 * pi)
     return log_constant - (c + k / 2) * np.log(rate + (weights**2).sum(axis=-1) / 2)
@@ -74,6 +76,8 @@ def log_weights_prior(weights, prior):
 def guiding(slab):
     if isinstance(slab, Moment):
         return Cauchy(2 * slab.scale)
+    if type(slab).__name__ == "Laplace":
+        return Cauchy(slab.scale)
     is_learnt = isinstance(slab, Cauchy) and isinstance(slab.scale, Gamma)
     return Cauchy(slab.scale.shape / slab.scale.rate) if is_learnt else slab
 

@@ -1,7 +1,8 @@
 """What the pages say is run: every Python block, every command, every name, link and file they mention.
 
 A block is left out only if the line before it says why: ``<!-- not run: the reason -->``. Lines of a text block behind
-``<!-- output -->`` are what the block of code before it prints, in their order; others may stand between them.
+``<!-- output -->`` are what the block of code before it prints, in their order; others may stand between them. A block
+behind ``<!-- file: NAME -->`` is a file of examples/, which is put into the folder of the page.
 """
 
 import ast
@@ -33,7 +34,8 @@ from tests.lint.test_architecture import offenders
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(
-    r"^(?P<note><!-- (?:not run: \S[^\n]*|output) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S
+    r"^(?P<note><!-- (?:not run: \S[^\n]*|output|file: (?P<file>\S+)) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$",
+    re.M | re.S,
 )
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
 SHELL = ("console", "sh", "bash", "shell")
@@ -48,6 +50,7 @@ class Block(NamedTuple):
     line: int
     is_run: bool
     is_output: bool
+    file: str | None
 
 
 def blocks(text):
@@ -55,7 +58,7 @@ def blocks(text):
     for m in FENCE.finditer(text):
         line = text.count("\n", 0, m.start("text")) + 1
         is_output = (m["note"] or "").startswith("<!-- output")
-        found.append(Block(m["language"], m["text"], line, m["note"] is None, is_output))
+        found.append(Block(m["language"], m["text"], line, m["note"] is None, is_output, m["file"]))
     return found
 
 
@@ -109,6 +112,9 @@ def run_page(text, name, module):
     for block in blocks(text):
         if block.is_output:
             check_output(block.text, printed.getvalue(), f"{name}, line {block.line}")
+        if block.file:
+            assert block.text == (ROOT / "examples" / block.file).read_text()
+            Path(block.file).write_text(block.text)
         if not block.is_run or block.language not in ("python", *SHELL):
             continue
         printed = io.StringIO()
@@ -128,6 +134,7 @@ def page_module(monkeypatch, tmp_path):
     module = types.ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", module)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     return module
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from bayesmrf.posterior.conditionals.panel_hidden import PanelHidden
 from bayesmrf.posterior.edges.panel_edges import PanelKernel, PanelState
 from bayesmrf.priors import Beta, Cauchy, Gamma, LogisticBeta, Moment, Normal, SpikeSlab
 from bayesmrf.states.panel_tables import panel_tables
+from tests.helpers.own_slab import Laplace
 from tests.long import few
 
 ALPHA = 1e-6  # false-alarm rate of each test
@@ -209,6 +211,7 @@ ENUMERATED = {
     "lagged": (False, SpikeSlab(0.3, Normal(0.8), 2.0)),
     "lagged, Cauchy, learnt": (False, SpikeSlab(Beta(1, 1), Cauchy(1.0), 3.0)),
     "within": (True, SpikeSlab(0.5, Cauchy(1.0), 2.0)),
+    "lagged, from outside": (False, SpikeSlab(0.4, Laplace(0.8), 2.0)),
 }
 
 GRID = np.linspace(-300, 300, 60_001)
@@ -220,6 +223,8 @@ def log_prior(prior, weights, biases):
     out = stats.norm.logpdf(biases, scale=prior.bias_scale).sum(axis=-1)
     if isinstance(prior.slab, Normal):
         return out + stats.norm.logpdf(weights, scale=prior.slab.scale).sum(axis=-1)
+    if isinstance(prior.slab, Laplace):
+        return out + stats.laplace.logpdf(weights, scale=prior.slab.scale).sum(axis=-1)
     return out + (-0.5 * (weights / 50) ** 2 - np.log1p(weights**2) - np.log(TOP)).sum(axis=-1)
 
 
@@ -231,7 +236,7 @@ def log_evidence(rng, model, prior, there, before, after, n=8000):
     free = np.append(np.flatnonzero(there), np.arange(e, model.n_features))
     rows, times = np.unique(np.hstack([before, after]), axis=0, return_counts=True)
 
-    def log_density(x):
+    def log_density(x, prior=prior):
         theta = np.zeros((*x.shape[:-1], model.n_features))
         theta[..., free] = x
         w, states = log_weights(model, theta, rows[:, :d], 0.0)
@@ -241,7 +246,8 @@ def log_evidence(rng, model, prior, there, before, after, n=8000):
             (own - logsumexp(w, axis=-1)) * times
         ).sum(axis=-1)
 
-    mode = minimize(lambda x: -log_density(x), np.zeros(len(free)))
+    guide = replace(prior, slab=Cauchy(1.0)) if isinstance(prior.slab, Laplace) else prior  # it has a kink at 0
+    mode = minimize(lambda x: -log_density(x, guide), np.zeros(len(free)))
     q = stats.multivariate_t(mode.x, 1.3 * mode.hess_inv, df=6, seed=rng)
     x = q.rvs(n).reshape(n, len(free))
     return logsumexp(log_density(x) - q.logpdf(x)) - np.log(n)

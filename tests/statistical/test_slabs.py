@@ -15,15 +15,15 @@ from scipy.special import gammaln
 
 from bayesmrf import BayesianMRF, SpikeSlabMRF, graphs
 from bayesmrf.errors import OptionError
-from bayesmrf.estimators.prior_draws import draw_slab
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.conditionals import spike as edges
-from bayesmrf.posterior.conditionals.slab_densities import log_slab_densities
+from bayesmrf.posterior.conditionals.slab_leaves import draw_slab_mixture, draw_slab_scale, in_numpy
+from bayesmrf.posterior.conditionals.slabs import log_densities
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
-from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab, read_slab
+from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab, read_slab, taper_precision
 from tests.oracle import spike_slab as oracle
 from tests.oracle.ranks import few_draws, p_value, rank
 from tests.statistical import test_differences as groups
@@ -37,7 +37,7 @@ NEW = [Moment(0.6), Cauchy(Gamma(8.0, 10.0))]
 def test_slabs_of_several_coordinates(slab, n):
     """Their densities are spherical, with integral 1."""
     prior = edges.edge_prior(SpikeSlab(0.5, slab))
-    precision, top = prior.precision or 0.9, edges.log_top(slab, n)
+    precision, top = prior.precision or 0.9, slab.log_constant(n)
     surface = 2 * np.pi ** (n / 2) / gamma(n / 2)
 
     def shell(t):
@@ -52,31 +52,31 @@ def test_the_taper_takes_the_same_share_of_any_number_of_parameters(slab, rng):
 
     The control has the taper of one parameter.
     """
-    prior, power = edges.edge_prior(SpikeSlab(0.5, slab)), 2 * isinstance(slab, Moment)
+    prior, power = edges.edge_prior(SpikeSlab(0.5, slab)), slab.power
     t, factors = np.linspace(-17, 9, 26_001), {}
     for n in (1, 2, 4, 9):
         log_r = t + np.log(slab.scale)
         shell = np.log(2) + n / 2 * np.log(np.pi) - gammaln(n / 2) + n * log_r
-        top, squares = edges.log_top(slab, n), np.exp(2 * log_r)
-        density = np.exp(log_slab_densities(prior, top, np.array(prior.precision), squares, n) + shell)
+        top, squares = slab.log_constant(n), np.exp(2 * log_r)
+        density = np.exp(log_densities(slab, prior.precision, squares, n) + shell)
         assert np.trapezoid(density, t) == pytest.approx(1, abs=1e-6)
         found = [edges.log_slab_density(prior, prior.precision, x, n, top) for x in squares[14_000:21_000:500]]
         size, h = slab.scale**2, 1e-4 * slab.scale**2
         ends = [edges.log_slab_density(prior, prior.precision, size + e, n, top) for e in (h, -h)]
-        slope = edges.group_slope(prior, prior.precision, size, 1.0, n, 0.0)
+        slope = in_numpy(prior.slab, "slope")(prior.slab, prior.precision, size, 1.0, n, 0.0)
         assert (ends[1] - ends[0]) / h == pytest.approx(slope, rel=1e-5)
-        drawn = [edges.group_precision(rng, prior, prior.precision, 1.0, n) for _ in range(2000)]
+        drawn = [draw_slab_mixture(rng, prior.slab, prior.precision, 1.0, n) for _ in range(2000)]
         assert np.mean(drawn) == pytest.approx(slope + power / size, rel=5 / np.sqrt(1000 * (n + 1 + power)))
         np.testing.assert_allclose(np.exp(found + shell[14_000:21_000:500]), density[14_000:21_000:500], rtol=1e-9)
         plain = power * log_r - (n + power + 1) / 2 * np.log1p(np.exp(2 * t)) + shell
         factors[n] = np.trapezoid(np.exp(plain), t) * np.exp(top)  # constant, over that of the density without taper
         wrong = np.trapezoid(np.exp(plain), t) / np.trapezoid(np.exp(plain - squares / 2 / CAUCHY_TAPER**2), t)
         assert n == 1 or wrong > 1.02 * factors[1]
-        radius = np.sqrt((draw_slab(slab, (4000, 1, n), rng) ** 2).sum(axis=2))[:, 0]
+        radius = np.sqrt((slab.draw((4000, 1, n), rng) ** 2).sum(axis=2))[:, 0]
         law = np.cumsum(density) / density.sum()
         assert stats.kstest(np.log(radius), lambda x, law=law, at=log_r: np.interp(x, at, law)).pvalue > 1e-6
     np.testing.assert_allclose(list(factors.values()), factors[1], rtol=0.01)
-    assert edges.taper(prior, prior.precision, 1) == CAUCHY_TAPER**-2  # draws of one parameter are as ever
+    assert taper_precision(1, power) == CAUCHY_TAPER**-2  # draws of one parameter are as ever
 
 
 def test_a_learnt_scale_follows_its_law(rng):
@@ -84,7 +84,7 @@ def test_a_learnt_scale_follows_its_law(rng):
     prior = edges.edge_prior(SpikeSlab(0.5, Cauchy(Gamma(2.0, 1.5))))
     sizes, n = np.array([0.0, 0.04, 1.5, 9.0, 1e-8, 0.3]), np.array([1.0, 1.0, 4.0, 2.0, 1.0, 1.0])
     grid = np.exp(np.linspace(-14, 5, 20_000))
-    found = np.array([edges.draw_cauchy_precision(rng, prior, sizes, n) ** -0.5 for _ in range(20_000)])
+    found = np.array([draw_slab_scale(rng, prior.slab, prior.precision, sizes, n) ** -0.5 for _ in range(20_000)])
 
     limits = np.array([oracle.taper(k) for k in n])
 

@@ -18,6 +18,7 @@ from bayesmrf.posterior.conditionals import spike as edges
 from bayesmrf.posterior.conditionals.centred import CentredLines, TwoStates, edge_line
 from bayesmrf.posterior.conditionals.line import line_log_density
 from bayesmrf.posterior.conditionals.rivals import swaps_in
+from bayesmrf.posterior.conditionals.slab_leaves import slab_slope
 from bayesmrf.posterior.conditionals.state_table import fill_table
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab
@@ -347,7 +348,7 @@ def test_visits_of_one_edge_follow_its_law(rng):
     def draws(log_slab):
         a = np.zeros((401, 200))
         for t in range(400):
-            a[t + 1] = [edges.visit_edge(rng, line, x, log_slab, edges.plain_prior(False)) for x in a[t]]
+            a[t + 1] = [edges.visit_edge(rng, line, x, log_slab, edges.plain_prior()) for x in a[t]]
         return powers(a[1:])
 
     assert_mean(draws(log_slab), exact)
@@ -367,7 +368,7 @@ def test_visits_of_one_edge_under_a_cauchy_slab(slab, rng):
     def moment(k):
         def density(a):
             tails = np.exp(log_slab + log_density(a, CAUCHY_TAPER**-2)) / (1 + (a / scale) ** 2)
-            return a**k * tails * (a**2 / (1 + (a / scale) ** 2) if prior.power else 1.0)
+            return a**k * tails * (a**2 / (1 + (a / scale) ** 2) if slab.is_0_at_0 else 1.0)
 
         return quad(density, -15, 15)[0]
 
@@ -383,8 +384,8 @@ def test_visits_of_one_edge_under_a_cauchy_slab(slab, rng):
         return powers(a[1:])
 
     assert_mean(draws(1.0, prior), exact)
-    if prior.power:
-        assert_other_mean(draws(1.0, prior._replace(power=0.0)), exact)
+    if slab.is_0_at_0:
+        assert_other_mean(draws(1.0, edges.edge_prior(SpikeSlab(0.5, Cauchy(scale)))), exact)
     else:
         assert_other_mean(draws(scale**4 / 0.81, prior), exact)  # the scale 0.9 / scale
 
@@ -405,23 +406,26 @@ def test_what_kernels_know_of_a_slab(slab):
 
     assert quad(lambda a: 2 * np.exp(log_density(a)), 0, np.inf, limit=200)[0] == pytest.approx(1, abs=1e-6)
     for a in (-30.0, -0.4, 1e-3, 2.0):
-        density = edges.log_slab_density(prior, precision, a * a, 1, prior.log_top)
+        density = edges.log_slab_density(prior, precision, a * a, 1, prior.log_constant)
         assert density == pytest.approx(log_density(a), abs=1e-9)
         slope = (log_density(a * 1.0001) - log_density(a * 0.9999)) / (0.0002 * a)
-        assert -edges.slab_slope(prior, precision, a, 0.0) * a == pytest.approx(slope, rel=1e-4)
+        assert -slab_slope(prior.slab, precision, a * a, precision * a * a, 1, 0.0) * a == pytest.approx(
+            slope, rel=1e-4
+        )
 
 
 def test_hyper_parameters_are_conjugate(rng):
     prior = edges.edge_prior(SpikeSlab(Beta(2.0, 3.0), Gamma(4.0, 0.5)))
     has = np.arange(9) < 4
-    draws = np.array([edges.draw_hyper(rng, prior, has, 2.5, np.zeros(9)) for _ in range(20_000)])
+    weights = has * np.sqrt(2.5 / 4)
+    draws = np.array([edges.draw_hyper(rng, prior, has, weights) for _ in range(20_000)])
     laws = stats.beta(6, 8), stats.gamma(6, scale=1 / 1.75)
     for column, law in zip(draws.T, laws, strict=True):
         assert stats.kstest(column, law.cdf).pvalue > 1e-6
     for column, law in zip(draws.T, (stats.beta(6, 7), stats.gamma(5.5, scale=1 / 1.75)), strict=True):
         assert stats.kstest(column, law.cdf).pvalue < 1e-6
     fixed = edges.edge_prior(SpikeSlab(0.3, Gamma(5.0, 5.0)))
-    assert edges.draw_hyper(rng, fixed, has, 2.5, np.zeros(9))[0] == 0.3
+    assert edges.draw_hyper(rng, fixed, has, weights)[0] == 0.3
 
 
 def test_bad_input(rng):

@@ -43,7 +43,7 @@ def slab_flag(weights: str, default: str | None, **more: Any) -> Any:
     return flag(f"{text}prior of the scale, or normal with one of the precision.", SLAB, default, **more)
 
 
-SLAB = "cauchy:SCALE|moment:SCALE|normal:SCALE|cauchy:SHAPE,RATE|SHAPE,RATE"
+SLAB = "cauchy:SCALE|moment:SCALE|normal:SCALE|cauchy:SHAPE,RATE|SHAPE,RATE|FILE.py:NAME:SCALE"
 _CONTINUES = "A run that was stopped, even killed, continues when the same command is given again."
 SENSITIVITY: Any = flag(
     "How the evidence depends on the prior of the edges, too: at most eight more runs.", None, False, "--sensitivity"

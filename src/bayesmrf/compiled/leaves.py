@@ -148,7 +148,9 @@ def _warn_of_no_folder() -> None:
 
 
 def _classes(part: Any) -> Iterator[str]:
-    """Return the full names of the Python classes in a numba type or a tuple of them."""
+    """Return the full names of the Python classes in a numba type or a tuple of them, and the digests of their leaves:
+    code that calls those does not name them.
+    """
     if isinstance(part, types.Type):
         yield from _classes(part.key)
     elif isinstance(part, tuple):
@@ -156,6 +158,13 @@ def _classes(part: Any) -> Iterator[str]:
             yield from _classes(p)
     elif isinstance(part, type):
         yield f"{part.__module__}.{part.__qualname__}"
+        yield from _leaves_of(part)
+
+
+@cache
+def _leaves_of(kind: Any) -> tuple[str, ...]:
+    """Return the digests of the leaves of a class (`bayesmrf.posterior.conditionals.slab_leaves.with_leaves`)."""
+    return tuple(digest_of(leaf).hex() for leaf in kind.leaves) if "leaves" in dir(kind) else ()
 
 
 def _is_known() -> bool:

@@ -193,11 +193,6 @@ def _is_covariance(value: Any) -> bool:
     return square and np.allclose(c, c.T) and bool(np.linalg.eigvalsh(c).min() > 0)
 
 
-def _is_slab(value: Any) -> bool:
-    """Return whether this is the prior of the weights of edges that exist."""
-    return GAMMA.allows(value) or (WITH_SCALE.allows(value) and either(SCALE, GAMMA).allows(value.scale))
-
-
 def _is_pair_table(value: Any) -> bool:
     """Return whether this may have a probability of each pair of nodes, which is read when the nodes are known."""
     shape = getattr(value, "shape", None)
@@ -281,9 +276,9 @@ BETA = instance("priors", "Beta")
 PAIRS = Rule("a symmetric matrix of probabilities, or a table of pairs with theirs", _is_pair_table)
 BLOCKS = instance("priors", "Blocks")
 GAMMA = instance("priors", "Gamma")
-WITH_SCALE = instance("priors", "Normal", "Cauchy", "Moment")
 SLAB = Rule(
-    "a priors.Gamma (of the precision), or a priors.Normal, priors.Cauchy or priors.Moment with one scale", _is_slab
+    "a priors.Gamma (of the precision), or a priors.Normal, priors.Cauchy or priors.Moment with one scale",
+    lambda v: instance("priors", "Slab").allows(v) and v.fits_edges,
 )
 PRIOR = Rule("a density with log_density and gradient, such as priors.Normal", _is_density)
 # `bayesmrf.inference.registry.engine_of` knows the names, and what an engine is.

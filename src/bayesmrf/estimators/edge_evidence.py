@@ -15,7 +15,7 @@ from ..models.bases import edge_starts
 from ..posterior.conditionals.edge_factors import Places, log_factors
 from ..posterior.conditionals.group_lines import BASELINE, DIFFERENCE, GroupProblem
 from ..posterior.conditionals.group_problem import lines_of, one_group_problem
-from ..posterior.conditionals.spike import draw_cauchy_precision, draw_precision, edge_prior, has_cauchy_scale
+from ..posterior.conditionals.spike import draw_precision, edge_prior
 from ..posterior.edges.differences import DifferencePrior, DifferencesKernel
 from ..priors import SpikeSlab
 from ..results import WithPosterior
@@ -261,6 +261,4 @@ def _precision(rng: np.random.Generator, problem: GroupProblem, weights: np.ndar
     starts = problem.places[: problem.n_edges + 1]
     base, sizes = weights[0, : starts[-1]], np.diff(starts).astype(float)
     squares = np.add.reduceat(base**2, starts[:-1])
-    if has_cauchy_scale(problem.baseline):
-        return float(draw_cauchy_precision(rng, problem.baseline, squares, sizes))
-    return float(draw_precision(rng, problem.baseline, sizes[squares > 0].sum(), squares.sum()))
+    return draw_precision(rng, problem.baseline, squares, sizes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from math import exp, log, pi
+from math import log, pi
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,7 @@ from ..models.bases import has_lines
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..posterior.conditionals.centred import edge_correlations
-from ..posterior.conditionals.spike import log_top
-from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, SpikeSlab, has_pairs
+from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Slab, SpikeSlab, has_pairs
 from ..results.blocks import Columns, stacked
 from ..results.communities import probability_of_edge
 from ..results.median_model import ABOVE, in_median_model
@@ -44,12 +43,11 @@ def default_prior(family: Any) -> SpikeSlab:
 
 def as_attribute(prior: SpikeSlab) -> dict[str, Any]:
     """Return a prior as summaries and reports read it; the density is None where edges have their own (`constants`)."""
-    own: dict[str, Any] = {"density": None} if has_pairs(prior) else {}
-    return (
-        asdict(replace(prior, density=0.5) if own else prior)
-        | own
-        | {"slab": {"family": type(prior.slab).__name__} | asdict(prior.slab)}
-    )
+    values = asdict(replace(prior, density=0.5) if has_pairs(prior) else prior)
+    if has_pairs(prior):
+        values["density"] = None
+    values["slab"] = {"family": type(prior.slab).__name__, "words": prior.slab.words} | values["slab"]
+    return values
 
 
 def possible(candidates: Graph, prior: SpikeSlab) -> Graph:
@@ -105,29 +103,29 @@ def like(model: Any) -> FamilyRow:
     return FAMILIES.row("potts" if is_categorical(model) else "boltzmann")
 
 
-def log_bayes_factors(weights: np.ndarray, slab_scale: np.ndarray, slab: Any) -> np.ndarray:
+def log_bayes_factors(weights: np.ndarray, slab_scale: np.ndarray, slab: Slab) -> np.ndarray:
     """Return the log Bayes factor of each edge against its absence, with the other edges as in the posterior.
 
     By Savage and Dickey it is the slab's density at 0 over that of the weight given the data, with a normal
-    approximation of the posterior of the weight. The factor a^2 of a moment slab is taken away first, by weights
-    1 / a^2 of the draws, whose mean is the ratio of the two integrals. NaN if fewer than two draws have the edge.
+    approximation of the posterior of the weight. A factor that is 0 at 0, as a^2 of a moment slab, is taken away first,
+    by weights 1 / a^2 of the draws, whose mean is the ratio of the two integrals. NaN if fewer than two draws have the
+    edge.
 
     Parameters
     ----------
     weights : (n_draws, n_edges) array
         0 where an edge is absent.
     slab_scale : (n_draws,) array
-    slab : Cauchy, Moment, Normal or Gamma
+    slab : Slab
     """
-    there = weights != 0
-    n, moment = there.sum(axis=0), isinstance(slab, Moment)
+    is_present = weights != 0
+    n = is_present.sum(axis=0)
     enough = np.maximum(n, 1)
-    share = there / np.where(there, weights, 1.0) ** (2 * moment)
+    share = is_present / slab.factor(np.where(is_present, weights, 1.0) ** 2)
     total = np.maximum(share.sum(axis=0), np.finfo(float).tiny)
     mean = (share * weights).sum(axis=0) / total
     variance = (share * (weights - mean) ** 2).sum(axis=0) / total
-    constant = log(2 / pi) if moment else -log(pi) if isinstance(slab, Cauchy) else -0.5 * log(2 * pi)
-    top = constant - (3 if moment else 1) * np.log(slab_scale).mean() - moment * np.log(total / enough)
+    top = slab.log_top(slab_scale) - np.log(total / enough)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = top + 0.5 * np.log(2 * pi * variance) + 0.5 * mean**2 / variance
     return np.where(n > 1, found, np.nan)
@@ -150,7 +148,7 @@ def warn_of_wide_slab(slab_scale: np.ndarray, prior: SpikeSlab, model: Any, n: f
     Their moments then are wrong, whatever the weights, which grow on.
     """
     coding, wide = Coding.of(model), float(slab_scale.mean())
-    if isinstance(prior.slab, Gamma) and wide > _WIDE / abs(coding.edge):
+    if prior.slab.may_widen and wide > _WIDE / abs(coding.edge):
         tell(
             f"The slab's standard deviation, which is learnt, is {wide:.3g}: {n:,.0f} observations are too few to "
             f"bound the weights between {model.graph.n_nodes} nodes, and chains hardly move at such weights, so that "
@@ -161,17 +159,14 @@ def warn_of_wide_slab(slab_scale: np.ndarray, prior: SpikeSlab, model: Any, n: f
         )
 
 
-def warn_of_taper(slab: Any) -> None:
+def warn_of_taper(slab: Slab) -> None:
     """Warn if a slab with Cauchy tails is so wide that its taper (`bayesmrf.priors.SpikeSlab`) changes its density."""
-    if not isinstance(slab, Cauchy | Moment) or isinstance(slab.scale, Gamma):
-        return
-    name, untapered = ("Cauchy", pi * slab.scale) if isinstance(slab, Cauchy) else ("moment", pi * slab.scale**3 / 2)
-    factor = exp(log_top(slab, 1)) * untapered
+    factor = slab.taper_factor
     if factor > _TAPERED:
         tell(
-            f"A {name} slab is multiplied by a normal density of standard deviation {CAUCHY_TAPER:g}. At scale "
+            f"A {slab.title} slab is multiplied by a normal density of standard deviation {CAUCHY_TAPER:g}. At scale "
             f"{slab.scale:g} Bayes factors for what may be absent are therefore at least {factor:.3g} times as large "
-            f"as those under a {name} slab. Use a smaller scale, or a normal slab.",
+            f"as those under a {slab.title} slab. Use a smaller scale, or a normal slab.",
             PriorWarning,
         )
 

@@ -56,7 +56,7 @@ def find_reference(
     if n_samples <= least or n_samples < each * model.n_features or model.n_features > MOST_FEATURES:
         return None
     known, code = edge_prior(prior), Coding.of(model)
-    precision = known.curvature / code.edge**2, known.bias_precision / code.node**2
+    precision = known.stiffness / code.edge**2, known.bias_precision / code.node**2
     penalty = np.repeat(precision, [model.n_edges, model.graph.n_nodes])
     rng = np.random.default_rng(0)  # the same for the same data, so that a run can be continued
     both, sums = np.split(code.statistics(model, s_bar) * n_samples, [model.n_edges])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import exp
 from typing import Any, NamedTuple
 
@@ -11,46 +10,11 @@ from scipy.special import betaln
 
 from ..data.pair_probabilities import edge_probabilities
 from ..graphs import Graph
-from ..posterior.conditionals.taper import taper_precisions
 from ..posterior.edges.differences import contrasts
-from ..priors import (
-    Beta,
-    Blocks,
-    Cauchy,
-    DirichletProcess,
-    Gamma,
-    LogisticBeta,
-    Moment,
-    Normal,
-    SpikeSlab,
-    has_pairs,
-)
+from ..priors import Beta, Blocks, DirichletProcess, Gamma, LogisticBeta, Slab, SpikeSlab, has_pairs
 from ..results.communities import probability_of_edge
 
 _SOME = 4096  # draws of blocks that are arrays at a time
-_LEAST = 1e-100  # a Gamma variable of small shape rounds to 0
-Slab = Gamma | Normal | Cauchy | Moment
-
-
-def draw_slab(slab: Slab, shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
-    """Draw the parameters of edges that exist, (n_draws, n_edges, n_parameters): spherical within an edge."""
-    n = shape[0]
-    if isinstance(slab, Gamma):  # one precision for all edges of a draw
-        precision = np.maximum(rng.standard_gamma(slab.shape, n), _LEAST) / slab.rate
-        return rng.standard_normal(shape) / np.sqrt(precision)[:, None, None]
-    if isinstance(slab, Normal):
-        return float(slab.scale) * rng.standard_normal(shape)
-    found, power = np.empty((n * shape[1], shape[2])), 2 * isinstance(slab, Moment)
-    rest, taper = np.arange(len(found)), taper_precisions(shape[2], power)
-    while len(rest):  # draws of the density are kept with the probability of its taper
-        size = len(rest), shape[2]
-        drawn = rng.standard_normal(size)
-        squares = rng.standard_gamma(0.5 * (size[1] + power), size[0]) / rng.standard_gamma(0.5, size[0])
-        drawn *= float(slab.scale) * np.sqrt(squares / (drawn**2).sum(axis=1))[:, None]
-        keep = rng.random(size[0]) < np.exp(-0.5 * taper * (drawn**2).sum(axis=1))
-        found[rest[keep]] = drawn[keep]
-        rest = rest[~keep]
-    return found.reshape(shape)
 
 
 class EdgesPrior(NamedTuple):
@@ -142,21 +106,10 @@ def draw_edges(
     n_copies : int
         Numbers of each parameter, which are 0 or not together: the coordinates of a difference.
     """
-    if not isinstance(prior.slab, Gamma) and isinstance(own := prior.slab.scale, Gamma):
-        scale = rng.standard_gamma(own.shape, n_draws) / own.rate  # of all edges; the taper is relative to it
-        unit = prior._replace(slab=replace(prior.slab, scale=1.0))
-        return scale[:, None, None] * draw_edges(unit, sizes, n_draws, rng, n_copies)
-    ends, there = np.cumsum(sizes), draw_present(prior, n_draws, rng)
-    found = np.zeros((n_draws, n_copies, int(ends[-1])))
-    if isinstance(prior.slab, Gamma):  # one precision for all parameters
-        drawn = draw_slab(prior.slab, (n_draws, 1, n_copies * int(ends[-1])), rng).reshape(found.shape)
-        return drawn * np.repeat(there, sizes, axis=1)[:, None]
-    for size in np.unique(sizes):
-        same = np.flatnonzero(sizes == size)
-        drawn = draw_slab(prior.slab, (n_draws, len(same), n_copies * int(size)), rng) * there[:, same, None]
-        places = (ends[same] - size)[:, None] + np.arange(size)
-        found[:, :, places] = drawn.reshape(n_draws, len(same), n_copies, size).swapaxes(1, 2)
-    return found
+    scale, slab = prior.slab.draw_scale(n_draws, rng)
+    present = draw_present(prior, n_draws, rng)
+    drawn = scale * slab.draw_edges(np.asarray(sizes), n_draws, n_copies, rng)
+    return np.asarray(drawn * np.repeat(present, sizes, axis=1)[:, None])
 
 
 def draw_groups(

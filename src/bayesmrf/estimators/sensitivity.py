@@ -18,7 +18,7 @@ from ..declare.rule import PATH, optional
 from ..errors import BayesMRFWarning, ConvergenceWarning, DataError, OptionError, StoppedWarning
 from ..findings import BAD, collected, dumped, loaded, tell
 from ..graphs import Graph
-from ..priors import Beta, Blocks, DirichletProcess, Gamma
+from ..priors import Beta, Blocks, DirichletProcess
 from ..results import convergence
 from ..results.sensitivity import ENOUGH, Density, Joined, PriorRun, Setting, add_sensitivity
 from ..rng import OTHER
@@ -118,7 +118,7 @@ class Sensitive:
             )
         prior = in_order(self._prior_of_edges, self._graph)
         is_grouped = isinstance(prior, DirichletProcess)
-        slabs = [] if is_grouped else [_scaled(prior.slab, factor) for factor in _FACTORS]
+        slabs = [] if is_grouped else [prior.slab.scaled(factor) for factor in _FACTORS]
         probability = constants(prior, self._graph).get("edge_probability")
         density = None if probability is not None else prior.density
         if not (density is None or isinstance(density, Beta | Blocks)):
@@ -209,16 +209,7 @@ def _at_density(prior: Any, p: float) -> Any:
 
 
 def _at_scale(prior: Any, factor: float) -> Any:
-    return replace(prior, slab=_scaled(prior.slab, factor))
-
-
-def _scaled(slab: Any, factor: float) -> Any:
-    """Return a slab whose weights are multiplied by a factor."""
-    if isinstance(slab, Gamma):  # the prior of the precision
-        return replace(slab, rate=slab.rate * float(factor) ** 2)
-    if isinstance(slab.scale, Gamma):  # that of the scale
-        return replace(slab, scale=replace(slab.scale, rate=slab.scale.rate / float(factor)))
-    return replace(slab, scale=slab.scale * float(factor))
+    return replace(prior, slab=prior.slab.scaled(factor))
 
 
 def _next(n_effective: np.ndarray, made: Sequence[int], core: slice) -> int | None:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.special import betaln, digamma, gammaln
+from scipy.special import betaln
 
-from ..posterior.conditionals.slab_densities import log_slab_densities
-from ..posterior.conditionals.spike import edge_prior, log_top
-from ..priors import Beta, Blocks, Cauchy, Gamma, Normal, Prior, SpikeSlab
+from ..posterior.conditionals.slabs import log_densities
+from ..priors import Beta, Blocks, Normal, Present, Prior, Slab, SpikeSlab
 from .blocks import at_draws, variable
 from .differences import differ
 from .display import display_in
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _BLOCK = 2**21  # parameters that are read at a time
 _ROUNDED = 1e-20  # squared weight of a baseline that is absent, at most
-_LOG_SCALES = np.linspace(-8, 6, 141)  # of a Cauchy slab whose scale is learnt
 
 
 class EdgeTerms(NamedTuple):
@@ -32,14 +30,6 @@ class EdgeTerms(NamedTuple):
     n_candidates: int  # that are neither forbidden nor forced
     pairs: np.ndarray  # (n,), log probabilities of graphs where edges have their own; else 0
     slab: np.ndarray  # (n_slabs, n), log densities of the weights under each slab
-
-
-class Present(NamedTuple):
-    """Weights of the edges that exist in some draws: those of an edge, or of its difference, count together."""
-
-    draw: np.ndarray  # (n_items,), which increase
-    square: np.ndarray  # (n_items,), squared length of the weights
-    size: np.ndarray  # (n_items,), how many they are
 
 
 def edge_terms(
@@ -119,12 +109,12 @@ def log_graph(density: Beta | float, n_present: np.ndarray, n_candidates: int) -
     return np.asarray(found)
 
 
-def log_slab(slab: Any, present: Present, n_draws: int) -> np.ndarray:
+def log_slab(slab: Slab, present: Present, n_draws: int) -> np.ndarray:
     """Return the log density of the weights of the edges that exist; a scale with a prior is integrated out.
 
     Parameters
     ----------
-    slab : Cauchy, Moment, Normal or Gamma
+    slab : Slab
         As in `bayesmrf.priors.SpikeSlab`.
     present : Present
     n_draws : int
@@ -134,36 +124,20 @@ def log_slab(slab: Any, present: Present, n_draws: int) -> np.ndarray:
     (n_draws,) array
     """
     draw, square, size = present
-    if isinstance(slab, Gamma):
-        n = np.bincount(draw, size, n_draws)
-        rate = slab.rate + np.bincount(draw, square, n_draws) / 2
-        constant = np.vectorize(lgamma)(slab.shape + n / 2) - lgamma(slab.shape) + slab.shape * log(slab.rate)
-        return np.asarray(constant - n / 2 * log(2 * pi) - (slab.shape + n / 2) * np.log(rate))
-    prior = edge_prior(SpikeSlab(slab=slab))
-    sizes, place = np.unique(size, return_inverse=True)
-    tops = np.array([log_top(slab, int(k)) for k in sizes])[place]
 
     def at(precision: float) -> np.ndarray:
-        return np.bincount(draw, log_slab_densities(prior, tops, np.array(precision), square, size), n_draws)
+        each = np.empty(len(draw))
+        for k in np.unique(size).tolist():
+            each[size == k] = log_densities(slab, precision, square[size == k], k)
+        return np.bincount(draw, each, n_draws)
 
-    if not isinstance(slab.scale, Gamma):
-        return at(prior.precision)
-    c, r = slab.scale.shape, slab.scale.rate
-    constant = c * log(r) - lgamma(c) + log(_LOG_SCALES[1] - _LOG_SCALES[0])  # of the trapezoidal rule, too
-    terms = [at(np.exp(-2 * t)) + c * t - r * np.exp(t) for t in _LOG_SCALES]
-    return np.asarray(np.logaddexp.reduce(terms, axis=0) + constant)
+    return slab.log_joint(at, present, n_draws)
 
 
-def mean_log(slab: Any, n_values: int, size: int = 1) -> float:
-    """Return the mean of the log density of a slab under itself: of ``n_values`` weights, in edges of ``size`` each.
-
-    It is computed by quadrature over the length of the weights of an edge, or in closed form if the precision has a
-    prior, under which weights depend on each other.
+def mean_log(slab: Slab, size: int = 1) -> float:
+    """Return the mean of the log density of a slab under itself, of an edge of ``size`` weights, by quadrature over
+    their length.
     """
-    if isinstance(slab, Gamma):
-        c, half = slab.shape, n_values / 2
-        spread = (c + half) * (digamma(c + half) - digamma(c) + log(slab.rate))
-        return float(gammaln(c + half) - gammaln(c) + c * log(slab.rate) - half * log(2 * pi) - spread)
     scale, area = float(slab.scale), log(2) + size / 2 * log(pi) - lgamma(size / 2)
 
     def of_angle(angle: float) -> float:
@@ -171,7 +145,7 @@ def mean_log(slab: Any, n_values: int, size: int = 1) -> float:
         at = float(log_slab(slab, Present(np.zeros(1, dtype=int), np.array([r * r]), np.array([size])), 1)[0])
         return at * exp(at + area + (size - 1) * log(max(r, 1e-300)) + log(scale) - 2 * log(cos(angle)))
 
-    return n_values // size * float(quad(of_angle, 0, pi / 2 - 1e-9, limit=200)[0])
+    return float(quad(of_angle, 0, pi / 2 - 1e-9, limit=200)[0])
 
 
 def spike_slab_terms(tree: xr.DataTree, prior: SpikeSlab, baseline: Any = None) -> dict[str, np.ndarray]:
@@ -189,7 +163,7 @@ def spike_slab_terms(tree: xr.DataTree, prior: SpikeSlab, baseline: Any = None) 
     n, starts = theta.shape[0] * theta.shape[1], display_in(tree).edge_starts
     first = int(starts[-1])
     own = constant["edge_probability"].values if "edge_probability" in constant else None
-    slabs = [] if _is_learnt(prior.slab) else [prior.slab]
+    slabs = [prior.slab] if prior.slab.has_mean_log else []
     terms = edge_terms(tree, np.arange(n), slabs, own, normalised_slab)
     found = dict(zip(["slab"], terms.slab, strict=False))
     if not isinstance(prior.density, Blocks):  # whose probabilities are parameters of the draw
@@ -218,7 +192,7 @@ def _baselines(tree: xr.DataTree, starts: np.ndarray, baseline: Any) -> dict[str
         there = square > _ROUNDED if is_spiked else np.ones_like(square, dtype=bool)
         draw, item = np.nonzero(there)
         present = Present(draw, square[draw, item], np.diff(starts)[item])
-        parts += [] if _is_learnt(slab) else [normalised_slab(slab, present, len(some))]
+        parts += [normalised_slab(slab, present, len(some))] if slab.has_mean_log else []
         if own is not None:
             with np.errstate(divide="ignore"):
                 graphs.append(np.where(there, np.log(own), np.log1p(-own)).sum(axis=1))
@@ -226,11 +200,6 @@ def _baselines(tree: xr.DataTree, starts: np.ndarray, baseline: Any) -> dict[str
             graphs.append(log_graph(baseline.density, there.sum(axis=1), there.shape[1]))
     more = {"baseline_density": np.concatenate(graphs)} if graphs else {}
     return ({"baseline": np.concatenate(parts)} if parts else {}) | more
-
-
-def _is_learnt(slab: Any) -> bool:
-    """Return whether a slab has a scale that is learnt, so that the mean of its log has no simple form."""
-    return isinstance(slab, Cauchy) and slab.is_learnt
 
 
 def parameter_terms(tree: xr.DataTree, prior: Prior) -> dict[str, np.ndarray]:
@@ -262,13 +231,7 @@ def add_log_prior(tree: xr.DataTree, terms: dict[str, np.ndarray]) -> None:
     tree["log_prior"] = xr.DataTree(xr.Dataset(values, coords=coords))
 
 
-def normalised_slab(slab: Any, present: Present, n_draws: int) -> np.ndarray:
+def normalised_slab(slab: Slab, present: Present, n_draws: int) -> np.ndarray:
     """Return `log_slab`, less its mean under the slab for the weights that exist, so that powers keep prior odds."""
-    found = log_slab(slab, present, n_draws)
-    if isinstance(slab, Gamma):
-        n = np.bincount(present.draw, present.size, n_draws).astype(int)
-        means = {k: mean_log(slab, k) for k in np.unique(n).tolist()}
-        return found - np.array([means[k] for k in n.tolist()])
-    means = {k: mean_log(slab, k, k) for k in np.unique(present.size).tolist()}
-    each = np.array([means[k] for k in present.size.tolist()])
-    return found - np.bincount(present.draw, each, n_draws)
+    means = slab.mean_logs(lambda k: mean_log(slab, k), present, n_draws)
+    return log_slab(slab, present, n_draws) - means

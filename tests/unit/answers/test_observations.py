@@ -1,5 +1,7 @@
 """Log likelihoods of persons, leave-one-out and log priors: against sums over all states, refits and integrals."""
 
+from functools import partial
+
 import arviz_stats
 import numpy as np
 import pandas as pd
@@ -152,7 +154,7 @@ def test_log_priors_are_those_of_the_terms(slab, density, answers):
     k = (theta[:, :3] != 0).sum(axis=1)
     np.testing.assert_allclose(found["density"], [spike_slab_oracle.log_structure(t != 0, prior) for t in theta[:, :3]])
     weights = [spike_slab_oracle.log_weights_prior(t[:3][t[:3] != 0], prior) for t in theta]
-    means = np.array([mean_log(slab, i) if i else 0.0 for i in range(4)])
+    means = np.array([mean_of_log(slab, i) for i in range(4)])
     np.testing.assert_allclose(found["slab"], weights - means[k], atol=1e-9)
     biases = stats.norm.logpdf(theta[:, 3:], scale=2.0).sum(axis=1)
     np.testing.assert_allclose(np.diff(found["biases"]), np.diff(biases), atol=1e-9)
@@ -180,12 +182,17 @@ def test_a_power_of_the_slab_keeps_the_prior_odds_of_an_edge(slab, size):
         assert abs(np.log(total(power, log_slab))) > 5e-3
 
 
+def mean_of_log(slab, n, size=1):
+    """Of n edges of some parameters."""
+    return slab.mean_logs(partial(mean_log, slab), Present(np.zeros(n, int), np.ones(n), np.full(n, size)), 1)[0]
+
+
 def test_means_of_logs_are_entropies():
-    assert mean_log(Normal(1.7), 3) == pytest.approx(-3 * stats.norm(scale=1.7).entropy(), rel=1e-6)
-    assert mean_log(Normal(1.7), 2, 2) == pytest.approx(-2 * stats.norm(scale=1.7).entropy(), rel=1e-6)
-    assert mean_log(Cauchy(0.01), 1) == pytest.approx(-np.log(4 * np.pi * 0.01), abs=5e-3)  # hardly tapered
+    assert mean_of_log(Normal(1.7), 3) == pytest.approx(-3 * stats.norm(scale=1.7).entropy(), rel=1e-6)
+    assert mean_of_log(Normal(1.7), 1, 2) == pytest.approx(-2 * stats.norm(scale=1.7).entropy(), rel=1e-6)
+    assert mean_of_log(Cauchy(0.01), 1) == pytest.approx(-np.log(4 * np.pi * 0.01), abs=5e-3)  # hardly tapered
     t = stats.t(4.0, scale=np.sqrt(3.0 / 2.0))
-    assert mean_log(Gamma(2.0, 3.0), 1) == pytest.approx(-t.entropy(), rel=1e-6)
+    assert mean_of_log(Gamma(2.0, 3.0), 1) == pytest.approx(-t.entropy(), rel=1e-6)
 
 
 @pytest.mark.parametrize("baseline", ["slab", "spike-slab"])

@@ -10,7 +10,7 @@ from scipy.special import gammaln, logsumexp
 import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, plots
 from bayesmrf.errors import DataError, OptionError
-from bayesmrf.estimators.sensitivity import _FACTORS, _next, _paths, _scaled
+from bayesmrf.estimators.sensitivity import _FACTORS, _next, _paths
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.differences import contrasts
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Normal, SpikeSlab
@@ -398,7 +398,7 @@ def test_runs_are_where_too_little_is_known():
     ):
         n_effective = np.array([many if c == "x" else few for c in known])
         assert _next(n_effective, made, slice(2, 7)) == where, known
-    densities, scales = _paths(Beta(1.0, 1.0), [_scaled(Cauchy(1.0), f) for f in _FACTORS])[0]
+    densities, scales = _paths(Beta(1.0, 1.0), [Cauchy(1.0).scaled(f) for f in _FACTORS])[0]
     np.testing.assert_allclose(densities.values[densities.core][[0, -1]], [0.2, 0.8])
     np.testing.assert_allclose(scales.values[scales.core][[0, -1]], [0.5, 2.0])
 

@@ -8,8 +8,8 @@ from scipy.integrate import quad
 from scipy.stats import kstest
 
 from bayesmrf.estimators.prior_draws import EdgesPrior, draw_edges
-from bayesmrf.posterior.conditionals.slab_densities import log_slab_densities
-from bayesmrf.posterior.conditionals.spike import edge_prior, log_slab_density, log_top
+from bayesmrf.posterior.conditionals.slabs import log_densities
+from bayesmrf.posterior.conditionals.spike import edge_prior, log_slab_density
 from bayesmrf.priors import Cauchy, Gamma, Moment, Normal, SpikeSlab
 from bayesmrf.results.log_prior import Present, log_slab
 
@@ -40,10 +40,10 @@ def test_weights_are_independent_given_the_scale_and_share_it_where_it_is_learnt
 @pytest.mark.parametrize("slab", SLABS, ids=str)
 @pytest.mark.parametrize("n", [1, 3])
 def test_densities_of_arrays_are_those_of_compiled_code(slab, n):
-    prior, top, squares = edge_prior(SpikeSlab(slab=slab)), log_top(slab, n), np.array([1e-3, 0.5, 9.0, 1e4])
+    prior, top, squares = edge_prior(SpikeSlab(slab=slab)), slab.log_constant(n), np.array([1e-3, 0.5, 9.0, 1e4])
     for precision in [0.3, 2.0] if prior.precision == 0 else [prior.precision]:
         each = [log_slab_density(prior, precision, square, n, top) for square in squares]
-        np.testing.assert_allclose(log_slab_densities(prior, top, np.array(precision), squares, n), each, rtol=1e-12)
+        np.testing.assert_allclose(log_densities(slab, precision, squares, n), each, rtol=1e-12)
 
 
 @pytest.mark.parametrize("slab", SLABS, ids=str)

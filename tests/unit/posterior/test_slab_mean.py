@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import quad
 
 from bayesmrf.posterior.conditionals.slab_mean import SlabLine, fill_slab_means
-from bayesmrf.posterior.conditionals.spike import edge_prior, log_slab_density, log_top
+from bayesmrf.posterior.conditionals.spike import edge_prior, log_slab_density
 from bayesmrf.priors import Cauchy, Gamma, Moment, Normal, SpikeSlab
 from tests.oracle.bounds import assert_mean, assert_other_mean
 
@@ -40,7 +40,7 @@ def log_integrand(line, slab, a):
     for gain, log_share, n in zip(line.gain, line.log_share, line.n, strict=True):
         found = found - n * np.logaddexp.reduce(a @ gain + log_share, axis=1)
     squares = (a**2).sum(axis=1)
-    found += [log_slab_density(prior, precision, x, d, log_top(slab, d)) for x in squares]
+    found += [log_slab_density(prior, precision, x, d, slab.log_constant(d)) for x in squares]
     if line.moves:
         b, own = (line.base[0] + a @ line.base_rate[0]) ** 2, partial(log_slab_density, prior, line.base_precision)
         found += [own(x, 1, 0.0) - own(line.base[0] ** 2, 1, 0.0) for x in b]
@@ -54,7 +54,7 @@ def means(rng, lines, slab):
     parts = [np.array([getattr(line, name) for line in lines]) for name in SlabLine._fields]
     batch = SlabLine(*parts)._replace(n=lines[0].n)
     found, modes, noise = np.empty(len(lines)), np.empty((len(lines), d)), np.zeros(len(lines))
-    fill_slab_means(rng, batch, prior, log_top(slab, d), prior, found, modes, noise)
+    fill_slab_means(rng, batch, prior, slab.log_constant(d), prior, found, modes, noise)
     return lines, found, modes, noise
 
 

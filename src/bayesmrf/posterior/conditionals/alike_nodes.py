@@ -20,7 +20,8 @@ import numpy as np
 from ...compiled import strict_leaf
 from .line import Line, LineSample, line_log_density, line_mode
 from .log_concave import draw_around
-from .spike import log_power, node_precision, normal_precision
+from .slab_leaves import has_slab_factor, log_slab_factor
+from .spike import node_precision, normal_precision
 from .state_table import scale_triple, triple_sums
 from .student_t import draw_t, log_t
 
@@ -37,7 +38,7 @@ def triple_of(edges, e, f, m):
     w = edges[f, 0] + edges[f, 1] - hub
     first, last = min(hub, v, w), max(hub, v, w)
     nodes, ones = (first, hub + v + w - first - last, last), (m, 1, m * m)
-    places = ones[(hub > v) + (hub > w)], ones[(v > hub) + (v > w)], ones[(w > hub) + (w > v)]
+    places = ones[int(hub > v) + int(hub > w)], ones[int(v > hub) + int(v > w)], ones[int(w > hub) + int(w > v)]
     return (hub, v, w), places, nodes
 
 
@@ -85,9 +86,9 @@ def visit_share(rng, line, t, whole, log_slabs, prior, kind):
         now = 0 if t == 0 else 1 if t == whole else 2
         new = t if now == 2 else draw_t(rng, mode, scale)
         log_weights = (
-            line_log_density(0.0, line) + ridge_power(prior, kind, 0.0, whole) - log_slabs[1],
-            line_log_density(whole, line) + ridge_power(prior, kind, whole, whole) - log_slabs[0],
-            line_log_density(new, line) + ridge_power(prior, kind, new, whole) - log_t(new, mode, scale),
+            line_log_density(0.0, line) + ridge_factor(prior, kind, 0.0, whole) - log_slabs[1],
+            line_log_density(whole, line) + ridge_factor(prior, kind, whole, whole) - log_slabs[0],
+            line_log_density(new, line) + ridge_factor(prior, kind, new, whole) - log_t(new, mode, scale),
         )
         other = (now + 1 + int(rng.random() < 0.5)) % 3
         if log1p(-rng.random()) < log_weights[other] - log_weights[now]:
@@ -96,19 +97,19 @@ def visit_share(rng, line, t, whole, log_slabs, prior, kind):
             return 0.0 if now == 0 else whole
         t = new
     new = draw_around(rng, line, mode, scale)
-    if prior.power > 0 and kind != 1:
-        ratio = ridge_power(prior, kind, new, whole) - ridge_power(prior, kind, t, whole)
+    if kind != 1 and has_slab_factor(prior.slab):
+        ratio = ridge_factor(prior, kind, new, whole) - ridge_factor(prior, kind, t, whole)
         return new if log1p(-rng.random()) < ratio else t
     return new
 
 
 @strict_leaf
-def ridge_power(prior, kind, t, whole):
-    """Return the sum of `log_power` over the edges that are present at t along a direction of `ridge`."""
+def ridge_factor(prior, kind, t, whole):
+    """Return the sum of `log_slab_factor` over the edges that are present at t along a direction of `ridge`."""
     if kind == 0:
-        found = log_power(prior, t * t) if t != 0 else 0.0
-        return found + (log_power(prior, (whole - t) ** 2) if t != whole else 0.0)
-    return log_power(prior, t * t) if kind == 2 else 0.0
+        first = log_slab_factor(prior.slab, t * t) if t != 0 else 0.0
+        return first + (log_slab_factor(prior.slab, (whole - t) ** 2) if t != whole else 0.0)
+    return log_slab_factor(prior.slab, t * t) if kind == 2 else 0.0
 
 
 @strict_leaf

@@ -30,11 +30,11 @@ from .centred import (
 )
 from .line import Line, line_mode
 from .rivals import alike_in
+from .slab_leaves import log_slab_factor
 from .spike import (
     EdgePrior,
     birth_log_ratio,
     draw_hyper,
-    log_power,
     node_precision,
     normal_precision,
     require_finite,
@@ -223,10 +223,7 @@ def draw_scales(rng, prior, scales, theta, r):
     """Draw p0 and the slab's precision, and write the latter into ``scales``; return both, and the log of the slab's
     top. The log odds of edges follow.
     """
-    squares = 0.0
-    for e in range(r):
-        squares += theta[e] * theta[e]
-    density, precision = draw_hyper(rng, prior, theta[:r] != 0, squares, theta[:r])
+    density, precision = draw_hyper(rng, prior, theta[:r] != 0, theta[:r])
     if prior.precision == 0:
         scales[:r] = precision
     return density, precision, slab_top(prior, precision)
@@ -242,10 +239,9 @@ def swaps_in_scan(n_nodes, n_pairs):
 def normal_prior(rng, prior, lines, e, i, j, theta, scales, now):
     """Write into ``now`` the precisions of normal priors conditional on the parameters of edge e and its nodes."""
     now[e] = normal_precision(rng, prior, scales[e], theta[e])
-    if prior.cauchy_nodes or prior.logistic > 0:
-        for node in (i, j):
-            for k in range(lines.starts[node], lines.starts[node + 1]):
-                now[k] = node_precision(rng, prior, scales[k], theta[k])
+    for node in (i, j):
+        for k in range(lines.starts[node], lines.starts[node + 1]):
+            now[k] = node_precision(rng, prior, scales[k], theta[k])
 
 
 @strict_leaf
@@ -339,7 +335,7 @@ def propose_swap(rng, line_e, line_f, a, prior):
     (mode_e, scale_e), (mode_f, scale_f) = line_mode(line_e), line_mode(line_f)
     b = draw_t(rng, mode_f, scale_f)
     ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-    return b, ratio + log_power(prior, b * b) - log_power(prior, a * a)
+    return b, ratio + log_slab_factor(prior.slab, b * b) - log_slab_factor(prior.slab, a * a)
 
 
 @strict_leaf

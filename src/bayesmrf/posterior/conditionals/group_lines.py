@@ -22,16 +22,11 @@ import numpy as np
 from ...compiled import strict_leaf
 from .centred import CentredLines, ManyStates, OwnTables, end_of, move_edge, pair_values
 from .line import Line, LineSample, line_mode
+from .slab_leaves import draw_slab_mixture, draw_slab_scale, has_slab_factor, log_slab_factor, log_slab_top
 from .spike import (
     EdgePrior,
     birth_log_ratio,
-    draw_cauchy_precision,
     draw_odds,
-    draw_precision,
-    group_precision,
-    group_slab_top,
-    has_cauchy_scale,
-    log_power,
     node_precision,
     own_odds,
 )
@@ -137,38 +132,27 @@ def look(pair, theta):
 @strict_leaf
 def draw_group_scales(rng, problem, theta):
     """Draw p0 and the slab's precision of differences and of baselines, unless fixed; log odds follow."""
-    q, drawn, squares, n_values = len(theta.weights) - 1, np.empty(4), 0.0, 0
-    differ, present = np.zeros(problem.n_absent, np.bool_), np.zeros(problem.n_edges, np.bool_)
-    for e in range(len(problem.places) - 1):
-        size = size_of(problem, theta, e, DIFFERENCE)
-        n_values += q * (problem.places[e + 1] - problem.places[e]) * (size > 0)  # each coordinate is one of the slab
-        if e < problem.n_absent:
-            differ[e] = size > 0
-        squares += size
-    drawn[0] = draw_odds(rng, problem.prior, differ)
-    drawn[1] = _draw_group_precision(rng, problem, theta, DIFFERENCE, problem.prior, n_values, squares)
-    n_values, squares = 0, 0.0
-    for e in range(problem.n_edges):
-        size = size_of(problem, theta, e, BASELINE)
-        present[e] = size > 0
-        n_values += (problem.places[e + 1] - problem.places[e]) * (size > 0)
-        squares += size
-    drawn[2] = draw_odds(rng, problem.baseline, present)
-    drawn[3] = _draw_group_precision(rng, problem, theta, BASELINE, problem.baseline, n_values, squares)
+    drawn, q, n = np.empty(4), len(theta.weights) - 1, len(problem.places) - 1
+    drawn[0], drawn[1] = _draw_scales_of(rng, problem, theta, DIFFERENCE, problem.prior, problem.n_absent, n, q)
+    n = problem.n_edges
+    drawn[2], drawn[3] = _draw_scales_of(rng, problem, theta, BASELINE, problem.baseline, n, n, 1)
     return drawn
 
 
 @strict_leaf
-def _draw_group_precision(rng, problem, theta, part, prior, n_values, squares):
-    """Draw the precision of the slab of a part of all edges, unless fixed."""
-    if not has_cauchy_scale(prior):
-        return draw_precision(rng, prior, n_values, squares)
-    n, q = (problem.n_edges, 1) if part == BASELINE else (len(problem.places) - 1, len(theta.weights) - 1)
-    sizes, n_each = np.empty(n), np.empty(n)
+def _draw_scales_of(rng, problem, theta, part, prior, n_free, n, n_coordinates):
+    """Draw p0 and the slab's precision of a part of the first n edges and parameters of nodes, unless fixed.
+
+    Of the first ``n_free`` the part may be absent.
+    """
+    is_present, sizes, n_values = np.zeros(n_free, np.bool_), np.empty(n), np.empty(n)
     for e in range(n):
         sizes[e] = size_of(problem, theta, e, part)
-        n_each[e] = q * (problem.places[e + 1] - problem.places[e])
-    return draw_cauchy_precision(rng, prior, sizes, n_each)
+        n_values[e] = n_coordinates * (problem.places[e + 1] - problem.places[e])  # each is one of the slab
+        if e < n_free:
+            is_present[e] = sizes[e] > 0
+    density = draw_odds(rng, prior, is_present)
+    return density, draw_slab_scale(rng, prior.slab, prior.precision, sizes, n_values)
 
 
 @strict_leaf
@@ -193,19 +177,19 @@ def draw_prior(rng, problem, pair, theta, drawn):
         kappa, birth = node_precision(rng, baseline, problem.scales[pair.first], theta.weights[0, pair.first]), np.inf
     else:
         size, birth = size_of(problem, theta, e, BASELINE), np.inf
-        kappa = group_precision(rng, baseline, drawn[3], drawn[3] * size, n_parameters)
+        kappa = draw_slab_mixture(rng, baseline.slab, drawn[3], drawn[3] * size, n_parameters)
         if baseline.fixed < 1:
-            birth = baseline.log_odds[e] + group_slab_top(baseline, drawn[3], n_parameters, problem.tops[0, e])
+            birth = baseline.log_odds[e] + log_slab_top(baseline.slab, drawn[3], n_parameters, problem.tops[0, e])
         for node in (i, j):
             for place in range(starts[node], starts[node + 1]):
                 for t in range(len(theta.now)):
                     natural = theta.natural[t, place]
                     theta.now[t, place] = node_precision(rng, baseline, problem.scales[place], natural)
     square = size_of(problem, theta, e, DIFFERENCE)
-    own = group_precision(rng, prior, drawn[1], drawn[1] * square, n_values)
+    own = draw_slab_mixture(rng, prior.slab, drawn[1], drawn[1] * square, n_values)
     log_odds = np.inf
     if e < problem.n_absent:
-        log_odds = prior.log_odds[e] + group_slab_top(prior, drawn[1], n_values, problem.tops[1, e])
+        log_odds = prior.log_odds[e] + log_slab_top(prior.slab, drawn[1], n_values, problem.tops[1, e])
     return Prior((kappa, own), (birth, log_odds))
 
 
@@ -288,7 +272,7 @@ def propose(rng, problem, pairs, theta, prior, part, old):
     """
     ratio, was_in = prior.log_odds[part], old.any()
     take_away(problem, pairs, theta, part)
-    ratio -= log_powers(problem, theta, pairs[0].e)
+    ratio -= log_factors_of_slabs(problem, theta, pairs[0].e)
     for k in coordinates(theta, part):
         for place in range(pairs[0].g.shape[1]):
             line = line_of(problem, pairs[0], theta, prior, k, place)
@@ -298,20 +282,20 @@ def propose(rng, problem, pairs, theta, prior, part, old):
                 line = line_of(problem, pairs[-1], theta, prior, k, place)
             ratio += birth_log_ratio(line, value, mode, scale)
             set_weight(problem, pairs, theta, k, place, value)
-    return ratio + log_powers(problem, theta, pairs[0].e)
+    return ratio + log_factors_of_slabs(problem, theta, pairs[0].e)
 
 
 @strict_leaf
-def log_powers(problem, theta, e):
-    """Return the sum of `log_power` over the parts of an edge that are present, or of the difference of a node."""
-    found = 0.0
-    if problem.baseline.power > 0 and e < problem.n_edges:
+def log_factors_of_slabs(problem, theta, e):
+    """Return the sum of `log_slab_factor` over the parts of an edge that exist, or of the difference of a node."""
+    total = 0.0
+    if has_slab_factor(problem.baseline.slab) and e < problem.n_edges:
         size = size_of(problem, theta, e, BASELINE)
-        found += log_power(problem.baseline, size) if size > 0 or problem.baseline.fixed == 1 else 0.0
-    if problem.prior.power > 0 and len(theta.weights) > 1:
+        total += log_slab_factor(problem.baseline.slab, size) if size > 0 or problem.baseline.fixed == 1 else 0.0
+    if has_slab_factor(problem.prior.slab) and len(theta.weights) > 1:
         size = size_of(problem, theta, e, DIFFERENCE)
-        found += log_power(problem.prior, size) if size > 0 or e >= problem.n_absent else 0.0
-    return found
+        total += log_slab_factor(problem.prior.slab, size) if size > 0 or e >= problem.n_absent else 0.0
+    return total
 
 
 @strict_leaf

@@ -11,7 +11,7 @@ from ...priors import SpikeSlab
 from .centred import CentredLines, centred_lines
 from .group_lines import GroupProblem, stacked_lines
 from .pair_tables import independent_tables, regression_pull
-from .spike import EdgePrior, edge_prior, log_top, plain_prior, prior_scales
+from .spike import EdgePrior, edge_prior, plain_prior, prior_scales
 
 
 def lines_of(model: Any, s_bar: np.ndarray, n: float, tilt: float) -> CentredLines:
@@ -22,7 +22,7 @@ def lines_of(model: Any, s_bar: np.ndarray, n: float, tilt: float) -> CentredLin
 
 def one_group_problem(model: Any, lines: CentredLines, prior: SpikeSlab, rivals: np.ndarray) -> GroupProblem:
     """Return the constants for one group: its edges are baselines that may be absent, without differences."""
-    none, plain = np.zeros((1, 0)), plain_prior(False)
+    none, plain = np.zeros((1, 0)), plain_prior()
     given = prior.slab, plain, prior.slab, edge_prior(prior, model.graph), "free", rivals
     return group_problem(model, stacked_lines([lines]), none, none[0], *given)
 
@@ -61,8 +61,8 @@ def group_problem(
     places = np.concatenate([starts, of_nodes])
     q, sizes = contrast.shape[1], np.diff(places)
     tops = np.array([
-        [baseline.log_top if k == 1 else log_top(baseline_slab, k) for k in sizes.tolist()],
-        [log_top(slab, q * k) if q else 0.0 for k in sizes.tolist()],
+        [baseline_slab.log_constant(k) for k in sizes.tolist()],
+        [slab.log_constant(q * k) if q else 0.0 for k in sizes.tolist()],
     ]).reshape(2, -1)  # fmt: skip
     n_absent = (len(sizes) if biases == "spike-slab" else model.n_edges) if q else 0
     return GroupProblem(

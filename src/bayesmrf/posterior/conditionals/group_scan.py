@@ -22,7 +22,7 @@ from .group_lines import (
     draw_prior,
     line_of,
     log_factors,
-    log_powers,
+    log_factors_of_slabs,
     look,
     new_pair,
     one_group,
@@ -34,6 +34,7 @@ from .group_lines import (
 from .group_swaps import swap_in_table
 from .line import line_log_density, line_mode
 from .log_concave import draw_around
+from .slab_leaves import has_slab_factor
 from .spike import visit_edge
 from .state_table import (
     fill_table,
@@ -157,12 +158,12 @@ def _visit_part(rng, problem, pairs, theta, prior, part):
 @strict_leaf
 def _redraw(rng, problem, pairs, theta, prior, k, place):
     """Redraw a coordinate that is present; factors of slabs that are away from 0 decide whether it is taken."""
-    a, before = theta.weights[k, pairs[0].first + place], log_powers(problem, theta, pairs[0].e)
+    a, before = theta.weights[k, pairs[0].first + place], log_factors_of_slabs(problem, theta, pairs[0].e)
     new = _move(rng, line_of(problem, pairs[0], theta, prior, k, place), a)
     set_weight(problem, pairs, theta, k, place, new)
-    if problem.baseline.power + problem.prior.power == 0:
+    if not (has_slab_factor(problem.baseline.slab) or has_slab_factor(problem.prior.slab)):
         return
-    if log1p(-rng.random()) >= log_powers(problem, theta, pairs[0].e) - before:
+    if log1p(-rng.random()) >= log_factors_of_slabs(problem, theta, pairs[0].e) - before:
         set_weight(problem, pairs, theta, k, place, a)
 
 

@@ -124,7 +124,7 @@ def log_factor_of(line, prior, precision):
             log_share[r, k] = log(line.p[r, k]) - line.at * gain[r, 0, k] - log(total)
     score, stiffness = np.array([line.score + line.kappa * line.mu]), np.array([[line.kappa]])
     none = SlabLine(gain, log_share, line.n, score, stiffness, np.empty(0), np.empty((0, 1)), False, precision, 1.0)
-    return log_slab_mean(none, prior, prior.log_top, prior)[0]
+    return log_slab_mean(none, prior, prior.log_constant, prior)[0]
 
 
 @strict_leaf
@@ -146,7 +146,7 @@ def visit_lagged(rng, tables, prior, theta, i, p, decision, precisions, densitie
             factors[e] = log_factor_of(
                 RowLine(p, tables.n, tables.covariates[j], score, theta[e], data, kappa, mu), prior, precision
             )
-        new = visit_row_line(rng, line, decision, log_slab, prior.power)
+        new = visit_row_line(rng, line, decision, log_slab, prior.slab)
         if new != theta[e]:
             move_line(line, decision, new)
             values -= (new - theta[e]) * shifts
@@ -157,13 +157,13 @@ def visit_lagged(rng, tables, prior, theta, i, p, decision, precisions, densitie
         g[k] = 1.0
         data = tables.counts[i, :, k].sum() + prior.tilt
         line = RowLine(p, tables.n, ones, g, theta[first + k - 1], data, precisions[k - 1], 0.0)
-        new = visit_row_line(rng, line, decision, np.inf, 0.0)
+        new = visit_row_line(rng, line, decision, np.inf, prior.slab)
         move_line(line, decision, new)
         theta[first + k - 1] = new
 
 
 @strict_leaf
-def visit_intercepts(rng, tables, i, p, decision, own, means, inverse):
+def visit_intercepts(rng, tables, slab, i, p, decision, own, means, inverse):
     """Redraw each person's intercept of an item; p (n_rows, m_i) follows them. ``means`` are G x of the first wave."""
     m, d = tables.sizes[i], len(tables.sizes)
     score = tables.score[:m]
@@ -178,7 +178,7 @@ def visit_intercepts(rng, tables, i, p, decision, own, means, inverse):
                 mu -= inverse[i, j] / inverse[i, i] * (own[a, j] - means[q, j])
         line = RowLine(p[a:b], tables.n[a:b], np.ones(b - a), score, own[a, i], data, inverse[i, i], mu)
         some = Decision(decision.p[a:b], decision.q, decision.start[a:b], decision.first[a : b + 1])
-        new = visit_row_line(rng, line, some, np.inf, 0.0)
+        new = visit_row_line(rng, line, some, np.inf, slab)
         move_line(line, some, new)
         own[a:b, i] = new
 
@@ -207,7 +207,7 @@ def visit_pair(rng, tables, prior, theta, e, p, decision, precisions, density, p
     if len(factors):
         kappa, mu = shifted(1e-12, at, shifts, own, values)
         factors[d * d + e] = log_factor_of(RowLine(p, tables.n, ones, g, at, data, kappa, mu), prior, precision)
-    new = visit_row_line(rng, line, decision, log_slab, prior.power)
+    new = visit_row_line(rng, line, decision, log_slab, prior.slab)
     if new == at:
         return False
     move_line(line, decision, new)
@@ -246,7 +246,7 @@ def visit_item(rng, tables, prior, theta, i, p, decision, precisions, densities,
     some = precisions[tables.starts[i] - first : tables.starts[i + 1] - first]
     visit_lagged(rng, tables, prior, theta, i, p, decision, some, densities, precision, factors)
     if len(tables.people):
-        visit_intercepts(rng, tables, i, p, decision, own, means, inverse)
+        visit_intercepts(rng, tables, prior.slab, i, p, decision, own, means, inverse)
 
 
 @strict_leaf

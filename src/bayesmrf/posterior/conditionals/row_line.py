@@ -27,6 +27,7 @@ import numpy as np
 
 from ...compiled import strict_leaf
 from .line import bracketed
+from .slab_leaves import log_slab_factor
 from .student_t import draw_t, log_t
 
 _NEAR, _MAX_NEWTON = 0.1, 100  # the last Newton step, in standard deviations
@@ -150,10 +151,10 @@ def row_penalty(a, line, decision):
 
 
 @strict_leaf
-def visit_row_line(rng, line, decision, log_slab, power):
+def visit_row_line(rng, line, decision, log_slab, slab):
     """Return a new value of the coordinate, 0 if it is absent; ``line.at`` is the present one.
 
-    Where it is present, the density has the factor abs(a)^power, of a slab away from 0.
+    Where it is present, the density has the factor of a slab that is 0 at 0.
 
     The proposal is nearly the full conditional, by Laplace's method: absent or not, and if not, a t around the mode. A
     Metropolis-Hastings step makes it exact. A coordinate that is always present has an infinite ``log_slab``.
@@ -162,7 +163,7 @@ def visit_row_line(rng, line, decision, log_slab, power):
     is_free = log_slab == np.inf
     share = 1.0
     if not is_free:
-        about = log_slab + power * log(max(abs(mode), scale))
+        about = log_slab + log_slab_factor(slab, max(mode * mode, scale * scale))
         share = 1 / (1 + exp(min(max(zero - top - about - _LOG_ROOT - log(scale), -700.0), 700.0)))
         share = min(max(share, _LEAST), 1 - _LEAST)
     new = draw_t(rng, mode, scale) if rng.random() < share else 0.0
@@ -176,8 +177,8 @@ def visit_row_line(rng, line, decision, log_slab, power):
         if a == 0 and not is_free:
             ratio -= sign * log(1 - share)
         else:
-            slab = 0.0 if is_free else log_slab - log(share) + (power * log(abs(a)) if power > 0 else 0.0)
-            ratio += sign * (slab - log_t(a, mode, scale))
+            present = 0.0 if is_free else log_slab - log(share) + log_slab_factor(slab, a * a)
+            ratio += sign * (present - log_t(a, mode, scale))
     decided = log(1 - rng.random())
     if decided < ratio and len(decision.q):
         ratio -= row_penalty(new, other, decision)

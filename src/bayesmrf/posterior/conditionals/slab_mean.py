@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
-from .spike import log_slab_density, taper
+from .slab_leaves import log_slab_guide, slab_guide_slope
+from .spike import log_slab_density
 
 _REACH, _INTERVALS = 7.0, 32  # points reach sinh(7) = 548 standard deviations to either side; intervals at first
 _CLOSE, _FINEST = 1e-4, 2.0**-8  # difference of the logs of two sums, and the finest interval
 _DROP = 16.0  # log of the largest term over one that is left out, with all further away
-_WIDE = 0.25  # precision over that of a slab that is 0 at 0, of the slab that is its guide
 _PAIRS, _DF = 32, 5.0  # opposite points of an importance estimate, and degrees of freedom of its t
 _NEAR, _STEPS, _HALVINGS = 0.1, 60, 8  # of Newton's method: last step in standard deviations
 
@@ -43,14 +43,9 @@ class SlabLine(NamedTuple):
 
 @strict_leaf
 def _slab(prior, precision, size, n_values, top):
-    """Return the log of a slab in two parts, that of a guide with its mode at 0, and the rest.
-
-    The guide is the slab itself, or one of twice the scale where the slab is 0 at 0.
-    """
+    """Return the log of a slab in two parts, that of a guide with its mode at 0, and the rest."""
     whole = log_slab_density(prior, precision, size, n_values, top)
-    if prior.power == 0:
-        return whole, 0.0
-    guide = -0.5 * (taper(prior, precision, n_values) * size + (n_values + 1) * log1p(_WIDE * precision * size))
+    guide = log_slab_guide(prior.slab, precision, size, n_values, whole)
     return guide, whole - guide
 
 
@@ -104,20 +99,10 @@ def _baseline(a, line, k):
 
 
 @strict_leaf
-def _slope(prior, precision, size, n_values):
-    """Return minus the slope of the log guide over its coordinate, the curvature of a parabola below it."""
-    if prior.power > 0:
-        precision *= _WIDE
-    if prior.cauchy:
-        return taper(prior, precision, n_values) + (n_values + 1) * precision / (1 + precision * size)
-    return precision
-
-
-@strict_leaf
 def _newton(a, line, prior, baseline):
     """Return slope and curvature of the log integrand with guides, with a parabola below the log of each."""
     d = len(a)
-    own = _slope(prior, line.precision, (a * a).sum(), d)
+    own = slab_guide_slope(prior.slab, line.precision, (a * a).sum(), d)
     slope, curvature, mean = line.score - own * a, line.stiffness.copy(), np.empty(d)
     for i in range(d):
         curvature[i, i] += own
@@ -146,7 +131,7 @@ def _newton(a, line, prior, baseline):
                     curvature[j, i] += line.n[t] * square / total
     if line.moves:
         b = np.array([_baseline(a, line, k) for k in range(len(line.base))])
-        own = _slope(baseline, line.base_precision, (b * b).sum(), len(b))
+        own = slab_guide_slope(baseline.slab, line.base_precision, (b * b).sum(), len(b))
         for k in range(len(b)):
             for i in range(d):
                 slope[i] -= own * b[k] * line.base_rate[k, i]

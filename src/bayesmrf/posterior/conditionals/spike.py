@@ -5,29 +5,35 @@ A normal or Cauchy prior without a spike is the case of edges that are always pr
 
 from __future__ import annotations
 
-from functools import lru_cache
-from math import exp, gamma, log, log1p, pi, sqrt
+from math import log, log1p
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.special import erfcx
 
 from ...compiled import strict_leaf
 from ...data.pair_probabilities import edge_probabilities
 from ...declare.rule import is_number
 from ...errors import DivergenceError
 from ...graphs import Graph
-from ...priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Moment, SpikeSlab
+from ...priors import Beta, Blocks, Normal, Slab, SpikeSlab
 from .line import line_log_density, line_mode
-from .log_concave import draw_around, draw_exactly
+from .log_concave import draw_around
 from .node_blocks import BlockPrior, block_prior, draw_blocks, no_blocks
 from .polya_gamma import draw_polya_gamma
-from .slab_scale import SlabScale
+from .slab_leaves import (
+    draw_slab_mixture,
+    draw_slab_scale,
+    has_slab_factor,
+    in_numpy,
+    log_slab_factor,
+    log_slab_shape,
+    log_slab_top,
+    slab_normal_part,
+)
+from .slabs import constants_of
 from .student_t import draw_t, log_t
-from .taper import TAPER, taper_precision, taper_precisions
 
-_LEAST = 1e-100  # draws of a Gamma variable of small shape round to 0
+_NORMAL = Normal(1.0)
 
 
 class EdgePrior(NamedTuple):
@@ -40,81 +46,48 @@ class EdgePrior(NamedTuple):
     log_odds: np.ndarray  # (n,) of each edge at present: infinite if it is forced, minus that if it is forbidden
     free: np.ndarray  # (n,) bool, whether it is neither
     blocks: BlockPrior  # of nodes, on which log odds depend
-    shape: float  # of the precision of a normal slab, or of the scale of a Cauchy one
-    rate: float
-    precision: float  # of the slab, scale^-2, or 0 if it has a Gamma prior
-    cauchy: bool  # whether it is a mixture of normal ones, over their precision, times |a|^power
-    power: float  # 2 for a slab away from 0, else 0
-    cauchy_nodes: bool  # whether the node parameters have Cauchy priors, too
-    log_top: float  # log density of a Cauchy slab at 0, or of the factor of |a|^power there
-    curvature: float  # of minus the log density of the slab at 0, at the prior mean of the precision
+    slab: Any  # constants of a class that has leaves (`bayesmrf.posterior.conditionals.slab_leaves`)
+    precision: float  # of the slab, scale^-2, or 0 if it is learnt
+    log_constant: float  # of one parameter (`bayesmrf.priors.Slab.log_constant`)
+    stiffness: float  # of minus the log density of the slab at its modes
+    nodes: Any  # constants of the prior of the node parameters, as of a slab
     bias_precision: float
-    logistic: float  # a + b of a logistic-beta prior of the node parameters, or 0 if it is normal or Cauchy
+    logistic: float  # a + b of a logistic-beta prior of the node parameters, or 0 if they have another one
     tilt: float  # (a - b) / 2
 
 
 def edge_prior(prior: SpikeSlab, graph: Graph | None = None, n_others: int = 0) -> EdgePrior:
     """Return the constants of a prior, with log odds of the edges of a graph and of ``n_others`` like them."""
-    density, slab, biases = prior.density, prior.slab, prior.biases
+    density, biases = prior.density, prior.biases
     n = 0 if graph is None else graph.n_edges + n_others
-    found = plain_prior(False, n)._replace(bias_precision=prior.bias_scale**-2.0)
-    found = found._replace(log_odds=np.zeros(n), free=np.ones(n, dtype=bool))
+    constants = plain_prior(prior.slab)._replace(bias_precision=prior.bias_scale**-2.0)
+    constants = constants._replace(log_odds=np.zeros(n), free=np.ones(n, dtype=bool))
     if biases is not None:
-        found = found._replace(logistic=float(biases.a + biases.b), tilt=0.5 * float(biases.a - biases.b))
+        constants = constants._replace(logistic=float(biases.a + biases.b), tilt=0.5 * float(biases.a - biases.b))
     if isinstance(density, Beta):
-        found = found._replace(a=float(density.a), b=float(density.b), fixed=0.0)
+        constants = constants._replace(a=float(density.a), b=float(density.b), fixed=0.0)
     elif is_number(density):
-        found = found._replace(fixed=float(density))
+        constants = constants._replace(fixed=float(density))
     elif isinstance(density, Blocks):
-        found = found._replace(fixed=0.5)  # before the first draw
+        constants = constants._replace(fixed=0.5)  # before the first draw
         if graph is not None:
-            found = found._replace(blocks=block_prior(density, graph))
+            constants = constants._replace(blocks=block_prior(density, graph))
     elif graph is not None:
         p = edge_probabilities(density, graph)
         with np.errstate(divide="ignore"):
             log_odds = np.log(p) - np.log1p(-p)
-        found = found._replace(fixed=float(p.mean()), is_given=True, log_odds=log_odds, free=np.isfinite(log_odds))
-    if isinstance(slab, Gamma):
-        shape, rate = float(slab.shape), float(slab.rate)
-        return found._replace(shape=shape, rate=rate, precision=0.0, curvature=shape / rate)
-    if isinstance(slab.scale, Gamma):
-        shape, rate = float(slab.scale.shape), float(slab.scale.rate)
-        found = found._replace(shape=shape, rate=rate, precision=0.0)
-        return found._replace(cauchy=True, log_top=log_top(slab, 1), curvature=(2 + TAPER) * (rate / shape) ** 2)
-    scale = float(slab.scale)
-    found = found._replace(precision=scale**-2, curvature=scale**-2)
-    if isinstance(slab, Cauchy | Moment):
-        # The curvature of the second is that at its modes.
-        found = found._replace(cauchy=True, log_top=log_top(slab, 1), curvature=2 * scale**-2 + TAPER)
-    return found._replace(power=2.0) if isinstance(slab, Moment) else found
+        constants = constants._replace(
+            fixed=float(p.mean()), is_given=True, log_odds=log_odds, free=np.isfinite(log_odds)
+        )
+    return constants
 
 
-@lru_cache
-def log_top(slab: Any, n: int) -> float:
-    r"""Return the log density at 0 of a Cauchy slab of n coordinates, with the taper of `SpikeSlab`; 0 for others.
-
-    The density is proportional to :math:`|d|^k e^{-|d|^2 / 2 \tau_n^2} (1 + |d|^2 / s^2)^{-(n + k + 1) / 2}`, with
-    k = 0, or 2 for `Moment`, of which the factor of :math:`|d|^k` is returned, and :math:`\tau_n` as in
-    `bayesmrf.posterior.conditionals.taper`. With :math:`|d| = s \tan \varphi` its integral is one of
-    :math:`\sin^{n + k - 1} \varphi`. A scale that is learnt counts as 1.
-    """
-    if not isinstance(slab, Cauchy | Moment):
-        return 0.0
-    scale = 1.0 if isinstance(slab.scale, Gamma) else float(slab.scale)
-    if isinstance(slab, Cauchy) and n == 1:
-        return -log(pi * scale * erfcx(scale * sqrt(TAPER / 2)))
-    power = 2 * isinstance(slab, Moment)
-    ratio = 0.5 * (scale / CAUCHY_TAPER) ** 2 * float(taper_precisions(n, power) / TAPER)
-    integral = quad(lambda x: np.exp(-ratio * np.tan(x) ** 2) * np.sin(x) ** (n + power - 1), 0, pi / 2)[0]
-    return -log(2 * pi ** (n / 2) / gamma(n / 2) * scale ** (n + power) * integral)
-
-
-def plain_prior(cauchy: bool, n_edges: int = 0) -> EdgePrior:
-    """Return the constants of a prior without a spike: Cauchy, or normal, in all coordinates."""
+def plain_prior(slab: Slab = _NORMAL, nodes: Slab = _NORMAL, n_edges: int = 0) -> EdgePrior:
+    """Return the constants of a prior without a spike, of the coordinates of edges and of nodes."""
     return EdgePrior(
         a=1.0, b=1.0, fixed=1.0, is_given=False, log_odds=np.full(n_edges, np.inf), free=np.zeros(n_edges, dtype=bool),
-        blocks=no_blocks(), shape=1.0, rate=1.0, precision=1.0, cauchy=cauchy, power=0.0, cauchy_nodes=cauchy,
-        log_top=0.0, curvature=1.0, bias_precision=1.0, logistic=0.0, tilt=0.0,
+        blocks=no_blocks(), slab=constants_of(slab), precision=slab.precision, log_constant=slab.log_constant(1),
+        stiffness=slab.stiffness, nodes=constants_of(nodes), bias_precision=1.0, logistic=0.0, tilt=0.0,
     )  # fmt: skip
 
 
@@ -146,15 +119,13 @@ def require_finite(theta: np.ndarray) -> None:
 
 
 @strict_leaf
-def draw_hyper(rng, prior, has, sum_of_squares, weights):
+def draw_hyper(rng, prior, has, weights):
     """Draw p0 and the slab's precision given which edges exist, unless fixed (Chen and Welling 2012 structure, eq. 14).
 
-    The log odds of each edge follow. The ``weights`` are those of all edges, whose squares have the sum.
+    The log odds of each edge follow. The ``weights`` are those of all edges, 0 where they do not exist.
     """
     density = draw_odds(rng, prior, has)
-    if has_cauchy_scale(prior):
-        return density, draw_cauchy_precision(rng, prior, weights * weights, np.ones(len(weights)))
-    return density, draw_precision(rng, prior, has.sum(), sum_of_squares)
+    return density, draw_slab_scale(rng, prior.slab, prior.precision, weights * weights, np.ones(len(weights)))
 
 
 @strict_leaf
@@ -178,92 +149,28 @@ def draw_density(rng, prior, n_included, n_candidates):
     return prior.fixed
 
 
-@strict_leaf
-def draw_precision(rng, prior, n_values, sum_of_squares):
-    """Draw the slab's precision given its values, unless fixed."""
-    if prior.precision == 0:
-        drawn = max(rng.standard_gamma(prior.shape + 0.5 * n_values), _LEAST)
-        return drawn / (prior.rate + 0.5 * sum_of_squares)
-    return prior.precision
-
-
-@strict_leaf
-def has_cauchy_scale(prior):
-    """Return whether the scale of a Cauchy slab has a prior."""
-    return prior.cauchy and prior.precision == 0
-
-
-@strict_leaf
-def draw_cauchy_precision(rng, prior, sizes, n_values):
-    """Draw scale^-2 of a Cauchy slab given the squared lengths of all edges, 0 if absent, and their coordinates."""
-    return exp(-2 * draw_exactly(rng, SlabScale(sizes, n_values, prior.shape, prior.rate)))
+def draw_precision(rng: np.random.Generator, prior: EdgePrior, sizes: np.ndarray, n_values: np.ndarray) -> float:
+    """Draw the slab's precision as compiled code does (`draw_slab_scale`), without compiling it."""
+    return float(in_numpy(prior.slab, "draw_scale")(rng, prior.slab, prior.precision, sizes, n_values))
 
 
 @strict_leaf
 def slab_top(prior, precision):
-    """Return the log of the slab's density at its top."""
-    return group_slab_top(prior, precision, 1, prior.log_top)
+    """Return the log of the density of one parameter at 0, without the factor that is 0 there."""
+    return log_slab_top(prior.slab, precision, 1, prior.log_constant)
 
 
 @strict_leaf
-def group_slab_top(prior, precision, n_values, log_top):
-    """Return the log density at 0 of a slab of ``n_values`` coordinates, or that of the factor of |a|^power there.
-
-    ``log_top`` is that of a Cauchy slab (`EdgePrior.log_top`, `log_top`).
-    """
-    if not prior.cauchy:
-        return 0.5 * n_values * log(precision / (2 * pi))
-    return log_top + 0.5 * n_values * log(precision) if prior.precision == 0 else log_top
-
-
-@strict_leaf
-def log_slab_density(prior, precision, size, n_values, log_top):
-    """Return the log density of any slab of ``n_values`` coordinates, the sum of whose squares is ``size``.
-
-    ``log_top`` is as in `group_slab_top`.
-    """
-    found = group_slab_top(prior, precision, n_values, log_top) + log_power(prior, size)
-    if not prior.cauchy:
-        return found - 0.5 * precision * size
-    tails = (n_values + 1 + prior.power) * log1p(precision * size)
-    return found - 0.5 * (taper(prior, precision, n_values) * size + tails)
-
-
-@strict_leaf
-def log_power(prior, size):
-    """Return the log of the factor |a|^power of a slab where a present edge has the squared length ``size``."""
-    return 0.5 * prior.power * log(max(size, _LEAST)) if prior.power > 0 else 0.0
-
-
-@strict_leaf
-def taper(prior, precision, n_values):
-    """Return the precision of the normal factor of a Cauchy slab: relative to its scale where this is learnt, so that
-    the constant does not depend on it.
-    """
-    own = taper_precision(n_values, prior.power)
-    return own * precision if prior.precision == 0 else own
+def log_slab_density(prior, precision, size, n_values, constant):
+    """Return the log density of any slab of ``n_values`` coordinates, the sum of whose squares is ``size``."""
+    top = log_slab_top(prior.slab, precision, n_values, constant) + log_slab_factor(prior.slab, size)
+    return top + log_slab_shape(prior.slab, precision, size, n_values)
 
 
 @strict_leaf
 def normal_precision(rng, prior, precision, a):
-    """Return `group_precision` of a single coordinate at a (0 for an absent edge)."""
-    return group_precision(rng, prior, precision, precision * a * a, 1)
-
-
-@strict_leaf
-def group_precision(rng, prior, precision, growth, n_values):
-    r"""Return the precision of a normal density that represents a slab of ``n_values`` coordinates.
-
-    A Cauchy density of precision q is the density at its top times the mean of :math:`e^{-\lambda a^2 / 2}` over
-    :math:`\lambda = 2 q g`, with g drawn from Gamma((n + 1) / 2), which is exponential in one dimension. Given
-    :math:`\lambda` the prior is normal, and the line log-concave. Given a, :math:`\lambda` is independent of everything
-    else: it is drawn before each visit, and not stored. ``growth`` is :math:`q a^2`. A slab with the factor
-    :math:`|a|^k` is the same with Gamma((n + k + 1) / 2), and has the factor `log_power` in all ratios.
-    """
-    if not prior.cauchy:
-        return precision
-    shape = 0.5 * (n_values + 1 + prior.power)
-    return taper(prior, precision, n_values) + 2 * precision * rng.standard_gamma(shape) / (1 + growth)
+    """Return `draw_slab_mixture` of a single coordinate at a (0 for an absent edge)."""
+    return draw_slab_mixture(rng, prior.slab, precision, precision * a * a, 1)
 
 
 @strict_leaf
@@ -274,37 +181,15 @@ def node_precision(rng, prior, precision, a):
     """
     if prior.logistic > 0:
         return draw_polya_gamma(rng, prior.logistic, a)
-    if not prior.cauchy_nodes:
-        return precision
-    return TAPER + 2 * precision * rng.standard_gamma(1.0) / (1 + precision * a * a)
-
-
-@strict_leaf
-def slab_slope(prior, precision, a, step):
-    """Return minus the slope of the slab's log density at a, divided by a, for steps of about ``step``."""
-    return group_slope(prior, precision, a * a, precision * a * a, 1, step)
-
-
-@strict_leaf
-def group_slope(prior, precision, size, growth, n_values, step):
-    """Return `slab_slope` of ``n_values`` coordinates, the sum of whose squares is ``size``, and ``growth`` times the
-    precision.
-
-    The slope of |a|^power is infinite at 0. It is that of (a^2 + step^2)^(power / 2), so that no step is longer than
-    others: the difference matters within a step of 0 only, where hardly any weight is.
-    """
-    if not prior.cauchy:
-        return precision
-    found = taper(prior, precision, n_values) + (n_values + 1 + prior.power) * precision / (1 + growth)
-    return found - prior.power / (size + step * step) if prior.power > 0 else found
+    return draw_slab_mixture(rng, prior.nodes, precision, precision * a * a, 1)
 
 
 @strict_leaf
 def slab_factors(prior, precision, a):
     """Factor the slab's density, over its top, into a normal one and the rest; return precision and log rest at a."""
-    if prior.cauchy:
-        return taper(prior, precision, 1), log_power(prior, a * a) - (1 + 0.5 * prior.power) * log1p(precision * a * a)
-    return precision, 0.0
+    normal, size = slab_normal_part(prior.slab, precision), a * a
+    rest = log_slab_shape(prior.slab, precision, size, 1) + 0.5 * normal * size
+    return normal, log_slab_factor(prior.slab, size) + rest
 
 
 @strict_leaf
@@ -319,7 +204,7 @@ def visit_edge(rng, line, a, log_slab, prior):
     mode, scale = line_mode(line)
     if log_slab < np.inf:
         new = draw_t(rng, mode, scale) if a == 0 else a
-        ratio = log_slab + birth_log_ratio(line, new, mode, scale) + log_power(prior, new * new)
+        ratio = log_slab + birth_log_ratio(line, new, mode, scale) + log_slab_factor(prior.slab, new * new)
         if (log1p(-rng.random()) < (ratio if a == 0 else -ratio)) == (a != 0):
             return 0.0
         a = new
@@ -331,12 +216,13 @@ def visit_edge(rng, line, a, log_slab, prior):
 def redraw(rng, line, a, mode, scale, prior):
     """Redraw the weight a of an edge that is present.
 
-    A slab with the factor |a|^power is not log-concave: its weight is drawn without the factor, which decides whether
-    it is taken. The line is on both sides of 0 where the data allow it, and so are the draws.
+    A slab with a factor that is 0 at 0 is not log-concave: its weight is drawn without the factor, which decides
+    whether it is taken. The line is on both sides of 0 where the data allow it, and so are the draws.
     """
     new = draw_around(rng, line, mode, scale)
-    if prior.power > 0 and log1p(-rng.random()) >= log_power(prior, new * new) - log_power(prior, a * a):
-        return a
+    if has_slab_factor(prior.slab):
+        ratio = log_slab_factor(prior.slab, new * new) - log_slab_factor(prior.slab, a * a)
+        return new if log1p(-rng.random()) < ratio else a
     return new
 
 

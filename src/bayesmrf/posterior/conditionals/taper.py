@@ -12,28 +12,7 @@ differ by 0.25 % at scale 6, and by 1.2 % at the scales from which on the factor
 
 from __future__ import annotations
 
-from inspect import unwrap
-from math import exp, lgamma
-from typing import Any
-
-import numpy as np
-
 from ...compiled import strict_leaf
-from ...priors import CAUCHY_TAPER
+from ...priors import taper_precision as _precision
 
-TAPER = CAUCHY_TAPER**-2  # precision of the normal factor of one parameter
-
-
-@strict_leaf
-def taper_precision(n_values, power):
-    """Return the precision of the normal factor of a slab of ``n_values`` parameters and the factor |d|^power."""
-    if n_values == 1:
-        return TAPER
-    one, n = 1.0 + power, n_values + power
-    log_ratio = lgamma(0.5 * (one + 1)) - lgamma(0.5 * one) - lgamma(0.5 * (n + 1)) + lgamma(0.5 * n)
-    return TAPER * exp(2 * log_ratio)
-
-
-def taper_precisions(n_values: Any, power: float) -> np.ndarray:
-    """Return `taper_precision` of arrays."""
-    return np.asarray(np.vectorize(unwrap(taper_precision), otypes=[float])(n_values, power))
+taper_precision = strict_leaf(_precision)

@@ -15,7 +15,7 @@ from math import sqrt
 
 from ...compiled import leaf
 from ...states.persistent_chains import count_both
-from ..conditionals.spike import slab_slope
+from ..conditionals.slab_leaves import slab_slope
 from .rival_moves import move_weights
 
 
@@ -38,7 +38,8 @@ def kick(problem, rows, blocks, theta, momentum, precision):
             - n * (count_both(blocks.words, i, j) - k_i * blocks.ones[i] - k_j * blocks.ones[j]) / n_chains
         )  # fmt: skip
         prior = bias_precision * (pull[e, 0, 0] * theta[r + i] + pull[e, 1, 0] * theta[r + j])
-        prior -= slab_slope(problem.prior, precision, theta[e], problem.step[e]) * theta[e]
+        size = theta[e] * theta[e]
+        prior -= slab_slope(problem.prior.slab, precision, size, precision * size, 1, problem.step[e]) * theta[e]
         momentum[e] += 0.5 * problem.step[e] * (excess + prior)
 
 
@@ -46,9 +47,9 @@ def kick(problem, rows, blocks, theta, momentum, precision):
 def drift(rng, problem, rows, theta, weights, momentum):
     """Move all edges along their lines, and nodes; momenta are redrawn in the middle of the step.
 
-    Returns the sum of squares of the edges and the largest parameter.
+    Returns the largest parameter.
     """
-    r, squares, furthest, fresh = len(rows.edges), 0.0, 0.0, sqrt(1 - problem.momentum**2)
+    r, furthest, fresh = len(rows.edges), 0.0, sqrt(1 - problem.momentum**2)
     pull, coding = problem.lines.pull, problem.coding
     for k in range(r, len(theta)):
         moved = _move(rng, problem, fresh, momentum, k)
@@ -61,11 +62,10 @@ def drift(rng, problem, rows, theta, weights, momentum):
         theta[r + i] -= moved * pull[e, 0, 0]
         theta[r + j] -= moved * pull[e, 1, 0]
         move_weights(problem, e, i, j, theta[e], moved, weights)
-        squares += theta[e] ** 2
         furthest = max(furthest, abs(theta[e]))
     for k in range(r, len(theta)):
         furthest = max(furthest, abs(theta[k]))
-    return squares, furthest
+    return furthest
 
 
 @leaf

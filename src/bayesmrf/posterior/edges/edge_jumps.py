@@ -28,7 +28,8 @@ from ...states.persistent_chains import add_edge, remove_edge, resample
 from ..conditionals.centred import edge_line, move_edge
 from ..conditionals.line import line_mode
 from ..conditionals.penalty import penalty
-from ..conditionals.spike import birth_log_ratio, log_power, normal_precision
+from ..conditionals.slab_leaves import log_slab_factor
+from ..conditionals.spike import birth_log_ratio, normal_precision
 from ..conditionals.student_t import draw_t
 from .rival_moves import move_weights
 
@@ -56,7 +57,7 @@ def jump(rng, problem, rows, blocks, theta, weights, e, log_slab, precision):
     factors = exp(change * g[0]), exp(change * g[1]), exp(change * g[2]), exp(change * g[3])
     second = _cells(blocks, i, j, counted, ends, weights[e], half)
     line = edge_line(lines, second, 1.0, e, i, j, theta, now)
-    ratio = log_slab + birth_log_ratio(line, new, mode, scale) + log_power(problem.prior, new * new)
+    ratio = log_slab + birth_log_ratio(line, new, mode, scale) + log_slab_factor(problem.prior.slab, new * new)
     ratio = (ratio if absent else -ratio) - log1p(-rng.random())
     if not ratio > 0:  # before the penalty, which is never negative
         return False

@@ -22,7 +22,6 @@ from ...findings import tell
 from ...methods import LangevinJumps
 from ...models.bases import has_lines
 from ...models.boltzmann import has_these_features
-from ...priors import Moment
 from ...states.persistent_chains import EdgeBlocks, EdgeChains, add_edge, remove_edge, start_chains, start_rows, unpack
 from ...states.tables import TableParticles, start_particles
 from ..conditionals.centred import (
@@ -32,13 +31,13 @@ from ..conditionals.centred import (
     line_values,
     smoothed_shares,
 )
+from ..conditionals.slab_leaves import slab_slope
 from ..conditionals.spike import (
     EdgePrior,
     draw_hyper,
     edge_prior,
     own_odds,
     slab_factors,
-    slab_slope,
     slab_top,
 )
 from .langevin_chains import (
@@ -156,7 +155,7 @@ class SpikeSlabLangevin(EdgeKernel):
         if not (has_lines(self.model) and len(self.model.node_rows)):
             expected = f"with one parameter for each edge, and with fields, for {self.name!r}"
             raise OptionError(option="model", got=self.model.name, expected=expected)
-        if isinstance(self.prior.slab, Moment):
+        if self.prior.slab.is_0_at_0:
             raise OptionError(
                 option="slab",
                 got=self.prior.slab,
@@ -204,7 +203,7 @@ class SpikeSlabLangevin(EdgeKernel):
         prior, r, graph = edge_prior(self.prior), self.model.n_edges, self.model.graph
         theta, density, precision, labels = self.first(rng)
         curvature = self.n_samples * self._variance + prior.bias_precision
-        curvature[:r] += prior.curvature - prior.bias_precision + self._bend
+        curvature[:r] += prior.stiffness - prior.bias_precision + self._bend
         chains: EdgeChains | TableParticles
         if self._alone:
             chains = start_chains(self.n_particles, graph.n_nodes, rng)
@@ -219,7 +218,7 @@ class SpikeSlabLangevin(EdgeKernel):
         r, n_nodes, (u, v), sums = model.n_edges, model.graph.n_nodes, model.graph.edges.T, lines.sums.copy()
         sums[:r] -= (lines.pull * by_node(model, sums[r:])[model.graph.edges]).sum(axis=(1, 2))
         # The precision of the prior bounds the width if the data are uninformative.
-        width = self.options.width / np.sqrt(np.maximum(n * self._variance[:r], prior.curvature + bend))
+        width = self.options.width / np.sqrt(np.maximum(n * self._variance[:r], prior.stiffness + bend))
         if self._alone:
             end, pull = np.where(sums[r + u] <= sums[r + v], u, v), sums[:r]
         else:
@@ -253,7 +252,7 @@ class SpikeSlabLangevin(EdgeKernel):
         curvature = state.curvature
         if state.age < self.n_adapt:
             now = self.n_samples * _chain_variance(jumps, rows, chains)
-            now[:r] += (jumps.prior.curvature if jumps.prior.cauchy else precision) + jumps.bend
+            now[:r] += self.prior.slab.stiffness_at(precision) + jumps.bend
             now[r:] += jumps.prior.bias_precision
             curvature = curvature + (now - curvature) / (state.age + 2)
         labels = jumps.prior.blocks.labels
@@ -265,23 +264,22 @@ class SpikeSlabLangevin(EdgeKernel):
 def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
     r, n_chains, n = len(rows.edges), chains.n_chains, jumps.n
     fresh = sqrt(1 - jumps.momentum**2)
-    density = precision = squares = 0.0
-    for k in range(rows.n_present[0]):
-        squares += theta[rows.present[k]] ** 2
+    density = precision = 0.0
     own = np.empty(len(theta) - r)
     for _ in range(n_iterations):
-        density, precision = draw_hyper(rng, jumps.prior, rows.place >= 0, squares, theta[:r])
+        density, precision = draw_hyper(rng, jumps.prior, rows.place >= 0, theta[:r])
         for _ in range(jumps.n_sweeps):
             swept(chains, rows, theta)
         log_slab, n_old = slab_top(jumps.prior, precision), rows.n_present[0]
         _births(rng, jumps, rows, chains, theta, log_slab, precision)
-        squares = furthest = 0.0
+        furthest = 0.0
         copy_to(own, theta[r:])  # at which all slopes are, while edges move one after another
         # From the last to the first: a death moves an edge that was visited already into the free place.
         for k in range(rows.n_present[0] - 1, -1, -1):
             e = rows.present[k]
             f, variance = edge_moments(chains, rows, e)
-            slope = slab_slope(jumps.prior, precision, theta[e], jumps.step[e])
+            size = theta[e] * theta[e]
+            slope = slab_slope(jumps.prior.slab, precision, size, precision * size, 1, jumps.step[e])
             pull = jumps.sums[e] - n * f - slope * theta[e] + _push(jumps, rows, chains, e, own)
             kick = 0.5 * jumps.step[e] * pull
             p = momentum[e]
@@ -302,7 +300,6 @@ def _iterate(rng, jumps, rows, chains, theta, momentum, n_iterations):
             p = jumps.momentum * p + fresh * rng.standard_normal() + kick
             move(chains, rows, e, theta, theta[e] + jumps.step[e] * p)
             momentum[e] = p
-            squares += theta[e] ** 2
             furthest = max(furthest, abs(theta[e]))
         for i in range(len(own)):
             k = r + i

@@ -22,7 +22,8 @@ from ...compiled import leaf, strict_leaf
 from ...states.tables import set_edge
 from ..conditionals.centred import feature_of
 from ..conditionals.group_lines import BASELINE, DIFFERENCE, size_of
-from ..conditionals.spike import group_slope, node_precision
+from ..conditionals.slab_leaves import slab_slope
+from ..conditionals.spike import node_precision
 from .chain_swaps import of_group
 
 
@@ -134,9 +135,9 @@ def kick(problem, steps, theta, momentum, means, has, precision, drawn):
         n_parameters = problem.places[e + 1] - problem.places[e]
         scale, size = steps.scale[int(has[0, e])], size_of(problem, theta, e, BASELINE)
         step = steps.epsilon * scale[0, problem.places[e]]
-        stiff = group_slope(problem.baseline, drawn[3], size, drawn[3] * size, n_parameters, step)
+        stiff = slab_slope(problem.baseline.slab, drawn[3], size, drawn[3] * size, n_parameters, step)
         size, step = size_of(problem, theta, e, DIFFERENCE), steps.epsilon * scale[q, problem.places[e]]
-        apart = group_slope(problem.prior, drawn[1], size, drawn[1] * size, q * n_parameters, step)
+        apart = slab_slope(problem.prior.slab, drawn[1], size, drawn[1] * size, q * n_parameters, step)
         for p in range(problem.places[e], problem.places[e + 1]):
             for t in range(n_groups):
                 excess[t] = steps.sums[t, p] - lines.n[t] * means[t, p]

@@ -178,11 +178,11 @@ def _scales(problem: Any, curvature: np.ndarray) -> np.ndarray:
     """Return the scales of `GroupSteps`."""
     n, found = curvature.shape[1], []
     prior = np.where(
-        np.arange(n) < len(problem.lines.edges), problem.baseline.curvature, problem.baseline.bias_precision
+        np.arange(n) < len(problem.lines.edges), problem.baseline.stiffness, problem.baseline.bias_precision
     )
     for drift in (np.zeros(len(problem.drift)), problem.drift):
         along = (np.arange(len(drift)) == 0) - drift
         own = along[:, None] ** 2 * prior + ((problem.contrast - drift) ** 2).T @ curvature
-        own[1:] += problem.prior.curvature
+        own[1:] += problem.prior.stiffness
         found.append(1 / np.sqrt(own))
     return np.array(found)

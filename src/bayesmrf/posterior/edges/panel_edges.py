@@ -19,11 +19,9 @@ from ..conditionals.panel_chains import scale_by_chains, scan_chains
 from ..conditionals.panel_hidden import PanelHidden, completed, neighbours, redraw_missing
 from ..conditionals.panel_scan import log_ratio_of_scale, scan_panel
 from ..conditionals.spike import (
-    draw_cauchy_precision,
     draw_density,
     draw_precision,
     edge_prior,
-    has_cauchy_scale,
 )
 
 _EVERY = 20  # steps of which one computes the factors of edges, by chance: steps may be thinned
@@ -209,11 +207,8 @@ class PanelKernel(Checked):
         weights = state.theta[: len(kind)]
         n, most = (np.bincount(kind[there], minlength=3) for there in (weights != 0, weights == weights))
         densities = [float(unwrap(draw_density)(rng, prior, a, b)) for a, b in zip(n, most, strict=True)]
-        if unwrap(has_cauchy_scale)(prior):
-            precision = draw_cauchy_precision(rng, prior, weights**2, np.ones(len(weights)))
-        else:
-            precision = unwrap(draw_precision)(rng, prior, int(n.sum()), float(weights @ weights))
-        return state._replace(densities=np.array(densities), precision=float(precision))
+        precision = draw_precision(rng, prior, weights**2, np.ones(len(weights)))
+        return state._replace(densities=np.array(densities), precision=precision)
 
     def _with_intercepts(self, rng: np.random.Generator, state: PanelState) -> PanelState:
         """Draw G and S given the intercepts, and shift these against thresholds."""

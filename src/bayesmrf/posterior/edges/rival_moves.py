@@ -23,7 +23,7 @@ from ...graphs import edge_between
 from ...states.chain_triples import triple_cells
 from ...states.importance import relative_moments
 from ...states.persistent_chains import add_edge, remove_edge, resample
-from ..conditionals.alike_nodes import pair_states, ridge, ridge_line, ridge_power, ridge_prior, triple_of
+from ..conditionals.alike_nodes import pair_states, ridge, ridge_factor, ridge_line, ridge_prior, triple_of
 from ..conditionals.centred import end_of, move_edge, pair_values
 from ..conditionals.exact_scan import swap_lines
 from ..conditionals.line import line_log_density, line_mode
@@ -31,7 +31,8 @@ from ..conditionals.log_concave import draw_around
 from ..conditionals.one_potential import draw_t_around, log_t_around
 from ..conditionals.penalty import penalty
 from ..conditionals.plane import plane_log_density, plane_of, plane_peak, plane_values
-from ..conditionals.spike import birth_log_ratio, log_power, normal_precision
+from ..conditionals.slab_leaves import log_slab_factor
+from ..conditionals.spike import birth_log_ratio, normal_precision
 from ..conditionals.student_t import draw_t, log_t
 from .chain_swaps import swap_rate
 
@@ -105,7 +106,7 @@ def _swap(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision)
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
         line_e, line_f = swap_lines(lines, cells, _PLACES, e, f, nodes, theta, now, a)
         ratio = birth_log_ratio(line_f, b, mode_f, scale_f) - birth_log_ratio(line_e, a, mode_e, scale_e)
-        ratio += log_power(prior, b * b) - log_power(prior, a * a)
+        ratio += log_slab_factor(prior.slab, b * b) - log_slab_factor(prior.slab, a * a)
         ratio += log(swap_rate(problem.share, f, e) / swap_rate(problem.share, e, f))
         ratio += prior.log_odds[f] - prior.log_odds[e]
     ratio -= log1p(-rng.random())
@@ -152,7 +153,7 @@ def _both(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision,
         own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
         plane = plane_of(lines, cells, g, e, f, nodes, theta, now, values)
         ratio = log_slabs + plane_log_density(new, plane) - log_t_around(new, mode, lower)
-        ratio += log_power(prior, new[0] ** 2) + log_power(prior, new[1] ** 2)
+        ratio += log_slab_factor(prior.slab, new[0] ** 2) + log_slab_factor(prior.slab, new[1] ** 2)
         ratio = (ratio if absent else -ratio) - log1p(-rng.random())
     if ratio > 0:  # before the penalty, which is never negative
         others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)
@@ -211,7 +212,7 @@ def _share(rng, problem, rows, blocks, theta, weights, momentum, e, f, precision
     own = _spread(blocks, rows, weights, nodes, factors, half, 2 * half, cells)
     line = ridge_line(lines, cells, g, t, score, kappa, mu)
     ratio += line_log_density(to, line) - line_log_density(t, line) - log1p(-rng.random())
-    ratio += ridge_power(problem.prior, kind, to, whole) - ridge_power(problem.prior, kind, t, whole)
+    ratio += ridge_factor(problem.prior, kind, to, whole) - ridge_factor(problem.prior, kind, t, whole)
     if not ratio > 0:  # before the penalty, which is never negative
         return False
     others = _spread(blocks, rows, weights, nodes, factors, 0, half, cells)

@@ -19,9 +19,9 @@ from ...likelihood import Likelihood
 from ...memory import MostlyZero
 from ...methods import LangevinJumps, ReversibleJump
 from ...models.bases import edge_starts
-from ...priors import Blocks, Gamma, SpikeSlab
+from ...priors import Blocks, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
-from ..conditionals.spike import draw_cauchy_precision, draw_density, draw_precision, edge_prior, has_cauchy_scale
+from ..conditionals.spike import draw_density, draw_precision, edge_prior
 
 EDGE_DIMS = {
     "theta": MostlyZero("feature"),
@@ -184,12 +184,8 @@ def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, mo
     weights[certain < 0] = 0.0
     weights[(certain > 0) & (weights == 0)] = SMALL
     density = unwrap(draw_density)(rng, of, present_edges(model, theta).sum(), model.n_edges)  # not compiled for it
-    if has_cauchy_scale(of):
-        starts = edge_starts(model)
-        sizes = np.add.reduceat(weights**2, starts[:-1])
-        precision = unwrap(draw_cauchy_precision)(rng, of, sizes, np.diff(starts).astype(float))
-    else:
-        precision = unwrap(draw_precision)(rng, of, np.count_nonzero(weights), float(weights @ weights))
+    sizes = np.add.reduceat(weights**2, starts[:-1])
+    precision = draw_precision(rng, of, sizes, np.diff(starts).astype(float))
     return EdgeState(theta, density, precision, of.blocks.labels.copy())
 
 
@@ -235,7 +231,7 @@ def check_bounded(theta: np.ndarray, epsilon: float, prior: SpikeSlab, precision
     if (np.abs(theta) <= DIVERGED).all():
         return
     remedy = ""
-    if isinstance(prior.slab, Gamma):
+    if prior.slab.may_widen:
         remedy = (
             "if a smaller one does not help, give the slab a fixed scale, such as Cauchy(1.0): its standard "
             f"deviation, which is learnt, is {precision**-0.5:.3g}"

@@ -224,11 +224,9 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
 @leaf
 def _iterate(rng, problem, n_iterations, rows, blocks, theta, weights, momentum):
     """Make iterations; ``weights`` are those of the Boltzmann machine of the chains, and follow theta."""
-    n_jumps, density, precision, squares = 0, 0.0, 0.0, 0.0
-    for k in range(rows.n_present[0]):
-        squares += theta[rows.present[k]] ** 2
+    n_jumps, density, precision = 0, 0.0, 0.0
     for _ in range(n_iterations):
-        density, precision = draw_hyper(rng, problem.prior, rows.place >= 0, squares, theta[: len(rows.edges)])
+        density, precision = draw_hyper(rng, problem.prior, rows.place >= 0, theta[: len(rows.edges)])
         flip_clusters(rng, blocks, rows, weights)
         for _ in range(_FLIPS):
             flip_correlated(rng, blocks, rows, weights, problem.correlation)
@@ -249,7 +247,7 @@ def _iterate(rng, problem, n_iterations, rows, blocks, theta, weights, momentum)
         if np.abs(weights).max() > DIVERGED:
             break
         kick(problem, rows, blocks, theta, momentum, precision)
-        squares, furthest = drift(rng, problem, rows, theta, weights, momentum)
+        furthest = drift(rng, problem, rows, theta, weights, momentum)
         if furthest > DIVERGED:  # before it becomes non-finite, which compiled code does not handle
             break
     return density, precision, n_jumps

@@ -73,7 +73,7 @@ def curvature_of(
     (c_u, c_v), (k_u, k_v) = centre[lines.edges.T], ends.T
     mean = both - k_u * c_u - k_v * c_v
     square = both * (1 - k_u - k_v) ** 2 + (c_u - both) * k_u**2 + (c_v - both) * k_v**2
-    slab = prior.curvature + prior.bias_precision * (lines.pull[:, :, 0] ** 2).sum(axis=1)
+    slab = prior.stiffness + prior.bias_precision * (lines.pull[:, :, 0] ** 2).sum(axis=1)
     own = coding.node**2 * lines.n * centre * (1 - centre) + prior.bias_precision
     return np.concatenate([coding.edge**2 * lines.n * (square - mean**2) + slab, own])
 

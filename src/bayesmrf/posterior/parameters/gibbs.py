@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ from ...declare.rule import PRIOR
 from ...errors import OptionError, argument
 from ...likelihood import Likelihood
 from ...methods.parameters import KERNELS, WIDEST, takes_prior
-from ...priors import Cauchy
 from ..conditionals.exact_scan import ScanProblem, require_exact, scan, scan_problem
 from ..conditionals.spike import own_odds, plain_prior
 from .adaptation import dispersed
@@ -70,7 +69,8 @@ class CoordinateGibbs(Checked):
     @cached_property
     def _problem(self) -> ScanProblem:
         scales = np.full(self.likelihood.model.n_features, np.asarray(self.prior.scale, dtype=np.float64) ** -2.0)
-        prior = plain_prior(isinstance(self.prior, Cauchy), self.likelihood.model.n_edges)
+        unit = replace(self.prior, scale=1.0)
+        prior = plain_prior(unit, unit, self.likelihood.model.n_edges)
         return scan_problem(self.likelihood, prior, scales)
 
     def init(self, rng: np.random.Generator) -> CoordinateGibbsState:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ...priors import slab_of_record
 from ..blocks import in_turn, variable
 from ..communities import blocks_of
 from ..edge_evidence import doubt_sentence, evidence_columns, headline
@@ -146,13 +147,8 @@ class InclusionSummary(Summary):
         else:
             words = prior_of_density(tuple(density.values()) if isinstance(density, dict) else density)
             found = {"prior of the density": words}
-        if slab["family"] == "Gamma":
-            found["prior of the slab's precision"] = f"Gamma({slab['shape']:g}, {slab['rate']:g})"
-        elif isinstance(scale := slab["scale"], dict):
-            found["slab"] = f"{slab['family']}(0, s), s ~ Gamma({scale['shape']:g}, {scale['rate']:g})"
-        else:
-            centre = "" if slab["family"] == "Moment" else "0, "
-            found["slab"] = f"{slab['family']}({centre}{scale:g})"
+        option, words = slab.get("words") or slab_of_record(slab).words
+        found[option] = words
         biases = prior.get("biases")
         if biases:
             return found | {"prior of the biases": logit_of_beta(biases["a"], biases["b"])}

@@ -1,0 +1,31 @@
+"""Prior distributions, as small frozen records of their constants.
+
+scipy is imported at first use: `bayesmrf --help` reads this package.
+"""
+
+from .densities import FIELD_SCALE as FIELD_SCALE
+from .densities import (
+    Beta,
+    Blocks,
+    DirichletProcess,
+    LogisticBeta,
+    MultivariateNormal,
+    Prior,
+    ProperPrior,
+    WeightsAndBiases,
+)
+from .slab import Present as Present
+from .slab import Slab
+from .slab import read_slab as read_slab
+from .slab import slab_of_record as slab_of_record
+from .slab_kinds import CAUCHY_TAPER as CAUCHY_TAPER
+from .slab_kinds import Cauchy, Gamma, Moment, Normal
+from .slab_kinds import taper_precision as taper_precision
+from .spiked import SpikeSlab
+from .spiked import has_pairs as has_pairs
+
+__all__ = [
+    "Beta", "Blocks", "Cauchy", "DirichletProcess", "Gamma", "LogisticBeta", "Moment", "MultivariateNormal", "Normal",
+    "Prior",
+    "ProperPrior", "Slab", "SpikeSlab", "WeightsAndBiases",
+]  # fmt: skip
