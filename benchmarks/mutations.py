@@ -55,12 +55,14 @@ def faults_of(path: str, source: str) -> Iterator[Fault]:
     def offset(row: int, column: int) -> int:
         return lines[row - 1] + len(rows[row - 1].encode()[:column].decode())
 
-    def fault(kind: str, node: ast.expr, text: str) -> Fault:
-        start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno or 0, node.end_col_offset or 0)
-        return Fault(kind, path, node.lineno, start, end, f"({text})")
+    def ends(node: ast.expr) -> tuple[int, int]:
+        return offset(node.lineno, node.col_offset), offset(node.end_lineno or 0, node.end_col_offset or 0)
 
-    def of(node: ast.AST) -> str:
-        return f"({ast.get_source_segment(source, node)})"
+    def fault(kind: str, node: ast.expr, text: str) -> Fault:
+        return Fault(kind, path, node.lineno, *ends(node), f"({text})")
+
+    def of(node: ast.expr) -> str:
+        return f"({source[slice(*ends(node))]})"  # `ast.get_source_segment` splits the source into lines in each call
 
     waiting: list[ast.AST] = [ast.parse(source)]
     while waiting:
