@@ -53,7 +53,7 @@ def rows_that_say_something(missing: np.ndarray, weights: np.ndarray | None) -> 
     out = is_empty | (missing.any(axis=1) & (times == 0))
     if not out.any():
         return None
-    tell_of_empty(times[is_empty].sum())
+    warn_of_empty_rows(times[is_empty].sum())
     return np.flatnonzero(~out)
 
 
@@ -90,11 +90,11 @@ def rows_with_answers(
     of = "" if nodes is None or len(nodes) == values.shape[1] else "that is predicted "
     if what == LEFT_OUT and not times[has_answer].any():
         raise DataError(f"{_X} must have a row with an answer, but every value {of}is missing; give rows with answers.")
-    tell_of_empty(times[~has_answer].sum(), what, of)
+    warn_of_empty_rows(times[~has_answer].sum(), what, of)
     return np.flatnonzero(has_answer)
 
 
-def tell_of_empty(n: float, what: str = LEFT_OUT, of: str = "") -> None:
+def warn_of_empty_rows(n: float, what: str = LEFT_OUT, of: str = "") -> None:
     """Tell of rows in which every value (that is predicted) is missing, if there are any."""
     if n:
         tell(

@@ -50,7 +50,7 @@ def declared_columns(asked: ColumnOptions, contents: Sequence[Values]) -> dict[s
     return columns
 
 
-def given(book: Codebook, contents: Sequence[Values]) -> list[Column]:
+def columns_of_codebook(book: Codebook, contents: Sequence[Values]) -> list[Column]:
     """Return the columns of a codebook that a user gives, with the counts of a table."""
     by_name = {s.name: s for s in contents}
     columns = []

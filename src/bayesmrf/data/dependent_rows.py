@@ -72,7 +72,7 @@ class DependentRows(NamedTuple):
         )
 
 
-def tell_of_rows(parts: Sequence[States]) -> None:
+def warn_of_dependent_rows(parts: Sequence[States]) -> None:
     """Tell what dependent rows mean for a posterior, if they are dependent."""
     if remark := remark_on_rows(parts):
         tell(remark, DependentRowsWarning)

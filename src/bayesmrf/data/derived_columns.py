@@ -66,7 +66,7 @@ def relations(frame: pd.DataFrame) -> list[Relation]:
     return linear_relations(numbers.to_numpy(dtype=np.float64, na_value=np.nan), list(map(str, numbers.columns)))
 
 
-def tell_of_relations(derived: Sequence[Relation]) -> None:
+def warn_of_derived_columns(derived: Sequence[Relation]) -> None:
     """Tell which columns are made of others, but for copies."""
     texts = [relation.sentence for relation in derived if relation.kind != COPY]
     if texts:

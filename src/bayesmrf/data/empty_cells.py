@@ -126,7 +126,7 @@ def _is_part(holds: dict[tuple[int, int], np.ndarray], one: tuple[int, int], oth
     return bool((holds[one] != holds[other]).any()) or one > other
 
 
-def tell_of_empty_cells(states: States, related: Sequence[Sequence[str]]) -> None:
+def warn_of_empty_cells(states: States, related: Sequence[Sequence[str]]) -> None:
     """Tell of pairs of yes/no columns of which one combination never occurs, and of columns that follow from others.
 
     Parameters

@@ -137,7 +137,7 @@ def check_compared(parts: Sequence[States]) -> None:
                             "compared there; leave out the column.")  # fmt: skip
 
 
-def tell_of_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
+def warn_of_absent_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
     """Tell of levels that occur in other groups only, and of columns that are constant in a group only."""
     occurring, coding = [_levels_in(part) for part in parts], parts[0].coding
     ordered = are_ordered(coding, len(parts[0].names))

@@ -27,7 +27,7 @@ from .codebook import (
     as_text,
 )
 from .column_options import ColumnOptions, matching
-from .declared_columns import changed, declared_columns, given
+from .declared_columns import changed, columns_of_codebook, declared_columns
 from .kinds import constant, metadata, nominal, number, several, text
 from .kinds.count import is_count
 from .kinds.cut import problems_of_codes
@@ -71,7 +71,7 @@ def infer_columns(
     frame = several.expanded(frame, asked)
     contents, all_answers = _values(frame, asked)
     if asked.columns is not None:
-        columns = given(asked.columns, contents)
+        columns = columns_of_codebook(asked.columns, contents)
         columns = alphabet.as_given(columns) if asked.order_as_given else columns
         return Codebook(tuple(changed(columns, asked)), tuple(map(Problem, alphabet.problems(columns))))
     takes = {*takes, "numbers", "values"} if all_answers else {*takes}

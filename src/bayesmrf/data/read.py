@@ -11,15 +11,15 @@ import numpy as np
 from ..errors import DataError
 from ..names import quoted
 from .chosen_model import choose_model, ordered_column
-from .derived_columns import FIRST, Relation, linear_relations, tell_of_relations, warn_of_equal
-from .empty_cells import tell_of_empty_cells
+from .derived_columns import FIRST, Relation, linear_relations, warn_of_derived_columns, warn_of_equal
+from .empty_cells import warn_of_empty_cells
 from .frames import in_pandas
 from .kinds.nominal import is_unordered, nominal_column
 from .level_names import MIXED, NOMINAL
 from .nominal import require_shared_levels, warn_of_nominal
 from .row_weights import refuse_forgotten_counts
 from .states import ColumnLevels, States, check_states, levels_of
-from .waves_side_by_side import tell_of_waves
+from .waves_side_by_side import warn_of_waves
 
 _log = logging.getLogger(__name__)
 
@@ -66,9 +66,9 @@ def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, t
         warn_of_nominal(X, states)
     if not tied:
         warn_of_equal(states)
-        tell_of_relations(relations := _relations(states))
-        tell_of_empty_cells(states, [relation.columns for relation in relations])
-        tell_of_waves(states.names)
+        warn_of_derived_columns(relations := _relations(states))
+        warn_of_empty_cells(states, [relation.columns for relation in relations])
+        warn_of_waves(states.names)
     return states
 
 

@@ -63,7 +63,7 @@ def n_rows(parts: Sequence[States]) -> int:
     return sum(len(p.values) if p.counts is None else int(p.counts.sum()) for p in parts)
 
 
-def tell_of_survey(parts: Sequence[States], labels: Sequence[Any] = ()) -> None:
+def warn_of_survey(parts: Sequence[States], labels: Sequence[Any] = ()) -> None:
     """Tell what the weights of a survey mean for a posterior, if there are any."""
     if not is_weighted(parts):
         return
@@ -115,7 +115,7 @@ class WeightsAsCounts(NamedTuple):
         )
 
 
-def tell_of_weights(parts: Sequence[States]) -> None:
+def warn_of_weights(parts: Sequence[States]) -> None:
     """Tell of counts that look like weights of a survey."""
     if remark := remark_on_weights(parts):
         tell(remark, WeightWarning)
@@ -166,7 +166,7 @@ def refuse_forgotten_counts(X: Any, sample_weight: Any) -> None:
         raise DataError(f"{argument('X')} must contain answers only: {count_problem(name)}")
 
 
-def tell_of_forgotten_counts(parts: Sequence[States]) -> bool:
+def warn_of_forgotten_counts(parts: Sequence[States]) -> bool:
     """Tell of a column of counts among the answers of all groups of people, and return whether there is one."""
     if remark := remark_on_counts(parts):
         tell(remark, WeightWarning)

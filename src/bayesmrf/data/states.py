@@ -16,7 +16,7 @@ from .check_columns import check_columns, rows_that_say_something
 from .codes import read_levels, to_codes, to_table, warn_of_unused
 from .frames import cells, column_names, in_pandas, is_frame, no_table
 from .kinds.nominal import unordered_levels
-from .kinds.number import recoded, tell_of_steps
+from .kinds.number import recoded, warn_of_steps
 from .kinds.ordered import ordered_categories, ordered_levels
 from .kinds.yes_no import CODINGS, read_yes_no
 from .level_names import MIXED, NOMINAL
@@ -356,7 +356,7 @@ def _by_column(
         if lost is not None:
             missing[:, [i]] = lost
         scales.append(levels)
-    tell_of_steps(even)
+    warn_of_steps(even)
     warn_outside(_X, numbers)
     if missing.any() and not allowed:
         refuse_missing(missing, labels)

@@ -99,7 +99,7 @@ def _of_kind(names: Sequence[str], kind: re.Pattern[str]) -> SideBySide | None:
     return None
 
 
-def tell_of_waves(names: Sequence[str]) -> None:
+def warn_of_waves(names: Sequence[str]) -> None:
     """Tell of waves side by side in a table of which a network is learnt."""
     if (waves := side_by_side(names)) is not None:
         tell(

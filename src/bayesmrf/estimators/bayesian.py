@@ -40,7 +40,7 @@ from .engines import (
 from .parameter_kernels import Problem, automatic_kernel, parameter_kernel
 from .pipeline import Posterior, Setup
 from .starts import find_start
-from .stein_check import tell_of_draws
+from .stein_check import warn_of_draws
 from .ties import n_edge_parameters, read_ties
 
 _FAR = 0.01  # share of draws beyond half the standard deviation of a taper, from which on it is said
@@ -249,7 +249,7 @@ or callable
         # Chains that have not converged may be far from the posterior for this reason.
         if has_converged and self.posterior_.attrs["kind"] != "exact":
             assert setup.seeds is not None
-            tell_of_draws(setup.likelihood, prior, sampled, self.parameter_names_, setup.seeds)
+            warn_of_draws(setup.likelihood, prior, sampled, self.parameter_names_, setup.seeds)
 
 
 def _kind(options: Any, engine: Engine, hidden: Hidden | None) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.group_labels import check_compared, check_group, code_of, codes_of, read_groups, tell_of_levels
+from ..data.group_labels import check_compared, check_group, code_of, codes_of, read_groups, warn_of_absent_levels
 from ..data.states import States
 from ..errors import OptionError
 from ..families import AUTO, families_of
@@ -188,7 +188,7 @@ class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
         for label, part in zip(self.groups_, parts, strict=True):
             check_group(label, part)
         check_compared(parts)
-        tell_of_levels(self.groups_, parts)
+        warn_of_absent_levels(self.groups_, parts)
         return parts
 
     def _target(self, parts: list[States], request: None) -> Setup:

@@ -14,8 +14,8 @@ from .. import results
 from ..base import Kernel
 from ..data.check_columns import rows_with_answers
 from ..data.codebook import Codebook
-from ..data.dependent_rows import tell_of_rows
-from ..data.row_weights import is_weighted, n_rows, tell_of_forgotten_counts, tell_of_survey, tell_of_weights
+from ..data.dependent_rows import warn_of_dependent_rows
+from ..data.row_weights import is_weighted, n_rows, warn_of_forgotten_counts, warn_of_survey, warn_of_weights
 from ..data.states import States
 from ..declare.option import check_params, options_of
 from ..declare.rule import SEED
@@ -37,7 +37,7 @@ from .edge_evidence import EdgeTerms, add_edge_evidence
 from .mode_check import check_modes
 from .observations import Observations
 from .predictive_checks import Checked, can_be_checked, check_fit, check_table, checks_of
-from .rarely_observed import Silent, tell_of_rare
+from .rarely_observed import Silent, warn_of_rare_levels
 from .restored import Restored
 from .sensitivity import Sensitive
 from .statements import Statements
@@ -226,11 +226,11 @@ class Posterior(Statements, Sensitive, Observations, Sampled):
 
     def _judge_data(self, setup: Setup) -> None:
         check_modes(self, setup.parts, setup.seeds, setup.sweeps)
-        tell_of_rare(setup.parts, self._graph)
-        if not tell_of_forgotten_counts(setup.parts):
-            tell_of_rows(setup.parts)
-        tell_of_weights(setup.parts)
-        tell_of_survey(setup.parts, self._labels)
+        warn_of_rare_levels(setup.parts, self._graph)
+        if not warn_of_forgotten_counts(setup.parts):
+            warn_of_dependent_rows(setup.parts)
+        warn_of_weights(setup.parts)
+        warn_of_survey(setup.parts, self._labels)
 
     def _checks(self, setup: Setup, rng: np.random.Generator) -> Checked | None:
         if is_weighted(setup.parts) or not can_be_checked(self):  # tables from the posterior have no weights

@@ -33,7 +33,7 @@ def rarely_observed(states: States, graph: Graph) -> list[int]:
     return [int(i) for i in np.intersect1d(np.flatnonzero(few), graph.edges)]
 
 
-def tell_of_rare(parts: Sequence[States], graph: Graph) -> None:
+def warn_of_rare_levels(parts: Sequence[States], graph: Graph) -> None:
     """Tell of columns of which the data of a group of people hardly determine the signs of edges, if there are any."""
     nodes = sorted({i for part in parts for i in rarely_observed(part, graph)})
     if nodes:

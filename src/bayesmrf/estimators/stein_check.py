@@ -132,7 +132,7 @@ def _mean(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
-def tell_of_draws(
+def warn_of_draws(
     likelihood: Likelihood, prior: Prior, draws: np.ndarray, names: list[str], seeds: np.random.SeedSequence
 ) -> None:
     """Tell how far draws are from the posterior, if they surely are; see `remark_on_draws`."""

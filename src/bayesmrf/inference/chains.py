@@ -98,7 +98,7 @@ class Persistent(_MomentsOfChains, Stateless):
         form, before = compiled_form(model, theta), _started(self.name, state)
         late = self._sweep(form, before)
         moments = _moments(model, form, before.chains, self.n_chains)
-        followed = self._look(form, before)
+        followed = self._interim_check(form, before)
         stats: dict[str, float] = {"n_chains": self.n_chains, "n_sweeps": self.n_sweeps, "late": late}
         stats["round_trips"] = followed.round_trips
         return Inference(moments=moments, stats=stats, state=followed)
@@ -107,7 +107,7 @@ class Persistent(_MomentsOfChains, Stateless):
         """Advance the chains in place as `infer` does, without moments."""
         form = compiled_form(model, theta)
         self._sweep(form, state, without_absent)
-        return self._look(form, state, without_absent(form))
+        return self._interim_check(form, state, without_absent(form))
 
     def _sweep(self, form: Form, followed: Followed, visited: Callable[[Form], Form] = lambda form: form) -> bool:
         """Advance the chains, and return whether the call is late; ``visited`` are forms for sweeps."""
@@ -119,7 +119,7 @@ class Persistent(_MomentsOfChains, Stateless):
             _advance(self, visited(form), followed.chains, n_swept)
         return late
 
-    def _look(self, form: Form, followed: Followed, visited: Form | None = None) -> Followed:
+    def _interim_check(self, form: Form, followed: Followed, visited: Form | None = None) -> Followed:
         return swap(form, followed, self._n_swept(followed), self.n_sweeps, visited) if self.tempered else followed
 
     def _n_swept(self, followed: Followed) -> int:

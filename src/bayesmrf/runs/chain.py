@@ -1,4 +1,4 @@
-"""One chain of a run: its steps, the board on which its draws are, and its commits."""
+"""One chain of a run: its steps, the buffer on which its draws are, and its commits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Plan(NamedTuple):
         return max(0, steps - self.n_warmup) // self.thin
 
 
-class Board:
+class DrawBuffer:
     """Shared data of the chains of one process: their draws, their progress, and the request to stop.
 
     Threads write their draws where the caller reads them, without a copy.
@@ -97,28 +97,28 @@ class Outcome(NamedTuple):
     values: dict[str, np.ndarray | Stretch]
 
 
-def advance(kernel: Kernel, board: Board, chain: int, start: Position, until: float) -> Outcome:
+def advance(kernel: Kernel, buffer: DrawBuffer, chain: int, start: Position, until: float) -> Outcome:
     """Make steps until the end of the chain, a time of the monotonic clock, a request to stop, or an error.
 
     A chain without a State gets its first one, and no step.
     """
     step, state, generator = start
-    rng, plan, clock = generator_from_array(generator), board.plan, time.monotonic
+    rng, plan, clock = generator_from_array(generator), buffer.plan, time.monotonic
     n_steps, n_warmup, thin = plan.n_steps, plan.n_warmup, plan.thin
     info = None
     rows: list[_Row] = []
     error: BaseException | None = None
-    steps, latest = board.steps, board.latest
+    steps, latest = buffer.steps, buffer.latest
     try:
         going = state is not None
         if not going:
             state = kernel.init(rng)
-        while going and step < n_steps and not board.stop:
+        while going and step < n_steps and not buffer.stop:
             state, info = kernel.step(rng, state)
             kept, rest = divmod(step + 1 - n_warmup, thin)
             if kept > 0 and rest == 0:
                 if not rows:
-                    rows = _rows(kernel, board, chain, info)
+                    rows = _rows(kernel, buffer, chain, info)
                 for row, value in zip(rows, info, strict=True):
                     if getattr(value, "dtype", type(value)) != row.kind:
                         row.check(value)
@@ -134,7 +134,7 @@ def advance(kernel: Kernel, board: Board, chain: int, start: Position, until: fl
 
 
 class Chain:
-    """A chain in the process that collects its draws: its position, its rows of the board, and its commits.
+    """A chain in the process that collects its draws: its position, its rows of the buffer, and its commits.
 
     Attributes
     ----------
@@ -143,15 +143,15 @@ class Chain:
     error : BaseException or None
         What ended it.
     index, number : int
-        Its place on the board, and in the run, of which the board may have one chain alone.
+        Its place on the buffer, and in the run, of which the buffer may have one chain alone.
     """
 
-    def __init__(self, kernel: Kernel, board: Board, index: int, generator: np.ndarray, store: ChainStore | None):
-        self.kernel, self.board, self.index, self.store = kernel, board, index, store
+    def __init__(self, kernel: Kernel, buffer: DrawBuffer, index: int, generator: np.ndarray, store: ChainStore | None):
+        self.kernel, self.buffer, self.index, self.store = kernel, buffer, index, store
         self.number = store.whose["chain"] if store else index
         self.error: BaseException | None = None
         self.position = self.saved = (store and store.load()) or Position(0, None, generator)
-        board.steps[index] = self.position.steps
+        buffer.steps[index] = self.position.steps
         if store:
             with as_written(store.folder):
                 self._read(store)
@@ -159,7 +159,7 @@ class Chain:
     @property
     def goes_on(self) -> bool:
         """Whether steps remain that can be made."""
-        return self.error is None and self.position.steps < self.board.plan.n_steps
+        return self.error is None and self.position.steps < self.buffer.plan.n_steps
 
     @property
     def due(self) -> float:
@@ -168,8 +168,8 @@ class Chain:
 
     def run(self) -> None:
         """Make all steps here, until a request to stop."""
-        while self.goes_on and not self.board.stop:
-            self.take(advance(self.kernel, self.board, self.index, self.position, self.due))
+        while self.goes_on and not self.buffer.stop:
+            self.take(advance(self.kernel, self.buffer, self.index, self.position, self.due))
         self.save()
 
     def take(self, outcome: Outcome) -> None:
@@ -182,30 +182,30 @@ class Chain:
             if self.saved.state is None or time.monotonic() > self.due:
                 self.save()  # the first fails early if the State cannot be stored
         except BaseException as e:
-            self.error, self.board.stop = e, True
+            self.error, self.buffer.stop = e, True
 
     def save(self) -> None:
         """Commit what was not committed yet."""
         if self.store is None or self.error is not None or self.position is self.saved:
             return
-        plan, names = self.board.plan, self.kernel.dims
-        new = self.board.between(self.index, plan.kept(self.saved.steps), plan.kept(self.position.steps))
+        plan, names = self.buffer.plan, self.kernel.dims
+        new = self.buffer.between(self.index, plan.kept(self.saved.steps), plan.kept(self.position.steps))
         try:
             draws = stored({name: new[name] for name in names if name in new})
-            self.store.commit(*self.position, draws, time.time() - self.board.began)
+            self.store.commit(*self.position, draws, time.time() - self.buffer.began)
             self.saved = self.position
         except BaseException as e:
-            self.error, self.board.stop = e, True
+            self.error, self.buffer.stop = e, True
 
     def _copy(self, outcome: Outcome) -> None:
-        """Copy the draws of a worker to the board."""
-        board, steps = self.board, outcome.position.steps
+        """Copy the draws of a worker to the buffer."""
+        buffer, steps = self.buffer, outcome.position.steps
         for name, v in outcome.values.items():
             self._put(name, v, outcome.first)
-        board.steps[self.index], board.latest[self.index] = steps, outcome.latest
+        buffer.steps[self.index], buffer.latest[self.index] = steps, outcome.latest
 
     def _put(self, name: str, v: np.ndarray | Stretch, first: int) -> None:
-        rows = self.board.rows(name, self.index, self.kernel.dims[name], v.shape[1:], v.dtype)
+        rows = self.buffer.rows(name, self.index, self.kernel.dims[name], v.shape[1:], v.dtype)
         _check_kind(name, v.dtype, v, rows)
         if isinstance(rows, SparseRows):
             rows.extend(v)
@@ -213,20 +213,20 @@ class Chain:
             rows[first : first + len(v)] = v
 
     def _read(self, store: ChainStore) -> None:
-        """Copy the committed draws to the board."""
+        """Copy the committed draws to the buffer."""
         at = 0
         for arrays in store.load_draws():
             part = loaded(arrays)
             n = len(next(iter(part.values())))
             for name, dims in self.kernel.dims.items():
                 v = part[name]
-                rows = self.board.rows(name, self.index, dims, v.shape[1:], v.dtype)
+                rows = self.buffer.rows(name, self.index, dims, v.shape[1:], v.dtype)
                 room = rows.shape if isinstance(rows, SparseRows) else rows[at : at + n].shape[1:]
                 if v.shape != (n, *room) or len(v.shape) != 1 + len(dims) or rows.dtype != v.dtype:
                     raise ValueError
                 self._put(name, v, at)
             at += n
-        if at != self.board.plan.kept(self.position.steps):
+        if at != self.buffer.plan.kept(self.position.steps):
             raise ValueError
 
 
@@ -247,7 +247,7 @@ def _check_kind(name: str, kind: np.dtype, value: Any, into: np.ndarray | Sparse
         raise TypeError(f"Info.{name} is {value!r:.200} now and was {into.dtype} in the first draw")
 
 
-def _rows(kernel: Kernel, board: Board, chain: int, info: Any) -> list[_Row]:
+def _rows(kernel: Kernel, buffer: DrawBuffer, chain: int, info: Any) -> list[_Row]:
     """Allocate the draws of a chain, in the order of the fields of Info."""
     if set(info._fields) != set(kernel.dims):
         raise TypeError(f"kernel {kernel.name}: dims names {sorted(kernel.dims)}, Info has {sorted(info._fields)}")
@@ -256,17 +256,17 @@ def _rows(kernel: Kernel, board: Board, chain: int, info: Any) -> list[_Row]:
         a, dims = np.asarray(value), kernel.dims[name]
         if a.ndim != len(dims) or a.dtype.kind not in "biuf":
             raise TypeError(f"kernel {kernel.name}: Info.{name} is {a.dtype} {a.shape}, dims says {dims}")
-        rows.append(_Row(name, board.rows(name, chain, dims, a.shape, a.dtype), getattr(value, "dtype", type(value))))
+        rows.append(_Row(name, buffer.rows(name, chain, dims, a.shape, a.dtype), getattr(value, "dtype", type(value))))
         rows[-1].check(value)
     return rows
 
 
 @contextmanager
-def interruptible(board: Board) -> Iterator[None]:
+def interruptible(buffer: DrawBuffer) -> Iterator[None]:
     """Turn the first Ctrl-C into a request to stop between two steps; the second interrupts as usual."""
 
     def ask(signum: int, frame: Any) -> None:
-        board.stop = True
+        buffer.stop = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     ours = threading.current_thread() is threading.main_thread()
@@ -278,4 +278,4 @@ def interruptible(board: Board) -> Iterator[None]:
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        board.stop = True
+        buffer.stop = True

@@ -26,13 +26,13 @@ from ..errors import OptionError, StoppedWarning, argument
 from ..memory import check_draws
 from ..progress import chain_bars
 from ..rng import as_seed_sequence, generator_to_array, spawn_generators
-from .chain import Board, Chain, Plan, interruptible
+from .chain import Chain, DrawBuffer, Plan, interruptible
 from .checkpoint import UNTIL_GOOD, ChainStore, described_sequence, keep_n_draws, opened, seed_of
 from .draws import SparseDraws
 from .identity import describe
 from .jobs import count_jobs
-from .looks import FIRST, MOST, OF_A_TASK, Course, looks
 from .run_options import RunOptions
+from .stopping import FIRST, MOST, OF_A_TASK, StoppingRule, interim_checks
 from .store import CHECKPOINT, Checkpoint, as_checkpoint, is_ours, read_kind
 from .workers import ByExecutor, run_chains, workers_of
 
@@ -183,7 +183,7 @@ def sample(
     most = check_draws(kernel.dims, sizes or {}, FIRST if n_draws is None else n_draws, n_chains)
     place = as_checkpoint(checkpoint)
     chain = None if place is None else place.chain
-    counts = looks(min(MOST, max(FIRST, most // _SHARE))) if n_draws is None else [int(n_draws)]
+    counts = interim_checks(min(MOST, max(FIRST, most // _SHARE))) if n_draws is None else [int(n_draws)]
     first = counts[0] if chain is None or n_draws is not None else min(OF_A_TASK, counts[-1])
     plan = Plan(first, int(n_warmup), int(thin))
     if place is not None and chain is not None:
@@ -193,17 +193,17 @@ def sample(
             raise OptionError(
                 f"{argument('chain', chain)} does not support {argument('overwrite', True)}; remove the folder."
             )
-    board = Board(plan, int(n_chains) if chain is None else 1)
-    course = Course(counts)
+    buffer = DrawBuffer(plan, int(n_chains) if chain is None else 1)
+    stopping = StoppingRule(counts)
     if judge is not None and n_draws is None and chain is None:
-        course = Course(counts, lambda: judge(_block(kernel, board, time.time() - board.began, seed or {})))
+        stopping = StoppingRule(counts, lambda: judge(_block(kernel, buffer, time.time() - buffer.began, seed or {})))
     workers = workers_of(executor)
     seed = None if random_state is None and checkpoint is not None else _describe(as_seed_sequence(random_state))
     if place is None:
         assert seed is not None
         generators = _spawn(seed, int(n_chains))
-        stores: Sequence[ChainStore | None] = [None] * board.n_chains
-        chains, run_time = _run_chains(kernel, board, course, generators, stores, workers, n_jobs, progress)
+        stores: Sequence[ChainStore | None] = [None] * buffer.n_chains
+        chains, run_time = _run_chains(kernel, buffer, stopping, generators, stores, workers, n_jobs, progress)
     else:
         identity, modules = describe(kernel)
         settings = {
@@ -220,14 +220,14 @@ def sample(
             seed = settings["seed"]
             generators = _spawn(seed, int(n_chains))
             generators = generators if chain is None else [generators[chain]]
-            board.plan_until(settings["n_draws"])  # of which the store may have draws
+            buffer.plan_until(settings["n_draws"])  # of which the store may have draws
             if chain is not None:
-                course.counts = [settings["n_draws"]]
-            course.keep, course.joins = partial(keep_n_draws, Path(place.path), settings), place.joins
-            chains, run_time = _run_chains(kernel, board, course, generators, stores, workers, n_jobs, progress)
-    draws = _block(kernel, board, run_time, seed)
-    is_whole = draws.complete and course.has_ended
-    draws = replace_fields(draws, complete=is_whole, short=course.short if course.judge else None)
+                stopping.counts = [settings["n_draws"]]
+            stopping.keep, stopping.joins = partial(keep_n_draws, Path(place.path), settings), place.joins
+            chains, run_time = _run_chains(kernel, buffer, stopping, generators, stores, workers, n_jobs, progress)
+    draws = _block(kernel, buffer, run_time, seed)
+    is_whole = draws.complete and stopping.has_ended
+    draws = replace_fields(draws, complete=is_whole, short=stopping.short if stopping.judge else None)
     if chain is not None:  # of which others are part, or which a look at it may make longer
         whole = is_whole and n_chains == 1 and n_draws is not None
         draws = replace_fields(draws, chains=(chain,) * draws.n_chains, complete=whole)
@@ -236,7 +236,7 @@ def sample(
         if error is not None and not isinstance(error, KeyboardInterrupt):
             error.draws = draws
             error.add_note(
-                f"Chain {ended.number} failed in step {board.steps[ended.index] + 1} of {board.plan.n_steps}; the "
+                f"Chain {ended.number} failed in step {buffer.steps[ended.index] + 1} of {buffer.plan.n_steps}; the "
                 f"attribute `draws` of this error contains {draws.n_draws} draws of {draws.n_chains} chain(s)."
             )
             raise error
@@ -244,9 +244,9 @@ def sample(
         raise KeyboardInterrupt("the run was stopped before the first draw")
     if not is_whole:
         again = "" if checkpoint is None else "; call again with the same checkpoint to continue the run"
-        of = board.plan.n_draws if course.judge is None else f"at most {counts[-1]}"
+        of = buffer.plan.n_draws if stopping.judge is None else f"at most {counts[-1]}"
         warnings.warn(
-            f"the run was stopped: {draws.n_draws} of {of} draws of {draws.n_chains} of {board.n_chains} chains "
+            f"the run was stopped: {draws.n_draws} of {of} draws of {draws.n_chains} of {buffer.n_chains} chains "
             f"are returned{again}",
             StoppedWarning,
             stacklevel=2,
@@ -256,8 +256,8 @@ def sample(
 
 def _run_chains(
     kernel: Kernel,
-    board: Board,
-    course: Course,
+    buffer: DrawBuffer,
+    stopping: StoppingRule,
     generators: Sequence[np.ndarray],
     stores: Sequence[ChainStore | None],
     workers: ByExecutor | None,
@@ -265,28 +265,28 @@ def _run_chains(
     progress: bool,
 ) -> tuple[list[Chain], float]:
     """Run the remaining steps of all chains; return them, and the seconds of the whole run."""
-    plan, has_run = board.plan, False
-    chains = [Chain(kernel, board, i, generators[i], store) for i, store in enumerate(stores)]
-    if stores[0] and any(board.steps):
+    plan, has_run = buffer.plan, False
+    chains = [Chain(kernel, buffer, i, generators[i], store) for i, store in enumerate(stores)]
+    if stores[0] and any(buffer.steps):
         _log.info("%s contains a stopped run: continuing, its chains have at least %d of %d draws",
-                  stores[0].folder.parents[1], plan.kept(min(board.steps)), plan.n_draws)  # fmt: skip
+                  stores[0].folder.parents[1], plan.kept(min(buffer.steps)), plan.n_draws)  # fmt: skip
     earlier = max((store.record["run_time"] for store in stores if store), default=0.0)
-    board.began = time.time() - earlier
-    shown = [chain.index for chain in chains if chain.goes_on or course.judge]
-    looks = course.counts if course.judge else ()
-    with interruptible(board), chain_bars(board, shown, progress, stores[0] is not None, looks):
-        for _ in course.stages(board):
+    buffer.began = time.time() - earlier
+    shown = [chain.index for chain in chains if chain.goes_on or stopping.judge]
+    looks = stopping.counts if stopping.judge else ()
+    with interruptible(buffer), chain_bars(buffer, shown, progress, stores[0] is not None, looks):
+        for _ in stopping.stages(buffer):
             todo = [chain for chain in chains if chain.goes_on]
             if not todo:
                 continue
             has_run = True
             if workers is not None:
-                run_chains(kernel, chains, board, workers)
+                run_chains(kernel, chains, buffer, workers)
             else:  # chains use the cores as threads
                 with one_thread():
-                    run = Parallel(n_jobs=count_jobs(n_jobs, board.n_chains), require="sharedmem", batch_size=1)
+                    run = Parallel(n_jobs=count_jobs(n_jobs, buffer.n_chains), require="sharedmem", batch_size=1)
                     run(delayed(copy_context().run)(chain.run) for chain in todo)  # for what is told in them
-    return chains, time.time() - board.began if has_run else earlier
+    return chains, time.time() - buffer.began if has_run else earlier
 
 
 def seed_sequence(
@@ -320,13 +320,13 @@ def _spawn(seed: dict[str, Any], n_chains: int) -> list[np.ndarray]:
     return [generator_to_array(rng) for rng in spawn_generators(described_sequence(seed), n_chains)]
 
 
-def _block(kernel: Kernel, board: Board, run_time: float, seed: dict[str, Any]) -> Draws:
+def _block(kernel: Kernel, buffer: DrawBuffer, run_time: float, seed: dict[str, Any]) -> Draws:
     """Choose the largest full block of chains by draws, which omits interrupted chains with few draws."""
-    plan = board.plan
-    kept = np.minimum([plan.kept(s) for s in board.steps], plan.n_draws)
+    plan = buffer.plan
+    kept = np.minimum([plan.kept(s) for s in buffer.steps], plan.n_draws)
     n = max(kept, key=lambda k: k * np.count_nonzero(kept >= k))
     chains = np.flatnonzero(kept >= n) if n else np.arange(0)
-    fields = {name: board.block(name, chains, n) for name in kernel.dims if n}
+    fields = {name: buffer.block(name, chains, n) for name in kernel.dims if n}
     complete = bool((kept >= plan.n_draws).all())
     return Draws(
         fields,

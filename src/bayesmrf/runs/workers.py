@@ -25,7 +25,7 @@ from ..base import Kernel
 from ..blas import one_thread
 from ..declare.rule import is_client
 from ..errors import OptionError, WorkerError, argument
-from .chain import Board, Chain, Outcome, Plan, advance, interruptible
+from .chain import Chain, DrawBuffer, Outcome, Plan, advance, interruptible
 from .checkpoint import Position
 
 SECONDS = 5.0  # of work on a chain between two exchanges
@@ -56,11 +56,11 @@ def check_version(versions: str) -> None:
 
 
 def _advance(kernel: Kernel, plan: Plan, start: Position, seconds: float) -> Outcome:
-    board, first = Board(plan, 1), plan.kept(start.steps)
+    buffer, first = DrawBuffer(plan, 1), plan.kept(start.steps)
     start = deepcopy(start)  # some executors, such as of ray, send arrays that cannot be written to
-    with one_thread(), interruptible(board):
-        outcome = advance(kernel, board, 0, start, time.monotonic() + seconds)
-    values = board.between(0, first, plan.kept(outcome.position.steps))
+    with one_thread(), interruptible(buffer):
+        outcome = advance(kernel, buffer, 0, start, time.monotonic() + seconds)
+    values = buffer.between(0, first, plan.kept(outcome.position.steps))
     # The class of Info may be one that was made here, which cannot be pickled.
     latest = None if outcome.latest is None else outcome.latest._asdict()
     outcome = outcome._replace(latest=latest, first=first, values=values)
@@ -172,14 +172,14 @@ def connect(address: str) -> Any:
         raise OptionError(option="cluster", got=address, expected=expected) from None
 
 
-def run_chains(kernel: Kernel, chains: Sequence[Chain], board: Board, workers: ByExecutor) -> None:
+def run_chains(kernel: Kernel, chains: Sequence[Chain], buffer: DrawBuffer, workers: ByExecutor) -> None:
     """Make the remaining steps of chains by workers."""
     pickled = cloudpickle.dumps(kernel)
     key = hashlib.blake2b(pickled, digest_size=16).hexdigest()
     tries = dict.fromkeys(range(len(chains)), 0)
 
     def call(chain: Chain, kernel: bytes | None) -> tuple[Any, ...]:
-        return VERSIONS, key, kernel, board.plan, chain.position, SECONDS
+        return VERSIONS, key, kernel, buffer.plan, chain.position, SECONDS
 
     calls = {chain.index: call(chain, pickled) for chain in chains if chain.goes_on}
     while outcomes := workers.run(calls):
@@ -198,11 +198,11 @@ def run_chains(kernel: Kernel, chains: Sequence[Chain], board: Board, workers: B
             elif isinstance(outcome, BrokenExecutor) and tries[index] < TRIES:
                 tries[index] += 1
                 calls[index] = call(chain, pickled)
-            elif not board.stop:
+            elif not buffer.stop:
                 chain.save()
                 chain.error = _lost(chain, outcome)
-                board.stop = isinstance(outcome, WorkerError)
-        if board.stop:
+                buffer.stop = isinstance(outcome, WorkerError)
+        if buffer.stop:
             calls = {}
             workers.cancel()
     for chain in chains:

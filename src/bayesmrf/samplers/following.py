@@ -108,7 +108,7 @@ def swap(
     """
     age = followed.age + n_sweeps
     if age // _PERIOD > followed.age // _PERIOD:
-        followed = _look(form, followed, n_chains)
+        followed = _interim_check(form, followed, n_chains)
     ladder, unspent = followed.ladder, followed.unspent
     if ladder is not None:
         unspent += _SWEEPS * n_sweeps * n_chains
@@ -118,7 +118,7 @@ def swap(
     return followed._replace(age=age, unspent=unspent, ladder=ladder)
 
 
-def _look(form: Pairwise | Categorical, followed: Followed, n_chains: int) -> Followed:
+def _interim_check(form: Pairwise | Categorical, followed: Followed, n_chains: int) -> Followed:
     """Compare the chains with the last look, and lay a ladder if they keep their mode."""
     n_states = form.field.shape[1] if isinstance(form, Categorical) else None
     x = followed.chains.states

@@ -9,7 +9,7 @@ import pytest
 
 from bayesmrf import progress
 from bayesmrf.progress import Lines, chain_bars, span, track
-from bayesmrf.runs import looks
+from bayesmrf.runs import stopping
 from tests.unit.runs.test_run import OPTIONS, Walk, sample
 
 
@@ -174,8 +174,8 @@ def test_chains_in_a_pipe_print_lines_and_no_bar(fast_clock, capfd):
 
 
 def test_a_run_until_good_tells_of_the_stage_that_it_is_in(fast_clock, capfd, monkeypatch):
-    monkeypatch.setattr(looks, "FIRST", 12)
-    monkeypatch.setattr(looks, "TIMES", 1.5)
+    monkeypatch.setattr(stopping, "FIRST", 12)
+    monkeypatch.setattr(stopping, "TIMES", 1.5)
     monkeypatch.setattr("bayesmrf.runs.run.MOST", 40)
     options = OPTIONS | {
         "progress": True,

@@ -220,7 +220,7 @@ def recoded(columns: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
     return coded
 
 
-def tell_of_steps(columns: Mapping[str, tuple[int, ...]]) -> None:
+def warn_of_steps(columns: Mapping[str, tuple[int, ...]]) -> None:
     """Tell which columns of more than two levels have steps that are taken for a coding; see `recoded`."""
     several = [name for name, levels in columns.items() if len(levels) > 2]
     if several:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from ..errors import MoreDrawsError, argument
 
 if TYPE_CHECKING:  # as the help text of the commands names numbers of draws, and imports no numpy
-    from .chain import Board
+    from .chain import DrawBuffer
 
 FIRST, TIMES, MOST = 500, 1.25, 20_000  # draws of a chain at the first look, and how they grow up to the last
 OF_A_TASK = 1_221  # draws of a chain that runs alone, and cannot be judged: those of the fifth look
 
 
-def looks(most: int = MOST) -> list[int]:
+def interim_checks(most: int = MOST) -> list[int]:
     """Return the numbers of draws of a chain at which a run is judged."""
     counts, n = [], float(FIRST)
     while n < most:
@@ -27,7 +27,7 @@ def looks(most: int = MOST) -> list[int]:
     return [*counts, most]
 
 
-class Course:
+class StoppingRule:
     """The stages of a run.
 
     Parameters
@@ -35,7 +35,7 @@ class Course:
     counts : sequence of int
         Draws of a chain at the end of each stage.
     judge : callable, optional
-        Says what the draws on the board are short of; empty if they are good. None for a single stage.
+        Says what the draws on the buffer are short of; empty if they are good. None for a single stage.
     keep : callable, optional
         Called with a count before steps are made for it.
     joins : bool
@@ -59,17 +59,17 @@ class Course:
         self.counts, self.judge, self.keep, self.joins = counts, judge, keep, joins
         self.short, self.has_ended = "", judge is None
 
-    def stages(self, board: Board) -> Iterator[None]:
+    def stages(self, buffer: DrawBuffer) -> Iterator[None]:
         """Set the plan of each stage, whose steps the caller makes; judge the draws after it."""
         is_good = False
         for i, n_draws in enumerate(self.counts):
-            board.plan_until(n_draws)
-            if min(board.steps) < board.plan.n_steps:
+            buffer.plan_until(n_draws)
+            if min(buffer.steps) < buffer.plan.n_steps:
                 if self.joins:  # the next stage at which the run can end
                     self._refuse(self.counts[i if is_good else min(i + 1, len(self.counts) - 1)])
                 self.keep(n_draws)
             yield
-            if board.stop or self.judge is None:
+            if buffer.stop or self.judge is None:
                 return
             was_good, self.short = is_good, self.judge()
             is_good = not self.short
