@@ -50,7 +50,7 @@ def tell(text: str, category: type[BayesMRFWarning], severity: str | None = None
 
 
 def warn(text: str, category: type[BayesMRFWarning]) -> None:
-    """Warn of what can be computed from the draws of a run at any time, and need not be kept with it."""
+    """Warn of a problem that can be computed from the draws at any time, and need not be kept with the run."""
     warnings.warn(text, category, stacklevel=_depth_of_caller())
 
 

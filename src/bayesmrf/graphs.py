@@ -273,7 +273,7 @@ def from_edges(edges: Any, names: Sequence[str]) -> Graph:
 
 
 def _refuse_others(edges: Any, n_nodes: int) -> None:
-    """Refuse directed graphs, graphs of other packages than networkx, matrices and paths, with what to give instead."""
+    """Refuse directed graphs, graphs of other packages than networkx, matrices and paths, with a remedy."""
     package, remedy = type(edges).__module__.partition(".")[0], ""
     shape: Any = getattr(edges, "shape", ())
     expected = "pairs of nodes, a table of two columns, a networkx graph or a Graph"

@@ -155,5 +155,5 @@ def linked(memories: Sequence[Memory]) -> Memory:
 
 
 def rows(sums: Sequence[np.ndarray]) -> np.ndarray:
-    """Return sums of statistics: of one sample as they are, of several a row each."""
+    """Arrange sums of statistics: a vector for one sample, a row for each of several."""
     return sums[0] if len(sums) == 1 else np.array(sums)

@@ -67,7 +67,7 @@ def _plain(word: str) -> str:
 
 
 def as_given(columns: Sequence[Column]) -> list[Column]:
-    """Return columns of which those in the order of the alphabet say that it is meant."""
+    """Mark columns in alphabetical order as in an order that is meant."""
     return [c._replace(does=AS_GIVEN) if _is_sorted(c, either=len(c.labels) >= FEWEST) else c for c in columns]
 
 
@@ -76,7 +76,7 @@ def _is_sorted(column: Column, either: bool = True) -> bool:
 
 
 def problems(columns: Sequence[Column]) -> list[str]:
-    """Return what is wrong with four or more words in the order of the alphabet, unless it is meant."""
+    """Describe columns of four or more words in alphabetical order, unless this order is meant."""
     alphabetical = [c for c in columns if c.does != AS_GIVEN and len(c.labels) >= FEWEST and _is_sorted(c)]
     if not alphabetical:
         return []

@@ -68,7 +68,7 @@ def missing_cells(table: np.ndarray, labels: tuple[str, ...], allowed: bool) -> 
 
 
 def refuse_missing(missing: np.ndarray, labels: tuple[str, ...]) -> None:
-    """Refuse missing values, of which the first is named."""
+    """Refuse missing values, and name the first one."""
     raise DataError(f"{_X} must not have missing values (NaN), but {int(missing.sum())} are missing in "
                     f"{int(missing.any(axis=0).sum())} column(s), the first in {place_of(missing, labels)}; drop or "
                     "impute these rows.")  # fmt: skip
@@ -141,7 +141,7 @@ def unmasked(X: Any) -> np.ndarray:
 
 
 def widened(values: np.ndarray) -> np.ndarray:
-    """Return floats of 16 or 32 bits in 64 bits, and any other array as it is.
+    """Widen floats of 16 or 32 bits to 64 bits; other arrays are unchanged.
 
     Each becomes the decimal number that it is written as, the shortest one that tells it apart: 0.7, where conversion
     alone gives 0.699999988.
@@ -173,13 +173,13 @@ def is_missing(values: np.ndarray) -> np.ndarray:
 
 
 def stripped(value: Any) -> Any:
-    """Return a text without spaces around it, a NumPy float as in `widened`, and any other value as it is."""
+    """Strip spaces around a text, and widen a NumPy float as `widened` does; other values are unchanged."""
     if isinstance(value, np.floating):
         return float(widened(np.asarray(value)[None])[0])
     return value.strip() if isinstance(value, str) else value
 
 
 def present(categories: Any) -> tuple[Any, ...]:
-    """Return those of the categories of a pandas column that do not stand for a missing value, as they are read."""
+    """List the categories of a pandas column that stand for no missing value, stripped as values are."""
     valid = categories[~is_missing(categories.to_numpy(dtype=object))]
     return tuple(dict.fromkeys(stripped(c) for c in valid.tolist()))

@@ -35,7 +35,7 @@ def check_columns(values: np.ndarray, labels: tuple[str, ...], gaps: bool) -> No
 
 
 def rows_that_say_something(missing: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
-    """Return the numbers of rows that are read, None if they are all: others are uninformative, and would be drawn.
+    """Find the rows that inform about the model, None if all do: other rows would only be imputed.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def rows_that_say_something(missing: np.ndarray, weights: np.ndarray | None) -> 
 def rows_with_answers(
     values: np.ndarray, weights: np.ndarray | None = None, nodes: Sequence[int] | None = None, what: str = LEFT_OUT
 ) -> np.ndarray:
-    """Return the numbers of the rows of new data that have an answer, as `fit` leaves out others, too.
+    """Find the rows of new data that have an answer; `fit` leaves out other rows, too.
 
     The probability of no answer is 1, so that rows without any would make the mean of log probabilities too large.
 
@@ -157,14 +157,14 @@ def pairs_observed(first: np.ndarray, second: np.ndarray, weights: np.ndarray | 
 
 
 def _together(first: np.ndarray, second: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return how many rows have both of each pair of truth values."""
+    """Count the rows in which both columns of each pair are true."""
     a = first.astype(np.float64) if weights is None else first * weights[:, None]
     counts: np.ndarray = a.T @ second.astype(np.float64)
     return counts
 
 
 def _rest(values: np.ndarray, observed: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return in how many of the rows that show both the first does not have its most frequent value there."""
+    """Count the rows with both values of a pair in which the first is not its most frequent one in such rows."""
     each = [_together(values == k, observed, weights) for k in range(int(values.max(initial=0)) + 1)]
     rest: np.ndarray = np.sum(each, axis=0) - np.max(each, axis=0)
     return rest

@@ -60,7 +60,7 @@ def _is_counted(column: np.ndarray) -> bool:
 
 
 def _check_others(X: Any, scales: dict[str, np.ndarray]) -> None:
-    """Refuse a table whose columns next to those of ordered categories, which have ``scales``, are not answers."""
+    """Refuse a table in which columns next to the ordered categories (``scales``) are not answers."""
     names, columns = _answers(X.loc[:, [str(name) not in scales for name in X.columns]])
     answers = [column[column == column] for column in columns]
     # The categories are part of the scale: without them a single column, such as an age, is on a scale of its own.

@@ -122,7 +122,7 @@ class Codebook:
 
     @classmethod
     def read(cls, given: Any) -> Codebook:
-        """Return a codebook that is given as it is, as the table of `frame`, or as the path of a CSV file of it.
+        """Read a codebook from the table of `frame`, or the path of its CSV file; a codebook is returned unchanged.
 
         Raises
         ------
@@ -150,7 +150,7 @@ class Codebook:
         return next((column for column in self.columns if column.name == name), None)
 
     def lines(self) -> list[str]:
-        """Return in at most five lines what was understood: columns of equal kind and levels together."""
+        """Summarise the columns in at most five lines, those of equal kind and levels together."""
         alike: dict[str, list[str]] = {}
         for column in self.columns:
             alike.setdefault(_in_words(column), []).append(shown(column.name))
@@ -180,7 +180,7 @@ def frame_of_text(text: str) -> pd.DataFrame:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as a codebook writes it: a number with few digits, a text without spaces around it."""
+    """Write a value as in a codebook: a number with few digits, a text without spaces around it."""
     value = stripped(value)
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
@@ -209,7 +209,7 @@ def _levels_as_text(column: Column) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text in quotes if it has what separates others, or is empty."""
+    """Quote a text that is empty or contains a separator."""
     special = not text or text != text.strip() or '"' in text or any(
         mark in f" {text} " for mark in (_IN_ORDER, _WITHOUT, _SAME, _CALLED)
     )  # fmt: skip

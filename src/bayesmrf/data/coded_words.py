@@ -67,7 +67,7 @@ def code_for_missing(text: str) -> bool:
 
 
 def bare_words(words: Iterable[str]) -> dict[str, str]:
-    """Return each text without its code; texts as they are unless all have a code of their own that is no quantity."""
+    """Remove the codes of texts; texts are unchanged unless each has a code of its own that is no quantity."""
     texts = list(words)
     coded = {text: part for text in texts if (part := split_code(text)) is not None}
     codes = {part.code for part in coded.values()}

@@ -50,7 +50,7 @@ class ColumnOptions:
         order_as_given: bool = False,
         **texts: Any,
     ) -> ColumnOptions:
-        """Return the options as they are given in Python, or by the command line, where each is a text or several.
+        """Read options as given in Python, or on the command line, where each is one text or several.
 
         Raises
         ------
@@ -79,13 +79,13 @@ class ColumnOptions:
 
     @property
     def says(self) -> bool:
-        """Whether it says more than which columns and codes there are."""
+        """Whether options say more than which columns and codes of missing values the table has."""
         every = (self.levels, self.yes, self.no, self.reverse, self.cut, self.merge, self.ordered, self.nominal)
         return self.columns is not None or self.order_as_given or bool(self.split) or any(every)
 
     @property
     def of_columns(self) -> ColumnOptions:
-        """What is left to do with a table whose columns were chosen and split."""
+        """The options that remain for a table whose columns were chosen and split."""
         return replace(self, keep=(), drop=(), split=())
 
     def chosen(self, names: Sequence[str], where: str = "") -> list[str]:

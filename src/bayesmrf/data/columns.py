@@ -95,7 +95,7 @@ def prepare(
 
 
 def read_columns(table: Any) -> pd.DataFrame:
-    """Return what each column of a table is, a row for each.
+    """Describe each column of a table in a row.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def read_columns(table: Any) -> pd.DataFrame:
 
 
 def described(frame: pd.DataFrame, asked: ColumnOptions | None = None) -> Codebook:
-    """Return the codebook of a pandas table with the columns that are made of others, which a fit tells of its data."""
+    """Describe a pandas table in a codebook that also names columns which others determine, as a fit does."""
     book = infer_columns(frame, asked)
     answers = [c.name for c in book.columns if c.kind not in NO_NODES]
     part = frame.iloc[:, [str(name) in answers for name in frame.columns]]

@@ -20,7 +20,7 @@ _NAMED = 3  # levels that the name of a merged one has
 
 
 def declared_columns(asked: ColumnOptions, contents: Sequence[Values]) -> dict[str, Column]:
-    """Return the columns of which options say what they are, by name.
+    """Describe the columns that options declare, by name.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def declared_columns(asked: ColumnOptions, contents: Sequence[Values]) -> dict[s
 
 
 def columns_of_codebook(book: Codebook, contents: Sequence[Values]) -> list[Column]:
-    """Return the columns of a codebook that a user gives, with the counts of a table."""
+    """Count the levels of a user's codebook in a table, and return its columns."""
     by_name = {s.name: s for s in contents}
     columns = []
     for column in book.columns:
@@ -77,7 +77,7 @@ def _is_counted(column: Column, content: Values) -> bool:
 
 
 def changed(columns: Sequence[Column], asked: ColumnOptions) -> list[Column]:
-    """Return columns whose levels are merged and reversed as a user says.
+    """Merge and reverse the levels of columns as a user declares.
 
     Raises
     ------

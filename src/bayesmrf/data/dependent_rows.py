@@ -73,13 +73,13 @@ class DependentRows(NamedTuple):
 
 
 def warn_of_dependent_rows(parts: Sequence[States]) -> None:
-    """Tell what dependent rows mean for a posterior, if they are dependent."""
+    """Warn if rows depend on each other, and say what this means for a posterior."""
     if remark := remark_on_rows(parts):
         tell(remark, DependentRowsWarning)
 
 
 def remark_on_rows(parts: Sequence[States], evidence: bool = False) -> str:
-    """Return what dependent rows mean for a posterior or an evidence; empty if rows are independent."""
+    """Say what dependent rows mean for a posterior or an evidence; empty if rows are independent."""
     rows = repeated_rows(parts) or dependent_rows(parts)
     if rows is None:
         return ""
@@ -89,7 +89,7 @@ def remark_on_rows(parts: Sequence[States], evidence: bool = False) -> str:
 
 
 def dependent_rows(parts: Sequence[States]) -> DependentRows | None:
-    """Return how far rows depend on those before them, by the order of the rows in each part; None if they do not.
+    """Measure the dependence between successive rows of each part; None if rows are independent.
 
     Where a table is sorted by a column, rows are compared with those of the same value of it. Tables whose equal rows
     follow each other, and counts of rows, have no order of their own. Independent rows are taken as dependent if both
@@ -139,7 +139,7 @@ def _excess(means: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _ordered(states: States) -> list[np.ndarray]:
-    """Return the first rows as deviations from their means, in pieces whose order is informative."""
+    """Centre the first rows, and divide them into pieces whose order is informative."""
     values, weights = states.scores, states.counts
     if weights is not None:
         if (weights > 1).any():

@@ -67,7 +67,7 @@ def relations(frame: pd.DataFrame) -> list[Relation]:
 
 
 def warn_of_derived_columns(derived: Sequence[Relation]) -> None:
-    """Tell which columns are made of others, but for copies."""
+    """Warn of columns that others determine, except copies."""
     texts = [relation.sentence for relation in derived if relation.kind != COPY]
     if texts:
         more = f"; and {len(texts) - 3} more" if len(texts) > 3 else ""
@@ -75,7 +75,7 @@ def warn_of_derived_columns(derived: Sequence[Relation]) -> None:
 
 
 def linear_relations(table: np.ndarray, names: Sequence[str]) -> list[Relation]:
-    """Return the exact linear relations between columns of numbers (n_rows, n_columns), of which NaN are missing."""
+    """Find exact linear relations between columns of numbers (n_rows, n_columns); NaN are missing."""
     if table.shape[1] > _WIDEST:
         return []
     complete, kept = _complete(table)
@@ -100,7 +100,7 @@ def linear_relations(table: np.ndarray, names: Sequence[str]) -> list[Relation]:
 
 
 def _complete(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows without missing values, of the columns that have enough of them, and the numbers of these."""
+    """Select the rows without missing values among the columns with enough values; return also the columns' numbers."""
     missing = ~np.isfinite(table)
     order = np.argsort(missing.sum(axis=0), kind="stable")
     lost = np.logical_or.accumulate(missing[:, order], axis=1).sum(axis=0)
@@ -109,7 +109,7 @@ def _complete(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _candidates(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the columns that those before them do not determine, the others, and the weights of the first in these.
+    """Find the columns that earlier ones do not determine, the other columns, and the weights of the first in them.
 
     This is the Cholesky factor of the correlations without the columns that are determined, in blocks of columns, so
     that nearly all of the work is products of matrices: a second for 2,000 columns.
@@ -195,7 +195,7 @@ def warn_of_equal(states: States) -> None:
 
 
 def _equal(rows: np.ndarray, columns: list[int]) -> list[list[int]]:
-    """Divide columns into those that are equal, of which there are two or more."""
+    """List the sets of two or more equal columns."""
     groups: dict[bytes, list[int]] = {}
     for i in columns:
         groups.setdefault(_in_order_of_appearance(rows[:, i]).tobytes(), []).append(i)

@@ -68,7 +68,7 @@ def empty_cells(values: np.ndarray, weights: np.ndarray | None, columns: Collect
 
 @one_thread()
 def _tables(x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return how many rows are in each cell of the table of each pair of columns, (2, 2, n_columns, n_columns)."""
+    """Count the rows in each cell of the table of each pair of columns, (2, 2, n_columns, n_columns)."""
     one, first, both = np.zeros((3, x.shape[1], x.shape[1]))
     for start in range(0, len(x), _ROWS):
         rows = x[start : start + _ROWS]
@@ -93,7 +93,7 @@ class Rule(NamedTuple):
 
 
 def rules(values: np.ndarray, cells: list[EmptyCell]) -> list[Rule]:
-    """Return the columns that are exactly the "or", or the "and", of two or more others, by their empty cells.
+    """Find columns that are exactly the "or", or the "and", of two or more others, by their empty cells.
 
     Each of the others alone decides in ten rows or more: columns that nearly always agree would follow the rule, too.
     """
@@ -114,20 +114,20 @@ def rules(values: np.ndarray, cells: list[EmptyCell]) -> list[Rule]:
 
 
 def _times_alone(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return in how many rows each part has its state and no other part has, so that it alone decides."""
+    """Count the rows in which one part alone has its state, and so decides."""
     each = np.array(parts)
     return (each & (each.sum(axis=0) == 1)).sum(axis=1)
 
 
 def _is_part(holds: dict[tuple[int, int], np.ndarray], one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Return whether a column has its state only where another one has its state, too, so that it adds nothing."""
+    """Check whether a column has its state only where another one has, and so adds nothing."""
     if one == other or (holds[one] & ~holds[other]).any():
         return False
     return bool((holds[one] != holds[other]).any()) or one > other
 
 
 def warn_of_empty_cells(states: States, related: Sequence[Sequence[str]]) -> None:
-    """Tell of pairs of yes/no columns of which one combination never occurs, and of columns that follow from others.
+    """Warn of pairs of yes/no columns with a combination that never occurs, and of columns that follow from others.
 
     Parameters
     ----------

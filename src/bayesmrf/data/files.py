@@ -125,7 +125,7 @@ def read_text(path: Path) -> str:
 
 
 def read_declared(path: Path) -> tuple[str, Declared]:
-    """Read the text of a file, and what it says about its columns, which text alone does not.
+    """Read the text of a file, and what the file declares about columns.
 
     It is uncompressed if it is .gz, .bz2, .xz or .zip; "-" is standard input.
 

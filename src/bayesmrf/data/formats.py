@@ -39,7 +39,7 @@ class Categories(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """What a file says about its columns, as far as it says anything. Values are the texts that the table has."""
+    """What a file declares about its columns; values are texts as in the table."""
 
     categories: Mapping[str, Categories] = MappingProxyType({})
     measure: Mapping[str, str] = MappingProxyType({})  # "nominal", "ordinal" or "scale"
@@ -64,7 +64,7 @@ class Format(NamedTuple):
 
 
 def text_of(name: str, data: bytes) -> tuple[str, Declared] | None:
-    """Return the table in the contents of a file as text, and what the file says about columns; None if it is another.
+    """Convert the table of a known format to text, and read what the file declares; None for other formats.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _cell(value: Any) -> str:
 
 
 def _by_pandas(read: Callable[[Any, bytes], tuple[pd.DataFrame, dict[str, Any]]]) -> Callable[[bytes], Rows]:
-    """Return the function that reads rows by ``read(pandas, data)``, a table and what its file says about columns."""
+    """Make the function that reads rows by ``read(pandas, data)``, a table and what its file declares about columns."""
 
     def rows(data: bytes) -> Rows:
         import pandas  # slow to import
@@ -126,7 +126,7 @@ def _by_pandas(read: Callable[[Any, bytes], tuple[pd.DataFrame, dict[str, Any]]]
 def _declared(
     categories: Mapping[str, Categories], labels: Mapping[str, Mapping[Any, str]] = MappingProxyType({}), **said: Any
 ) -> Declared:
-    """Return what a file says about its columns, with values as texts."""
+    """Collect what a file declares about its columns, with values as texts."""
     texts = {name: {_cell(value): label for value, label in of_values.items()} for name, of_values in labels.items()}
     return Declared(categories, labels=texts, **said)
 

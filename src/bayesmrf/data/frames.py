@@ -182,7 +182,7 @@ def no_table(X: Any) -> DataError:
 
 
 def make_table(X: Any) -> str:
-    """Return what makes a table with rows and columns of a value that is none, as a remedy."""
+    """Propose, as a remedy, how to make a table of a value that is none."""
     if isinstance(X, str | PathLike):
         return "read the file into a table, such as by pandas.read_csv(X)"
     first = X[0] if isinstance(X, list) and X else X
@@ -218,7 +218,7 @@ def column_in_pandas(column: Any) -> Any:
 
 
 def widened_column(column: Any) -> Any:
-    """Return a pandas Series whose values, or categories, are in 64 bits if they are floats of fewer; see `widened`."""
+    """Widen the values, or the categories, of a pandas Series to floats of 64 bits; see `widened`."""
     kind = column.dtype
     if not _is_narrow(kind):
         return column

@@ -97,7 +97,7 @@ def _listed(labels: np.ndarray) -> str:
 
 
 def _labels_of_rows(groups: Any, X: Any, n: int) -> pd.Series:
-    """Return the labels of the groups of ``n`` rows as they were given; refuse rows without one."""
+    """Check the labels of the groups of ``n`` rows; rows without a label are refused."""
     import pandas as pd
 
     check_index("groups", groups, X)
@@ -138,7 +138,7 @@ def check_compared(parts: Sequence[States]) -> None:
 
 
 def warn_of_absent_levels(labels: np.ndarray, parts: Sequence[States]) -> None:
-    """Tell of levels that occur in other groups only, and of columns that are constant in a group only."""
+    """Warn of levels that do not occur in a group, and of columns that are constant in a single group."""
     occurring, coding = [_levels_in(part) for part in parts], parts[0].coding
     ordered = are_ordered(coding, len(parts[0].names))
     absent, constant = [], []

@@ -122,7 +122,7 @@ class _Apart(NamedTuple):
 
 
 def _values(frame: pd.DataFrame, asked: ColumnOptions) -> tuple[list[Values], bool]:
-    """Return what is in the columns that are read, without codes of missing values; and whether all are answers."""
+    """Read the values of chosen columns without codes of missing values; and whether all values are answers."""
     chosen = asked.chosen([str(name) for name in frame.columns])
     kept = [s for s in values_of(frame) if s.name in chosen]
     codes = set(map(as_text, asked.missing))
@@ -144,7 +144,7 @@ def _outer(contents: Sequence[Values]) -> dict[str, Column]:
 def _apart(
     frame: pd.DataFrame, rest: list[Values], outer: Mapping[str, Column], of_panel: bool, is_all: bool
 ) -> _Apart:
-    """Return what is no answer: what rows are, times, identifiers, other scales, and codes of missing values."""
+    """Find what is no answer: descriptions of rows, times, identifiers, other scales, and codes of missing values."""
     if is_all or all(s.counts.keys() <= constant.BITS for s in rest):
         return _Apart({}, [], set(), False)
     added = [name for name, column in outer.items() if column.kind == METADATA]
@@ -166,7 +166,7 @@ def _apart(
 
 
 def _kinds(rest: Sequence[Values], apart: _Apart, takes: Collection[str]) -> dict[str, Column]:
-    """Return what each column is by its values, by name."""
+    """Infer the kind of each column from its values, by name."""
     shown = [s.without(apart.codes) if apart.codes & s.counts.keys() else s for s in rest]
     columns = {column.name: column for column in share_levels([*map(kind_of, shown)], shown)}
     plain = [s for s in shown if s.name not in apart.kinds and not s.ordered]
@@ -176,7 +176,7 @@ def _kinds(rest: Sequence[Values], apart: _Apart, takes: Collection[str]) -> dic
 
 
 def _measured(columns: Sequence[Column], raw: Sequence[Values], asked: ColumnOptions, codes: set[str]) -> list[Values]:
-    """Return what is in columns of many numbers, or of numbers that are to be cut."""
+    """Select columns of many numbers, or of numbers that are to be cut."""
     cut = {name for pattern in asked.cut for name in matching("cut", [pattern], [s.name for s in raw])}
     of = zip(columns, raw, strict=True)
     many = {c.name for c, s in of if c.kind in (NUMBER, COUNT) and len(s.counts) > MOST_LEVELS}
@@ -187,7 +187,7 @@ def _problems(
     frame: pd.DataFrame, columns: list[Column], contents: list[Values], rest: list[Values], apart: _Apart,
     declared: set[str], boxes: set[str], takes: Collection[str], in_order: Sequence[str],
 ) -> list[Problem]:  # fmt: skip
-    """Return what is wrong with columns of each kind."""
+    """List the problems of columns of each kind."""
     numbers = [c for c in columns if c.kind in (NUMBER, COUNT) and c.name not in apart.kinds]
     few = number.problems_of_few([c for c in numbers if not number.are_many(c)], rest)
     pairs = list(zip(columns, contents, strict=True))
@@ -206,7 +206,7 @@ def _problems(
 
 
 def require_readable(book: Codebook) -> None:
-    """Refuse a table with problems, all of which are told together.
+    """Refuse a table with problems, and list them all.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def problems_of(book: Codebook) -> list[str]:
 
 
 def _compared(contents: list[Values]) -> tuple[list[np.ndarray], list[str]]:
-    """Return values and names of columns as they are compared with each other: of ordered categories their numbers."""
+    """Return the values that comparisons of columns use (numbers of ordered categories), and their names."""
 
     def values(s: Values) -> np.ndarray:
         if s.ordered:
@@ -248,7 +248,7 @@ def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
 
 
 def _of_rows(frame: pd.DataFrame, added: Collection[str]) -> tuple[dict[str, str], list[str], bool]:
-    """Return columns that say what the rows are, with their kinds, what is wrong, and whether a row is one answer.
+    """Find columns that describe rows (identifiers, counts), problems, and whether the table is in long format.
 
     Columns that a survey program ``added`` are among them only where a row is an event of a person.
     """
@@ -271,12 +271,12 @@ def _no_answer(column: Column, kind: str) -> Column:
 
 
 def _as_it_is(column: Column) -> Column:
-    """Return a column of numbers as levels that are read as they are, if the user says that they are answers."""
+    """Take the numbers of a column as levels, if the user declares them answers."""
     return column._replace(kind=ORDERED, does="") if column.kind in (NUMBER, COUNT) else column
 
 
 def _no_answers(foreign: Foreign, names: list[str], many: set[str], measured: set[str]) -> list[str]:
-    """Return what is wrong with columns that are no answers; measurements, which have ``many`` numbers, can be cut.
+    """Describe columns that are no answers; measurements, which have ``many`` numbers, can be cut.
 
     Numbers that look like identifiers, but may be ``measured``, such as incomes, can be cut, too.
     """

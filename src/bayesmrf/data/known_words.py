@@ -167,7 +167,7 @@ def yes_and_no(words: Iterable[str]) -> tuple[list[str], list[str]] | None:
 
 
 def known_order(words: Iterable[str]) -> tuple[Scale, dict[str, int]] | None:
-    """Return the scale that has all the words, and the rank of each; None if there is none, or two that differ."""
+    """Find the scale that has all the words, and the rank of each; None if there is none, or two that differ."""
     originals = list(words)
     for texts in (originals, _without_common_end(originals)):
         matches = [(s, places) for s in SCALES if (places := s.places(texts)) is not None]
@@ -179,7 +179,7 @@ def known_order(words: Iterable[str]) -> tuple[Scale, dict[str, int]] | None:
 
 
 def _ranked(ranks: list[int]) -> list[int]:
-    """Return the place of each number among them, from 0."""
+    """Rank numbers from 0."""
     known = sorted(set(ranks))
     return [known.index(rank) for rank in ranks]
 

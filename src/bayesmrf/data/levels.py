@@ -60,7 +60,7 @@ class Foreign:
         return f"{missing_code(*map(digits, list(self.codes)[:MOST_NAMED]))} if {code} missing values"
 
     def columns(self, names: Sequence[str]) -> tuple[list[str], str]:
-        """Return those of the first columns, which have ``names``, that are not answers, and what the first one is."""
+        """List the columns among the first ones (``names``) that are not answers, and describe the first."""
         ids, scales = ([names[i] for i in which if i < len(names)] for which in (self.ids, self.scales))
         scale = f"is on a different scale than the others, whose levels are {self.span}"
         return ids + scales, "looks like an identifier" if ids else scale

@@ -1,4 +1,4 @@
-"""Nominal columns, which models of many states take for what they are not.
+"""Nominal columns that a model of ordered or shared levels would misread.
 
 An edge of the Potts model rewards equal levels, and one of the ordinal model products of scores. Neither describes
 columns whose levels have other names, other meanings, or no order.

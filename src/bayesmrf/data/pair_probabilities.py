@@ -79,7 +79,7 @@ def _refuse_forced(matrix: np.ndarray, graph: Graph) -> None:
 
 
 def _matrix(density: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
-    """Return a matrix in the order of the nodes, and NaN for what it has not."""
+    """Read a matrix in the order of the nodes; entries that are missing are NaN."""
     d = len(names)
     if hasattr(density, "iloc"):
         rows, columns = list(map(str, density.index)), list(map(str, density.columns))
@@ -111,7 +111,7 @@ def _matrix(density: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
 
 
 def _of_pairs(table: Any, names: Sequence[str]) -> tuple[np.ndarray, float]:
-    """Return the matrix of a table of pairs, NaN for those that are not named, and the probability of these."""
+    """Read a table of pairs as a matrix, NaN for pairs that are not named, and the probability of those."""
     rows = list(table.itertuples(index=False, name=None)) if hasattr(table, "iloc") else [tuple(row) for row in table]
     if wrong := next((row for row in rows if len(row) != 3), None):
         raise _refused(f"a row of {len(wrong)} entries", _EXPECTED)

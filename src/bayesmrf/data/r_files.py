@@ -60,7 +60,7 @@ def read_r(data: bytes) -> list[RColumn]:
 
 
 def _sequence(kind: str) -> Callable[[Any], tuple[Any, np.ndarray]]:
-    """Return what expands a sequence that R stores as number, first and step; that of rdata cuts descending ones."""
+    """Make the expander of sequences that R stores as number, first and step; rdata's own cuts descending ones."""
     from rdata.parser import RObjectInfo, RObjectType
 
     def values(state: Any) -> tuple[Any, np.ndarray]:

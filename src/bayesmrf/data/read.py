@@ -1,4 +1,4 @@
-"""Read a table for a model: what is checked and noticed of it before there is a graph."""
+"""Read a table for a model, with all checks and warnings that need no graph."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _relations(states: States) -> list[Relation]:
 
 
 def _numbers(states: States, rows: np.ndarray) -> np.ndarray:
-    """Return rows with the numbers of the user's table, NaN where missing; of texts those of levels."""
+    """Convert states back to the numbers of the user's table (texts to numbers of levels), NaN where missing."""
     columns = [np.asarray(levels_of(states.coding, i)) for i in range(len(states.names))]
     values = [c if c.dtype.kind in "biuf" else np.arange(len(c)) for c in columns]
     numbers = np.stack([v.astype(np.float64)[rows[:, i]] for i, v in enumerate(values)], axis=1)

@@ -118,7 +118,7 @@ class RepeatedRows(NamedTuple):
 
 
 def repeated_rows(parts: Sequence[States]) -> RepeatedRows | None:
-    """Return how far rows of one block depend on each other; None if they do not, or there are no blocks.
+    """Measure the dependence between rows of one block; None if there are no blocks, or no dependence.
 
     Rows depend on each other if, for a weight or a mean, products of two rows of one block are too large by chance in
     both halves of the blocks, and its standard error is 10 % too small. Those of several groups may be too small as
@@ -136,7 +136,7 @@ def repeated_rows(parts: Sequence[States]) -> RepeatedRows | None:
 
 
 def _judged(parts: Sequence[States], labels: Sequence[Blocks], chance: float) -> RepeatedRows | None:
-    """Return how far rows depend on each other by the labels of the rows of each part."""
+    """Measure the dependence between rows with the same label in each part."""
     names, n_groups = parts[0].names[:_WIDEST], len(parts)
     d, sides = len(names), 1 if n_groups == 1 else 2
     factors, high, low = _compared(parts, labels)
@@ -266,7 +266,7 @@ def _of_pairs(x: np.ndarray, observed: np.ndarray, u: int) -> np.ndarray:
 
 
 def _trend(x: np.ndarray, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return what a polynomial in the rank of the number of a row predicts of its columns."""
+    """Predict the columns of a row by a polynomial in the rank of its number."""
     rank = np.unique(numbers, return_inverse=True)[1] / max(len(numbers) - 1, 1)
     at = np.append(rank, 0.5)[np.minimum(codes, len(rank))]  # rows without a number are in the middle
     design = np.vander(at - 0.5, _TREND + 1)

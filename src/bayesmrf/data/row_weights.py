@@ -64,7 +64,7 @@ def n_rows(parts: Sequence[States]) -> int:
 
 
 def warn_of_survey(parts: Sequence[States], labels: Sequence[Any] = ()) -> None:
-    """Tell what the weights of a survey mean for a posterior, if there are any."""
+    """Warn of what weights of a survey mean for a posterior, if there are any."""
     if not is_weighted(parts):
         return
     sizes = [f"{part.n_samples:.1f} of {n_rows([part]):,} rows" for part in parts]
@@ -122,7 +122,7 @@ def warn_of_weights(parts: Sequence[States]) -> None:
 
 
 def remark_on_weights(parts: Sequence[States]) -> str:
-    """Return what is wrong with counts that look like weights of a survey; empty if they do not."""
+    """Describe counts that look like weights of a survey; empty if they do not."""
     suspects = [one for part in parts if (one := weights_as_counts(part)) is not None]
     if not suspects:
         return ""
@@ -131,7 +131,7 @@ def remark_on_weights(parts: Sequence[States]) -> str:
 
 
 def weights_as_counts(states: States) -> WeightsAsCounts | None:
-    """Return what looks like weights of a survey among the counts of a table; None if they look like counts."""
+    """Find weights of a survey among the counts of a table; None if they look like counts."""
     if states.survey is not None or states.weights is None:
         return None
     w, x = states.weights[states.weights > 0], states.values[states.weights > 0]
@@ -167,14 +167,14 @@ def refuse_forgotten_counts(X: Any, sample_weight: Any) -> None:
 
 
 def warn_of_forgotten_counts(parts: Sequence[States]) -> bool:
-    """Tell of a column of counts among the answers of all groups of people, and return whether there is one."""
+    """Warn of a column of counts among the answers of all groups of people; return whether there is one."""
     if remark := remark_on_counts(parts):
         tell(remark, WeightWarning)
     return bool(remark)
 
 
 def remark_on_counts(parts: Sequence[States]) -> str:
-    """Return what a column of counts among the answers means; empty if there is none."""
+    """Say what a column of counts among the answers means; empty if there is none."""
     names = {_forgotten(part) for part in parts}
     if len(names) > 1 or None in names:
         return ""

@@ -97,6 +97,6 @@ def combined(table: pd.DataFrame, person: pd.Series, *more: Any) -> tuple[Any, .
 
 
 def _differing(frame: pd.DataFrame, person: pd.Series) -> list[str]:
-    """Return the columns of which some person has several values."""
+    """Find the columns in which some person has several values."""
     n = frame.groupby(person.to_numpy()).nunique()
     return [str(c) for c in frame.columns[(n > 1).any().to_numpy()]]

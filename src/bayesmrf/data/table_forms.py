@@ -139,7 +139,7 @@ class Rows(NamedTuple):
 
 
 def understood_rows(frame: pd.DataFrame) -> Rows:
-    """Return what the columns of a table say about its rows; names are unique texts."""
+    """Infer from the columns of a table what its rows are; names are unique texts."""
     answers, person = one_row_per_answer(frame), repeated_identifier(frame)
     return Rows(answers, person, None, []) if answers else Rows(None, person, forgotten_count(frame), _totals(frame))
 
@@ -226,7 +226,7 @@ _MOST_LETTERS = 25  # different ones of sequences: 20 of amino acids, gaps and u
 
 
 def problem_of(frame: pd.DataFrame) -> Problem | None:
-    """Return what the rows of a table are if they are no observations, with what to do; None if they may be."""
+    """Describe rows that are no observations, with a remedy; None if they may be observations."""
     for what in (_of_headers, _of_sequences, _of_matrix, _of_columns):
         if (problem := what(frame)) is not None:
             return problem
@@ -239,7 +239,7 @@ def _texts(frame: pd.DataFrame) -> list[int]:
 
 
 def _of_headers(frame: pd.DataFrame) -> Problem | None:
-    """Return what to do about lines of headers among the rows."""
+    """Propose a remedy for lines of headers among the rows."""
     if not _texts(frame):
         return None
 
@@ -259,7 +259,7 @@ def _of_headers(frame: pd.DataFrame) -> Problem | None:
 
 
 def _of_sequences(frame: pd.DataFrame) -> Problem | None:
-    """Return what to do about a column of sequences of equal length, or the lines of a FASTA file."""
+    """Propose a remedy for a column of sequences of equal length, or the lines of a FASTA file."""
     names = list(map(str, frame.columns))
     if names[:1] and names[0].startswith(">") and len(names) == 1:
         return Problem("the table has the lines of an alignment of sequences (FASTA); make a row of each sequence and "
@@ -285,7 +285,7 @@ def _of_sequences(frame: pd.DataFrame) -> Problem | None:
 
 
 def _of_matrix(frame: pd.DataFrame) -> Problem | None:
-    """Return what to do about a matrix whose rows are the same nodes as its columns."""
+    """Propose a remedy for a matrix whose rows are the same nodes as its columns."""
     if not 0 <= frame.shape[1] - len(frame) <= 1:
         return None
     numbers = _numbers(frame)
@@ -333,7 +333,7 @@ def _numbers(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray | None:
-    """Return a matrix that is symmetric, or of which one half is blank, with both halves; None for another one."""
+    """Complete a symmetric matrix, one half of which may be blank; None for other matrices."""
     missing, lower = np.isnan(matrix), np.tril(np.ones(matrix.shape, dtype=bool), -1)
     for half in (lower, lower.T):
         if missing[half].all() and not missing[half.T].any():
@@ -348,7 +348,7 @@ def _symmetric(matrix: np.ndarray) -> np.ndarray | None:
 
 
 def _of_columns(frame: pd.DataFrame) -> Problem | None:
-    """Return what to do about a table with more columns than rows, in which one column has the names of these."""
+    """Propose a remedy for a table with more columns than rows, where one column names the rows."""
     if len(frame) < _FEWEST or frame.shape[1] - 1 <= len(frame):
         return None
     texts = frame.select_dtypes(exclude=["number", "bool"])

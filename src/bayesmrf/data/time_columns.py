@@ -67,7 +67,7 @@ def is_named_time(name: str) -> bool:
 
 
 def problems_of_times(frame: pd.DataFrame, names: Sequence[str], of_panel: bool) -> list[str]:
-    """Return what is wrong with columns of times, and what to do, in a panel or another table."""
+    """Describe columns of times, with a remedy, in a panel or another table."""
     if not names:
         return []
     each = listed([f"{quoted(n)} ({_values(frame[n])})" for n in names], total=True)

@@ -28,7 +28,7 @@ class Order(NamedTuple):
     day: np.ndarray  # (n,) int; rows of different days do not follow each other
 
     def at(self, rows: np.ndarray) -> Order:
-        """Return the order of some of the rows; people who have none of them are gone."""
+        """Select the order of some rows; people without any of these rows are left out."""
         return Order(self.person[rows], self.time[rows], self.day[rows])
 
 
@@ -77,12 +77,12 @@ class Transitions:
         return self.n_gaps + (0 if self.is_completed else self.n_missing)
 
     def of_whole(self, values: np.ndarray) -> Transitions:
-        """Return those without missing answers."""
+        """Select the transitions without missing answers."""
         whole = (values[self.before] >= 0).all(axis=1) & (values[self.after] >= 0).all(axis=1)
         return replace(self, before=self.before[whole], after=self.after[whole], person=self.person[whole])
 
     def in_table(self, rows: np.ndarray) -> Transitions:
-        """Return them by the rows of a table of which these are the ``rows`` that were read."""
+        """Number transitions by the rows of a table, of which ``rows`` were read."""
         return replace(self, before=rows[self.before], after=rows[self.after], first=rows[self.first])
 
     @property
@@ -233,7 +233,7 @@ def transitions(values: np.ndarray, order: Order, complete: bool = False) -> Tra
 
 
 def _one_of_each(time: np.ndarray) -> np.ndarray:
-    """Return times of which those that differ by rounding alone, such as 0.3 and 3 * 0.1, are the same."""
+    """Merge times that differ by rounding alone, such as 0.3 and 3 * 0.1."""
     distinct, place = np.unique(time, return_inverse=True)
     rounding = max(_SAME * np.ptp(distinct), _ROUNDED * np.abs(distinct).max())
     begins = np.append(True, np.diff(distinct) > rounding)

@@ -71,7 +71,7 @@ def typed(frame: pd.DataFrame, book: Codebook, unread: Sequence[str] = (), is_ne
 
 
 def _typed_column(values: pd.Series, column: Column, is_new: bool) -> tuple[pd.Series, list[str]]:
-    """Return a column with its categories, and values that it must not have."""
+    """Convert a column to its categories; list the values that it must not have."""
     import pandas as pd
 
     in_order = column.kind != NOMINAL or len(column.labels) == 2
@@ -98,7 +98,7 @@ _UNKNOWN = -2
 
 
 def _places(column: Column, is_new: bool) -> Any:
-    """Return the function from the text of a value to the number of its level, if it has one."""
+    """Make the function from the text of a value to the number of its level, if any."""
     labels = {label: k for k, label in enumerate(column.labels)}
     known = labels | {level.value: labels[level.label] for level in column.levels}
     matches = [(m, level.label) for level in column.levels if (m := _SPAN.fullmatch(level.value))]
@@ -127,7 +127,7 @@ def _categories(column: Column) -> list[Any]:
 
 
 def _is_plain(texts: list[str], is_bool: bool, column: Column) -> bool:
-    """Return whether numbers, or booleans, say by themselves what the codebook says of them."""
+    """Check whether numbers, or booleans, need no codebook to be read correctly."""
     levels = [level.value for level in column.levels]
     if column.kind == NOMINAL or levels != column.labels:
         return False

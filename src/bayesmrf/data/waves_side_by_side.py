@@ -63,14 +63,14 @@ class SideBySide(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Which columns they are."""
+        """The columns of the waves, in words."""
         first = next(iter(self.columns.values()))
         each = listed([*map(quoted, self.columns)], 3, total=True)
         return f"{each} at {len(self.waves)} waves, such as {listed([*map(quoted, first.values())], 3)}"
 
 
 def side_by_side(names: Sequence[str], plain: bool = False) -> SideBySide | None:
-    """Return the columns that are waves side by side; None if there are none.
+    """Find the columns that are waves side by side; None if there are none.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _of_kind(names: Sequence[str], kind: re.Pattern[str]) -> SideBySide | None:
 
 
 def warn_of_waves(names: Sequence[str]) -> None:
-    """Tell of waves side by side in a table of which a network is learnt."""
+    """Warn of waves side by side in a table from which a network is learnt."""
     if (waves := side_by_side(names)) is not None:
         tell(
             f"Columns look like waves of the same items: {waves.in_words}. In a single network, edges between waves "
@@ -174,7 +174,7 @@ def stack_waves(table: Any, person: str | None = None) -> pd.DataFrame:
 
 
 def stacked(frame: pd.DataFrame, layout: SideBySide, person: str, labels: np.ndarray | None) -> pd.DataFrame:
-    """Return the waves of a table one below the other, with what files say of its columns."""
+    """Stack the waves of a table one below the other, and keep what files declare of its columns."""
     import pandas as pd
 
     who = np.arange(1, len(frame) + 1) if labels is None else labels

@@ -84,7 +84,7 @@ class Weights(NamedTuple):
 
 
 def conditional(parts: Sequence[States], codes: Sequence[np.ndarray]) -> Conditional | None:
-    """Return what weights say of rows that are alike in blocks; None if less than half of the rows are complete.
+    """Compare weights within blocks with those of all rows; None if less than half of the rows are complete.
 
     Weights that change within blocks have another sign there, or are distinguishable from 0 (outside a 95 % interval)
     in one of the two only, and differ more than by chance.
@@ -219,7 +219,7 @@ class _Scores(NamedTuple):
 
 
 def _once(twice: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """Return the share of sums of squares that is left if those that count twice count once."""
+    """Compute the share of the sums of squares that remains if terms that count twice count once."""
     return np.maximum(1 - twice / np.maximum((sums**2).sum(axis=0), 1e-300), 0.5)
 
 

@@ -31,7 +31,7 @@ _OTHER_WORDS = {
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """Return which of some names was probably meant by another one; "" if there is none."""
+    """Guess which of several names was meant by another one; "" if there is no likely one."""
     names, (word, *owns) = list(names), arguments_of(name)
     alike = [n for n in names if f"{word}_".startswith(f"{n}_") or f"{n}_".startswith(f"{word}_")]
     return next(iter([*(alias for alias in owns if alias in names), *get_close_matches(word, names, 1), *alike]), "")

@@ -58,7 +58,7 @@ def needs(rule: Rule, help: str = "") -> Mapping[str, Option]:
 
 
 def options_of(kind: Any) -> dict[str, Option]:
-    """Return what the fields of a dataclass declare, by name."""
+    """Collect the declarations of the fields of a dataclass, by name."""
     return {f.name: f.metadata[_KEY] for f in fields(kind) if _KEY in f.metadata} if is_dataclass(kind) else {}
 
 
@@ -105,7 +105,7 @@ def _described(cls: type) -> Iterator[tuple[str, str, str]]:
 
 
 def _with_parameter(doc: str, name: str, entry: str) -> str:
-    """Return a docstring with an entry in its section of parameters, before what that says of it already."""
+    """Insert an entry into the section of parameters of a docstring, before existing entries of the same parameter."""
     if f"\n{name}\n    " in doc:
         return doc.replace(f"\n{name}\n", f"\n{entry}\n", 1)
     if _SECTION not in doc:

@@ -124,7 +124,7 @@ def maximum_likelihood(
 
 
 def _apart(model: Model, s_bar: np.ndarray, curve: LinearMap) -> np.ndarray:
-    """List the free edges between nodes of two states that vary, of which two states never occur together."""
+    """List the free edges between varying nodes of two states that have a combination which never occurs."""
     is_free = curve.n_features == model.n_features
     if not (is_binary(model) and model.fields and is_free):
         return np.zeros(0, dtype=np.int64)

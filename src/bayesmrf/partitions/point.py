@@ -1,4 +1,4 @@
-"""The point partition of many: it minimises the expected variation of information."""
+"""Point estimate of a partition: the one with the least expected variation of information."""
 
 from __future__ import annotations
 

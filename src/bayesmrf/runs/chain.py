@@ -1,4 +1,4 @@
-"""One chain of a run: its steps, the buffer on which its draws are, and its commits."""
+"""One chain of a run: its steps, the buffer of its draws, and its commits."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class DrawBuffer:
 
 
 class Outcome(NamedTuple):
-    """What steps of a chain gave: where it is now, the error that ended it, and a worker's draws since ``first``."""
+    """Result of the steps of a chain: its position, the error that ended it, and a worker's draws since ``first``."""
 
     position: Position
     latest: Any
@@ -134,7 +134,7 @@ def advance(kernel: Kernel, buffer: DrawBuffer, chain: int, start: Position, unt
 
 
 class Chain:
-    """A chain in the process that collects its draws: its position, its rows of the buffer, and its commits.
+    """A chain in the process that collects its draws: its position, its rows in the buffer, and its commits.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class Chain:
         self.save()
 
     def take(self, outcome: Outcome) -> None:
-        """Take what `advance` gave, here or in another process, and commit it if a commit is due."""
+        """Take the outcome of `advance`, from this or another process, and commit it if a commit is due."""
         try:
             self._copy(outcome)
             if outcome.error is not None:
@@ -185,7 +185,7 @@ class Chain:
             self.error, self.buffer.stop = e, True
 
     def save(self) -> None:
-        """Commit what was not committed yet."""
+        """Commit the steps since the last commit."""
         if self.store is None or self.error is not None or self.position is self.saved:
             return
         plan, names = self.buffer.plan, self.kernel.dims
@@ -198,7 +198,7 @@ class Chain:
             self.error, self.buffer.stop = e, True
 
     def _copy(self, outcome: Outcome) -> None:
-        """Copy the draws of a worker to the buffer."""
+        """Copy the draws of a worker into the buffer."""
         buffer, steps = self.buffer, outcome.position.steps
         for name, v in outcome.values.items():
             self._put(name, v, outcome.first)
@@ -213,7 +213,7 @@ class Chain:
             rows[first : first + len(v)] = v
 
     def _read(self, store: ChainStore) -> None:
-        """Copy the committed draws to the buffer."""
+        """Copy the committed draws into the buffer."""
         at = 0
         for arrays in store.load_draws():
             part = loaded(arrays)

@@ -25,7 +25,7 @@ _WIDTH = 2**12  # entries of a draw that are decoded together
 
 
 def is_sparse(dims: tuple[str, ...], shape: tuple[int, ...], dtype: Any) -> bool:
-    """Return whether draws of a field are kept in this form: by the kernel's declaration, unless they are small."""
+    """Check whether a kernel declares a field sparse, and its draws are large."""
     return isinstance(dims, MostlyZero) and prod(shape) >= _FEW and np.dtype(dtype).itemsize <= 8
 
 
@@ -122,7 +122,7 @@ class Part:
 
     @classmethod
     def joined(cls, parts: Sequence[Part]) -> Part:
-        """Return parts, one after the other, as one."""
+        """Join parts one after the other."""
         if len(parts) == 1:
             return parts[0]
         where = [part.where for part in parts]
@@ -145,7 +145,7 @@ class Stretch:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of an array of them."""
+        """Shape of the array of these draws."""
         return len(self.part), *self.of_draw
 
 
@@ -324,6 +324,6 @@ class SparseDraws:
 
 
 def _slice(numbers: np.ndarray) -> Any:
-    """Return increasing numbers as a slice, of which numpy makes no copy, if they have no gaps."""
+    """Convert increasing numbers without gaps to a slice, which numpy does not copy."""
     n = len(numbers)
     return slice(int(numbers[0]), int(numbers[-1]) + 1) if n and numbers[-1] - numbers[0] == n - 1 else numbers

@@ -126,7 +126,7 @@ def _opened(folder: str | PathLike[str] | None, settings: dict[str, Any]) -> Ite
 
 
 def _check_study(path: Path, settings: dict[str, Any]) -> None:
-    """Refuse a folder of other files, or of another study; what a stopped start left is neither."""
+    """Refuse a folder of other files, or of another study; remains of an interrupted start are accepted."""
     stored = _read(path / _STUDY, remedy="remove the folder, or give another path")
     if stored is None:
         with _written(path):

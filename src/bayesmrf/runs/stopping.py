@@ -1,4 +1,4 @@
-"""When a run ends: after a number of draws, or when two looks in a row find its draws good.
+"""Stopping rules of runs: after a number of draws, or when two interim checks in a row find the draws good.
 
 Nothing but the draws at stated counts decides, so that the run is the same on any number of workers and after a kill,
 and its draws are the first of a longer run with the same seed.
@@ -19,7 +19,7 @@ OF_A_TASK = 1_221  # draws of a chain that runs alone, and cannot be judged: tho
 
 
 def interim_checks(most: int = MOST) -> list[int]:
-    """Return the numbers of draws of a chain at which a run is judged."""
+    """List the numbers of draws of a chain at which a run is judged."""
     counts, n = [], float(FIRST)
     while n < most:
         counts.append(round(n))
@@ -28,14 +28,14 @@ def interim_checks(most: int = MOST) -> list[int]:
 
 
 class StoppingRule:
-    """The stages of a run.
+    """The rule by which a run ends, and the stages up to then.
 
     Parameters
     ----------
     counts : sequence of int
         Draws of a chain at the end of each stage.
     judge : callable, optional
-        Says what the draws on the buffer are short of; empty if they are good. None for a single stage.
+        Says what the draws in the buffer are short of; empty if they are good. None for a single stage.
     keep : callable, optional
         Called with a count before steps are made for it.
     joins : bool
@@ -44,7 +44,7 @@ class StoppingRule:
     Attributes
     ----------
     short : str
-        What the draws were short of at the last look.
+        What the draws were short of at the last check.
     has_ended : bool
         Whether nothing is left to judge.
     """

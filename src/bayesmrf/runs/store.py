@@ -87,7 +87,7 @@ def is_ours(path: Path) -> bool:
 
 
 def _has_mark(path: Path, name: str, *within: str) -> bool:
-    """Return whether a JSON file in a folder is of this package, whatever else it contains."""
+    """Check whether this package wrote a JSON file in a folder, whatever else the file contains."""
     try:
         with open_plain(path / name) as file:
             content = parse(file.read())

@@ -86,7 +86,7 @@ class ByExecutor:
         self.pending: dict[Future[Any], int] = {}
 
     def run(self, calls: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
-        """Begin calls, named by chains; return the results, or errors, of some that are done; none if none is left."""
+        """Begin calls, named by chains; return results, or errors, of calls that ended; empty if no call is left."""
         refused = {}
         for chain, call in calls.items():
             try:

@@ -38,7 +38,7 @@ _POWER = 5  # iterations that improve on the direction of the last look
 
 
 class Followed(NamedTuple):
-    """Persistent chains, what was seen of them, and the ladder if they keep their mode."""
+    """Persistent chains, their projections at the last check, and a ladder if they keep their mode."""
 
     chains: Chains
     direction: np.ndarray  # (n_values,) onto which they were projected at the last look
@@ -55,7 +55,7 @@ class Followed(NamedTuple):
         return np.nan if self.ladder is None else self.ladder.n_trips / (LANES * len(self.chains.states))
 
     def former(self, form: Pairwise | Categorical) -> Pairwise | Categorical:
-        """Return the model at which the chains are, where they have a ladder."""
+        """Return the model of the chains that have a ladder."""
         return form._replace(coupling=self.coupling, field=self.field)
 
 
@@ -119,7 +119,7 @@ def swap(
 
 
 def _interim_check(form: Pairwise | Categorical, followed: Followed, n_chains: int) -> Followed:
-    """Compare the chains with the last look, and lay a ladder if they keep their mode."""
+    """Compare the chains with the last interim check, and start a ladder if they keep their mode."""
     n_states = form.field.shape[1] if isinstance(form, Categorical) else None
     x = followed.chains.states
     part = x[:, :: 1 + x.shape[1] // _NODES]

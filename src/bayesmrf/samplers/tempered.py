@@ -110,7 +110,7 @@ def find_ladder(
 
 
 def move_rungs(ladder: np.ndarray, rejected: np.ndarray, n_rungs: int) -> np.ndarray:
-    """Return ``n_rungs`` rungs between which equally many swaps are rejected, by the rejections between others."""
+    """Place ``n_rungs`` rungs so that equally many swaps are rejected between neighbours, by earlier rejections."""
     barrier = np.append(0, np.cumsum(rejected + _EVEN))
     return np.interp(np.linspace(0, barrier[-1], n_rungs), barrier, ladder)
 

@@ -110,7 +110,7 @@ def unpack(particles: Particles, graph: RefreshGraph, theta: np.ndarray) -> Unpa
 
 
 def pack(unpacked: UnpackedParticles) -> Particles:
-    """Return the particles as they are kept between steps."""
+    """Pack the particles for the time between steps."""
     words = np.empty((len(unpacked.x), unpacked.x.shape[1] // 64), np.uint64)
     _pack(unpacked.x, words)
     lanes = unpacked.lanes.reshape(4, -1, 64).transpose(1, 0, 2)

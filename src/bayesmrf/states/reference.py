@@ -122,7 +122,7 @@ class ReferenceChains:
         return float(self.n_samples * errors.std() * np.sqrt(3 / len(reference.theta)))
 
     def _carried(self, step: np.ndarray) -> np.ndarray:
-        """Return what biases fall by as weights take a step along the coordinates."""
+        """Compute the fall of the biases for a step of the weights along the coordinates."""
         pull, edges = self.pull * step[: self.model.n_edges, None], self.rows.edges
         return np.bincount(edges.ravel(), pull.ravel(), self.model.graph.n_nodes)
 

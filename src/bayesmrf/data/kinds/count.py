@@ -65,7 +65,7 @@ def tail_of_counts(levels: np.ndarray, counts: np.ndarray, on_scale: np.ndarray)
 
 
 def count_problem(name: str) -> str:
-    """Return what a column of counts looks like, and what to give."""
+    """Describe a column of counts, and the argument to give instead."""
     give = in_python(f"sample_weight=X[{quoted(name)}], without this column in X", f"--weight {in_shell(name)}")
     return f"column {quoted(name)} looks like the number of times that each row was observed; give {give}"
 

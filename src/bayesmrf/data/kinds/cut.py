@@ -40,7 +40,7 @@ def cut(content: Values, n: int) -> Column:
 
 
 def _levels(numbers: np.ndarray, n: int) -> list[np.ndarray]:
-    """Return sorted numbers in at most ``n`` parts: those of large shares alone, and the others between them."""
+    """Divide sorted numbers into at most ``n`` parts; a number with a large share is a part of its own."""
     import pandas as pd
 
     values, counts = np.unique(numbers, return_counts=True)
@@ -65,7 +65,7 @@ def _levels(numbers: np.ndarray, n: int) -> list[np.ndarray]:
 
 
 def codes_of(content: Values) -> dict[str, int]:
-    """Return customary codes of missing values far from the other numbers of a measurement, and how often each occurs.
+    """Count customary codes of missing values far from the other numbers of a measurement.
 
     They are all numbers below zero among others that are not, or the largest ones behind a wide gap; one that occurs
     once must be ten times as large as the others, so that large counts are none.
@@ -92,7 +92,7 @@ def codes_of(content: Values) -> dict[str, int]:
 
 
 def problems_of_codes(columns: list[Values]) -> list[str]:
-    """Return what is wrong with measurements among which there are codes of missing values."""
+    """Describe measurements that contain codes of missing values."""
     by_column = {s.name: codes for s in columns if (codes := codes_of(s))}
     if not by_column:
         return []

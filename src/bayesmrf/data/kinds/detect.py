@@ -17,7 +17,7 @@ _BLANKS = ("-", "--", "---", ".", "..", "?", "*")  # marks that are no words
 
 
 def kind_of(content: Values) -> tuple[Column, Scale | None]:
-    """Return what a column is, and the known scale that has its words, if one has."""
+    """Infer the kind of a column from its values, and the known scale that has its words, if any."""
     labels = {value: content.labels.get(value, value) for value in content.counts}
     no_answer = {value for value, label in labels.items() if label != value and says_no_answer(label)}
     if no_answer and len(no_answer) < len(labels):

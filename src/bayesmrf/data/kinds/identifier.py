@@ -51,7 +51,7 @@ def names_rows(values: np.ndarray, name: str) -> bool:
 
 
 def names_people(name: str) -> bool:
-    """Return whether a column is named as one that says whose a row is."""
+    """Check whether a name is that of a column that identifies people."""
     return bool(_PERSON.search(name) or _NAME.fullmatch(name))
 
 

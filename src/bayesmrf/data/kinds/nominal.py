@@ -31,7 +31,7 @@ def is_pair(column: Column) -> bool:
 
 
 def without_order(columns: list[Column], contents: list[Values]) -> set[str]:
-    """Return columns that say themselves that they have no order: by categories without one, or in their file.
+    """Find columns that declare that they have no order, by unordered categories or in their file.
 
     Two such words may still be meant as no and yes, unless other columns have no order.
     """
@@ -40,7 +40,7 @@ def without_order(columns: list[Column], contents: list[Values]) -> set[str]:
 
 
 def problems(columns: list[Column], said: Collection[str], takes: Collection[str]) -> list[str]:
-    """Return what is wrong with names that may have an order: those that were not ``said`` to have none."""
+    """Describe columns of names that may have an order, except those ``said`` to have none."""
     undecided = [c for c in columns if c.kind == NOMINAL and c.name not in said]
     many = [c for c in columns if c.kind == NOMINAL and len(c.labels) > MOST_WORDS]
     many = [] if {"names", "numbers"} <= {*takes} else many  # models that compare levels have limits of their own
@@ -48,7 +48,7 @@ def problems(columns: list[Column], said: Collection[str], takes: Collection[str
 
 
 def problems_of_many(columns: list[Column]) -> list[str]:
-    """Return what is wrong with columns of more levels than a model has: rare ones are to be merged."""
+    """Describe columns with more levels than a model has, and propose to merge rare ones."""
     texts = []
     for column in columns:
         n = dict.fromkeys(column.labels, 0)
@@ -85,7 +85,7 @@ def _first_word(label: str) -> str:
 
 
 def _problems(columns: list[Column]) -> list[str]:
-    """Return what is wrong with columns of words, for a model whose answers have an order."""
+    """Describe columns of words, for a model whose answers have an order."""
     named = [f"{quoted(c.name)} ({listed([joined([label]) for label in c.labels], MOST_WORDS)})" for c in columns]
     two = [(name, c) for name, c in zip(named, columns, strict=True) if is_pair(c)]
     more = [(name, c) for name, c in zip(named, columns, strict=True) if not is_pair(c)]
@@ -179,7 +179,7 @@ def unordered_levels(
 
 
 def are_many_words(content: Values) -> bool:
-    """Return whether a column has more words than a model has levels, of which most cells have one that recurs."""
+    """Check for more words than a model has levels, where the words of most cells recur."""
     n = sum(content.counts.values())
     recur = [k for k in content.counts.values() if k > 1]
     return len(content.counts) > MOST_WORDS and len(recur) > 1 and 2 * sum(recur) > n and not any(

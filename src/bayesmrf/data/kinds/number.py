@@ -38,7 +38,7 @@ def are_many(column: Column) -> bool:
 
 
 def problems_of_few(columns: list[Column], contents: list[Values]) -> list[str]:
-    """Return what is wrong with columns of few different numbers that are no scale.
+    """Describe columns of few different numbers that are no scale.
 
     Integers may be codes of names, or counts with gaps if they are many; fractions have their order.
     """
@@ -103,19 +103,19 @@ def without_scale(contents: Sequence[Values]) -> dict[str, Column]:
 
 
 def few_numbers(values: Sequence[int]) -> str:
-    """Return what a codebook says of a column of integers with gaps."""
+    """Describe a column of integers with gaps for a codebook."""
     return f"{len(values)} numbers: {', '.join(map(digits, values))}"
 
 
 def _division(contents: list[Values]) -> str:
-    """Return how to divide all columns by one rule, on the command line; "" if none divides every column."""
+    """Propose a rule of the command line that divides all columns; "" if none does."""
     values = [s.numbers for s in contents if s.numbers is not None]
     rule = dividing_rule(values) if len(values) == len(contents) else ""
     return in_python("", f'divide all columns with --binarize "{rule}", ') if rule else ""
 
 
 def problems_of_many(columns: list[Column], contents: list[Values]) -> list[str]:
-    """Return what is wrong with columns of many different numbers; a rule is proposed if it divides every column."""
+    """Describe columns of many different numbers; a rule is proposed if it divides every column."""
     if not columns:
         return []
     values = [s.numbers for s in contents if s.numbers is not None]
@@ -131,7 +131,7 @@ def problems_of_many(columns: list[Column], contents: list[Values]) -> list[str]
 
 
 def remedy_for_measurements(columns: Sequence[np.ndarray], names: Sequence[str]) -> str:
-    """Return what to do about columns with more different numbers than answers have levels; "" if there are none.
+    """Propose a remedy for columns with more different numbers than answers have levels; "" if there are none.
 
     The numbers are those that are not missing.
     """
@@ -147,7 +147,7 @@ def remedy_for_measurements(columns: Sequence[np.ndarray], names: Sequence[str])
 
 
 def remedy_for_pictures(columns: Sequence[np.ndarray]) -> str:
-    """Return what to do about pixels of pictures, with grey values from 0 to 255; "" for other columns."""
+    """Propose a remedy for pixels of pictures, with grey values from 0 to 255; "" for other columns."""
     pixels = [c for c in columns if len(c)] if len(columns) >= _MANY_PIXELS else []
     if not pixels or not (min(c.min() for c in pixels) == 0 and _BRIGHT <= max(c.max() for c in pixels) <= 255):
         return ""
@@ -157,7 +157,7 @@ def remedy_for_pictures(columns: Sequence[np.ndarray]) -> str:
 
 
 def dividing_rule(columns: Sequence[np.ndarray]) -> str:
-    """Return the rule, such as ``>=50``, that divides the values of each column that is not constant; "" if none does.
+    """Find a rule, such as ``>=50``, that divides each column that is not constant; "" if none does.
 
     Of these it divides all values most evenly.
     """

@@ -79,7 +79,7 @@ def in_levels(content: Values, scale: Sequence[str]) -> Column | None:
 
 
 def no_such_levels(scale: Sequence[str], contents: Sequence[Values]) -> OptionError:
-    """Return the error about levels that no column has, with what the nearest column has in addition."""
+    """Make the error for levels that no column has; it names the nearest column."""
     known = {plain_word(as_text(word)) for word in scale}
     shares = [(sum(n for value, n in s.counts.items() if plain_word(value) in known), s) for s in contents]
     best, nearest = max(shares, key=lambda share: share[0])

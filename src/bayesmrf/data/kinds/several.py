@@ -41,7 +41,7 @@ class Parts(NamedTuple):
     names: tuple[str, ...]
 
     def of(self, cell: str) -> tuple[set[str], list[str]]:
-        """Return the parts of a cell, and those of its texts that are none of them."""
+        """Divide a cell into its parts and its other texts."""
         atoms, known, others = _atoms(cell, self.separator), {*self.names}, []
         parts, i = set[str](), 0
         while i < len(atoms):
@@ -64,7 +64,7 @@ def of_words(content: Values) -> Column | None:
 
 
 def problems(columns: Sequence[tuple[Column, Values]], frame: pd.DataFrame) -> list[str]:
-    """Return what is wrong with columns of several answers in a cell, or that list which other columns are ticked."""
+    """Describe columns with several answers in a cell, or that list which other columns are ticked."""
     texts, open_ones = list[str](), list[Column]()
     for column, content in columns:
         neighbours = _neighbours(column.name, content, frame)
@@ -91,7 +91,7 @@ def _listed(parts: Parts) -> str:
 
 
 def combined(counts: dict[str, int]) -> Parts | None:
-    """Return the parts that texts combine, with how often each text occurs; None if they are no combinations.
+    """Find the parts that texts combine, given how often each text occurs; None if they are no combinations.
 
     A separator divides a fifth or more of the cells into different numbers of parts, none twice in a cell, and there
     are more different cells than parts, so that these are combined in several ways. If spaces separate them, each part
@@ -133,7 +133,7 @@ def _joined(atoms: Iterable[str], separator: str) -> str:
 
 
 def _parts(atoms: dict[str, list[str]], counts: dict[str, int], separator: str) -> tuple[Parts, Counter[str]]:
-    """Return the parts, and in how many cells each is; texts that always follow each other are one.
+    """List the parts, and count the cells of each; texts that always follow each other are one part.
 
     So are those of an answer with commas, "Friends, or family"; of two answers that were always ticked together, two
     columns would be copies. In few cells this may be chance, unless the second text goes on in lower case.
@@ -151,7 +151,7 @@ def _parts(atoms: dict[str, list[str]], counts: dict[str, int], separator: str) 
 
 
 def _inseparable(groups: dict[str, list[_Group]], counts: dict[str, int]) -> tuple[_Group, _Group] | None:
-    """Return two groups of texts of which neither is ever without the other one next to it; None if there are none."""
+    """Find two groups of texts that occur only next to each other; None if there are none."""
     after: dict[_Group, set[_Group]] = {}
     before: dict[_Group, set[_Group]] = {}
     n: Counter[_Group] = Counter()
@@ -208,7 +208,7 @@ def expanded(frame: pd.DataFrame, asked: ColumnOptions) -> pd.DataFrame:
 
 
 def with_parts(frame: pd.DataFrame, book: Codebook) -> pd.DataFrame:
-    """Return a table with those columns of a codebook that are parts of its cells, in the place of these.
+    """Replace columns of combinations by the yes/no columns that a codebook has of their parts.
 
     Raises
     ------
@@ -237,7 +237,7 @@ def with_parts(frame: pd.DataFrame, book: Codebook) -> pd.DataFrame:
 
 
 def source_of(name: str, columns: Iterable[str]) -> str | None:
-    """Return the column of a table of which another one is a part, by its name; None if there is none."""
+    """Find the column that a column of a part comes from, by its name; None if there is none."""
     return max((source for source in columns if name.startswith(f"{source}{JOINT}")), key=len, default=None)
 
 
@@ -283,7 +283,7 @@ def _columns(name: str, cells: Sequence[str], parts: Parts, codes: Sequence[str]
 
 
 def _replaced(frame: pd.DataFrame, place: int, columns: dict[str, Any]) -> pd.DataFrame:
-    """Return a table with other columns in the place of one."""
+    """Replace one column of a table by several."""
     import pandas as pd
 
     twice = next((name for name in columns if name in set(map(str, frame.columns))), None)
@@ -297,7 +297,7 @@ def _replaced(frame: pd.DataFrame, place: int, columns: dict[str, Any]) -> pd.Da
 
 
 def _neighbours(name: str, content: Values, frame: pd.DataFrame) -> list[str]:
-    """Return the columns of two values of which each is a part of the cells of a column, if all parts are there."""
+    """Find the yes/no columns that repeat the parts of a column, if every part has one."""
     import pandas as pd
 
     parts = combined(content.counts)

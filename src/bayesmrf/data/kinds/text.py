@@ -23,7 +23,7 @@ _FEW_OF_A_KIND = 1000  # cells of a value, which stand for all where shares are 
 
 
 def problems(columns: list[tuple[Column, Values]], frame: pd.DataFrame) -> list[str]:
-    """Return what is wrong with columns of texts: all that have no numbers together, of others each one."""
+    """Describe columns of texts: those without numbers together, others one by one."""
     texts = [(c, s) for c, s in columns if not any(map(is_number, s.counts))]
     coded = [(c, s) for c, s in columns if _codes(s)]
     boxes = [(c, s) for c, s in columns if len(s.counts) == 2 and "0" in s.counts and (c, s) not in texts]
@@ -61,7 +61,7 @@ def problems(columns: list[tuple[Column, Values]], frame: pd.DataFrame) -> list[
 
 
 def _with_one_text(columns: list[tuple[Column, Values]]) -> dict[str, list[tuple[Column, Values]]]:
-    """Return the columns of numbers that have one text only, by this text, if several columns have it.
+    """Group the columns of numbers that have a single text by this text, where several columns share it.
 
     The texts for missing values of Stata, such as ".a", count as one.
     """
@@ -74,7 +74,7 @@ def _with_one_text(columns: list[tuple[Column, Values]]) -> dict[str, list[tuple
 
 
 def _problem_of_one_text(columns: list[tuple[Column, Values]], frame: pd.DataFrame) -> str:
-    """Return what is wrong with columns of numbers in which there is the same text."""
+    """Describe columns of numbers that contain the same text."""
     texts = list(dict.fromkeys(value for _, content in columns for value in content.counts if not is_number(value)))
     first = columns[0][0].name
     cells = frame.iloc[:, list(map(str, frame.columns)).index(first)]
@@ -98,7 +98,7 @@ def _codes(content: Values) -> list[str]:
 
 
 def _problems_of_codes(columns: list[tuple[Column, Values]]) -> list[str]:
-    """Return what is wrong with columns of words among which there are codes of missing values."""
+    """Describe columns of words that contain codes of missing values."""
     if not columns:
         return []
     codes = list(dict.fromkeys(code for _, content in columns for code in _codes(content)))
@@ -110,7 +110,7 @@ def _problems_of_codes(columns: list[tuple[Column, Values]]) -> list[str]:
 
 
 def _problems_of_boxes(columns: list[tuple[Column, Values]]) -> list[str]:
-    """Return what is wrong with columns of one word next to 0, as boxes that were ticked or not."""
+    """Describe columns of one word next to 0, such as boxes that were ticked or not."""
     if not columns:
         return []
     names = listed([quoted(column.name) for column, _ in columns], 3, total=True)

@@ -68,7 +68,7 @@ class Values:
 
 
 def values_of(frame: pd.DataFrame) -> list[Values]:
-    """Return what is in each column of a table."""
+    """Collect the values of each column of a table."""
     import pandas as pd
 
     of_file = {key: frame.attrs.get(key) or {} for key in (LABELS, QUESTIONS, MEASURE, WRITTEN, ORDERS)}

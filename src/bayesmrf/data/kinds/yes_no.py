@@ -26,7 +26,7 @@ CODINGS = {"01": (0, 1), "pm1": (-1, 1), "bool": (False, True)}
 
 
 def declared(content: Values, asked: ColumnOptions) -> Column | None:
-    """Return a column whose values are those of yes and of no; one side may be left to the only other value."""
+    """Make a yes/no column of declared words; one side may be left to the only other value."""
     sides = {"no": {plain_word(as_text(w)) for w in asked.no}, "yes": {plain_word(as_text(w)) for w in asked.yes}}
     of = {side: [value for value in content.counts if plain_word(value) in words] for side, words in sides.items()}
     others = [value for value in content.counts if value not in of["no"] + of["yes"]]
