@@ -29,7 +29,7 @@ from bayesmrf.priors import Beta, Gamma, SpikeSlab
 from bayesmrf.results import edge_evidence, marks
 from bayesmrf.results.summary import summarise
 from bayesmrf.results.until_good import shortfall
-from bayesmrf.runs import checkpoint, looks
+from bayesmrf.runs import checkpoint, stopping
 from bayesmrf.runs.run import sample
 from bayesmrf.runs.store import Checkpoint
 from tests import ROOT
@@ -48,9 +48,9 @@ WALK = {"n_draws": None, "judge": error_of_groups, "n_warmup": 7, "thin": 3, "n_
 @pytest.fixture
 def early(monkeypatch):
     """Looks at few draws, of which walks need several."""
-    monkeypatch.setattr(looks, "FIRST", 40)
-    monkeypatch.setattr(looks, "TIMES", 1.5)
-    monkeypatch.setattr(looks, "MOST", 400)
+    monkeypatch.setattr(stopping, "FIRST", 40)
+    monkeypatch.setattr(stopping, "TIMES", 1.5)
+    monkeypatch.setattr(stopping, "MOST", 400)
     monkeypatch.setattr("bayesmrf.runs.run.MOST", 400)
 
 
@@ -63,8 +63,8 @@ def first(draws, n):
 
 
 def test_the_counts():
-    assert looks.looks() == COUNTS
-    assert looks.looks(600) == [500, 600]
+    assert stopping.interim_checks() == COUNTS
+    assert stopping.interim_checks(600) == [500, 600]
 
 
 def of_arviz(theta):
@@ -104,7 +104,7 @@ def test_one_good_look_is_not_enough(early):
     found = sample(
         Walk(), **WALK | {"judge": lambda draws: seen.append(draws.n_draws) or next(answers)}, random_state=1
     )
-    assert seen == looks.looks(400)[:6]
+    assert seen == stopping.interim_checks(400)[:6]
     assert found.n_draws == seen[-1]
 
 
@@ -284,10 +284,10 @@ def test_the_same_run_on_any_number_of_workers(kind, rng, early):
 
 CHILD = """
 import sys
-from bayesmrf.runs import checkpoint, looks, run
+from bayesmrf.runs import checkpoint, run, stopping
 from tests.helpers.walks import error_of_groups, slow
 checkpoint.pause = lambda run_time, cost: 0.02
-looks.FIRST, looks.TIMES, looks.MOST, run.MOST = 40, 1.5, 400, 400
+stopping.FIRST, stopping.TIMES, stopping.MOST, run.MOST = 40, 1.5, 400, 400
 run.sample(slow(1e-3), n_draws=None, judge=error_of_groups, n_warmup=7, thin=3, n_chains=3, progress=False,
            checkpoint=sys.argv[1], random_state=int(sys.argv[2]), n_jobs=3)
 """
@@ -315,7 +315,7 @@ def killed_in(folder, seed, n_draws):
 def test_killed_in_the_midst_of_stages_it_is_the_same_run(rng, tmp_path, early):
     seed, folder = seed_of(rng), tmp_path / "run"
     whole = sample(Walk(), random_state=seed, **WALK)
-    ends = [n for n in looks.looks(400) if 40 < n <= whole.n_draws]
+    ends = [n for n in stopping.interim_checks(400) if 40 < n <= whole.n_draws]
     seen = [killed_in(folder, seed, n) for n in ends[1:3]]
     assert len(seen) == 2
     assert seen == sorted(seen)
@@ -323,7 +323,7 @@ def test_killed_in_the_midst_of_stages_it_is_the_same_run(rng, tmp_path, early):
     counted = []
     judge = WALK | {"judge": lambda draws: counted.append(draws.n_draws) or error_of_groups(draws)}
     assert equal(sample(Walk(), checkpoint=folder, **judge), whole)
-    assert counted == [n for n in looks.looks(400) if n <= whole.n_draws]  # again at the counts before the kills
+    assert counted == [n for n in stopping.interim_checks(400) if n <= whole.n_draws]  # again before the kills
     again = sample(like(Walk, step=None), checkpoint=folder, **WALK)  # which has no step to make
     assert equal(again, whole)
     assert again.complete
@@ -430,7 +430,7 @@ def test_a_job_array_is_collected_when_it_is_good(bayesmrf, votes):
 @pytest.fixture
 def two_looks(monkeypatch):
     """Looks at 40 and 60 draws, which are not good, and no more."""
-    monkeypatch.setattr(looks, "FIRST", 40)
+    monkeypatch.setattr(stopping, "FIRST", 40)
     monkeypatch.setattr("bayesmrf.runs.run.MOST", 60)
 
 
@@ -588,8 +588,8 @@ def test_draws_of_runs_until_good_are_calibrated(rng):
 @LONG
 def test_control_a_rule_that_looks_at_the_result_is_caught(rng, monkeypatch):
     """It looks after 20, 21, 22, ... draws, as two looks in a row must like them."""
-    monkeypatch.setattr(looks, "FIRST", 20)
-    monkeypatch.setattr(looks, "TIMES", 1.05)
+    monkeypatch.setattr(stopping, "FIRST", 20)
+    monkeypatch.setattr(stopping, "TIMES", 1.05)
     monkeypatch.setattr("bayesmrf.runs.run.MOST", 1000)
     assert p_value(ranks(when_density_is_high, 250, rng), N_CHAINS + 1) < 1e-6
 
