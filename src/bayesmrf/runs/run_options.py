@@ -20,7 +20,7 @@ from ..declare.rule import (
     integer,
     optional,
 )
-from .looks import MOST, OF_A_TASK
+from .stopping import MOST, OF_A_TASK
 
 _CHECKPOINT = optional(either(PATH, instance("runs.store", "Checkpoint"), expected="a path or a Checkpoint"))
 
