@@ -35,7 +35,7 @@ from bayesmrf.learning.maximum_likelihood import bound
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.methods import GROUPS
 from bayesmrf.models import Agreement
-from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
+from bayesmrf.published.stripped_beta import GroupedStrippedBeta
 from bayesmrf.runs import run
 
 PLAIN_SECONDS = 4.0  # in every turn

@@ -22,7 +22,7 @@ from bayesmrf.data.states import check_states
 from bayesmrf.estimators import grouped as grouped_module
 from bayesmrf.learning import maximum_likelihood, persistent
 from bayesmrf.models import Agreement
-from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
+from bayesmrf.published.stripped_beta import GroupedStrippedBeta
 from bayesmrf.samplers import gibbs
 
 N_ITERATIONS, TARGET = 5, 2.0

@@ -44,8 +44,8 @@ The command line is documented by `bayesmrf --help`; each file of the package by
 BRIEF = ("bayesmrf.results.summary", "bayesmrf.errors")  # whose methods are not listed
 # What a user imports, then the parts for programs and kernels of one's own.
 SECTIONS = {
-    "Estimators and their options": "estimators methods methods.rows methods.parameters families priors slabs errors "
-    "declare.registry",
+    "Estimators and their options": "estimators methods methods.rows methods.parameters methods.evidence "
+    "families priors slabs errors declare.registry",
     "Results": "results results.convergence findings results.tables results.summary plots report partitions "
     "metrics results.indicator_diagnostics results.rank_diagnostics",
     "Data and graphs": "datasets graphs elimination_order data data.states data.dependent_rows data.text_tables "
@@ -54,8 +54,8 @@ SECTIONS = {
     "declare.option declare.rule memory rng progress",
     "Evidence": "evidence.methods evidence.method evidence.target evidence.rbm_target evidence.ordinal_target "
     "evidence.pairwise_target evidence.mode evidence.sampled evidence.overlap evidence.laplace evidence.normality "
-    "evidence.criteria evidence.posterior_draws evidence.exact_draws evidence.brief_draws evidence.hamiltonian "
-    "evidence.harmonic evidence.bridge evidence.dic evidence.annealed evidence.rbm_exact evidence.cross_validation "
+    "evidence.at_mode evidence.posterior_draws evidence.exact_draws evidence.brief_draws evidence.hamiltonian "
+    "evidence.means evidence.bridge evidence.annealed evidence.rbm_exact "
     "evidence.conjugate",
     "Models": "models models.agreement models.ising models.boltzmann models.potts models.ordinal models.symmetric "
     "models.categorical models.two_arrays models.bases models.two_state_tables models.label_field models.clamped "
@@ -67,13 +67,16 @@ SECTIONS = {
     "learning.sparse",
     "Kernels": "posterior.parameters.metropolis posterior.parameters.adaptation posterior.parameters.hamiltonian "
     "posterior.parameters.langevin posterior.parameters.gibbs "
-    "posterior.parameters.exchange posterior.parameters.auxiliary_variable posterior.parameters.pseudo_posterior "
-    "posterior.edges.langevin posterior.edges.exact posterior.edges.two_states posterior.edges.many_states "
+    "posterior.parameters.pseudo_posterior "
+    "posterior.edges.exact posterior.edges.two_states posterior.edges.many_states "
     "posterior.edges.group_chains posterior.edges.reference "
-    "posterior.groups.tree posterior.groups.kernels posterior.groups.gibbs "
+    "posterior.groups.kernels posterior.groups.gibbs "
     "posterior.groups.exact posterior.groups.two_states posterior.groups.many_states "
-    "posterior.groups.auxiliary_variable posterior.groups.stripped_beta posterior.groups.dirichlet_process "
+    "posterior.groups.dirichlet_process "
     "posterior.conditionals.one_coordinate posterior.conditionals.line posterior.conditionals.log_concave",
+    "Plug-ins, and the published samplers": "plugins published published.langevin published.tree "
+    "published.stripped_beta published.auxiliary_particles published.exchange published.auxiliary_variable "
+    "published.conjugate published.criteria published.harmonic published.dic published.cross_validation",
 }
 
 
@@ -92,7 +95,7 @@ def members(module: ModuleType) -> dict[str, Any]:
 
 def _is_entry(name: str, value: Any, module: ModuleType | None) -> bool:
     """Return whether a value is a registry, or a class or function, defined in ``module`` if there is one."""
-    if isinstance(value, Registry) or (name == "METHODS" and isinstance(value, dict)):
+    if isinstance(value, Registry):
         return True
     value = getattr(value, "py_func", value)  # of a compiled leaf
     is_code = inspect.isfunction(value) or (isinstance(value, type) and get_origin(value) is None)
@@ -182,8 +185,8 @@ def _describes(base: type, kind: type) -> bool:
 
 def entry(name: str, value: Any, listed: set[Any]) -> Iterator[str]:
     """Yield the lines of one name."""
-    if isinstance(value, Registry | dict):
-        yield f"* `{name}`: registry of {', '.join(f'`{row}`' for row in getattr(value, 'names', value))}."
+    if isinstance(value, Registry):
+        yield f"* `{name}`: registry of {', '.join(f'`{row}`' for row in value.names)}."
         return
     yield f"* `{name}{signature(value)}`: {sentence(value.__doc__)}"
     if isinstance(value, type):

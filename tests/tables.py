@@ -33,21 +33,15 @@ from bayesmrf.posterior.edges.differences import Differences, contrasts, group_l
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.exact_tables import SpikeSlabTables
 from bayesmrf.posterior.edges.group_chains import GroupChains
-from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.posterior.edges.panel_edges import PanelKernel
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
-from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.exact import ExactMarginals
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
 from bayesmrf.posterior.groups.many_states import ManyStateParticles
-from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
-from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.posterior.groups.two_states import TwoStateParticles
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
-from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
@@ -63,6 +57,12 @@ from bayesmrf.priors import (
     Normal,
     SpikeSlab,
 )
+from bayesmrf.published.auxiliary_particles import GroupedAuxiliaryVariable
+from bayesmrf.published.auxiliary_variable import AuxiliaryVariableKernel
+from bayesmrf.published.exchange import ExchangeKernel
+from bayesmrf.published.langevin import SpikeSlabLangevin
+from bayesmrf.published.stripped_beta import GroupedStrippedBeta
+from bayesmrf.published.tree import GroupedTree
 from bayesmrf.states.panel_tables import panel_tables
 from bayesmrf.states.reference import ReferenceChains
 

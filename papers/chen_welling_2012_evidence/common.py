@@ -9,10 +9,6 @@ import numpy as np
 
 from bayesmrf.evidence.annealed import AIS
 from bayesmrf.evidence.bridge import BridgeSampling
-from bayesmrf.evidence.criteria import BIC, MAP
-from bayesmrf.evidence.cross_validation import CrossValidation
-from bayesmrf.evidence.dic import DIC
-from bayesmrf.evidence.harmonic import HarmonicMean
 from bayesmrf.evidence.laplace import Laplace
 from bayesmrf.evidence.methods import with_options
 from bayesmrf.evidence.mode import ModeSearch
@@ -21,6 +17,10 @@ from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.target import Evidence
 from bayesmrf.models import RestrictedBoltzmann
 from bayesmrf.priors import Normal
+from bayesmrf.published.criteria import BIC, MAP
+from bayesmrf.published.cross_validation import CrossValidation
+from bayesmrf.published.dic import DIC
+from bayesmrf.published.harmonic import HarmonicMean
 from papers.cells import CellSettings
 
 Options = Mapping[str, Any]

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,9 @@ from bayesmrf.errors import OptionError
 from bayesmrf.evidence import methods
 from bayesmrf.evidence.annealed import AIS
 from bayesmrf.evidence.method import Method
-from bayesmrf.evidence.methods import METHODS, Row
 from bayesmrf.evidence.target import Evidence
+from bayesmrf.methods import EVIDENCE
+from bayesmrf.methods.evidence import EvidenceRow
 from bayesmrf.runs.lock import hold
 from tests.helpers.commands import one_sentence
 
@@ -60,7 +62,9 @@ def fake(monkeypatch):
     """Put a function (method, target, rng) -> value, standard error, ... in the place of a method."""
 
     def put(name, function):
-        monkeypatch.setitem(METHODS, name, Row(Fake(called=name, function=function), "approximate", "nothing", "Fake."))
+        home = partial(Fake, called=name, function=function)
+        fakes = {name: EvidenceRow(name, home, "approximate", "nothing", "Fake.")}
+        monkeypatch.setattr(EVIDENCE, "rows", tuple(fakes.get(row.name, row) for row in EVIDENCE))
 
     return put
 
@@ -192,7 +196,7 @@ def test_options_reach_the_methods(bayesmrf, votes, folder, quick):
 
 def test_help_names_all_methods():
     help_of = inspect.signature(evidence).parameters["method"].default.help
-    assert help_of == f"One or more of: {', '.join(METHODS)}."
+    assert help_of == f"One or more of: {', '.join(EVIDENCE.names)}."
 
 
 def test_ladder_reaches_ais(bayesmrf, votes, fake):

@@ -9,8 +9,8 @@ import pytest
 from bayesmrf import RBM, log_evidence
 from bayesmrf.cli import records
 from bayesmrf.errors import StoppedWarning, StoreError
-from bayesmrf.evidence.harmonic import HarmonicMean
 from bayesmrf.evidence.posterior_draws import PosteriorSampler
+from bayesmrf.published.harmonic import HarmonicMean
 from bayesmrf.results import load, on_disk
 from bayesmrf.runs.chain import Chain
 from bayesmrf.runs.checkpoint import steps_of

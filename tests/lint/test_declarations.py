@@ -28,9 +28,9 @@ from bayesmrf.declare.option import option, options_of
 from bayesmrf.declare.registry import Registry
 from bayesmrf.declare.rule import number
 from bayesmrf.errors import BayesMRFWarning, OptionError
-from bayesmrf.evidence.methods import METHODS, parts
+from bayesmrf.evidence.methods import parts
 from bayesmrf.inference.registry import ROWS
-from bayesmrf.methods import COMPARISONS, EDGES, GROUPS
+from bayesmrf.methods import COMPARISONS, EDGES, EVIDENCE, GROUPS
 from bayesmrf.parameters import SpikeSlabParameters
 from bayesmrf.results.summary import StructureSummary
 from docs import make_api
@@ -41,7 +41,7 @@ ESTIMATORS = (GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF, PanelMRF, Label
 CLASSES = {row.options for rows in (GROUPS, EDGES, COMPARISONS, methods.KERNELS) for row in rows}
 
 
-OTHERS = {row.engine_class for row in ROWS} | {type(part) for row in METHODS.values() for part in parts(row.method)}
+OTHERS = {row.engine_class for row in ROWS} | {type(part) for row in EVIDENCE for part in parts(row.method)}
 OTHERS |= {getattr(priors, name) for name in priors.__all__ if not name.endswith("Prior")}
 DATA = {"states", "weights", "sampler"}  # of an engine, which are no options
 

@@ -30,7 +30,6 @@ from bayesmrf.errors import BayesMRFError, BayesMRFWarning
 from bayesmrf.estimators.grouped import EDGES as EDGES_RULE
 from bayesmrf.estimators.predictive import AVERAGE
 from bayesmrf.evidence import methods
-from bayesmrf.evidence.methods import METHODS
 from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
 from bayesmrf.evidence.posterior_draws import PosteriorSampler
@@ -39,7 +38,7 @@ from bayesmrf.inference.registry import ROWS
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.learning.rbm_persistent import PersistentRBM
-from bayesmrf.methods import COMPARISONS, EDGES, GROUPS, KERNELS, Custom
+from bayesmrf.methods import COMPARISONS, EDGES, EVIDENCE, GROUPS, KERNELS, Custom
 from bayesmrf.models import Agreement, Boltzmann, Nominal, Ordinal, PairwiseModel, Potts, RestrictedBoltzmann, Symmetric
 from bayesmrf.posterior.groups.gibbs import GroupedGibbs
 from bayesmrf.runs import run
@@ -223,7 +222,7 @@ def records():
     yield from (priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), priors.WeightsAndBiases())
     yield from (priors.DirichletProcess(), priors.Blocks(), Checkpoint("run"))
     yield from (ModeSearch(), PosteriorSampler(), Phases())
-    yield from (each.method for each in METHODS.values())
+    yield from (each.method for each in EVIDENCE)
     yield from (Custom(print), families.Custom(Boltzmann))
 
 

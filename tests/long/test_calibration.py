@@ -13,8 +13,8 @@ from bayesmrf.engines import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.models import Agreement
 from bayesmrf.posterior.groups.kernels import exact_groups
-from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, Gamma
+from bayesmrf.published.tree import GroupedTree
 from tests.oracle.ranks import few_draws, p_value, rank
 
 ENGINE = Elimination()

@@ -14,13 +14,13 @@ from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.models import Ising
 from bayesmrf.models.clamped import Clamped
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
-from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
+from bayesmrf.published.auxiliary_variable import AuxiliaryVariableKernel
+from bayesmrf.published.exchange import ExchangeKernel
 from tests.oracle.ranks import few_draws, p_value
 
 N_RANKS, N = 8, 12

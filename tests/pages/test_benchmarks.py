@@ -22,11 +22,11 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import AuxiliaryParticles
 from bayesmrf.models import Agreement
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.kernels import exact_groups
-from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
-from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import DirichletProcess
+from bayesmrf.published.auxiliary_particles import GroupedAuxiliaryVariable
+from bayesmrf.published.stripped_beta import GroupedStrippedBeta
+from bayesmrf.published.tree import GroupedTree
 from bayesmrf.samplers import gibbs
 from benchmarks import mutations, plain, traces
 from tests import ROOT

@@ -22,13 +22,13 @@ from bayesmrf.methods import AuxiliaryVariable, Exchange, Hamiltonian, Langevin,
 from bayesmrf.models import Boltzmann, Potts
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.posterior.parameters.adaptation import StepSize, adapt, adapted_root, dispersed, langevin_target
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
-from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel, is_stable, stable_epsilon
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.posterior.parameters.pseudo_posterior import posterior_mode
 from bayesmrf.priors import Normal
+from bayesmrf.published.auxiliary_variable import AuxiliaryVariableKernel
+from bayesmrf.published.exchange import ExchangeKernel
 from bayesmrf.results import diagnostics
 from bayesmrf.runs import run
 from bayesmrf.samplers import gibbs

@@ -15,10 +15,10 @@ from bayesmrf.methods import LangevinJumps, ReversibleJump
 from bayesmrf.models import Agreement, Potts
 from bayesmrf.models.boltzmann import Coding
 from bayesmrf.posterior.conditionals import exact_scan
-from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.priors import Beta, Gamma, SpikeSlab
+from bayesmrf.published.langevin import SpikeSlabLangevin
 from bayesmrf.runs import run
 from tests.oracle import spike_slab as oracle
 from tests.unit.engines.test_registry import Distance

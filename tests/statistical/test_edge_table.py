@@ -15,11 +15,11 @@ from bayesmrf.methods import LangevinJumps, ReversibleJump
 from bayesmrf.models import Boltzmann, Nominal, Ordinal
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.exact_tables import SpikeSlabTables
-from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.priors import Beta, Normal, SpikeSlab
+from bayesmrf.published.langevin import SpikeSlabLangevin
 from bayesmrf.results.summary import summarise
 from bayesmrf.runs import run
 from tests.helpers.commands import one_sentence

@@ -14,12 +14,12 @@ from bayesmrf.models import Agreement, Boltzmann, Ising, Potts, Symmetric
 from bayesmrf.models.clamped import Clamped, HiddenEntries
 from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
-from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
+from bayesmrf.published.auxiliary_variable import AuxiliaryVariableKernel
+from bayesmrf.published.exchange import ExchangeKernel
 from bayesmrf.runs import run
 from tests.helpers.flat import bayesian
 from tests.oracle import potts as potts_oracle

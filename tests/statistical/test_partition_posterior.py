@@ -12,11 +12,11 @@ from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import AuxiliaryParticles
 from bayesmrf.models import Agreement
-from bayesmrf.posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
 from bayesmrf.posterior.groups.kernels import exact_groups
-from bayesmrf.posterior.groups.stripped_beta import GroupedStrippedBeta
-from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import Beta, DirichletProcess
+from bayesmrf.published.auxiliary_particles import GroupedAuxiliaryVariable
+from bayesmrf.published.stripped_beta import GroupedStrippedBeta
+from bayesmrf.published.tree import GroupedTree
 from bayesmrf.runs import run
 from tests.long import few
 from tests.oracle.bounds import Comparison

@@ -12,13 +12,13 @@ from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.metrics import log_pseudo_likelihood
 from bayesmrf.models import Agreement, Boltzmann, Ising, Potts
 from bayesmrf.posterior.conditionals import exact_scan
-from bayesmrf.posterior.parameters.auxiliary_variable import AuxiliaryVariableKernel
-from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Cauchy, LogisticBeta, Normal
+from bayesmrf.published.auxiliary_variable import AuxiliaryVariableKernel
+from bayesmrf.published.exchange import ExchangeKernel
 from bayesmrf.runs import run
 from tests.oracle import states as oracle
 from tests.oracle.bounds import assert_mean, assert_other_mean

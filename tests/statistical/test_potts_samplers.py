@@ -18,10 +18,10 @@ from bayesmrf.models import Agreement, Boltzmann, Potts
 from bayesmrf.models.categorical import binary_form
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.clamped_categorical import HiddenStates, clamp
-from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
+from bayesmrf.published.exchange import ExchangeKernel
 from bayesmrf.runs import run
 from bayesmrf.samplers import categorical_gibbs, gibbs, swendsen_wang
 from bayesmrf.samplers.gibbs import Chains, start, sweep, to_states

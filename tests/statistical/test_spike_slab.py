@@ -16,11 +16,11 @@ from bayesmrf.methods import LangevinJumps
 from bayesmrf.models import Boltzmann, Ordinal
 from bayesmrf.posterior.conditionals.spike import edge_prior
 from bayesmrf.posterior.edges import langevin as spike_slab
-from bayesmrf.posterior.edges import langevin_jumps
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
-from bayesmrf.posterior.edges.langevin import SpikeSlabLangevin
-from bayesmrf.posterior.edges.langevin_chains import table_chains
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
+from bayesmrf.published import langevin_jumps
+from bayesmrf.published.langevin import SpikeSlabLangevin
+from bayesmrf.published.langevin_chains import table_chains
 from bayesmrf.runs import run
 from bayesmrf.states import persistent_chains as edge_chains
 from bayesmrf.states.tables import start_particles

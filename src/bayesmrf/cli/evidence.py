@@ -15,6 +15,7 @@ from ..declare.option import rule_of
 from ..declare.rule import SCALE, SEED, is_count
 from ..errors import OptionError, StoppedWarning, argument
 from ..families import FAMILIES, chosen_by_data
+from ..methods import EVIDENCE
 from ..names import quoted
 from . import common
 from .evidence_models import CODING, Job, fields, machines
@@ -34,9 +35,9 @@ _COMPARED = ("groups", "structure", "complete", "independent")
 
 def methods_of_evidence() -> list[tuple[str, type]]:
     """List the names of all methods, with their classes and those of their search or sampler."""
-    from ..evidence.methods import METHODS, parts
+    from ..evidence.methods import parts
 
-    return [(name, type(part)) for name, row in METHODS.items() for part in parts(row.method)]
+    return [(row.name, type(part)) for row in EVIDENCE for part in parts(row.method)]
 
 
 @command
@@ -51,8 +52,7 @@ def evidence(
         "groups,...",
     ),
     method: str = flag(
-        "One or more of: laplace, laplace0, map, bic, harmonic-1, harmonic-4, bridge-geometric, bridge-optimal, dic, "
-        "ais, cross-validation, conjugate.",
+        f"One or more of: {', '.join(EVIDENCE.names)}.",
         "laplace,...",
         "laplace",
     ),
@@ -163,12 +163,10 @@ def evidence(
 
 
 def _methods(text: str) -> list[str]:
-    from ..evidence.methods import METHODS
-
     methods = [part.strip() for part in text.split(",")]
     for i, name in enumerate(methods):
-        if name not in METHODS:
-            expected = f"one or more of {', '.join(METHODS)}, separated by commas"
+        if name not in EVIDENCE.names:
+            expected = f"one or more of {', '.join(EVIDENCE.names)}, separated by commas"
             raise OptionError(option="--method", got=name, expected=expected)
         if name in methods[:i]:
             raise OptionError(f"--method must name each method once, got {name!r} twice.")
@@ -247,9 +245,9 @@ def _ladder(text: str) -> str | float:
 
 def _with_options(names: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
     """Return the methods by name, with the options that each has; raise OptionError for an option that none has."""
-    from ..evidence.methods import METHODS, option_names, with_options
+    from ..evidence.methods import option_names, with_options
 
-    methods = {name: METHODS[name].method for name in names}
+    methods = {name: EVIDENCE.row(name).method for name in names}
     for option, value in options.items():
         if not any(option in option_names(method) for method in methods.values()):
             raise OptionError(f"--method {','.join(names)} does not support {argument(option, value)}; remove it.")

@@ -47,13 +47,13 @@ class Registry(Generic[R]):
     @property
     def names(self) -> tuple[str, ...]:
         """Names in the order of the rows."""
-        return tuple(row.name for row in self.rows)
+        return tuple(row.name for row in self)
 
     def find(self, value: Any) -> R | None:
         """Return the row of a name or of an object of options; None if there is none."""
         if isinstance(value, str):
-            return next((row for row in self.rows if row.name == value), None)
-        return next((row for row in self.rows if type(value) is row.options), None)
+            return next((row for row in self if row.name == value), None)
+        return next((row for row in self if type(value) is row.options), None)
 
     def row(self, value: Any) -> R:
         """Return the row of a name or of an object of options.
@@ -105,7 +105,7 @@ class Registry(Generic[R]):
         known = {f.name for f in fields(row.options)}
         for option, value in given.items():
             if option not in known:
-                having = [r.name for r in self.rows if option in {f.name for f in fields(r.options)}]
+                having = [r.name for r in self if option in {f.name for f in fields(r.options)}]
                 expected = f"omitted with {argument(self.option, name)}"
                 remedy = f"{self.option}s with this option: {', '.join(having)}" if having else ""
                 raise OptionError(option=option, got=value, expected=expected, remedy=remedy)

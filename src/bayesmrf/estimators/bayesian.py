@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..inference.registry import engine_of
 from ..likelihood import Hidden, Likelihood
 from ..methods import KERNELS, Custom, Langevin, PseudoPosterior
 from ..methods.parameters import refusal, row_of
+from ..methods.rows import stored_options
 from ..models.bases import edge_starts
 from ..models.linear_map import LinearMap
 from ..models.node_features import require_invariant
@@ -166,7 +167,7 @@ or callable
             truth = likelihood.replaced(data.s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
         kernel = parameter_kernel(options, Problem(likelihood, prior, at, self._settings.n_warmup))
-        attrs = ({} if isinstance(options, Custom) else asdict(options)) | {
+        attrs = stored_options(options) | {
             "prior": type(prior).__name__,
             "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
             "n_edge_parameters": n_edge_parameters(model, curve),
@@ -254,16 +255,16 @@ or callable
 
 def _kind(options: Any, engine: Engine, hidden: Hidden | None) -> str:
     """Say in words whether the stationary distribution of the chain is the posterior."""
-    if isinstance(options, PseudoPosterior):
-        return "approximate (pseudo-likelihood)"
-    if isinstance(options, Custom) and options.kind != "exact":
-        return options.kind
-    if isinstance(options, Langevin) and not options.adjusted:
-        return f"approximate (uncorrected Langevin, moments from {engine.name}: {engine.kind.value})"
+    row = row_of(options)
+    if isinstance(options, Langevin):
+        if not options.adjusted:
+            return f"approximate (uncorrected Langevin, moments from {engine.name}: {engine.kind.value})"
+    elif row.kind != "exact":
+        return row.kind
     if engine.kind is not Kind.EXACT:
         return f"approximate ({engine.name}: {engine.kind.value})"
     # To draw the missing values any chain on them suffices.
-    if hidden is not None and hidden.engine.kind is not Kind.EXACT and row_of(options).sums:
+    if hidden is not None and hidden.engine.kind is not Kind.EXACT and row.sums:
         return f"approximate (missing values by {hidden.engine.name}: {hidden.engine.kind.value})"
     return "exact"
 

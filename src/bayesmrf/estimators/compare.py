@@ -17,15 +17,12 @@ from ..families import AUTO, families_of
 from ..families import Custom as CustomModel
 from ..inference.chains import Persistent
 from ..inference.elimination.engine import Elimination
-from ..methods import COMPARISONS, Custom
+from ..methods import COMPARISONS
 from ..methods.rows import row_of
 from ..models.bases import has_contrasts
-from ..models.categorical import is_categorical
 from ..models.node_features import require_invariant
 from ..parameters import CompareParameters
-from ..posterior.conditionals.pair_tables import pair_tables
-from ..posterior.edges.differences import DifferencePrior, Differences, check_size, contrasts, group_likelihood
-from ..posterior.edges.group_chains import GroupChains
+from ..posterior.edges.differences import DifferencePrior, check_size, contrasts, group_likelihood
 from ..priors import SpikeSlab
 from ..results.blocks import Columns, variable
 from ..results.differences import compared, exist_in_groups
@@ -33,12 +30,12 @@ from ..results.display import display_in
 from ..results.median_model import in_median_model, median_network
 from ..results.stored import Kept
 from ..runs.run import Draws
+from .built_kernels import edge_method
+from .comparison_methods import DifferencesProblem
 from .edge_evidence import WithEvidence, terms_of_differences
 from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, named_pairs, warn_of_taper
-from .edge_start import default_particles
-from .engines import particle_sweeps, read_sample
+from .engines import read_sample
 from .of_groups import OfGroups
-from .own_kernels import engine_used, own_method_of_edges
 from .pipeline import Posterior, Setup, completed
 
 if TYPE_CHECKING:
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-_SCANS, _MANY_STATES = 2, 2**16  # of a step; states from which it is one
 _PRIORS = "prior", "baseline"  # parameters
 _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
 
@@ -210,30 +206,15 @@ class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
         likelihood = group_likelihood(model, samples, contrast, Persistent(), self._settings.biases)
         of_differences, of_baselines = (in_order(self._object(name), self._graph) for name in _PRIORS)
         prior = DifferencePrior(contrast, of_differences, of_baselines, self._settings.biases)
-        kernel: Any
-        if row.options is Custom:
-            kernel, row = own_method_of_edges(COMPARISONS, method, likelihood, prior)
-            sweeps = particle_sweeps(engine_used(kernel, model))
-        else:
-            if row.name == "exact":
-                kernel = Differences(likelihood, *prior, _SCANS if n_states < _MANY_STATES else 1)
-            else:
-                if method.moments == "extrapolated":
-                    expected = "'auto' or 'chains' for groups of people"
-                    raise OptionError(option="moments", got=method.moments, expected=expected)
-                if method.n_particles is None:
-                    method = replace(method, n_particles=default_particles(max(s.n_samples for s in samples)))
-                known = is_categorical(model)
-                tables = [pair_tables(model, part.values, part.weights) for part in parts] if known else None
-                kernel = GroupChains(likelihood, *prior, options=method, n_adapt=self._settings.n_warmup, tables=tables)
-            sweeps = kernel.particle_sweeps
+        problem = DifferencesProblem(likelihood, prior, self._settings.n_warmup, parts)
+        built, row = edge_method(COMPARISONS, row, method, problem)
         attrs = {
             "prior": as_attribute(prior.prior),
             "baseline": in_words(prior.baseline),
             "kind": row.kind,
-        } | ({"n_particles": kernel.n_particles} if row.name == "reversible-jump" else {})
+        } | built.attrs
         constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
-        given = parts, likelihood, completed(kernel, likelihood), row.name, attrs, sweeps
+        given = parts, likelihood, completed(built.kernel, likelihood), row.name, attrs, built.sweeps
         return Setup(*given, constant=constant, edges=terms_of_differences(likelihood, prior, row.name == "exact"))
 
     def _asked(self) -> np.ndarray:
@@ -260,7 +241,8 @@ class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
         self.density_ = self._mean("density")
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
-        given = [] if isinstance(self._settings.method, Custom) else [self._object("prior"), self._object("baseline")]
+        row = COMPARISONS.find(self.method_)
+        given = [self._object(name) for name in _PRIORS] if row is not None and row.births == "any" else []
         # Baselines may have the slab of differences.
         for slab in dict.fromkeys(p.slab for p in given if isinstance(p, SpikeSlab)):
             warn_of_taper(slab)

@@ -11,8 +11,9 @@ import numpy as np
 from ..declare.arguments import named
 from ..declare.rule import FLAG, SEED
 from ..errors import OptionError
-from ..evidence.methods import METHODS, MethodLike, evaluate, find_method
+from ..evidence.methods import MethodLike, evaluate, find_method
 from ..evidence.target import SCALES, Evidence, Target
+from ..methods import EVIDENCE
 from .evidence_targets import hash_of, make_target, prior_name
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def log_evidence(
     X : (n_samples, n_nodes) array or DataFrame
         States coded {0, 1}, {-1, +1} or boolean, or levels; none for a Target, which has them.
     method : str, Method or callable
-        A name in `bayesmrf.evidence.methods.METHODS`, which describes each method and its exactness: "laplace",
+        A name in `bayesmrf.methods.EVIDENCE`, which describes each method and its exactness: "laplace",
         "laplace0", "map", "bic", "harmonic-1", "harmonic-4", "bridge-geometric", "bridge-optimal", "dic", "ais",
         "cross-validation" or "conjugate". Or an object of one of the classes there, which has the
         options, such as ``AIS(n_chains=50)`` or ``Laplace(search=ModeSearch(n_steps=500))``. Or a function
@@ -140,7 +141,7 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
             raise OptionError(f"evidences must have the same prior, but {name!r} has {e.prior} and {first_name!r} has "
                               f"{first.prior}; give all the same prior_scale and coding.")  # fmt: skip
     methods = {e.method: None for e in named.values()}
-    score = next((m for m in methods if m in METHODS and METHODS[m].kind == "score"), None)
+    score = next((row.name for m in methods if (row := EVIDENCE.find(m)) and row.kind == "score"), None)
     if score is not None and len(methods) > 1:
         other = next(m for m in methods if m != score)
         raise OptionError(f"evidences must be by one method, as those by {score!r} and {other!r} are different "

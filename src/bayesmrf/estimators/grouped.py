@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from .. import partitions, results
-from ..base import Engine
 from ..data.states import States
 from ..declare.rule import Rule, is_integer, is_list
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
@@ -22,28 +21,23 @@ from ..inference.elimination.engine import Elimination
 from ..learning.matched_moments import warn_unless_matched
 from ..learning.maximum_likelihood import bound
 from ..likelihood import Likelihood
-from ..methods import GROUPS, Custom, Particle
-from ..methods.groups import kind_of
-from ..methods.rows import row_of
+from ..methods import GROUPS
+from ..methods.rows import row_of, stored_options
 from ..models.categorical import states_of
 from ..parameters import GroupedParameters
-from ..posterior.groups.auxiliary_variable import GroupedAuxiliaryVariable
-from ..posterior.groups.exact import ExactMarginals
-from ..posterior.groups.gibbs import GroupedGibbs
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
 from ..results import convergence
 from ..results.median_model import in_median_model
 from ..results.stored import NotKept
 from ..runs.run import Draws
 from .base import run_seed, warn_of_unbalanced
-from .engines import particle_sweeps, read_sample
-from .grouped_methods import KERNELS, Problem, Request, choose_method, family_like, read_request
-from .grouped_start import find_start
-from .own_kernels import engine_used, own_method_of_groups
+from .built_kernels import group_method
+from .engines import read_sample
+from .grouped_methods import GroupsProblem
+from .grouped_request import Request, choose_method, family_like, read_request
 from .pipeline import Posterior, Setup, completed
 
 EDGES = Rule("a list of edges, by name or by number", is_list, ([0],))
-_SWEEPS = 10  # of all particles take less time than a scan of the edges
 _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
 
 
@@ -194,12 +188,11 @@ class GroupedMRF(GroupedParameters, Posterior):
         rng = np.random.default_rng(seeds.spawn(1)[0])
         engine = Elimination() if row.name == "exact" else choose(self._graph, n_states=states_of(model))
         data = read_sample(model, states, engine)
-        kernel: Any = None
         with instead_of_exact(argument("method", "particle")):
             likelihood = Likelihood(model, data.s_bar, n, engine, data.hidden)
-            if isinstance(method, Custom):  # refused before the estimate is computed
-                kernel, row = own_method_of_groups(GROUPS, method, likelihood, request.prior)
-            start = find_start(request, model, states, data, engine, rng)
+            problem = GroupsProblem(likelihood, request.prior, request, states, data, rng)
+            built, row = group_method(GROUPS, row, method, problem)
+            start = problem.estimate
             how = start.mle_method
             moments = start.moments(request, model, data)
             estimate = "maximum likelihood estimate" if request.family.shared != "table" else "posterior mode"
@@ -207,16 +200,12 @@ class GroupedMRF(GroupedParameters, Posterior):
                 model, start.theta, moments, n, None, rng, "mle_", estimate
             ):
                 how = how.replace("persistent", f"persistent, {convergence.NOT_CONVERGED}", 1)
-            if kernel is None:
-                kernel = KERNELS[row.name](method, Problem(request, model, data.s_bar, n, start.theta, engine))
-        used = engine_used(kernel, model) if isinstance(method, Custom) else _engine(kernel)
-        sweeps = 0 if used is None else particle_sweeps(used)
         prior, base = request.prior, request.prior.base
-        attrs = ({} if isinstance(method, Custom) else asdict(method)) | {
+        attrs = stored_options(method) | {
             "fields": self._settings.fields,
             "alpha": _constants(prior.alpha),
-            "kind": kind_of(row, method, self._graph.is_forest and not model.fields),
-            "engine": "none" if used is None else used.name,
+            "kind": row.kind,
+            "engine": "none" if built.engine is None else built.engine.name,
         }
         if request.spike:
             attrs["density"] = _constants(prior.density)
@@ -232,10 +221,10 @@ class GroupedMRF(GroupedParameters, Posterior):
         return Setup(
             parts,
             likelihood,
-            completed(kernel, likelihood),
+            completed(built.kernel, likelihood),
             row.name,
             attrs,
-            _SWEEPS * int(method.n_particles or 0) if isinstance(method, Particle) else sweeps,
+            built.sweeps,
             seeds,
             {} if start.mle is None else {"mle": start.mle},
         )
@@ -333,11 +322,3 @@ class GroupedMRF(GroupedParameters, Posterior):
 def _constants(prior: Any) -> Any:
     """Return a number, or the two constants of a Beta or Gamma prior."""
     return list(astuple(prior)) if isinstance(prior, Beta | Gamma) else prior
-
-
-def _engine(kernel: Any) -> Engine | None:
-    """Return the engine of a sampler; None if it uses particles or needs no engine."""
-    source = kernel.marginals if isinstance(kernel, GroupedGibbs) else kernel
-    if isinstance(source, ExactMarginals):
-        return source.engine
-    return source.likelihood.engine if isinstance(source, GroupedAuxiliaryVariable) else None

@@ -17,7 +17,7 @@ from ..learning.maximum_likelihood import maximum_likelihood
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Sample
 from ..models.display import display_of
-from .grouped_methods import Request
+from .grouped_request import Request
 
 
 class GroupedStart(NamedTuple):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +28,12 @@ from ..findings import recorded, tell
 from ..inference.chains import Brief
 from ..inference.registry import engine_of
 from ..likelihood import Hidden, Likelihood
-from ..methods.parameters import LABEL_KERNELS
+from ..methods.parameters import LABEL_KERNELS, row_of
+from ..methods.rows import Built, stored_options
 from ..models.clamped import Clamped
 from ..models.label_field import LabelField
 from ..names import quoted, shown
-from ..posterior.parameters.exchange import ExchangeKernel
 from ..posterior.parameters.langevin import LangevinKernel
-from ..posterior.parameters.metropolis import MetropolisKernel
 from ..priors import Normal
 from ..results import convergence
 from ..results.blocks import variable
@@ -42,8 +43,9 @@ from ..runs import run
 from ..runs.run_options import RunOptions
 from ..samplers.swendsen_wang import SwendsenWang
 from .base import hidden_probabilities, run_seed, sample_posterior
+from .built_kernels import kind_with
 from .estimator import Estimator
-from .own_kernels import kind_with, own_kernel
+from .parameter_kernels import Problem, parameter_kernel
 from .starts import uncorrected_epsilon
 from .tabulated import Tabulated
 
@@ -55,6 +57,36 @@ _CHAINS, _SWEEPS = 16, 20  # of engines that are named
 _LARGEST = 2**53  # label: larger integers are not exact as floats
 _FAR = 3.0  # standard deviations of the prior between which length scales are
 _N_SCALES, _N_STATES = 16, 100  # draws from the prior at which curvatures are computed, and states at each
+
+
+@dataclass(frozen=True)
+class _Prior:
+    """Draws from the prior, where chains start."""
+
+    theta: np.ndarray
+    root: np.ndarray  # standard deviations
+    stiffness: Callable[[], float]
+    is_oblique = False
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Standard deviation of each parameter."""
+        return self.root
+
+
+class _Problem(Problem):
+    """What a kernel is built for."""
+
+    def starts(self, start: str = "mode") -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the centre and the spread of the starts of chains."""
+        return self.at.theta, self.at.root
+
+
+def langevin(options: Any, p: Problem) -> Built:
+    """Build Langevin dynamics, whose step follows from curvatures under the prior."""
+    theta, spread = p.starts()
+    options = replace(options, epsilon=uncorrected_epsilon(options.epsilon, p.at.stiffness()))
+    return Built(LangevinKernel(p.likelihood, p.prior, theta, options, spread=spread))
 
 
 @dataclass(eq=False, repr=False)
@@ -134,14 +166,12 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
         kernel = self._kernel(likelihood, field)
         engine = likelihood.engine
         options, hidden = self._object("kernel"), likelihood.hidden
-        if isinstance(options, methods.Custom):
-            kind = kind_with(options, engine, *([] if hidden is None else [hidden.engine]))
-            attrs: dict[str, Any] = {"method": kernel.name, "kind": kind}
-        else:
-            name = LABEL_KERNELS.row(options).name
-            exact = likelihood.is_exact and name != "langevin"
-            kind = "exact" if exact else f"approximate ({engine.name}: {engine.kind.value})"
-            attrs = asdict(options) | {"method": name, "kind": kind}
+        row = row_of(options, LABEL_KERNELS)
+        kind = kind_with(row, engine, *([] if hidden is None else [hidden.engine]))
+        if row.name == "langevin":
+            kind = f"approximate ({engine.name}: {engine.kind.value})"
+        name = kernel.name if row.options is methods.Custom else row.name
+        attrs: dict[str, Any] = stored_options(options) | {"method": name, "kind": kind}
         attrs |= {
             "data_hash": hashlib.sha256(np.ascontiguousarray(points).tobytes() + labels.tobytes()).hexdigest(),
             "model": field.name,
@@ -246,16 +276,11 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
 
     def _kernel(self, likelihood: Likelihood, field: LabelField) -> Kernel:
         """Return the kernel; chains start at draws from the prior, as the posterior may have several modes."""
-        prior, options, start = self._object("prior"), self._object("kernel"), np.zeros(field.n_features)
+        prior = self._object("prior")
         spread = np.broadcast_to(np.asarray(prior.scale, dtype=np.float64), field.n_features).copy()
-        if isinstance(options, methods.Custom):
-            return own_kernel(LABEL_KERNELS, options, likelihood, prior, {"theta": {"feature": field.n_features}})
-        if isinstance(options, methods.Langevin):
-            epsilon = uncorrected_epsilon(options.epsilon, self._stiffness(field, spread))
-            return LangevinKernel(likelihood, prior, start, replace(options, epsilon=epsilon), spread=spread)
-        kernel = ExchangeKernel if isinstance(options, methods.Exchange) else MetropolisKernel
-        scale, n_adapt = (spread, self._settings.n_warmup) if options.step_size is None else (None, 0)
-        return kernel(likelihood, prior, start, options, scale, spread, n_adapt)
+        at = _Prior(np.zeros(field.n_features), spread, partial(self._stiffness, field, spread))
+        problem = _Problem(likelihood, prior, at, self._settings.n_warmup)
+        return parameter_kernel(self._object("kernel"), problem, LABEL_KERNELS)
 
     def _stiffness(self, field: LabelField, spread: np.ndarray) -> float:
         """Estimate the largest curvature of the log posterior at 0 and at draws from the prior, by cluster samples.

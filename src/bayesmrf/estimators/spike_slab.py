@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ..base import Kernel
 from ..data.states import States
-from ..errors import OptionError, argument, instead_of_exact
+from ..errors import argument, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
 from ..findings import BAD
 from ..inference.chains import Persistent
-from ..inference.elimination.engine import Elimination
-from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
-from ..methods import EDGES, Custom, ReversibleJump
-from ..methods.edges import EXTRAPOLATED
-from ..methods.rows import refusal, row_of
+from ..methods import EDGES
+from ..methods.rows import refusal, row_of, stored_options
 from ..models.bases import edge_starts, has_lines
-from ..models.boltzmann import Coding
-from ..models.categorical import is_categorical
 from ..models.node_features import require_invariant
-from ..names import one_of, shown
 from ..parameters import SpikeSlabParameters
-from ..posterior.conditionals.pair_tables import pair_tables
-from ..posterior.edges.exact import SpikeSlabExact
-from ..posterior.edges.exact_tables import SpikeSlabTables
-from ..posterior.edges.langevin import SpikeSlabLangevin
-from ..posterior.edges.many_states import SpikeSlabManyStates
-from ..posterior.edges.reference import SpikeSlabReference
-from ..posterior.edges.spike_slab import iterations_of
-from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
-from ..priors import SpikeSlab
 from ..results import add_partition, convergence
 from ..results.blocks import Columns, variable
 from ..results.communities import communities_of
@@ -41,7 +25,9 @@ from ..results.display import display_in
 from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs import run
+from .built_kernels import edge_method
 from .edge_evidence import WithEvidence, terms_of_edges
+from .edge_methods import EdgeProblem
 from .edge_prior import (
     as_attribute,
     constants,
@@ -54,12 +40,9 @@ from .edge_prior import (
     warn_of_taper,
     warn_of_wide_slab,
 )
-from .edge_start import EXTRAPOLATES, default_particles, find_reference
-from .engines import particle_sweeps, read_sample
-from .own_kernels import engine_used, own_method_of_edges
+from .engines import read_sample
 from .pipeline import Posterior, Setup, completed
 
-_SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
 _EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective draws a second of reversible-jump
 
@@ -156,49 +139,22 @@ class SpikeSlabMRF(SpikeSlabParameters, WithEvidence, Posterior):
         require_invariant(prior, model)
         family = FAMILIES.find(self._family) or like(model)
         row = row_of(_automatic(family, states) if self._settings.method == AUTO else self._settings.method, EDGES)
-        features = ["spike", "missing"] if (states.values < 0).any() else ["spike"]
+        features = ["spike", *(["missing"] if (states.values < 0).any() else [])]
+        features += [] if prior.biases is None else ["biases"]
         if refused := refusal(row, EDGES, features, model.name, family.name):
             raise refused
-        is_own = row.options is Custom
-        tilted = ["exact", "reversible-jump"] if is_categorical(model) else ["exact"]
-        if prior.biases is not None and not (is_own or row.name in tilted):
-            of = f"a logistic-beta prior of the biases with {argument('model', model.name)}"
-            raise OptionError(option="method", got=row.name, expected=f"{one_of([*map(repr, tilted)])} for {of}")
         method = row.options() if isinstance(self._settings.method, str) else self._settings.method
         # A chain that leaves the distribution of the hidden entries invariant suffices.
         sample = read_sample(model, states, Persistent(), n_chains=1)
-        s_bar, hidden, n = sample.s_bar, sample.hidden, states.n_samples
-        data = Likelihood(model, s_bar, n, Persistent(), hidden)  # only for what is hidden
-        kernel: Any
-        if is_own:
-            kernel, row = own_method_of_edges(EDGES, method, data, prior)
-            sweeps = particle_sweeps(engine_used(kernel, model))
-        else:
-            reference = None
-            moments = method.moments if row.options is ReversibleJump else None
-            if moments == AUTO and method.n_particles is not None:
-                moments = None  # those of so many chains
-            if hidden is None and row.name != "exact" and not (moments == "chains" or is_categorical(model)):
-                reference = find_reference(model, s_bar, n, prior, moments)
-            start = _start(model, states) if reference is None else Coding.of(model).theta(model, reference.theta)
-            problem = _Problem(model, s_bar, n, prior, start, reference, self._settings.n_warmup, states)
-            with instead_of_exact(argument("method", "reversible-jump")):
-                kernel = _KERNELS[row.name](method, problem)
-            row = EXTRAPOLATED if isinstance(kernel, SpikeSlabReference) else row
-            sweeps = kernel.particle_sweeps
-        attrs: dict[str, Any] = {
-            "prior": as_attribute(prior),
-            "kind": row.kind,
-            "camp": "" if is_own else shown(", ".join(kernel.camp)),
-        }
-        if not is_own:
-            options = asdict(method)
-            attrs |= dict.fromkeys(options) if row is EXTRAPOLATED else options  # without dynamics
-            attrs |= {"moments": "extrapolated" if row is EXTRAPOLATED else "chains"} if "moments" in options else {}
-            attrs |= {"n_particles": kernel.n_particles} if "n_particles" in options else {}
+        data = Likelihood(model, sample.s_bar, states.n_samples, Persistent(), sample.hidden)
+        with instead_of_exact(argument("method", "reversible-jump")):
+            problem = EdgeProblem(data, prior, self._settings.n_warmup, states)
+            built, row = edge_method(EDGES, row, method, problem)
+        attrs = {"prior": as_attribute(prior), "kind": row.kind, "camp": ""} | stored_options(method) | built.attrs
         constant = constants(prior, self._graph)
-        terms = terms_of_edges(model, n, prior, row.name == "exact")
-        return Setup(parts, data, completed(kernel, data), row.name, attrs, sweeps, constant=constant, edges=terms)
+        terms = terms_of_edges(model, states.n_samples, prior, row.name == "exact")
+        kernel = completed(built.kernel, data)
+        return Setup(parts, data, kernel, row.name, attrs, built.sweeps, constant=constant, edges=terms)
 
     def _summarise(self) -> None:
         super()._summarise()
@@ -215,18 +171,19 @@ class SpikeSlabMRF(SpikeSlabParameters, WithEvidence, Posterior):
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
         prior, data, scales = self._object("prior"), setup.likelihood, np.asarray(draws.fields["slab_scale"])
         seen = data.s_bar if data.hidden is None else None
-        # Langevin dynamics may start without edges, and stay there however little theta varies.
-        is_sure = self.method_ != "langevin" and (
+        row = EDGES.find(self.method_)
+        births = "" if row is None else row.births
+        # Where only weak edges are born, chains may start without edges, and stay there however little theta varies.
+        is_sure = births != "weak" and (
             bool(in_median_model(self.inclusion_).any())
             or all(s != BAD for s, _ in convergence.of_chains(self.posterior_))
         )
         weights = Columns(variable(self.posterior_, "theta"), 0, int(edge_starts(data.model)[-1]))
         if has_lines(data.model):
             warn_of_prior(weights, scales.ravel(), prior, data.model, seen, data.n_samples, is_sure)
-        is_own = isinstance(self._settings.method, Custom)
-        if not is_own and self.method_ != "langevin":
+        if births == "any":
             warn_of_taper(prior.slab)
-        if not is_own and self.method_ != "exact":
+        if births and self.method_ != "exact":
             warn_of_wide_slab(scales, prior, data.model, data.n_samples)
 
 
@@ -235,63 +192,3 @@ def _automatic(family: FamilyRow, states: States) -> str:
     if states.n_states ** len(states.names) <= (_EXACT if family.many_states else _EXACT_BINARY):
         return "exact"
     return "reversible-jump"
-
-
-def _start(model: Any, states: States) -> np.ndarray | None:
-    """Return the sparse estimate of `sparse_start` in the coding of the model; None where there is none."""
-    weights = None if states.n_states > 2 else sparse_start(model.graph, states)
-    return None if weights is None else Coding.of(model).theta(model, weights)
-
-
-class _Problem(NamedTuple):
-    """What a kernel is made for."""
-
-    model: Any
-    s_bar: np.ndarray
-    n: float
-    prior: SpikeSlab
-    start: np.ndarray | None
-    reference: Any
-    n_warmup: int
-    states: States
-
-
-def _exact(_: Any, p: _Problem) -> Kernel:
-    # Structures of ordered categories exchange slowly, and scans of small tables are fast.
-    model = p.model
-    n_scans = int(np.clip(_TABLE // model.n_states**model.graph.n_nodes, 1, _SCANS)) if model.n_states > 2 else 1
-    if not has_lines(model):
-        return SpikeSlabTables(Likelihood(model, p.s_bar, p.n, Elimination()), p.prior, p.start, n_scans)
-    return SpikeSlabExact(Likelihood(model, p.s_bar, p.n, Elimination()), p.prior, p.start, n_scans)
-
-
-def _reversible_jump(options: Any, p: _Problem) -> Kernel:
-    if options.moments == "extrapolated" and p.reference is None:
-        expected = f"'auto' or 'chains' unless there are {EXTRAPOLATES}"
-        raise OptionError(option="moments", got=options.moments, expected=expected)
-    if p.reference is not None and options.n_particles is None:
-        _refuse_dynamics(options)
-        n_scans = max(1, round(iterations_of(options, ITERATIONS, False) * p.model.graph.n_nodes / p.model.n_edges))
-        return SpikeSlabReference(p.model, p.s_bar, p.n, p.reference, p.prior, p.start, n_scans)
-    if options.n_particles is None:
-        options = replace(options, n_particles=default_particles(p.n))
-    given = p.model, p.s_bar, p.n, p.prior, p.start, options, p.n_warmup
-    if is_categorical(p.model):
-        return SpikeSlabManyStates(*given, pair_tables(p.model, p.states.values, p.states.weights))
-    return SpikeSlabTwoStates(*given)
-
-
-def _refuse_dynamics(options: ReversibleJump) -> None:
-    """Raise OptionError for options of dynamics where moments are extrapolated; defaults are not given ones."""
-    for name in ("epsilon", "momentum"):
-        if (got := getattr(options, name)) != getattr(ReversibleJump, name):
-            expected = "omitted where moments are extrapolated from one point"
-            remedy = f"remove it, or give {argument('moments', 'chains')}"
-            raise OptionError(option=name, got=got, expected=expected, remedy=remedy)
-
-
-def _langevin(options: Any, p: _Problem) -> Kernel:
-    return SpikeSlabLangevin(p.model, p.s_bar, p.n, p.prior, p.start, options)
-
-
-_KERNELS = {"exact": _exact, "reversible-jump": _reversible_jump, "langevin": _langevin}

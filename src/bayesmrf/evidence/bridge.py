@@ -20,7 +20,7 @@ from scipy.special import log_expit, logsumexp
 
 from ..declare.option import option
 from ..declare.rule import STATES, choice, optional
-from .harmonic import FEW, Estimate, log_mean, mean_ess, mean_of
+from .means import FEW, Estimate, log_mean, mean_ess, mean_of
 from .posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
 from .target import Evidence, Target
 

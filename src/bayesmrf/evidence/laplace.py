@@ -30,7 +30,7 @@ from scipy.linalg import eigh
 from ..declare.option import option
 from ..declare.rule import FLAG, integer
 from ..progress import track
-from .criteria import AtMode
+from .at_mode import AtMode
 from .mode import Mode, climb_exactly
 from .normality import normality
 from .overlap import groups_of_units, log_equivalent_modes, log_mirrored_modes, trapezoid

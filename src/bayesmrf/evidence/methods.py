@@ -1,24 +1,18 @@
-"""The registry of methods of evidence, and their evaluation on one target."""
+"""The evaluation of methods of evidence (`bayesmrf.methods.EVIDENCE`) on one target."""
 
 from __future__ import annotations
 
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
 from ..errors import OptionError
+from ..methods import EVIDENCE
 from ..rng import as_seed_sequence, descendant
-from .annealed import AIS
-from .bridge import BridgeSampling
-from .conjugate import Conjugate
-from .criteria import BIC, MAP
-from .cross_validation import CrossValidation
-from .dic import DIC
-from .harmonic import HarmonicMean
-from .laplace import Laplace
 from .method import Method, Work
 from .mode import ModeSearch
 from .target import Evidence, Target
@@ -27,41 +21,7 @@ from .target import Evidence, Target
 MethodLike = str | Method | Callable[[Target, np.random.Generator], Evidence]
 
 
-@dataclass(frozen=True)
-class Row:
-    """A method of evidence and its description."""
-
-    method: Method  # with its default options
-    # Exact; E[exp(log_evidence)] = p(X); consistent in the number of draws if these are exact; approximate; a score
-    # that ranks models but is not an estimate of the evidence.
-    kind: Literal["exact", "unbiased", "consistent", "approximate", "score"]
-    needs: str  # what has to be computed first
-    sentence: str  # what the method computes
-
-
-_MODE, _DRAWS = "the mode of the posterior", "draws from the posterior"
-METHODS = {
-    row.method.name: row
-    for row in (
-        Row(Laplace(), "approximate", _MODE,
-            "A Gaussian at the mode, corrected for overlapping and for equivalent modes."),
-        Row(Laplace(corrected=False, scales=False), "approximate", _MODE, "A Gaussian at the mode."),
-        Row(MAP(), "score", _MODE, "Log posterior density at its mode."),
-        Row(BIC(), "approximate", "the maximum of the likelihood", "Bayesian information criterion, with the prior."),
-        Row(HarmonicMean(), "consistent", _DRAWS, "Harmonic mean of the likelihood; its variance may be infinite."),
-        Row(HarmonicMean(variant=4), "approximate", _DRAWS, "Harmonic mean, stabilised by a share of the prior."),
-        Row(BridgeSampling(variant="geometric"), "consistent", _DRAWS, "Bridge to the prior by the geometric mean."),
-        Row(BridgeSampling(), "consistent", _DRAWS, "Bridge to the prior with the smallest error."),
-        Row(DIC(), "score", _DRAWS, "Deviance information criterion, as -DIC / 2."),
-        Row(AIS(), "unbiased", "the exact Z at every step",
-            "Annealed importance sampling of the parameters, the reference if it is feasible."),
-        Row(CrossValidation(), "score", "a mode for each fold", "Log likelihood of held-out observations."),
-        Row(Conjugate(), "exact", "parameters that are independent given the data",
-            "Closed form or quadrature, for independent nodes and forests of agreements."),
-    )
-}  # fmt: skip
-# Streams of random numbers; the names of other methods are hashed.
-_STREAMS = {name: i for i, name in enumerate([*METHODS, "mode", "draws"])}
+_SHARED = {"mode": 12, "draws": 13}  # streams of random numbers; rows have those of methods
 
 
 def find_method(method: MethodLike) -> Callable[..., Evidence]:
@@ -70,13 +30,13 @@ def find_method(method: MethodLike) -> Callable[..., Evidence]:
     Raises
     ------
     OptionError
-        If ``method`` is a name not in `METHODS`, or not callable.
+        If ``method`` is no name in `EVIDENCE`, and not callable.
     """
-    if isinstance(method, str) and method in METHODS:
-        return METHODS[method].method
+    if isinstance(method, str) and (row := EVIDENCE.find(method)) is not None:
+        return row.method
     if isinstance(method, str | type) or not callable(method):
         raise OptionError(
-            option="method", got=method, expected=f"one of {', '.join(map(repr, METHODS))}, an object such as "
+            option="method", got=method, expected=f"one of {', '.join(map(repr, EVIDENCE.names))}, an object such as "
             "AIS(n_chains=50), or a function (target, rng) -> Evidence",
         )  # fmt: skip
     return method
@@ -91,7 +51,7 @@ def evaluate(
     ----------
     target : Target
     methods : sequence of str, Method or callable
-        Names of `METHODS`, methods with their options, or functions ``method(target, rng) -> Evidence`` (see
+        Names of `EVIDENCE`, methods with their options, or functions ``method(target, rng) -> Evidence`` (see
         `Target.evidence`). Those with equal `Method.work` share it.
     random_state : int, SeedSequence, Generator, RandomState or None
     progress : bool
@@ -104,6 +64,7 @@ def evaluate(
         If a method needs an exact Z that is not feasible.
     """
     seeds, made = as_seed_sequence(random_state), dict[Work, Any]()
+    streams = _SHARED | {row.name: row.stream for row in EVIDENCE}
     called = [find_method(method) for method in methods]
     for method in called:
         if isinstance(method, Method):
@@ -111,8 +72,8 @@ def evaluate(
 
     def stream(name: str) -> np.random.Generator:
         # One stream per name, so that nothing depends on the order.
-        key = _STREAMS.get(name, zlib.crc32(name.encode()))
-        return descendant(seeds, key)
+        key = streams.get(name)
+        return descendant(seeds, zlib.crc32(name.encode()) if key is None else key)
 
     for method in called:
         if not isinstance(method, Method):
@@ -152,3 +113,16 @@ def with_options(method: Any, **options: Any) -> Any:
         elif f.name in options:
             changes[f.name] = options[f.name]
     return replace(method, **changes)
+
+
+def __getattr__(name: str) -> Any:
+    """Return the class of a registered method by its name, such as `HarmonicMean`."""
+    if name == "METHODS":
+        text = "bayesmrf.evidence.methods.METHODS is now bayesmrf.methods.EVIDENCE, and will be removed in version 0.4."
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        return {row.name: row for row in EVIDENCE}
+    if not name.startswith("_"):
+        for row in EVIDENCE:
+            if str(row.home).endswith(f":{name}"):
+                return row.options
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

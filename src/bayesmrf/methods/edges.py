@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..declare.option import Checked, option
-from ..declare.registry import Registry
-from ..declare.rule import COUNT, MOMENTUM, STATES, STEP, choice, integer, number, optional
+from ..declare.rule import COUNT, MOMENTUM, STATES, STEP, choice, optional
 from ..errors import OptionError, argument
+from ..plugins import OpenRegistry
 from .groups import Exact
-from .rows import MANY_STATES, OF_EDGES, WITH_TABLES, YES_NO, MethodRow, on
+from .rows import OF_EDGES, WITH_TABLES, YES_NO, MethodRow, on
 
 
 @dataclass(frozen=True)
@@ -71,41 +71,7 @@ class ReversibleJump(Checked):
             raise OptionError(option="n_particles", got=self.n_particles, expected=expected)
 
 
-@dataclass(frozen=True)
-class LangevinJumps(Checked):
-    """Algorithm 1 of Chen and Welling (2012): persistent chains, Langevin dynamics and reversible jumps near 0.
-
-    Parameters
-    ----------
-    n_particles
-        Rounded up to a multiple of 64 unless ``model`` is "boltzmann".
-    width
-        The variance of the estimated ratio grows with its square (Chen and Welling 2012 structure, eq. 11).
-    """
-
-    n_particles: int = option(
-        100,
-        integer(2, 10**7),  # a variance is estimated
-        "Persistent chains that follow the weights.",
-        label="particles",
-    )
-    n_sweeps: int = option(1, COUNT, "Gibbs sweeps of an iteration.", label="Gibbs sweeps")
-    epsilon: float = option(
-        1e-3, STEP, "Step of Langevin dynamics, in posterior standard deviations.", label="step epsilon"
-    )
-    momentum: float = option(
-        0.9, MOMENTUM, "Share of the momentum that is kept, in [0, 1).", label="share of momentum kept"
-    )
-    width: float = option(
-        0.01,
-        number(0, 10, ends="(]", good=(0.01, 10)),
-        "Half width of the jumps, in standard deviations of a weight.",
-        label="width of jumps",
-    )
-    n_iterations: int = option(1000, COUNT, "Iterations in a step.", label="iterations in a step")
-
-
-EDGES = Registry(
+EDGES = OpenRegistry(
     "method",
     "methods",
     [
@@ -115,9 +81,11 @@ EDGES = Registry(
             "single-edge birth and death at any weight, with moments from persistent chains",
             "edges of any strength come and go, with any number of columns",
             "approximate (moments from persistent chains)",
-            dict.fromkeys(OF_EDGES, YES_NO | WITH_TABLES),
+            dict.fromkeys(OF_EDGES, YES_NO | WITH_TABLES) | {"biases": WITH_TABLES},
             "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
             "between them are neither accepted nor rejected",
+            "bayesmrf.estimators.edge_methods:reversible_jump",
+            births="any",
         ),
         MethodRow(
             "exact",
@@ -125,21 +93,14 @@ EDGES = Registry(
             "birth and death of edges at any weight, with exact moments",
             "the same without error, for some twenty columns or few candidates",
             "exact",
-            dict.fromkeys(OF_EDGES, YES_NO | WITH_TABLES),
-        ),
-        MethodRow(
-            "langevin",
-            LangevinJumps,
-            "Langevin dynamics of the weights, and reversible jumps of weak edges (Algorithm 1 of Chen and Welling)",
-            "the published algorithm, in which only weak edges come and go",
-            "approximate (moments from persistent chains)",
-            dict.fromkeys(OF_EDGES, YES_NO | MANY_STATES),
-            "no step of a weight is accepted or rejected, and moments are estimates by finitely many particles",
+            dict.fromkeys((*OF_EDGES, "biases"), YES_NO | WITH_TABLES),
+            build="bayesmrf.estimators.edge_methods:exact",
+            births="any",
         ),
     ],
 )
 
-COMPARISONS = Registry(
+COMPARISONS = OpenRegistry(
     "method",
     "methods",
     [
@@ -150,6 +111,8 @@ COMPARISONS = Registry(
             "by sums over all joint states of the columns",
             "exact",
             dict.fromkeys(OF_EDGES, on("boltzmann") | WITH_TABLES),
+            build="bayesmrf.estimators.comparison_methods:exact",
+            births="any",
         ),
         MethodRow(
             "reversible-jump",
@@ -160,6 +123,8 @@ COMPARISONS = Registry(
             dict.fromkeys(OF_EDGES, on("boltzmann") | WITH_TABLES),
             "births and deaths allow for the noise of moments from finitely many particles, but the Langevin steps "
             "between them are neither accepted nor rejected",
+            "bayesmrf.estimators.comparison_methods:reversible_jump",
+            births="any",
         ),
     ],
 )
@@ -173,4 +138,5 @@ EXTRAPOLATED = MethodRow(
     "approximate (moments extrapolated from one point)",
     reason="log Z is exact along each coordinate but quadratic between coordinates, and all chains of a run share the "
     "noise of the moments, which R-hat does not show",
+    births="any",
 )

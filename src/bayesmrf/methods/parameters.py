@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..base import LOG_Z, MOMENTS, SAMPLE, Kind
 from ..declare.option import Checked, option
@@ -19,14 +19,11 @@ from ..declare.rule import (
 )
 from ..errors import OptionError
 from ..names import one_of
+from ..plugins import OpenRegistry
 from .rows import Custom
 
-if TYPE_CHECKING:
-    pass
-
-
-_START = choice("mode", "zero")
-_AROUND = "Where chains start: around the mode, or at 0."
+START = choice("mode", "zero")
+AROUND = "Where chains start: around the mode, or at 0."
 _KEPT = "Share of the momentum that is kept, in [0, 1)."
 
 
@@ -49,7 +46,7 @@ class Metropolis(Checked):
     step_size: float | None = option(
         None, optional(STEP), "Standard deviation of the proposals.", label="step size", unset="adapted during warm-up"
     )
-    start: str = option("mode", _START, _AROUND)
+    start: str = option("mode", START, AROUND)
 
 
 @dataclass(frozen=True)
@@ -64,43 +61,7 @@ class Gibbs(Checked):
         As in `Metropolis`.
     """
 
-    start: str = option("mode", _START, _AROUND)
-
-
-@dataclass(frozen=True)
-class Exchange(Checked):
-    """The exchange algorithm (`bayesmrf.posterior.parameters.exchange`).
-
-    Parameters
-    ----------
-    step_size
-        As in `Metropolis`; None always uses uncorrelated combinations of the parameters.
-    start
-        As in `Metropolis`.
-    """
-
-    step_size: float | None = option(
-        None, optional(STEP), "Standard deviation of the proposals.", label="step size", unset="adapted during warm-up"
-    )
-    start: str = option("mode", _START, _AROUND)
-
-
-@dataclass(frozen=True)
-class AuxiliaryVariable(Checked):
-    """The single auxiliary variable method (`bayesmrf.posterior.parameters.auxiliary_variable`).
-
-    Parameters
-    ----------
-    step_size
-        As in `Exchange`, with the multiple 2.4, which is not adapted.
-    start
-        With one standard deviation, as proposals further from the reference are rarely accepted.
-    """
-
-    step_size: float | None = option(
-        None, optional(STEP), "Standard deviation of the proposals.", label="step size", unset="from the mode"
-    )
-    start: str = option("mode", _START, _AROUND)
+    start: str = option("mode", START, AROUND)
 
 
 @dataclass(frozen=True)
@@ -133,7 +94,7 @@ class Langevin(Checked):
     adjusted: bool = option(
         False, FLAG, "Accept or reject the steps; the engine must compute log Z.", label="accept step"
     )
-    start: str = option("mode", _START, _AROUND)
+    start: str = option("mode", START, AROUND)
 
 
 @dataclass(frozen=True)
@@ -153,7 +114,7 @@ class Hamiltonian(Checked):
 
     target: float = option(0.8, PROBABILITY, "Mean acceptance to which the step size is adapted.")
     max_depth: int = option(10, integer(1, 20), "A trajectory has at most 2^max_depth points.")
-    start: str = option("mode", _START, _AROUND)
+    start: str = option("mode", START, AROUND)
 
 
 @dataclass(frozen=True)
@@ -175,7 +136,7 @@ class PseudoPosterior(Checked):
         "Transform the draws to the location and scale of the true posterior at the mode.",
         label="corrected at the mode",
     )
-    start: str = option("mode", _START, _AROUND)
+    start: str = option("mode", START, AROUND)
 
 
 ANY_KIND = frozenset(Kind)
@@ -184,7 +145,11 @@ WIDEST = 100.0  # scale of a prior under which weights of states are computed; b
 
 @dataclass(frozen=True)
 class KernelRow:
-    """A kernel."""
+    """A kernel.
+
+    Its builder is called with the options and a `bayesmrf.estimators.parameter_kernels.Problem`, and returns a kernel,
+    whose first draw is checked, or a `bayesmrf.methods.rows.Built`.
+    """
 
     name: str
     options: type
@@ -201,10 +166,11 @@ class KernelRow:
     # Whether "auto" chooses it only where a table of all states is the fastest way to sum over them
     by_table: bool = False
     kind: str = "exact"  # "exact" if the engine is, or "approximate (...)"
+    build: Any = ""  # the builder, or where it is, such as "walks.kernel:build"
 
 
 # In the order in which "auto" prefers them: by effective samples a second (benchmarks/README.md), exact ones first.
-KERNELS = Registry(
+KERNELS = OpenRegistry(
     "kernel",
     "methods",
     [
@@ -218,6 +184,7 @@ KERNELS = Registry(
             ties=False,
             by_table=True,
             tables=False,
+            build="bayesmrf.estimators.parameter_kernels:gibbs",
         ),
         KernelRow(
             "hamiltonian",
@@ -225,11 +192,18 @@ KERNELS = Registry(
             frozenset({LOG_Z, MOMENTS}),
             # Bounds have kinks and jumps, where trajectories end.
             engines=frozenset({Kind.EXACT, Kind.APPROXIMATE}),
+            build="bayesmrf.estimators.parameter_kernels:hamiltonian",
         ),
-        KernelRow("metropolis", Metropolis, frozenset({LOG_Z})),
-        KernelRow("exchange", Exchange, frozenset({SAMPLE}), sums=False),
-        KernelRow("langevin", Langevin, frozenset({MOMENTS}), kind="approximate (uncorrected Langevin)"),
-        KernelRow("auxiliary-variable", AuxiliaryVariable, frozenset({SAMPLE}), sums=False),
+        KernelRow(
+            "metropolis", Metropolis, frozenset({LOG_Z}), build="bayesmrf.estimators.parameter_kernels:metropolis"
+        ),
+        KernelRow(
+            "langevin",
+            Langevin,
+            frozenset({MOMENTS}),
+            kind="approximate (uncorrected Langevin)",
+            build="bayesmrf.estimators.parameter_kernels:langevin",
+        ),
         KernelRow(
             "pseudo-posterior",
             PseudoPosterior,
@@ -237,11 +211,17 @@ KERNELS = Registry(
             missing=False,
             many_states=False,
             kind="approximate (pseudo-likelihood)",
+            build="bayesmrf.estimators.parameter_kernels:pseudo_posterior",
         ),
     ],
 )
-LABEL_KERNELS = Registry(
-    "kernel", "methods", [row for row in KERNELS if row.name in ("exchange", "metropolis", "langevin")]
+LABEL_KERNELS = OpenRegistry(
+    "kernel",
+    "methods",
+    [
+        KERNELS.rows[[row.name for row in KERNELS.rows].index("metropolis")],
+        KernelRow("langevin", Langevin, frozenset({MOMENTS}), build="bayesmrf.estimators.label_field:langevin"),
+    ],
 )
 
 
@@ -257,7 +237,7 @@ class Setting(NamedTuple):
     by_table: bool  # whether a table of all states is the fastest way to sum over them
 
 
-def row_of(options: Any) -> KernelRow:
+def row_of(options: Any, rows: Registry[KernelRow] = KERNELS) -> KernelRow:
     """Return the row of a kernel; of a user-defined one, a row that supports everything, as the kernel itself checks.
 
     Raises
@@ -266,7 +246,7 @@ def row_of(options: Any) -> KernelRow:
     """
     if isinstance(options, Custom):
         return KernelRow("custom", Custom, frozenset(), kind=options.kind)
-    return KERNELS.row(options)
+    return rows.row(options)
 
 
 def choose_kernel(setting: Setting) -> Any:

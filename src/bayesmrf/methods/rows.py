@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base import Kernel
+from ..base import Engine, Kernel
 from ..declare.option import Checked, needs, option
 from ..declare.registry import Registry
 from ..declare.rule import KERNEL_FACTORY, KIND
@@ -59,6 +59,17 @@ class Custom(Checked):
     kind: str = option("approximate (user-defined method)", KIND)
 
 
+class Built(NamedTuple):
+    """A kernel of this package, of which an estimator checks nothing, and what results say of it."""
+
+    kernel: Any
+    sweeps: float = 0  # Gibbs sweeps of single particles that a step is worth; 0 where moments are exact
+    engine: Engine | None = None  # by which moments are computed, or states drawn
+    kind: str = ""  # with these options; empty for that of the row
+    attrs: dict[str, Any] = {}  # noqa: RUF012 - of the result, besides the options
+    row: MethodRow | None = None  # by which results are described, if it is another one
+
+
 # Features of methods, and their names in messages.
 FEATURES = {
     "groups": "this model",
@@ -66,12 +77,17 @@ FEATURES = {
     "spike": "absent edges",
     "field_groups": "grouped fields",
     "missing": "missing values",
+    "biases": "a logistic-beta prior of the biases",
 }
 
 
 @dataclass(frozen=True)
 class MethodRow:
-    """A method."""
+    """A method.
+
+    Its builder is called with the options and a `bayesmrf.estimators.built_kernels.Problem`, and returns a kernel,
+    whose first draw is checked, or a `Built`.
+    """
 
     name: str
     options: type
@@ -81,6 +97,10 @@ class MethodRow:
     # For each of `FEATURES`, the models (`bayesmrf.families`) with which the method supports it
     supports: Mapping[str, frozenset[str]] = field(default_factory=dict)
     reason: str = ""  # why its draws are approximate, for reports; empty if they are exact
+    build: Any = ""  # the builder, or where it is, such as "urn_sampler.kernel:build"
+    on_forests: bool = False  # whether "auto" prefers it on forests
+    # Where edges are born and die: at "any" weight, with a taper of Cauchy slabs, or only at a "weak" one; or not known
+    births: str = ""
 
 
 def row_of(options: Any, rows: Registry[MethodRow]) -> MethodRow:
@@ -93,6 +113,11 @@ def row_of(options: Any, rows: Registry[MethodRow]) -> MethodRow:
     if isinstance(options, Custom):
         return MethodRow("custom", Custom, "", "", options.kind, dict.fromkeys(_OF_OWN, _EVERY))
     return rows.row(options)
+
+
+def stored_options(options: Any) -> dict[str, Any]:
+    """Return the options of a method that are stored with its draws: none of a user-defined one."""
+    return {} if isinstance(options, Custom) else asdict(options)
 
 
 def refusal(
@@ -135,4 +160,4 @@ YES_NO, MANY_STATES = on("boltzmann", "ising", "agreement"), on("potts", "ordina
 WITH_TABLES = MANY_STATES | on("nominal")  # edges may have several parameters
 _EVERY = UNORDERED | YES_NO | MANY_STATES
 OF_EDGES = ("spike", "missing")
-_OF_OWN = FEATURES.keys() - {"field_groups"}  # whose prior is not given
+_OF_OWN = FEATURES.keys() - {"field_groups"}  # of which the kernel is not told

@@ -34,7 +34,7 @@ _KNOWN = {
     for module in (families, methods, priors, engines)
     for name, kind in vars(module).items()
     if isinstance(kind, type) and is_dataclass(kind) and kind.__module__.startswith("bayesmrf.")
-}
+} | {f"methods.{row.options.__name__}": row.options for row in methods.every_row()}
 _OF_DATA = ("states", "weights")  # of engines that depend on the data
 _MOST_BYTES = 2**23  # of an array in the parameters that is kept
 _NOT_KEPT = ("executor", "checkpoint")  # parameters of the process that ran

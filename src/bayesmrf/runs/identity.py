@@ -48,7 +48,7 @@ def describe(kernel: Any) -> tuple[dict[str, Any], set[str]]:
     Returns
     -------
     record : dict
-        Such as ``{"class": "bayesmrf.posterior.groups.tree.GroupedTree", ..., "prior.alpha": 1.0, ...}``.
+        Such as ``{"class": "bayesmrf.published.tree.GroupedTree", ..., "prior.alpha": 1.0, ...}``.
     modules : set of str
         Those that define the classes of the kernel and of everything in it.
 

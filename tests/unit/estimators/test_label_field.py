@@ -10,10 +10,10 @@ from bayesmrf.likelihood import Hidden, Likelihood
 from bayesmrf.methods import Exchange, Langevin, Metropolis
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
-from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
+from bayesmrf.published.exchange import ExchangeKernel
 from bayesmrf.runs import run
 from tests.helpers.flat import label_field
 from tests.long import few

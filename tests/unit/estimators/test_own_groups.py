@@ -10,7 +10,7 @@ from bayesmrf import GroupedMRF, families, graphs, methods, write_report
 from bayesmrf.base import LOG_Z
 from bayesmrf.engines import Bethe, Enumeration
 from bayesmrf.errors import OptionError, StoreError
-from bayesmrf.estimators.grouped_methods import KERNELS
+from bayesmrf.estimators import grouped_methods
 from bayesmrf.models import Agreement
 from bayesmrf.posterior.groups.kernels import exact_groups
 from bayesmrf.priors import Beta, DirichletProcess, Gamma, Normal
@@ -155,7 +155,7 @@ def test_our_exact_kernel_as_a_method_of_your_own(name, share, rng, monkeypatch)
     x = rng.integers(0, n_states, (N, 3)).astype(float)
     gone = rng.random(x.shape) < share
     x[gone & ~gone.all(axis=1, keepdims=True)] = np.nan  # a row without values would be left out
-    starts, build = [], KERNELS["exact"]
+    starts, build = [], grouped_methods.exact
 
     def recorded(method, problem):
         starts.append((problem.start, 10 * problem.model.is_product))
@@ -164,7 +164,7 @@ def test_our_exact_kernel_as_a_method_of_your_own(name, share, rng, monkeypatch)
     def ours(likelihood, prior):
         return exact_groups(likelihood, prior, starts[0][0], n_jumps=starts[0][1])
 
-    monkeypatch.setitem(KERNELS, "exact", recorded)
+    monkeypatch.setattr(grouped_methods, "exact", recorded)
     exact = GroupedMRF(method="exact", **QUICK | options).fit(x)
     own = GroupedMRF(method=methods.Custom(ours, "exact"), **QUICK | options).fit(x)
     assert (own.method_, own.posterior_.attrs["kind"]) == ("grouped_exact", "exact")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from bayesmrf.errors import OptionError
-from bayesmrf.evidence.cross_validation import CrossValidation
 from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.models import RestrictedBoltzmann
 from bayesmrf.priors import Normal
+from bayesmrf.published.cross_validation import CrossValidation
 
 N = 4000
 MODEL = RestrictedBoltzmann(4, 1)

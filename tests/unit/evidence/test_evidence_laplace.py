@@ -17,7 +17,6 @@ from bayesmrf.errors import DataError, OptionError, TooWideError
 from bayesmrf.evidence import laplace as laplace_file
 from bayesmrf.evidence import mode as mode_file
 from bayesmrf.evidence.annealed import AIS
-from bayesmrf.evidence.criteria import BIC, MAP
 from bayesmrf.evidence.laplace import Laplace
 from bayesmrf.evidence.mode import Mode, ModeSearch, _climb
 from bayesmrf.evidence.normality import normality
@@ -27,6 +26,7 @@ from bayesmrf.evidence.sampled import BATCHES, SHARE, SampledPosterior
 from bayesmrf.models import Agreement, Boltzmann, Ising, RestrictedBoltzmann
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.priors import LogisticBeta, Normal
+from bayesmrf.published.criteria import BIC, MAP
 from tests.oracle.bounds import assert_estimate, assert_mean, assert_other_estimate, assert_other_mean
 from tests.oracle.evidence import PRECISION, TINY, log_evidence, rows, target_of
 

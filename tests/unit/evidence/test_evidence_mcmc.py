@@ -17,13 +17,14 @@ from bayesmrf.evidence import brief_draws as brief_module
 from bayesmrf.evidence import posterior_draws as module
 from bayesmrf.evidence import sampled
 from bayesmrf.evidence.bridge import BridgeSampling, bridge_ratio
-from bayesmrf.evidence.dic import DIC
-from bayesmrf.evidence.harmonic import HarmonicMean, harmonic_mean, mean_ess, mixture_mean
+from bayesmrf.evidence.means import mean_ess
 from bayesmrf.evidence.methods import evaluate
 from bayesmrf.evidence.posterior_draws import PosteriorSampler, describe, log_likelihoods, scale_reduction
 from bayesmrf.learning.rbm_brief import BriefRBM
 from bayesmrf.models import Agreement, Ising, RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta, Normal
+from bayesmrf.published.dic import DIC
+from bayesmrf.published.harmonic import HarmonicMean, harmonic_mean, mixture_mean
 from tests.long import few
 from tests.oracle import evidence as oracle
 from tests.oracle.bounds import Comparison, P, assert_estimate, assert_mean, assert_other_estimate, assert_other_mean

@@ -7,9 +7,10 @@ import pytest
 from bayesmrf import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, compare_evidence, families, log_evidence
 from bayesmrf.errors import ConstantColumnWarning, OptionError
 from bayesmrf.estimators.evidence_targets import make_target
-from bayesmrf.evidence.methods import METHODS, evaluate
+from bayesmrf.evidence.methods import evaluate
 from bayesmrf.evidence.ordinal_target import OrdinalTarget
 from bayesmrf.evidence.sampled import SampledPosterior
+from bayesmrf.methods import EVIDENCE
 from tests.helpers.commands import one_sentence
 from tests.oracle import evidence as evidence_oracle
 from tests.oracle.bounds import assert_estimate, assert_other_estimate
@@ -32,7 +33,7 @@ def test_methods_against_quadrature(model, rng):
     """Laplace within what is known of it; draws within their error; the score of the mode is that of the target."""
     target = TINY[model](rng)
     truth = evidence_oracle.log_evidence(target, rng)
-    names = [name for name in METHODS if name != "conjugate"]
+    names = [name for name in EVIDENCE.names if name != "conjugate"]
     found = dict(zip(names, evaluate(target, names, rng), strict=True))
     laplace = found["laplace"]
     assert_estimate(laplace.parts["importance_sampling"], truth, laplace.parts["importance_error"], bias=PRECISION)

@@ -27,14 +27,15 @@ from bayesmrf.engines import Enumeration
 from bayesmrf.errors import DataError, OptionError, TooWideError
 from bayesmrf.estimators.evidence_targets import hash_of, make_target, prior_name
 from bayesmrf.evidence.annealed import AIS
+from bayesmrf.evidence.at_mode import AtMode
 from bayesmrf.evidence.conjugate import Conjugate
-from bayesmrf.evidence.criteria import AtMode
 from bayesmrf.evidence.laplace import Laplace
-from bayesmrf.evidence.methods import METHODS, evaluate, option_names, with_options
+from bayesmrf.evidence.methods import evaluate, option_names, with_options
 from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.pairwise_target import PairwiseTarget
 from bayesmrf.evidence.rbm_target import RBMTarget
 from bayesmrf.evidence.target import Target
+from bayesmrf.methods import EVIDENCE
 from bayesmrf.models import Boltzmann, RestrictedBoltzmann
 from bayesmrf.priors import LogisticBeta
 from tests.helpers.flat import bayesian
@@ -257,10 +258,10 @@ SHORT = {"n_draws": 50, "temperatures": 50, "n_steps": 500, "n_states": 2000, "n
 
 
 def short(name):
-    return with_options(METHODS[name].method, **SHORT)
+    return with_options(EVIDENCE.row(name).method, **SHORT)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", EVIDENCE.names)
 def test_every_method_answers_and_repeats_itself(name, X):
     """Whatever else is asked for, and whatever is shared."""
     model = "independent" if name == "conjugate" else RBM(n_hidden=2)
@@ -346,8 +347,8 @@ def test_refused_before_any_work(X):
 
 def test_rows_of_the_registry(X):
     """Each says what its method is; scores are those that rank models only; all have documented options."""
-    assert {name for name, row in METHODS.items() if row.kind == "score"} == {"map", "dic", "cross-validation"}
-    for name, row in METHODS.items():
+    assert {row.name for row in EVIDENCE if row.kind == "score"} == {"map", "dic", "cross-validation"}
+    for name, row in ((row.name, row) for row in EVIDENCE):
         assert row.method.name == name
         assert row.sentence.endswith(".")
         assert row.needs

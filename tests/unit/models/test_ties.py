@@ -16,11 +16,11 @@ from bayesmrf.methods import Exchange, Langevin, Metropolis
 from bayesmrf.models import Boltzmann, Ising, Potts, Symmetric
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.linear_map import LinearMap
-from bayesmrf.posterior.parameters.exchange import ExchangeKernel
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal
+from bayesmrf.published.exchange import ExchangeKernel
 from bayesmrf.results.summary import ParameterSummary
 from bayesmrf.runs import run
 from tests.helpers.flat import bayesian

@@ -11,8 +11,9 @@ from bayesmrf import GroupedMRF
 from bayesmrf.errors import GraphError, OptionError
 from bayesmrf.graphs import cycle, path
 from bayesmrf.posterior.groups import dirichlet_process as dp
-from bayesmrf.posterior.groups.tree import GroupedTree
 from bayesmrf.priors import Beta, DirichletProcess, Gamma
+from bayesmrf.published import conjugate
+from bayesmrf.published.tree import GroupedTree
 from tests.oracle.bounds import Comparison
 
 
@@ -104,7 +105,7 @@ def test_scan_compiled_equals_python():
     successes = np.array([3.0, 3.0, 9.0, 5.0, 0.0, 10.0])
     order = np.argsort(successes, kind="stable")
     found = []
-    for scan in (dp.conjugate_scan, dp.conjugate_scan.py_func):
+    for scan in (conjugate.conjugate_scan, conjugate.conjugate_scan.py_func):
         rng = np.random.default_rng(7)
         groups, values = np.zeros(6, np.int32), np.zeros(1)
         for _ in range(20):
@@ -116,7 +117,7 @@ def test_scan_compiled_equals_python():
 
 def test_scan_survives_an_extreme_prior(rng):
     """A base distribution far from the data underflows without the common factor taken out."""
-    groups, values = dp.conjugate_scan(
+    groups, values = conjugate.conjugate_scan(
         rng, np.zeros(4, np.int32), np.array([20.0]), np.arange(4), np.zeros(4), 10_000.0, 1.0, 5000.0, 1.0
     )
     assert np.isfinite(values).all()

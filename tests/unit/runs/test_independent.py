@@ -11,8 +11,8 @@ import pytest
 
 from bayesmrf import RBM, log_evidence
 from bayesmrf.errors import WorkerError
-from bayesmrf.evidence.cross_validation import CrossValidation
 from bayesmrf.evidence.mode import ModeSearch
+from bayesmrf.published.cross_validation import CrossValidation
 from bayesmrf.runs.independent import run_each
 from papers.cells import CellSettings
 from papers.runner import Paper

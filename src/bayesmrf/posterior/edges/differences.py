@@ -211,7 +211,6 @@ class Differences(DifferencesKernel):
     """
 
     name = "differences"
-    particle_sweeps = 0
     dims = DifferencesKernel.dims | {"log_likelihood": ()}
 
     def __post_init__(self) -> None:

@@ -17,10 +17,9 @@ import numpy as np
 
 from ...compiled import leaf
 from ...models.bases import edge_of
-from ..conditionals.centred import by_node, line_values, smoothed_shares
+from ..conditionals.centred import CentredLines, by_node, line_values, smoothed_shares
 from ..conditionals.group_lines import one_group
 from ..conditionals.pair_tables import line_variance
-from .langevin_chains import independent_variance
 from .line_dynamics import find_parts
 
 
@@ -186,3 +185,11 @@ def _scales(problem: Any, curvature: np.ndarray) -> np.ndarray:
         own[1:] += problem.prior.stiffness
         found.append(1 / np.sqrt(own))
     return np.array(found)
+
+
+def independent_variance(model: Any, lines: CentredLines, share: np.ndarray) -> np.ndarray:
+    """Return the variance of each feature if nodes are independent, in states with probabilities ``share``."""
+    p, q = share[lines.edges.T]
+    pair, own = (p[:, :, None] * q[:, None]).reshape(len(p), -1), np.repeat(share, np.diff(model.node_starts), axis=0)
+    parts = (pair, line_values(model, lines)), (own, model.node_rows)
+    return np.concatenate([(w * y**2).sum(axis=1) - (w * y).sum(axis=1) ** 2 for w, y in parts])

@@ -37,7 +37,6 @@ from ..conditionals.spike import (
 )
 from .spike_slab import (
     EDGE_DIMS,
-    NO_CAMP,
     EdgeInfo,
     EdgeState,
     declare_blocks,
@@ -98,7 +97,6 @@ class SpikeSlabReference(Checked):
     n_particles = CHAINS
     particle_sweeps = 2**27  # at a reference, at least
     dims = EDGE_DIMS
-    camp = NO_CAMP
 
     def __post_init__(self) -> None:
         super().__post_init__()

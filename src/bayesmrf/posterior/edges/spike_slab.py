@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from inspect import unwrap
@@ -17,7 +16,7 @@ from ...declare.rule import COUNT, OBSERVATIONS, STATES, instance
 from ...errors import DivergenceError, OptionError
 from ...likelihood import Likelihood
 from ...memory import MostlyZero
-from ...methods import LangevinJumps, ReversibleJump
+from ...methods import ReversibleJump
 from ...models.bases import edge_starts
 from ...priors import Blocks, SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
@@ -31,7 +30,6 @@ EDGE_DIMS = {
     "slab_scale": (),
 }
 BLOCK_DIMS = {"blocks": ("node",), "n_blocks": ()}  # further ones, where the prior has blocks
-NO_CAMP = ()  # of nodes between which a kernel moves no edge from one to another
 DIVERGED = 1e3  # a hundred standard deviations of the default prior of a bias
 _NOISE = 0.1  # largest share of a posterior variance that the noise of moments may add
 _STIFF_NOISE = 0.3  # the same in the stiffest direction, one of many
@@ -115,11 +113,6 @@ class EdgeKernel(Checked):
         super().__post_init__()
         declare_blocks(self)
 
-    @property
-    def camp(self) -> Sequence[str]:
-        """Nodes between which the kernel moves no edge from one to another."""
-        return NO_CAMP
-
     def first(self, rng: np.random.Generator) -> EdgeState:
         """Return the start, with p0 and precision drawn given its edges."""
         theta = start_theta(self.model, self.s_bar, self.n_samples, self.start)
@@ -146,9 +139,7 @@ class ExactEdges(Checked):
     start: np.ndarray | None = None
     n_scans: int = option(1, COUNT)
 
-    particle_sweeps = 0
     dims = EDGE_DIMS | {"log_likelihood": ()}
-    camp = NO_CAMP
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -164,7 +155,7 @@ class ExactEdges(Checked):
         return with_hyper(rng, self.prior, theta, self._model)
 
 
-def n_particles_of(options: ReversibleJump | LangevinJumps) -> int:
+def n_particles_of(options: ReversibleJump) -> int:
     """Return the number of particles; estimators choose it by the data if it is not given.
 
     Raises

@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import exp, log, sqrt
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...declare.option import Checked, needs, option
 from ...declare.rule import PRIOR, ROOT, optional
 from ...likelihood import Likelihood
-from ...methods import AuxiliaryVariable, Exchange, Metropolis
 from ...priors import Prior
 
 _GAMMA, _T0, _KAPPA = 0.05, 10, 0.75
@@ -58,7 +57,7 @@ class RandomWalk(Checked):
     likelihood: Likelihood
     prior: Prior = field(metadata=needs(PRIOR))
     start: np.ndarray
-    options: Metropolis | Exchange | AuxiliaryVariable
+    options: Any  # with ``step_size``
     scale: np.ndarray | None = option(None, optional(ROOT))
     spread: np.ndarray | None = None
 

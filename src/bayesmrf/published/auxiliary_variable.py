@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import SAMPLE
-from ...declare.option import option
-from ...declare.rule import instance
-from ...likelihood import Memory
-from ...methods import AuxiliaryVariable
-from .adaptation import RandomWalk, WalkInfo, dispersed, displacements
+from ..base import SAMPLE
+from ..declare.option import option
+from ..declare.rule import instance
+from ..estimators.parameter_kernels import Problem
+from ..likelihood import Memory
+from ..methods.rows import Built
+from ..posterior.parameters.adaptation import RandomWalk, WalkInfo, dispersed, displacements
+from .options import AuxiliaryVariable
 
 
 class AuxiliaryVariableState(NamedTuple):
@@ -43,14 +45,14 @@ class AuxiliaryVariableKernel(RandomWalk):
     Parameters
     ----------
     likelihood, prior, start
-        As in `bayesmrf.posterior.parameters.exchange.ExchangeKernel`; ``start`` is also the reference, such
+        As in `bayesmrf.published.exchange.ExchangeKernel`; ``start`` is also the reference, such
         as a maximum likelihood estimate.
     options : AuxiliaryVariable
     scale, spread
         As in `bayesmrf.posterior.parameters.metropolis.MetropolisKernel`.
     """
 
-    options: AuxiliaryVariable = option(AuxiliaryVariable(), instance("methods", "AuxiliaryVariable"))
+    options: AuxiliaryVariable = option(AuxiliaryVariable(), instance("published.options", "AuxiliaryVariable"))
 
     name = "auxiliary-variable"
     needs = frozenset({SAMPLE})
@@ -77,3 +79,11 @@ class AuxiliaryVariableKernel(RandomWalk):
                 accepted += 1
         info = WalkInfo(theta, accepted / len(theta), self.first)
         return AuxiliaryVariableState(theta, y, memory), info
+
+
+def build(options: AuxiliaryVariable, p: Problem) -> Built:
+    """Build the kernel around its reference."""
+    # The reference must be in the posterior, with chains near it, or nearly all proposals are rejected.
+    scale = p.at.root if options.step_size is None else None
+    spread = None if options.start == "zero" else p.at.root
+    return Built(AuxiliaryVariableKernel(p.likelihood, p.prior, p.at.theta, options, scale, spread))

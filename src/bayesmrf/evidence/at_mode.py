@@ -1,8 +1,4 @@
-"""Scores at one point: the log posterior at its mode, and BIC at the maximum of the likelihood.
-
-They are the first three and the first four terms of Chen and Welling 2012 evidence, eq. 5: Laplace's approximation
-without the volume of the posterior.
-"""
+"""Base of the methods of evidence that start from a mode: the likelihood and the prior there."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from ..errors import OptionError
 from ..inference.annealed import CHAINS, TEMPERATURES
 from .method import Method, Work
 from .mode import Mode, ModeSearch
-from .target import Evidence, Target
+from .target import Target
 
 
 class Point(NamedTuple):
@@ -28,7 +24,7 @@ class Point(NamedTuple):
     status: str
 
 
-_SEARCH = instance("evidence.mode", "ModeSearch")
+SEARCH = instance("evidence.mode", "ModeSearch")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,7 +41,7 @@ class AtMode(Method):
 
     search: ModeSearch = option(
         ModeSearch(),
-        _SEARCH,
+        SEARCH,
         "How the mode is found, and how log Z is computed there (``log_z``): by the exact sum, or by annealed "
         "importance sampling.",
     )
@@ -83,49 +79,3 @@ class AtMode(Method):
             "log_prior": target.log_prior(theta),
         }
         return Point(parts, error, f"log Z at the mode: {status}" if status else "")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MAP(AtMode):
-    """Log posterior density at its mode, log p(X | theta) + log p(theta).
-
-    ``standard_error`` is that of log Z. The terms are ``data``, ``log_z`` and ``log_prior``.
-
-    Parameters
-    ----------
-    search, n_chains, temperatures
-        As in `AtMode`.
-    """
-
-    name = "map"
-
-    def _estimate(self, target: Target, rng: np.random.Generator, work: Mode, progress: bool) -> Evidence:
-        point = self.point(target, self._checked(work).theta, rng)
-        parts = point.parts | self._more(target)
-        status, error = (work.status, point.status), target.n_samples * point.error
-        return target.evidence(self.name, sum(parts.values()), error, parts, status, {"theta": work.theta})
-
-    def _more(self, target: Target) -> dict[str, float]:
-        """Return the terms in addition to those of the log posterior."""
-        return {}
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BIC(MAP):
-    """Bayesian information criterion with the prior, log p(X | theta) + log p(theta) - F/2 log N.
-
-    It is computed at the maximum of the likelihood. Schwarz's criterion has no prior: omit the term ``log_prior``.
-    ``standard_error`` is that of log Z. The terms are ``data``, ``log_z``, ``log_prior`` and ``dimension``.
-
-    Parameters
-    ----------
-    n_chains, temperatures
-        As in `AtMode`.
-    """
-
-    search: ModeSearch = option(ModeSearch(penalised=False), _SEARCH, "How the maximum of the likelihood is found.")
-
-    name = "bic"
-
-    def _more(self, target: Target) -> dict[str, float]:
-        return {"dimension": -target.n_features / 2 * np.log(target.n_samples)}

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
-from .target import Evidence, Target
+from ..evidence.posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
+from ..evidence.target import Evidence, Target
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -20,9 +20,9 @@ import numpy as np
 from ..declare.option import option
 from ..declare.rule import EXECUTOR, integer
 from ..errors import OptionError, argument, in_python
+from ..evidence.at_mode import AtMode
+from ..evidence.target import Evidence, Target
 from ..runs.independent import run_each
-from .criteria import AtMode
-from .target import Evidence, Target
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,20 +7,23 @@ from functools import cached_property
 
 import numpy as np
 
-from ...declare.option import Checked, needs
-from ...declare.rule import OBSERVATIONS
-from ...errors import GraphError
-from ...graphs import Graph
-from ...priors import DirichletProcess
-from .dirichlet_process import (
+from ..declare.option import Checked, needs
+from ..declare.rule import OBSERVATIONS
+from ..errors import GraphError
+from ..estimators.grouped_methods import GroupsProblem
+from ..graphs import Graph
+from ..methods.rows import Built
+from ..posterior.groups.dirichlet_process import (
     GROUPED_DIMS,
     GroupedInfo,
     Grouping,
-    conjugate_step,
-    conjugate_values,
     group_totals,
     initial_grouping,
+    sums_of_counts,
 )
+from ..priors import DirichletProcess
+from .conjugate import conjugate_step, conjugate_values
+from .options import Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,3 +77,8 @@ class GroupedTree(Checked):
         sizes, totals = group_totals(state.groups, self.successes, len(state.values))
         state = conjugate_values(rng, state, sizes * self.n_samples, totals, self.prior)
         return state, GroupedInfo(state.values[state.groups], state.groups, len(state.values), state.alpha)
+
+
+def build(_: Tree, p: GroupsProblem) -> Built:
+    """Build the kernel."""
+    return Built(GroupedTree(p.model.graph, sums_of_counts(p.s_bar, p.n), p.n, p.prior))

@@ -7,12 +7,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import SAMPLE
-from ...declare.option import option
-from ...declare.rule import instance, integer
-from ...likelihood import Memory
-from ...methods import Exchange
-from .adaptation import WALK_TARGET, RandomWalk, StepSize, WalkInfo, adapt, dispersed, displacements
+from ..base import SAMPLE
+from ..declare.option import option
+from ..declare.rule import instance, integer
+from ..estimators.parameter_kernels import Problem
+from ..likelihood import Memory
+from ..methods.rows import Built
+from ..posterior.parameters.adaptation import (
+    WALK_TARGET,
+    RandomWalk,
+    StepSize,
+    WalkInfo,
+    adapt,
+    dispersed,
+    displacements,
+)
+from .options import Exchange
 
 
 class ExchangeState(NamedTuple):
@@ -45,7 +55,7 @@ class ExchangeKernel(RandomWalk):
         As in `bayesmrf.posterior.parameters.metropolis.MetropolisKernel`.
     """
 
-    options: Exchange = option(Exchange(), instance("methods", "Exchange"))
+    options: Exchange = option(Exchange(), instance("published.options", "Exchange"))
     n_adapt: int = option(0, integer(0))
 
     name = "exchange"
@@ -71,3 +81,8 @@ class ExchangeKernel(RandomWalk):
         share = accepted / len(theta)
         step = adapt(state.step, share, target=WALK_TARGET, first=self.first, n_adapt=self.n_adapt)
         return ExchangeState(theta, memory, step), WalkInfo(theta, share, size)
+
+
+def build(options: Exchange, p: Problem) -> Built:
+    """Build the kernel, whose steps are along uncorrelated combinations of the parameters."""
+    return p.walk(ExchangeKernel, options, p.at.root)

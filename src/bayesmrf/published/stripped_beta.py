@@ -7,19 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...declare.option import Checked, needs, option
-from ...declare.rule import COUNT, OBSERVATIONS
-from ...learning.persistent import PCDState, PersistentMLE
-from ...priors import DirichletProcess
-from .dirichlet_process import (
-    GROUPED_DIMS,
-    GroupedInfo,
-    Grouping,
-    conjugate_step,
-    conjugate_values,
-    group_totals,
-    initial_grouping,
-)
+from ..declare.option import Checked, needs, option
+from ..declare.rule import COUNT, OBSERVATIONS
+from ..estimators.grouped_methods import GroupsProblem
+from ..learning.maximum_likelihood import bound
+from ..learning.persistent import PCDState, PersistentMLE
+from ..methods.rows import Built
+from ..posterior.groups.dirichlet_process import GROUPED_DIMS, GroupedInfo, Grouping, group_totals, initial_grouping
+from ..priors import DirichletProcess
+from .conjugate import conjugate_step, conjugate_values
+from .options import StrippedBeta
 
 
 class StrippedBetaState(NamedTuple):
@@ -72,13 +69,14 @@ class GroupedStrippedBeta(Checked):
     dims = GROUPED_DIMS
 
     @property
-    def _closed_form(self) -> bool:
+    def closed_form(self) -> bool:
+        """Whether edges are independent: on a forest without fields."""
         model = self.persistent.model
         return model.graph.is_forest and not model.fields
 
     @property
     def _agreement(self) -> np.ndarray:
-        if self._closed_form:
+        if self.closed_form:
             return self.persistent.s_bar
         return 1 / (1 + np.exp(-self.mle[: self.persistent.model.n_edges]))
 
@@ -86,7 +84,7 @@ class GroupedStrippedBeta(Checked):
         """Start from k-means on the maximum likelihood estimate."""
         agreement = self._agreement
         grouping = initial_grouping(agreement, self.prior, rng)
-        if self._closed_form:
+        if self.closed_form:
             return StrippedBetaState(*grouping[:3], None)
         # Chains start at random states, which are samples at theta = 0; they must start at that theta.
         tied = self.persistent.fit(self.persistent.start(rng), self.n_pcd_start, grouping.groups)
@@ -116,3 +114,9 @@ class GroupedStrippedBeta(Checked):
 def _floor(x: np.ndarray) -> np.ndarray:
     """Round down, with a tolerance for rounding errors just below an integer."""
     return np.floor(x + 1e-6)
+
+
+def build(_: StrippedBeta, p: GroupsProblem) -> Built:
+    """Build the kernel around the maximum likelihood estimate."""
+    kernel = GroupedStrippedBeta(p.start, PersistentMLE(p.model, p.s_bar, bound(p.n)), p.n, p.prior)
+    return Built(kernel, kind="exact (a forest)" if kernel.closed_form else "")

@@ -12,15 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from ...base import SAMPLE
-from ...declare.option import Checked, option
-from ...declare.rule import COUNT, instance
-from ...learning.persistent import PCDState, PersistentMLE
-from ...likelihood import Likelihood
-from ...methods import AuxiliaryParticles
-from ...models.agreement import Agreement
-from ...priors import FIELD_SCALE, DirichletProcess
-from .dirichlet_process import (
+from ..base import SAMPLE
+from ..data.sample_weight import check_listed
+from ..declare.option import Checked, option
+from ..declare.rule import COUNT, instance
+from ..estimators.grouped_methods import GroupsProblem
+from ..inference.elimination.engine import Elimination
+from ..learning.maximum_likelihood import bound
+from ..learning.persistent import PCDState, PersistentMLE
+from ..likelihood import Likelihood
+from ..methods.rows import Built
+from ..models.agreement import Agreement
+from ..posterior.groups.dirichlet_process import (
     GROUPED_DIMS,
     Grouping,
     compact,
@@ -33,6 +36,9 @@ from .dirichlet_process import (
     put,
     take_out,
 )
+from ..priors import FIELD_SCALE, DirichletProcess
+from ..samplers.gibbs import Gibbs
+from .options import AuxiliaryParticles
 
 
 class AuxiliaryState(NamedTuple):
@@ -96,7 +102,7 @@ class GroupedAuxiliaryVariable(Checked):
     prior: DirichletProcess
     mle: np.ndarray
     persistent: PersistentMLE
-    options: AuxiliaryParticles = option(AuxiliaryParticles(), instance("methods", "AuxiliaryParticles"))
+    options: AuxiliaryParticles = option(AuxiliaryParticles(), instance("published.options", "AuxiliaryParticles"))
     n_pcd: int = option(20, COUNT)
     n_pcd_start: int = option(300, COUNT)
 
@@ -199,3 +205,12 @@ class GroupedAuxiliaryVariable(Checked):
         t, h = position[:k], position[k:]
         log_agree, log_differ = -np.logaddexp(0, -t), -np.logaddexp(0, t)
         return float(((a - 1) * log_agree + (b - 1) * log_differ).sum() - (h**2).sum() / (2 * FIELD_SCALE**2))
+
+
+def build(options: AuxiliaryParticles, p: GroupsProblem) -> Built:
+    """Build the kernel, with particles from exact draws or from Gibbs sweeps."""
+    check_listed(p.n, p.model.graph.n_nodes)  # it draws as many states as there are observations
+    engine = Elimination() if options.inner == "exact" else Gibbs(n_sweeps=options.n_sweeps)
+    likelihood, tied = Likelihood(p.model, p.s_bar, p.n, engine), PersistentMLE(p.model, p.s_bar, bound(p.n))
+    kernel = GroupedAuxiliaryVariable(likelihood, p.prior, p.start, tied, options)
+    return Built(kernel, engine=engine, kind=options.kind)

@@ -17,7 +17,6 @@ remove.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -25,22 +24,14 @@ from scipy.special import logsumexp
 
 from ..declare.option import option
 from ..declare.rule import Rule, is_integer
-from .posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
-from .target import Evidence, Target
+from ..evidence.means import FEW, Estimate, mean_ess, mean_of
+from ..evidence.posterior_draws import FromDraws, PosteriorDraws, log_likelihoods
+from ..evidence.target import Evidence, Target
 
 _VARIANT = Rule("1 or 4", lambda v: is_integer(v) and v in (1, 4), (1, 4))
 DELTA = 0.01  # share of the prior in the mixture
 _PRIOR_DRAWS = 1000
 _REACHED = 0.8  # prior probability of the likelihoods that the draws reach; below this an estimate is too high
-FEW = 10.0  # effective sample size below which an estimate is dominated by a few draws
-
-
-class Estimate(NamedTuple):
-    """An estimate of the log evidence, its standard error, and its effective sample size."""
-
-    value: float
-    standard_error: float
-    n_effective: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -117,31 +108,3 @@ def mixture_mean(log_likelihood: np.ndarray, delta: float = DELTA) -> Estimate:
     n = mean_ess(psi)
     error = np.sqrt((psi**2).mean() / n) / slope.mean()
     return Estimate(value, float(error), float(slope.sum() ** 2 / (slope**2).sum() * min(1.0, n / psi.size)))
-
-
-def mean_of(log_terms: np.ndarray, chains: bool = True, log_square: float = -np.inf) -> tuple[float, float, float]:
-    """Return the log of the mean of exp(``log_terms``), its variance, and the effective number of terms.
-
-    Terms are (n_chains, n_draws) and correlated along the draws, or independent if not ``chains``. ``log_square`` is
-    the log of another estimate of their mean square, which is used if it is larger than that of the terms.
-    """
-    mean = log_mean(log_terms)
-    terms = np.exp(log_terms - mean)
-    n = mean_ess(terms) if chains else float(terms.size)
-    with np.errstate(over="ignore"):  # no effective terms then
-        variance = max(terms.var(), np.exp(log_square - 2 * mean) - 1)
-    return mean, float(variance / n), float(min(float(terms.size), n) / (1 + variance))
-
-
-def log_mean(log_terms: np.ndarray) -> float:
-    """Return the log of the mean of exp(``log_terms``)."""
-    return float(logsumexp(log_terms) - np.log(log_terms.size))
-
-
-def mean_ess(x: np.ndarray) -> float:
-    """Return the effective sample size for the mean of ``x`` (n_chains, n_draws); NaN below four draws."""
-    from arviz_stats import ess  # type: ignore[attr-defined]
-
-    if x.shape[1] < 4:
-        return np.nan
-    return float(x.size if np.ptp(x) == 0 else ess(x, method="mean"))

@@ -6,7 +6,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 
-from ...compiled import leaf
+from ..compiled import leaf
 
 _DEPTH = 45.0  # nats below its top at which an exponential is negligible
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiled import leaf
-from ...graphs import Graph
-from ...states.persistent_chains import EdgeBlocks, count_both
-from ...states.persistent_chains import sweep as sweep_bits
-from ...states.table_sweeps import sweep as sweep_tables
-from ...states.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
-from ..conditionals.by_class import by_class
-from ..conditionals.centred import CentredLines, line_values, move_edge, node_field
+from ..compiled import leaf
+from ..graphs import Graph
+from ..posterior.conditionals.by_class import by_class
+from ..posterior.conditionals.centred import CentredLines, line_values, move_edge, node_field
+from ..states.persistent_chains import EdgeBlocks, count_both
+from ..states.persistent_chains import sweep as sweep_bits
+from ..states.table_sweeps import sweep as sweep_tables
+from ..states.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
 
 
 class TableChains(NamedTuple):
@@ -50,14 +50,6 @@ def table_chains(model: Any, lines: CentredLines, particles: TableParticles) -> 
         np.repeat(range(model.graph.n_nodes), np.diff(lines.starts)), np.zeros(len(lines.features)),
         particles.x.shape[1],
     )  # fmt: skip
-
-
-def independent_variance(model: Any, lines: CentredLines, share: np.ndarray) -> np.ndarray:
-    """Return the variance of each feature if nodes are independent, in states with probabilities ``share``."""
-    p, q = share[lines.edges.T]
-    pair, own = (p[:, :, None] * q[:, None]).reshape(len(p), -1), np.repeat(share, np.diff(model.node_starts), axis=0)
-    parts = (pair, line_values(model, lines)), (own, model.node_rows)
-    return np.concatenate([(w * y**2).sum(axis=1) - (w * y).sum(axis=1) ** 2 for w, y in parts])
 
 
 @leaf

@@ -14,25 +14,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiled import copy_to, leaf
-from ...declare.option import option
-from ...declare.rule import instance, integer
-from ...errors import ApproximatePosteriorWarning, OptionError, argument
-from ...findings import tell
-from ...methods import LangevinJumps
-from ...models.bases import has_lines
-from ...models.boltzmann import has_these_features
-from ...states.persistent_chains import EdgeBlocks, EdgeChains, add_edge, remove_edge, start_chains, start_rows, unpack
-from ...states.tables import TableParticles, start_particles
-from ..conditionals.centred import (
+from ..compiled import copy_to, leaf
+from ..declare.option import option
+from ..declare.rule import instance, integer
+from ..errors import ApproximatePosteriorWarning, OptionError, argument
+from ..estimators.edge_methods import EdgeProblem
+from ..findings import tell
+from ..methods.rows import Built
+from ..models.bases import has_lines
+from ..models.boltzmann import has_these_features
+from ..posterior.conditionals.centred import (
     CentredLines,
     by_node,
     centred_lines,
     line_values,
     smoothed_shares,
 )
-from ..conditionals.slab_leaves import slab_slope
-from ..conditionals.spike import (
+from ..posterior.conditionals.slab_leaves import slab_slope
+from ..posterior.conditionals.spike import (
     EdgePrior,
     draw_hyper,
     edge_prior,
@@ -40,10 +39,13 @@ from ..conditionals.spike import (
     slab_factors,
     slab_top,
 )
+from ..posterior.edges.line_steps import independent_variance
+from ..posterior.edges.spike_slab import DIVERGED, EdgeInfo, EdgeKernel, check_bounded, drawn, noise_share, with_blocks
+from ..states.persistent_chains import EdgeBlocks, EdgeChains, add_edge, remove_edge, start_chains, start_rows, unpack
+from ..states.tables import TableParticles, start_particles
 from .langevin_chains import (
     TableChains,
     edge_moments,
-    independent_variance,
     move,
     node_variance,
     pull_on_ends,
@@ -51,7 +53,7 @@ from .langevin_chains import (
     table_chains,
 )
 from .langevin_jumps import draw_jump, jump_log_ratio
-from .spike_slab import DIVERGED, EdgeInfo, EdgeKernel, check_bounded, drawn, noise_share, with_blocks
+from .options import LangevinJumps
 
 _NOISE = 0.1  # share of a posterior variance that the noise of moments may add without a warning
 _MOST_LOG = 700.0  # whose exponential is finite
@@ -135,7 +137,7 @@ class SpikeSlabLangevin(EdgeKernel):
         If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
-    options: LangevinJumps = option(LangevinJumps(), instance("methods", "LangevinJumps"))
+    options: LangevinJumps = option(LangevinJumps(), instance("published.options", "LangevinJumps"))
     n_adapt: int = option(100, integer(0))
 
     name = "spike_slab"
@@ -372,3 +374,9 @@ def _chain_variance(jumps, rows, chains):
     for i in range(len(out) - r):
         out[r + i] = node_variance(chains, i)
     return out
+
+
+def build(options: LangevinJumps, p: EdgeProblem) -> Built:
+    """Build the kernel; chains start where moments could be extrapolated from, or at a sparse estimate."""
+    kernel = SpikeSlabLangevin(p.model, p.s_bar, p.n, p.prior, p.start(p.reference()), options)
+    return Built(kernel, kernel.particle_sweeps)

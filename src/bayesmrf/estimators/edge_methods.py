@@ -1,0 +1,100 @@
+"""The samplers of `SpikeSlabMRF`: how they are built from their options and the data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..data.states import States
+from ..errors import OptionError, argument
+from ..families import AUTO
+from ..inference.elimination.engine import Elimination
+from ..learning.sparse_path import sparse_start
+from ..likelihood import Likelihood
+from ..methods import ReversibleJump
+from ..methods.edges import EXTRAPOLATED
+from ..methods.rows import Built
+from ..models.bases import has_lines
+from ..models.boltzmann import Coding
+from ..models.categorical import is_categorical
+from ..names import shown
+from ..posterior.conditionals.pair_tables import pair_tables
+from ..posterior.edges.exact import SpikeSlabExact
+from ..posterior.edges.exact_tables import SpikeSlabTables
+from ..posterior.edges.many_states import SpikeSlabManyStates
+from ..posterior.edges.reference import SpikeSlabReference
+from ..posterior.edges.spike_slab import iterations_of
+from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
+from ..states.reference import Reference
+from .built_kernels import Problem
+from .edge_start import EXTRAPOLATES, default_particles, find_reference
+
+_SCANS, _TABLE = 10, 2**15  # scans that make a step with many states, at most, and states that they read
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeProblem(Problem):
+    """What a sampler of edges is built for."""
+
+    n_warmup: int
+    states: States
+
+    def reference(self, moments: str | None = None) -> Reference | None:
+        """Return where moments are extrapolated from (`find_reference`), None where they are not."""
+        if self.data.hidden is not None or is_categorical(self.model):
+            return None
+        return find_reference(self.model, self.s_bar, self.n, self.prior, moments)
+
+    def start(self, reference: Reference | None = None) -> np.ndarray | None:
+        """Return where chains start: at a reference, at a sparse estimate, or None where there is neither."""
+        if reference is not None:
+            return Coding.of(self.model).theta(self.model, reference.theta)
+        weights = None if self.states.n_states > 2 else sparse_start(self.model.graph, self.states)
+        return None if weights is None else Coding.of(self.model).theta(self.model, weights)
+
+
+def exact(_: Any, p: EdgeProblem) -> Built:
+    """Build the sampler with exact moments."""
+    # Structures of ordered categories exchange slowly, and scans of small tables are fast.
+    model = p.model
+    n_scans = int(np.clip(_TABLE // model.n_states**model.graph.n_nodes, 1, _SCANS)) if model.n_states > 2 else 1
+    kernel = SpikeSlabExact if has_lines(model) else SpikeSlabTables
+    return Built(kernel(Likelihood(model, p.s_bar, p.n, Elimination()), p.prior, p.start(), n_scans))
+
+
+def reversible_jump(options: ReversibleJump, p: EdgeProblem) -> Built:
+    """Build the sampler with moments from persistent chains, or extrapolated ones."""
+    moments = None if options.moments == AUTO and options.n_particles is not None else options.moments
+    reference = None if moments == "chains" else p.reference(moments)
+    start = p.start(reference)
+    if options.moments == "extrapolated" and reference is None:
+        expected = f"'auto' or 'chains' unless there are {EXTRAPOLATES}"
+        raise OptionError(option="moments", got=options.moments, expected=expected)
+    kernel: Any
+    if reference is not None and options.n_particles is None:
+        _refuse_dynamics(options)
+        n_scans = max(1, round(iterations_of(options, ITERATIONS, False) * p.model.graph.n_nodes / p.model.n_edges))
+        kernel = SpikeSlabReference(p.model, p.s_bar, p.n, reference, p.prior, start, n_scans)
+        attrs = dict.fromkeys(asdict(options)) | {"moments": "extrapolated", "n_particles": kernel.n_particles}
+        return Built(kernel, kernel.particle_sweeps, attrs=attrs, row=EXTRAPOLATED)
+    if options.n_particles is None:
+        options = replace(options, n_particles=default_particles(p.n))
+    given = p.model, p.s_bar, p.n, p.prior, start, options, p.n_warmup
+    if is_categorical(p.model):
+        kernel, camp = SpikeSlabManyStates(*given, pair_tables(p.model, p.states.values, p.states.weights)), ""
+    else:
+        kernel = SpikeSlabTwoStates(*given)
+        camp = shown(", ".join(kernel.camp))
+    attrs = {"camp": camp, "moments": "chains", "n_particles": kernel.n_particles}
+    return Built(kernel, kernel.particle_sweeps, attrs=attrs)
+
+
+def _refuse_dynamics(options: ReversibleJump) -> None:
+    """Raise OptionError for options of dynamics where moments are extrapolated; defaults are not given ones."""
+    for name in ("epsilon", "momentum"):
+        if (got := getattr(options, name)) != getattr(ReversibleJump, name):
+            expected = "omitted where moments are extrapolated from one point"
+            remedy = f"remove it, or give {argument('moments', 'chains')}"
+            raise OptionError(option=name, got=got, expected=expected, remedy=remedy)
