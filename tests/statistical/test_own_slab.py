@@ -90,8 +90,7 @@ def test_log_priors(est):
 
 def test_prior_of_a_statement(est):
     """P(0-1 > 0.5) in the prior: that of an edge, times the upper tail."""
-    name = est.posterior_["posterior"]["edge"].values[0]
-    found = est.probability(f"{name} > 0.5", n_prior=200_000).prior
+    found = est.probability("0--1 > 0.5", n_prior=200_000).prior
     truth = 0.4 * stats.laplace(scale=0.7).sf(0.5)
     assert found == pytest.approx(truth, abs=6 * np.sqrt(truth / 200_000))
     assert abs(found - 0.4 * stats.cauchy(scale=0.7).sf(0.5)) > 0.01
@@ -133,7 +132,9 @@ def test_the_shell(bayesmrf, tmp_path, answers):
     run = "--n-draws", "300", "--n-chains", "2", "--seed", "1"
     code, shown, error = bayesmrf("structure", table, "--slab", f"{FILE}:laplace:0.7", *run)
     assert code == 0, error
-    assert "Laplace(0, 0.7)" in shown + (tmp_path / "answers_run.html").read_text()
+    assert "a--b" in shown
+    assert bayesmrf("report", "answers_run")[0] == 0
+    assert "Laplace(0, 0.7)" in (tmp_path / "report.html").read_text()
     with pytest.raises(OptionError, match="file that exists"):
         read_slab("nothing.py:laplace:1")
 
