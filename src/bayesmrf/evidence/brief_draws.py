@@ -12,7 +12,7 @@ from scipy.sparse.linalg import eigsh
 from ..base import Kernel
 from ..methods import Langevin
 from ..posterior.parameters.langevin import Differentiable, LangevinKernel
-from ..runs import run
+from .exact_draws import run_whole
 from .sampled import curvature_of_states
 from .target import Target
 
@@ -58,19 +58,11 @@ def brief_draws(
         scale, epsilon = _metric(target, points, stiffness, rng)
         pilot = _kernel(target, brief, points[-1], scale, epsilon)
         stride = max(1, n_warmup // (_STAGES * _POINTS))
-        walk = run.sample(pilot, n_draws=_POINTS, thin=stride, n_chains=1, random_state=rng, progress=progress)
-        if not walk.complete:
-            raise KeyboardInterrupt("the run was stopped before the first draw")
-        points = walk.values["theta"][0]
+        points = run_whole(pilot, rng, progress, n_draws=_POINTS, thin=stride, n_chains=1)["theta"][0]
     scale, epsilon = _metric(target, points, stiffness, rng)
     kernel = _kernel(target, brief, points[-1], scale, epsilon)
-    walk = run.sample(
-        kernel, n_draws=n_draws, n_warmup=n_warmup, thin=_THIN if thin is None else thin, n_chains=n_chains,
-        random_state=rng, progress=progress,
-    )  # fmt: skip
-    if not walk.complete:  # an evidence of these draws would look like that of a whole run
-        raise KeyboardInterrupt("the run was stopped before its last draw")
-    theta = walk.values["theta"]
+    sizes = {"n_draws": n_draws, "n_warmup": n_warmup, "thin": _THIN if thin is None else thin, "n_chains": n_chains}
+    theta = run_whole(kernel, rng, progress, **sizes)["theta"]
     return theta, epsilon, _stability(target, theta[:, -1], scale, epsilon, rng.spawn(1)[0])
 
 

@@ -1,72 +1,71 @@
-"""Posterior draws by Hamiltonian Monte Carlo with the exact likelihood, where Z can be summed.
+"""Posterior draws by Hamiltonian dynamics with the exact likelihood, where Z can be summed.
 
-The posterior is the stationary distribution for any step size, and the likelihood of each draw is known.
+The kernel is that of parameters (`bayesmrf.posterior.parameters.hamiltonian`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from ..base import Kernel
 from ..blas import one_thread
-from ..progress import track
-from .hamiltonian import move, swarm_at
+from ..likelihood import NO_MEMORY, Evaluation, Memory
+from ..posterior.parameters.hamiltonian import HamiltonianKernel
+from ..runs import run
 from .sampled import curvature_of_states
 from .target import Target
 
 _N_WARMUP = 200  # by default
-_ACCEPTED = 0.85
-_ADAPTATION = 0.3  # initial change of log step size for a unit of acceptance
-_LEAPFROG = 10
+
+
+@dataclass(frozen=True)
+class ExactLikelihood:
+    """The exact likelihood of a target, as kernels of parameters ask for it."""
+
+    target: Target
+
+    def require(self, kernel: str, needs: Iterable[str]) -> None:
+        """Accept every kernel: there are values and gradients."""
+
+    def start(self, rng: np.random.Generator) -> Memory:
+        """Return no memory."""
+        return NO_MEMORY
+
+    def evaluate(self, theta: np.ndarray, want: str, memory: Memory) -> Evaluation:
+        """Return the log likelihood and its gradient."""
+        return Evaluation(*self.target.log_likelihood(theta), None, memory)
 
 
 @one_thread()
 def exact_draws(
-    target: Target,
-    rng: np.random.Generator,
-    start: np.ndarray,
-    *,
-    n_draws: int,
-    n_warmup: int | None,
-    thin: int | None,
-    n_chains: int,
-    progress: bool = False,
-) -> tuple[np.ndarray, np.ndarray, float, float]:
+    target: Target, rng: np.random.Generator, start: np.ndarray, *, n_warmup: int | None, progress: bool, **sizes: Any
+) -> tuple[np.ndarray, float, float]:
     """Draw from the posterior by chains that start at one point, near a mode.
 
-    The metric is the mean curvature N Cov[s] + Lambda, first at ``start``, and from the middle of the warm-up at the
-    chains. Steps are adapted to an acceptance of 0.85 during the warm-up (200 trajectories by default) and then fixed.
+    The metric is at first the curvature N Cov[s] + Lambda at ``start``. The warm-up has 200 trajectories by default.
 
     Returns
     -------
     theta : (n_chains, n_draws, n_features) array
-    log_likelihood : (n_chains, n_draws) array
     epsilon, acceptance : float
-        Step size, and the mean acceptance of its steps.
+        Mean step size, and mean acceptance of the steps.
     """
-    n_warmup = _N_WARMUP if n_warmup is None else n_warmup
-    swarm = swarm_at(target, np.tile(start, (n_chains, 1)))
-    log_size = float(np.log(0.5))
-    root = _root(target, start[None], rng)
-    for t in track(range(n_warmup), "posterior: warm-up", progress=progress):
-        if t == n_warmup // 2:
-            root = _root(target, swarm.theta, rng)
-        swarm, acceptance = move(target, swarm, np.exp(log_size), root, _LEAPFROG, rng)
-        # The gain decreases within each half, so that the last size is an average.
-        gain = _ADAPTATION / np.sqrt(1 + t % max(1, n_warmup // 2) / 10)
-        log_size = min(log_size + gain * (acceptance.mean() - _ACCEPTED), 1.0)
-    theta = np.empty((n_chains, n_draws, target.n_features))
-    log_likelihood, accepted = np.empty((n_chains, n_draws)), 0.0
-    for t in track(range(n_draws), "posterior: draws", progress=progress):
-        for _ in range(thin or 1):
-            swarm, acceptance = move(target, swarm, np.exp(log_size), root, _LEAPFROG, rng)
-        theta[:, t], log_likelihood[:, t] = swarm.theta, swarm.log_likelihood
-        accepted += acceptance.mean() / n_draws
-    return theta, log_likelihood, float(np.exp(log_size)), float(accepted)
+    lower = np.linalg.cholesky(curvature_of_states(target, start, rng))
+    root = solve_triangular(lower, np.eye(len(lower)), lower=True, trans="T")
+    n_adapt = _N_WARMUP if n_warmup is None else n_warmup
+    kernel = HamiltonianKernel(ExactLikelihood(target), target.prior, start, scale=root, n_adapt=n_adapt)
+    draws = run_whole(kernel, rng, progress, n_warmup=n_adapt, **sizes)
+    return draws["theta"], float(draws["step_size"].mean()), float(draws["acceptance"].mean())
 
 
-def _root(target: Target, points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a square root of the inverse of the mean curvature at some points."""
-    curvature = np.mean([curvature_of_states(target, theta, rng) for theta in points], axis=0)
-    lower = np.linalg.cholesky(curvature)
-    return solve_triangular(lower, np.eye(len(curvature)), lower=True, trans="T")
+def run_whole(kernel: Kernel, rng: np.random.Generator, progress: bool, **sizes: Any) -> dict[str, np.ndarray]:
+    """Return the draws of a run; an evidence of a part of them would look like that of all."""
+    walk = run.sample(kernel, random_state=rng, progress=progress, **sizes)
+    if not walk.complete:
+        raise KeyboardInterrupt("the run was stopped before its last draw")
+    return dict(walk.values)

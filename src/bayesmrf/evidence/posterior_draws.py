@@ -8,7 +8,7 @@ likelihoods with Bethe's approximation of Z by belief propagation.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -128,15 +128,15 @@ class PosteriorSampler(Work):
         """
         self.require(target)
         start = target.climb(rng, _CLIMB)
-        run: dict[str, Any] = {name: getattr(self, name) for name in ("n_draws", "n_warmup", "thin", "n_chains")}
+        run: dict[str, Any] = {name: getattr(self, name) for name in ("n_draws", "n_warmup", "n_chains")}
         if self.is_exact(target):
-            theta, log_likelihood, epsilon, acceptance = exact_draws(target, rng, start, **run, progress=progress)
-            remarks = _mixing(reduction := scale_reduction(theta))
-            return PosteriorDraws(theta, log_likelihood, True, reduction, epsilon, acceptance, 0, 0.0, 0.0,
-                                  "; ".join(remarks))  # fmt: skip
+            theta, *steps = exact_draws(target, rng, start, **run, thin=self.thin or 1, progress=progress)
+            draws = describe(target, theta, is_exact=True, epsilon=steps[0], progress=progress)
+            return replace(draws, acceptance=steps[1])
         theta, epsilon, status = brief_draws(
-            target, rng, start, **run, n_sweeps=self.n_sweeps, stiffness=self.stiffness, progress=progress
-        )
+            target, rng, start, **run, thin=self.thin, n_sweeps=self.n_sweeps, stiffness=self.stiffness,
+            progress=progress,
+        )  # fmt: skip
         return describe(target, theta, rng, is_exact=False, epsilon=epsilon, status=status, progress=progress)
 
 
