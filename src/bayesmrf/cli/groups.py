@@ -60,7 +60,11 @@ def groups(
     of_values = common.prior_of("--base", base or "1,1", (2,), Beta, "two numbers A,B, such as 1,1")
     scale = 1.0 if prior_scale is None else prior_scale
     SCALE.check("prior_scale", scale)
-    options = given | {"graph": graph, "method": common.own_options(GROUPS, given["method"], own)}
+    options = (
+        given
+        | ({} if graph is None else {"graph": graph})
+        | {"method": common.own_options(GROUPS, given["method"], own)}
+    )
     if graph is None and candidates is None:
         remedy = "--candidates complete finds which edges exist"
         raise OptionError(option="graph", expected="given unless --candidates is", remedy=remedy)
