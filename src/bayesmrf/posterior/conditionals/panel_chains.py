@@ -26,7 +26,7 @@ from ...states.row_chains import (
     multiply,
     redraw,
 )
-from .panel_scan import item_line, threshold_precisions, visit_item, visit_pair
+from .panel_scan import draw_thresholds, item_line, visit_item, visit_pair
 from .row_line import Decision, move_rows, row_log_density, row_penalty
 
 
@@ -38,20 +38,19 @@ def split(q, first):
 
 
 @strict_leaf
-def scan_chains(rng, tables, chains, prior, theta, densities, precision, own, means, inverse, factors):
+def scan_chains(rng, tables, chains, prior, theta, people):
     """Visit all parameters once, in place, and the chains with them; return NaN for the log likelihood."""
     d, (_, n), first, none = len(tables.sizes), chains.x.shape, chains.first, np.empty((0, 0))
-    precisions = threshold_precisions(rng, tables, prior, theta)
-    flip_clusters(rng, chains, tables, theta, own)
+    draw_thresholds(rng, tables, prior, theta)
+    flip_clusters(rng, chains, tables, theta, people.values)
     for i in range(d):
-        q = conditionals_of(chains, tables, theta, own, i)
+        q = conditionals_of(chains, tables, theta, people.values, i)
         p, decision = split(q, first)
-        visit_item(rng, tables, prior, theta, i, p, decision, precisions, densities, precision, factors, own, means,
-                   inverse)  # fmt: skip
+        visit_item(rng, tables, prior, theta, i, p, decision, people)
         follow(rng, chains, decision, none)
         redraw(rng, chains.x[i], q)
     z, weights = np.empty((d, n)), theta[d * d : tables.starts[0]]
-    fill_odds(z, chains, tables, theta, own)
+    fill_odds(z, chains, tables, theta, people.values)
     for e in range(len(tables.pairs)):
         u, v = tables.pairs[e]
         m, w, at = tables.sizes[u], tables.sizes[v], weights[e]
@@ -59,7 +58,7 @@ def scan_chains(rng, tables, chains, prior, theta, densities, precision, own, me
         fill_pair(q, z, chains.x, u, v, theta[tables.starts[u] : tables.starts[u + 1]],
                   theta[tables.starts[v] : tables.starts[v + 1]], at)  # fmt: skip
         p, decision = split(q, first)
-        if not visit_pair(rng, tables, prior, theta, e, p, decision, precisions, densities[2], precision, factors):
+        if not visit_pair(rng, tables, prior, theta, e, p, decision):
             continue
         follow(rng, chains, decision, z)
         before = chains.x[u].copy(), chains.x[v].copy()

@@ -15,6 +15,7 @@ centred at its mean; the determinant of this change is 1.
 from __future__ import annotations
 
 from math import exp, log, log1p
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,25 @@ from ...compiled import strict_leaf
 from ...states.panel_tables import lagged_field
 from .row_line import Decision, RowLine, exactly, move_line, row_log_density, visit_row_line
 from .slab_mean import SlabLine, log_slab_mean
-from .spike import node_precision, normal_precision, slab_top
+from .spike import EdgePrior, node_precision, normal_precision, slab_top
+
+
+class PanelPrior(NamedTuple):
+    """Priors of parameters as a scan reads them."""
+
+    edge: EdgePrior
+    densities: np.ndarray  # (3,) probabilities that edges exist, by their kind
+    precision: float  # of the slab
+    thresholds: np.ndarray  # (n_thresholds,) precisions, which a scan draws
+    factors: np.ndarray  # (n_edges,), which a scan fills with conditional Bayes factors; or empty
+
+
+class Intercepts(NamedTuple):
+    """Intercepts of people, and their prior given the first wave; none if intercepts are common."""
+
+    values: np.ndarray  # (n_rows, d) of the person of each row
+    means: np.ndarray  # (n_people, d)
+    inverse: np.ndarray  # (d, d) of the covariance matrix
 
 
 @strict_leaf
@@ -108,10 +127,10 @@ def shifted(line_kappa, at, shifts, precisions, values):
 
 
 @strict_leaf
-def log_factor_of(line, prior, precision):
+def log_factor_of(line, kappa, mu, prior):
     """Return the log of the conditional Bayes factor, the slab's mean of the likelihood over that without the edge.
 
-    The line's normal prior has no part of the slab.
+    The normal prior of precision kappa around mu has no part of the slab.
     """
     n_rows, n_values = line.p.shape
     gain, log_share = np.empty((n_rows, 1, n_values)), np.empty((n_rows, n_values))
@@ -122,31 +141,28 @@ def log_factor_of(line, prior, precision):
             total += line.p[r, k] * exp(-line.at * gain[r, 0, k])
         for k in range(n_values):
             log_share[r, k] = log(line.p[r, k]) - line.at * gain[r, 0, k] - log(total)
-    score, stiffness = np.array([line.score + line.kappa * line.mu]), np.array([[line.kappa]])
-    none = SlabLine(gain, log_share, line.n, score, stiffness, np.empty(0), np.empty((0, 1)), False, precision, 1.0)
-    return log_slab_mean(none, prior, prior.log_constant, prior)[0]
+    score, stiffness, none = np.array([line.score + kappa * mu]), np.array([[kappa]]), np.empty(0)
+    slab = SlabLine(gain, log_share, line.n, score, stiffness, none, np.empty((0, 1)), False, prior.precision, 1.0)
+    return log_slab_mean(slab, prior.edge, prior.edge.log_constant, prior.edge)[0]
 
 
 @strict_leaf
-def visit_lagged(rng, tables, prior, theta, i, p, decision, precisions, densities, precision, factors):
+def visit_lagged(rng, tables, prior, theta, i, p, decision):
     """Visit the lagged weights of an item, then its thresholds; p (n_rows, m_i) follows them."""
-    d, m, first = len(tables.sizes), tables.sizes[i], tables.starts[i]
+    d, m, first, edge, precision = len(tables.sizes), tables.sizes[i], tables.starts[i], prior.edge, prior.precision
     score, values, shifts = tables.score[:m], theta[first : first + m - 1], np.empty(m - 1)
+    precisions = prior.thresholds[first - tables.starts[0] : first - tables.starts[0] + m - 1]
     for j in range(d):
         e = j * d + i
         shifts[:] = score[1:] * tables.centre[j]
-        p0 = densities[0 if i == j else 1]
-        log_slab = log(p0) - log1p(-p0) + slab_top(prior, precision)
-        kappa, mu = shifted(normal_precision(rng, prior, precision, theta[e]), theta[e], shifts, precisions,
-                            values)  # fmt: skip
-        data = tables.sums[j, i] - prior.tilt * shifts.sum()
+        p0 = prior.densities[0 if i == j else 1]
+        log_slab = log(p0) - log1p(-p0) + slab_top(edge, precision)
+        kappa, mu = shifted(normal_precision(rng, edge, precision, theta[e]), theta[e], shifts, precisions, values)
+        data = tables.sums[j, i] - edge.tilt * shifts.sum()
         line = RowLine(p, tables.n, tables.covariates[j], score, theta[e], data, kappa, mu)
-        if len(factors):
-            kappa, mu = shifted(1e-12, theta[e], shifts, precisions, values)
-            factors[e] = log_factor_of(
-                RowLine(p, tables.n, tables.covariates[j], score, theta[e], data, kappa, mu), prior, precision
-            )
-        new = visit_row_line(rng, line, decision, log_slab, prior.slab)
+        if len(prior.factors):
+            prior.factors[e] = log_factor_of(line, *shifted(1e-12, theta[e], shifts, precisions, values), prior)
+        new = visit_row_line(rng, line, decision, log_slab, edge.slab)
         if new != theta[e]:
             move_line(line, decision, new)
             values -= (new - theta[e]) * shifts
@@ -155,18 +171,18 @@ def visit_lagged(rng, tables, prior, theta, i, p, decision, precisions, densitie
     for k in range(1, m):
         g[:] = 0.0
         g[k] = 1.0
-        data = tables.counts[i, :, k].sum() + prior.tilt
+        data = tables.counts[i, :, k].sum() + edge.tilt
         line = RowLine(p, tables.n, ones, g, theta[first + k - 1], data, precisions[k - 1], 0.0)
-        new = visit_row_line(rng, line, decision, np.inf, prior.slab)
+        new = visit_row_line(rng, line, decision, np.inf, edge.slab)
         move_line(line, decision, new)
         theta[first + k - 1] = new
 
 
 @strict_leaf
-def visit_intercepts(rng, tables, slab, i, p, decision, own, means, inverse):
-    """Redraw each person's intercept of an item; p (n_rows, m_i) follows them. ``means`` are G x of the first wave."""
+def visit_intercepts(rng, tables, prior, i, p, decision, people):
+    """Redraw each person's intercept of an item; p (n_rows, m_i) follows them."""
     m, d = tables.sizes[i], len(tables.sizes)
-    score = tables.score[:m]
+    score, values, means, inverse = tables.score[:m], people.values, people.means, people.inverse
     for q in range(len(tables.people) - 1):
         a, b = tables.people[q], tables.people[q + 1]
         data, mu = 0.0, means[q, i]
@@ -175,20 +191,20 @@ def visit_intercepts(rng, tables, slab, i, p, decision, own, means, inverse):
                 data += score[k] * tables.counts[i, r, k]
         for j in range(d):
             if j != i:
-                mu -= inverse[i, j] / inverse[i, i] * (own[a, j] - means[q, j])
-        line = RowLine(p[a:b], tables.n[a:b], np.ones(b - a), score, own[a, i], data, inverse[i, i], mu)
-        some = Decision(decision.p[a:b], decision.q, decision.start[a:b], decision.first[a : b + 1])
-        new = visit_row_line(rng, line, some, np.inf, slab)
-        move_line(line, some, new)
-        own[a:b, i] = new
+                mu -= inverse[i, j] / inverse[i, i] * (values[a, j] - means[q, j])
+        line = RowLine(p[a:b], tables.n[a:b], np.ones(b - a), score, values[a, i], data, inverse[i, i], mu)
+        of_person = Decision(decision.p[a:b], decision.q, decision.start[a:b], decision.first[a : b + 1])
+        new = visit_row_line(rng, line, of_person, np.inf, prior.edge.slab)
+        move_line(line, of_person, new)
+        values[a:b, i] = new
 
 
 @strict_leaf
-def visit_pair(rng, tables, prior, theta, e, p, decision, precisions, density, precision, factors):
+def visit_pair(rng, tables, prior, theta, e, p, decision):
     """Visit a weight within a wave; p (n_rows, m_u m_v) follows it. Return whether it was changed."""
-    d = len(tables.sizes)
+    d, edge, precision = len(tables.sizes), prior.edge, prior.precision
     u, v = tables.pairs[e]
-    m, w, at, n_pairs = tables.sizes[u], tables.sizes[v], theta[d * d + e], len(tables.pairs)
+    m, w, at, density = tables.sizes[u], tables.sizes[v], theta[d * d + e], prior.densities[2]
     c, f = tables.centre_after[u], tables.centre_after[v]
     g, shifts = np.empty(m * w), np.empty(m + w - 2)
     for k in range(m):
@@ -197,17 +213,17 @@ def visit_pair(rng, tables, prior, theta, e, p, decision, precisions, density, p
     shifts[: m - 1] = tables.score[1:m] * f
     shifts[m - 1 :] = tables.score[1:w] * c
     first, second = theta[tables.starts[u] : tables.starts[u + 1]], theta[tables.starts[v] : tables.starts[v + 1]]
-    values, own = np.concatenate((first, second)), np.empty(m + w - 2)
-    own[: m - 1] = precisions[tables.starts[u] - d * d - n_pairs : tables.starts[u + 1] - d * d - n_pairs]
-    own[m - 1 :] = precisions[tables.starts[v] - d * d - n_pairs : tables.starts[v + 1] - d * d - n_pairs]
-    log_slab = log(density) - log1p(-density) + slab_top(prior, precision)
-    kappa, mu = shifted(normal_precision(rng, prior, precision, at), at, shifts, own, values)
-    data, ones = tables.pair_sums[e] - prior.tilt * shifts.sum(), np.ones(len(tables.n))
+    values, starts = np.concatenate((first, second)), tables.starts - tables.starts[0]
+    precisions = np.concatenate(
+        (prior.thresholds[starts[u] : starts[u + 1]], prior.thresholds[starts[v] : starts[v + 1]])
+    )
+    log_slab = log(density) - log1p(-density) + slab_top(edge, precision)
+    kappa, mu = shifted(normal_precision(rng, edge, precision, at), at, shifts, precisions, values)
+    data, ones = tables.pair_sums[e] - edge.tilt * shifts.sum(), np.ones(len(tables.n))
     line = RowLine(p, tables.n, ones, g, at, data, kappa, mu)
-    if len(factors):
-        kappa, mu = shifted(1e-12, at, shifts, own, values)
-        factors[d * d + e] = log_factor_of(RowLine(p, tables.n, ones, g, at, data, kappa, mu), prior, precision)
-    new = visit_row_line(rng, line, decision, log_slab, prior.slab)
+    if len(prior.factors):
+        prior.factors[d * d + e] = log_factor_of(line, *shifted(1e-12, at, shifts, precisions, values), prior)
+    new = visit_row_line(rng, line, decision, log_slab, edge.slab)
     if new == at:
         return False
     move_line(line, decision, new)
@@ -229,35 +245,29 @@ def log_likelihood_at(tables, i, p):
 
 
 @strict_leaf
-def threshold_precisions(rng, tables, prior, theta):
-    """Return the precision of the normal prior of each threshold."""
-    first = len(tables.sizes) ** 2 + len(tables.pairs)
-    out = np.empty(len(theta) - first)
-    for k in range(len(out)):
-        out[k] = node_precision(rng, prior, prior.bias_precision, theta[first + k])
-    return out
+def draw_thresholds(rng, tables, prior, theta):
+    """Draw the precision of the normal prior of each threshold, in place."""
+    for k in range(len(prior.thresholds)):
+        prior.thresholds[k] = node_precision(rng, prior.edge, prior.edge.bias_precision, theta[tables.starts[0] + k])
 
 
 @strict_leaf
-def visit_item(rng, tables, prior, theta, i, p, decision, precisions, densities, precision, factors, own, means,
-               inverse):  # fmt: skip
+def visit_item(rng, tables, prior, theta, i, p, decision, people):
     """Visit the lagged weights of an item, its thresholds, and people's intercepts; p (n_rows, m_i) follows them."""
-    first = tables.starts[0]
-    some = precisions[tables.starts[i] - first : tables.starts[i + 1] - first]
-    visit_lagged(rng, tables, prior, theta, i, p, decision, some, densities, precision, factors)
+    visit_lagged(rng, tables, prior, theta, i, p, decision)
     if len(tables.people):
-        visit_intercepts(rng, tables, prior.slab, i, p, decision, own, means, inverse)
+        visit_intercepts(rng, tables, prior, i, p, decision, people)
 
 
 @strict_leaf
-def scan_panel(rng, tables, prior, theta, densities, precision, own, means, inverse, factors):
+def scan_panel(rng, tables, prior, theta, people):
     """Visit all parameters once, in place, and return the log likelihood given the intercepts."""
     d, n_pairs, n_rows = len(tables.sizes), len(tables.pairs), len(tables.n)
     is_joint, total = tables.digits.shape[1] > 0, 0.0
     joint = np.empty((n_rows if is_joint else 0, tables.digits.shape[1]))
-    precisions = threshold_precisions(rng, tables, prior, theta)
+    draw_thresholds(rng, tables, prior, theta)
     if is_joint:
-        fill_states(joint, tables, theta, own)
+        fill_states(joint, tables, theta, people.values)
     for i in range(d):
         p = np.empty((n_rows, tables.sizes[i]))
         before = p
@@ -265,9 +275,8 @@ def scan_panel(rng, tables, prior, theta, densities, precision, own, means, inve
             add_up(p, joint, tables.digits[i])
             before = p.copy()
         else:
-            fill_categories(p, tables, i, theta, own)
-        visit_item(rng, tables, prior, theta, i, p, exactly(p), precisions, densities, precision, factors, own, means,
-                   inverse)  # fmt: skip
+            fill_categories(p, tables, i, theta, people.values)
+        visit_item(rng, tables, prior, theta, i, p, exactly(p), people)
         if is_joint:
             spread_out(joint, tables.digits[i], before, p)
         else:
@@ -277,7 +286,7 @@ def scan_panel(rng, tables, prior, theta, densities, precision, own, means, inve
         p = np.empty((n_rows, tables.sizes[tables.pairs[e, 0]] * tables.sizes[tables.pairs[e, 1]]))
         add_up(p, joint, codes)
         before = p.copy()
-        if visit_pair(rng, tables, prior, theta, e, p, exactly(p), precisions, densities[2], precision, factors):
+        if visit_pair(rng, tables, prior, theta, e, p, exactly(p)):
             spread_out(joint, codes, before, p)
     for t in range(len(tables.times)):
         total += tables.times[t] * log(joint[tables.row_of[t], tables.states[t]])

@@ -17,7 +17,7 @@ from ...states.panel_tables import PanelTables, panel_tables
 from ...states.row_chains import RowChains, first_chains, start_chains
 from ..conditionals.panel_chains import scale_by_chains, scan_chains
 from ..conditionals.panel_hidden import PanelHidden, completed, neighbours, redraw_missing
-from ..conditionals.panel_scan import log_ratio_of_scale, scan_panel
+from ..conditionals.panel_scan import Intercepts, PanelPrior, log_ratio_of_scale, scan_panel
 from ..conditionals.spike import (
     draw_density,
     draw_precision,
@@ -167,21 +167,26 @@ class PanelKernel(Checked):
         is_evaluated, kind = rng.random() < 1 / _EVERY, self._kind
         factors = np.zeros(len(kind) if is_evaluated else 0)
         people = len(state.own) > 0
-        own = state.own[self._person] if people else np.zeros((len(t.n), d))
-        means = self.first_wave @ state.slope if people else np.zeros((0, d))
-        inverse = np.linalg.inv(state.covariance) if people else np.eye(d)
-        densities, precision = state.densities, state.precision
-        given = edge_prior(self.prior), theta, densities, precision, own, means, inverse, factors
+        intercepts = Intercepts(
+            state.own[self._person] if people else np.zeros((len(t.n), d)),
+            self.first_wave @ state.slope if people else np.zeros((0, d)),
+            np.linalg.inv(state.covariance) if people else np.eye(d),
+        )
+        thresholds = np.empty(len(theta) - len(kind))
+        prior = PanelPrior(edge_prior(self.prior), state.densities, state.precision, thresholds, factors)
         chains = self._chains(state)
-        log_likelihood = scan_chains(rng, t, chains, *given) if self.n_row_chains else scan_panel(rng, t, *given)
+        if self.n_row_chains:
+            log_likelihood = scan_chains(rng, t, chains, prior, theta, intercepts)
+        else:
+            log_likelihood = scan_panel(rng, t, prior, theta, intercepts)
         odds = np.zeros(len(kind))
         if is_evaluated:
-            odds = np.log(densities / (1 - densities))[kind]
+            odds = np.log(state.densities / (1 - state.densities))[kind]
         else:
             factors = np.full(len(kind), np.nan)
         state = state._replace(theta=theta, chains=chains.x)
         if people:
-            state = self._with_intercepts(rng, state._replace(own=own[t.people[:-1]]))
+            state = self._with_intercepts(rng, state._replace(own=intercepts.values[t.people[:-1]]))
             state = self._with_scales(rng, state)
         state = self._with_hyper(rng, state)
         included = theta[: len(kind)] != 0
