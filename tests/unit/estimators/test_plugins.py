@@ -41,7 +41,7 @@ est = SpikeSlabMRF(method=methods.BirthAndDeath(walk=0.5), **run).fit(x)
 assert (est.method_, est.posterior_.attrs["kind"], est.posterior_.attrs["walk"]) == ("birth-and-death", "exact", 0.5)
 write_report(est, "page.html")
 page = open("page.html").read()
-assert "step of the walk" in page and "births from the slab, deaths" in page
+assert "Step of the walk" in page and "births from the slab, deaths" in page
 assert cli.run(["structure", "--help"]) == 0
 """
 
