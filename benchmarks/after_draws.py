@@ -28,8 +28,8 @@ import pandas as pd
 from timing import arguments, machine, stages, table
 
 from bayesmrf import GroupedMRF, SpikeSlabMRF, datasets
+from bayesmrf.answers import registry as base
 from bayesmrf.estimators import pipeline
-from bayesmrf.results.tables import base
 
 QUIET: dict[str, Any] = {"n_warmup": 500, "n_chains": 4, "random_state": 1, "progress": False}
 PLACES = {

@@ -89,7 +89,7 @@ def _camps(est: BayesianMRF | SpikeSlabMRF | GroupedMRF, X: np.ndarray, rng: np.
     shares = []
     for chain in theta:
         for draw in chain[np.linspace(len(chain) // 5, len(chain) - 1, 20 // len(theta)).astype(int)]:
-            model, at = est._present(draw)
+            model, at = est._mixture.present(draw)
             states = Tempered().draw(model, at, 1024, rng)[0]
             shares.append((states.sum(axis=1) > 20).mean())
     grade = convergence.verdict(est.posterior_).grade

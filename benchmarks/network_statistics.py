@@ -15,9 +15,9 @@ import numpy as np
 from timing import arguments, clock, duration, machine, table
 
 from bayesmrf import SpikeSlabMRF, graphs, results
+from bayesmrf.answers.registry import names_of
 from bayesmrf.models import Boltzmann
 from bayesmrf.results.statistics import OF_NETWORKS, OF_NODES, NetworkStatistics
-from bayesmrf.results.tables import names_of
 from bayesmrf.runs.run import Draws
 
 _LOOP = 200  # draws of the loop
@@ -67,7 +67,7 @@ def tables(seed: int) -> None:
     X = (common + rng.normal(size=(400, 17)) > 0).astype(int)
     est = SpikeSlabMRF(n_draws=2000, n_warmup=200, n_chains=2, random_state=seed, progress=False).fit(X)
     NetworkStatistics(est.posterior_, n_draws=2).table()  # compilation
-    fitted = est._model_of_draws()
+    fitted = est._result.graph, est._result.model_on
     compare(est.posterior_, fitted, 17, lambda: [est.table(name) for name in names_of(est)], "all tables of the run")
 
 

@@ -58,7 +58,7 @@ def compare(name: str, n_items: int, n_draws: int, seed: int, store: str) -> Non
     draws, all_runs = est.posterior_["posterior"].sizes, time.perf_counter() - begin
     print(f"\n{name}: {X.shape[1]} items, {est.method_}, {draws['chain']} chains of {draws['draw']:,} draws; the fit "
           f"{one:,.0f} s, with {n_runs} priors that have runs {all_runs:,.0f} s", flush=True)  # fmt: skip
-    own, shares, found = est._prior_of_edges, est.table("sensitivity"), est.posterior_["sensitivity"].dataset
+    own, shares, found = est._result.priors.of_edges, est.table("sensitivity"), est.posterior_["sensitivity"].dataset
     rows = [tuple(HEADS)]
     for k, (path, value) in enumerate(PRIORS):
         if path == "inclusion":

@@ -46,8 +46,8 @@ BRIEF = ("bayesmrf.results.summary", "bayesmrf.errors")  # whose methods are not
 SECTIONS = {
     "Estimators and their options": "estimators methods methods.rows methods.parameters methods.evidence "
     "families priors slabs errors declare.registry",
-    "Results": "results results.convergence findings results.tables results.summary plots report partitions "
-    "metrics results.indicator_diagnostics results.rank_diagnostics",
+    "Results": "results results.convergence findings answers.registry show.tables results.summary plots "
+    "report partitions metrics results.indicator_diagnostics results.rank_diagnostics",
     "Data and graphs": "datasets graphs elimination_order data data.states data.dependent_rows data.text_tables "
     "cli.tables data.kinds.binarized",
     "Protocols, likelihood and runs": "base likelihood runs.run runs.independent runs.workers runs.store runs.lock "

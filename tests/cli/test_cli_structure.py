@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from bayesmrf import SpikeSlabMRF, families
+from bayesmrf.answers.sensitivity import compute as sensitivity
 from bayesmrf.cli.structure import structure
 from bayesmrf.cli.tables import read_votes
 from bayesmrf.data import chosen_model
 from bayesmrf.data.chosen_model import ordered_column
 from bayesmrf.data.kinds.binarized import to_binary
-from bayesmrf.estimators.sensitivity import Sensitive
 from bayesmrf.methods import EDGES
 from bayesmrf.priors import Cauchy, Gamma, Moment, SpikeSlab
 from bayesmrf.results import load
@@ -364,16 +364,16 @@ def test_run_that_was_killed_continues_with_the_same_draws(bayesmrf, votes, fold
 @pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
 def test_sensitivity_is_stored_with_the_run_and_continues(bayesmrf, linked, folder, monkeypatch):
     command = ["structure", "votes.csv", "--seed", 3, *SMALL, "--sensitivity"]
-    begun, under = [], Sensitive._run_under
+    begun, under = [], sensitivity._run
 
-    def stops(self, path, k, *more):
+    def stops(result, path, k, *more):
         begun.append((path.name, k))
         if len(begun) == 3:
             raise KeyboardInterrupt
-        return under(self, path, k, *more)
+        return under(result, path, k, *more)
 
     with monkeypatch.context() as stopping:
-        stopping.setattr(Sensitive, "_run_under", stops)
+        stopping.setattr(sensitivity, "_run", stops)
         code, _, err = bayesmrf(*command)
     assert code == 130
     assert "all draws are kept in votes_run; give the same command again to continue" in err

@@ -22,13 +22,13 @@ import pytest
 
 import bayesmrf
 from bayesmrf import cli, families, graphs, priors
+from bayesmrf.answers.predictions.mixture import AVERAGE
 from bayesmrf.cli.app import whole
 from bayesmrf.declare.option import Checked, options_of, rule_of
 from bayesmrf.declare.rule import PROBABILITY, SCALE, SEED, integer, optional
 from bayesmrf.engines import Phases
 from bayesmrf.errors import BayesMRFError, BayesMRFWarning
 from bayesmrf.estimators.grouped import EDGES as EDGES_RULE
-from bayesmrf.estimators.predictive import AVERAGE
 from bayesmrf.evidence import methods
 from bayesmrf.evidence.mode import ModeSearch
 from bayesmrf.evidence.pairwise_target import PairwiseTarget

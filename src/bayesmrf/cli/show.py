@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from ..answers.registry import all_tables
 from ..results.summary import Summary
-from ..results.tables import Listing, Table, all_tables
-from ..results.tables.base import Worded
+from ..show.tables import Listing, Table, Worded
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import DataError
 from ..names import quoted
 from .chosen_model import choose_model, ordered_column
+from .codebook import Codebook
+from .columns import frame_of
 from .derived_columns import FIRST, Relation, linear_relations, warn_of_derived_columns, warn_of_equal
 from .empty_cells import warn_of_empty_cells
-from .frames import in_pandas
+from .frames import in_pandas, is_frame
 from .kinds.nominal import is_unordered, nominal_column
 from .level_names import MIXED, NOMINAL
 from .nominal import require_shared_levels, warn_of_nominal
 from .row_weights import refuse_forgotten_counts
-from .states import ColumnLevels, States, check_states, levels_of
+from .states import Coding, ColumnLevels, States, check_states, levels_of
+from .typed_table import typed
 from .waves_side_by_side import warn_of_waves
 
 _log = logging.getLogger(__name__)
@@ -87,8 +90,21 @@ def _numbers(states: States, rows: np.ndarray) -> np.ndarray:
     return np.where(rows < 0, np.nan, numbers)
 
 
-def read_new(X: Any, sample_weight: Any, fitted: Any, unused: Sequence[int] = (), missing: bool = True) -> States:
-    """Return the states of a table in the coding of the data of an estimator; values of ``unused`` are arbitrary."""
-    X = fitted._retyped(X, unused)
-    levels = None if isinstance(fitted._coding, str) else fitted._coding
-    return check_states(X, sample_weight, fitted._names, missing, levels=levels, unused=unused)
+class Reading(NamedTuple):
+    """How the table of a fit was read."""
+
+    names: tuple[str, ...]  # of its columns
+    coding: Coding
+    codebook: Codebook | None = None  # by which columns became others
+
+    def retyped(self, X: Any, unused: Sequence[int] = ()) -> Any:
+        """Return a new table with the types of the one that was fitted; values of ``unused`` columns are arbitrary."""
+        if self.codebook is None or np.ndim(X) != 2 or (not is_frame(X) and np.shape(X)[1] != len(self.names)):
+            return X
+        return typed(frame_of(X, self.names), self.codebook, [self.names[i] for i in unused], is_new=True)
+
+
+def read_new(X: Any, sample_weight: Any, by: Reading, unused: Sequence[int] = (), missing: bool = True) -> States:
+    """Return the states of a table in the coding of the data of a fit; values of ``unused`` columns are arbitrary."""
+    levels = None if isinstance(by.coding, str) else by.coding
+    return check_states(by.retyped(X, unused), sample_weight, by.names, missing, levels=levels, unused=unused)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..answers.result import Priors
 from ..base import EVERY_FAMILY, Engine, Kind
 from ..data.states import States
 from ..engines import Phases
@@ -20,14 +20,10 @@ from ..likelihood import Hidden, Likelihood
 from ..methods import KERNELS, Custom, Langevin, PseudoPosterior
 from ..methods.parameters import refusal, row_of
 from ..methods.rows import stored_options
-from ..models.bases import edge_starts
-from ..models.linear_map import LinearMap
-from ..models.node_features import require_invariant
 from ..names import shown
 from ..parameters import BayesianParameters
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
-from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior, ProperPrior, WeightsAndBiases
-from ..results.log_prior import parameter_terms
+from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior
 from ..runs import run
 from .engines import (
     changed_options,
@@ -38,8 +34,10 @@ from .engines import (
     refuse_unused,
     suitable_engine,
 )
+from .fitted_priors import ParametersPrior, parameters_prior
 from .parameter_kernels import Problem, automatic_kernel, parameter_kernel
-from .pipeline import Posterior, Setup
+from .pipeline import Setup
+from .posterior import Posterior
 from .starts import find_start
 from .stein_check import warn_of_draws
 from .ties import n_edge_parameters, read_ties
@@ -157,7 +155,7 @@ or callable
         engine = read_engine(phases.model, states)
         data = read_sample(model, states, engine, phases.hidden)
         curve = read_ties(self._settings.ties, model)
-        prior = self._prior(model, curve)
+        prior = parameters_prior(self._object("prior"), model, curve)
         with instead_of_exact(instead_of(name, model, adjusted)):
             likelihood = Likelihood(model, data.s_bar, n, engine, data.hidden, curve)
         if options is None:
@@ -189,35 +187,8 @@ or callable
             own=(truth, prior),
         )
 
-    def _prior(self, model: Any, curve: LinearMap | None) -> Prior:
-        prior = self._object("prior")
-        if isinstance(prior, WeightsAndBiases):
-            return prior.of(n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
-        require_invariant(prior, model, None if curve is None else curve.columns)
-        return prior
-
-    def _log_prior(self) -> dict[str, np.ndarray]:
-        return parameter_terms(
-            self.posterior_, self._prior(self._model(), read_ties(self._settings.ties, self._model()))
-        )
-
-    def _draw_prior(
-        self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator
-    ) -> np.ndarray | None:
-        model, prior = self._model(), self._object("prior")
-        if self._settings.ties is not None or not isinstance(prior, Normal | Cauchy | WeightsAndBiases | ProperPrior):
-            return None  # shared parameters, or no draws of the prior
-        prior, starts = self._prior(model, None), edge_starts(model)
-        places = np.concatenate([np.arange(*starts[e : e + 2]) for e in edges])
-        if isinstance(prior, Normal | Cauchy) and np.ndim(prior.scale):
-            prior = replace(prior, scale=np.asarray(prior.scale)[places])
-        if isinstance(prior, Cauchy):
-            return (prior.scale * rng.standard_cauchy((n_draws, len(places))))[:, None]
-        return prior.sample(n_draws, len(places), rng)[:, None] if isinstance(prior, ProperPrior) else None
-
-    def _prior_absent(self, edges: Sequence[int]) -> float | None:
-        is_even = isinstance(self._object("prior"), Normal | Cauchy | WeightsAndBiases)
-        return 0.0 if self._settings.ties is None and is_even else None
+    def _priors(self) -> Priors:
+        return ParametersPrior(self._object("prior"), self._model(), self._settings.ties)
 
     def _correct(self, setup: Setup, draws: run.Draws) -> run.Draws:
         truth, prior = setup.own

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ..answers.study.calibration import Calibration
 from ..declare.arguments import named
 from ..declare.option import check_params
 from ..declare.rule import SEED, integer
 from ..errors import OptionError
 from ..results.blocks import stacked, variable
-from ..results.calibration import Calibration
 from ..results.convergence import verdict
 from ..rng import as_seed_sequence
 from ..runs.replicates import replicates as run_replicates
@@ -128,7 +128,7 @@ def calibrate(
 
     Returns
     -------
-    results.calibration.Calibration
+    answers.study.calibration.Calibration
         ``frame`` and ``table`` have the p-value of each quantity and the coverage of intervals, ``inclusion`` the share
         of edges that exist by their inclusion, and ``sentence`` the verdict; `plots.plot_calibration` draws positions.
 

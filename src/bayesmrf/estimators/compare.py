@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.group_labels import check_compared, check_group, code_of, codes_of, read_groups, warn_of_absent_levels
+from ..answers.loo import compute as loo
+from ..answers.networks import of_differences, symmetric, with_attributes
+from ..answers.result import Priors
+from ..answers.sensitivity import compute as sensitivity
+from ..data.group_labels import check_compared, check_group, code_of, read_groups, warn_of_absent_levels
 from ..data.states import States
 from ..errors import OptionError
 from ..families import AUTO, families_of
@@ -24,19 +28,22 @@ from ..models.node_features import require_invariant
 from ..parameters import CompareParameters
 from ..posterior.edges.differences import DifferencePrior, check_size, contrasts, group_likelihood
 from ..priors import SpikeSlab
-from ..results.blocks import Columns, variable
+from ..results.blocks import Columns, mean_of, variable
 from ..results.differences import compared, exist_in_groups
 from ..results.display import display_in
-from ..results.median_model import in_median_model, median_network
+from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs.run import Draws
 from .built_kernels import edge_method
 from .comparison_methods import DifferencesProblem
-from .edge_evidence import WithEvidence, terms_of_differences
+from .edge_evidence import evidence_table, terms_of_differences
 from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, named_pairs, warn_of_taper
 from .engines import read_sample
-from .of_groups import OfGroups
-from .pipeline import Posterior, Setup, completed
+from .fitted_priors import spiked_priors
+from .pipeline import Setup, completed
+from .posterior import Posterior
+from .predictive_checks import check_new
+from .refit import refit
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -48,7 +55,7 @@ _EXACT = 2**18  # joint states with which "auto" is "exact": up to 10 ms a scan
 
 
 @dataclass(eq=False, repr=False)
-class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
+class CompareMRF(CompareParameters, Posterior):
     r"""Posterior of the differences between the networks of two or more groups of people.
 
     The weight of edge uv in group g is
@@ -128,7 +135,6 @@ class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
 
     _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
-    _of_edges = _PRIORS
     _of_silent = "The differences between groups in them are"
 
     @property
@@ -164,8 +170,7 @@ class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
         survey_weight : (n_samples,) array, optional
             Weights of a survey, as in `SpikeSlabMRF.fit`; they are scaled in each group separately.
         """
-        found: CompareMRF = self._fit(X, sample_weight, groups, survey_weight)
-        return found
+        return cast(CompareMRF, self._fit(X, sample_weight, groups, survey_weight))
 
     def check(  # type: ignore[override]
         self, X: Any, groups: Any = None, sample_weight: Any = None, survey_weight: Any = None
@@ -232,13 +237,13 @@ class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
         super()._summarise()
         display = display_in(self.posterior_)
         exist = Columns(variable(self.posterior_, "theta"), 0, None, exist_in_groups, display)
-        self.difference_inclusion_ = self._symmetric(Columns(variable(self.posterior_, "included")).means())
+        self.difference_inclusion_ = symmetric(self._graph, Columns(variable(self.posterior_, "included")).means())
         share = exist.means()
-        self.edge_inclusion_ = self._symmetric(share)
+        self.edge_inclusion_ = symmetric(self._graph, share)
         starts = display.edge_starts
         self.theta_[:, : starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
-        self.weights_ = np.array([self._symmetric(weights) for weights in display.numbers(self.theta_)])
-        self.density_ = self._mean("density")
+        self.weights_ = np.array([symmetric(self._graph, weights) for weights in display.numbers(self.theta_)])
+        self.density_ = mean_of(self.posterior_, "density")
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         row = COMPARISONS.find(self.method_)
@@ -258,17 +263,17 @@ class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
         each row, one of ``groups_``, and is a Series with the index of ``X`` or another sequence.
 
         It can be compared with the score of one network for all rows, such as that of `bayesmrf.SpikeSlabMRF`. Log Z is
-        computed, and an `ApproximateScoreWarning` given, as by `Predictive.score`: ``score_kind_`` says whether log Z
+        computed, and an `ApproximateScoreWarning` given, as by `SpikeSlabMRF.score`: ``score_kind_`` says whether log Z
         is exact in all groups, and ``log_z_error_`` is its mean standard error over the draws of all groups. Missing
         values are summed out, and nodes ``clamped`` to their values, as there.
         """
-        return self._score(X, average, sample_weight, groups, clamped)
+        return self._mixture.score(X, average, sample_weight, groups, clamped)
 
     def score_samples(  # type: ignore[override]
         self, X: Any, groups: Any, average: str = "bayes", clamped: Any = None
     ) -> np.ndarray:
         """Compute the log predictive density of each row in the network of its group; see `score`."""
-        return self._score_samples(X, average, groups, clamped)
+        return self._mixture.score_samples(X, average, groups, clamped)
 
     def sample(  # type: ignore[override]
         self,
@@ -278,9 +283,9 @@ class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
         average: str = "bayes",
         clamped: Any = None,
     ) -> np.ndarray:
-        """Draw states from the network of the group with the label ``group``; see `Predictive.sample`."""
-        check_is_fitted(self)
-        return self._sample(n_samples, random_state, average, clamped, code_of(group, self.groups_))
+        """Draw states from the network of the group with the label ``group``; see `SpikeSlabMRF.sample`."""
+        mixture, random_state = self._mixture, self.random_state if random_state is None else random_state
+        return mixture.sample(n_samples, random_state, average, clamped, code_of(group, self.groups_))
 
     def predict_conditional(  # type: ignore[override]
         self, X: Any, groups: Any, nodes: Sequence[Any], average: str = "bayes"
@@ -289,38 +294,51 @@ class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
 
         .. math:: p(x_A \mid x_{-A}, g) = \frac1K \sum_{k=1}^K p(x_A \mid x_{-A}, \theta_{kg}),
 
-        exactly for each draw; see `Predictive.predict_conditional`.
+        exactly for each draw; see `SpikeSlabMRF.predict_conditional`.
         """
-        return np.exp(self._conditional(X, nodes, average, is_read=False, groups=groups))
+        return np.exp(self._mixture.conditional(X, nodes, average, is_read=False, groups=groups))
 
     def conditional_log_likelihood(  # type: ignore[override]
         self, X: Any, groups: Any, nodes: Sequence[Any], average: str = "bayes"
     ) -> np.ndarray:
         """Compute the log of `predict_conditional` at the states that X has, (n_samples,)."""
-        return self._conditional(X, nodes, average, is_read=True, groups=groups)
+        return self._mixture.conditional(X, nodes, average, is_read=True, groups=groups)
 
     def predictive_checks(  # type: ignore[override]
         self, X: Any, groups: Any, sample_weight: Any = None, random_state: Any = None
     ) -> pd.DataFrame:
-        """Compare a table with tables from the networks of the groups; see `Posterior.predictive_checks`."""
-        return self._predictive_checks(X, sample_weight, random_state, groups)
+        """Compare a table with tables from the networks of the groups; see `SpikeSlabMRF.predictive_checks`."""
+        return check_new(self, X, sample_weight, random_state, groups)
 
-    def _groups(self) -> Sequence[int]:
-        return range(len(self.groups_))
+    def sensitivity(  # type: ignore[override]
+        self, X: Any, groups: Any, sample_weight: Any = None, checkpoint: Any = None, survey_weight: Any = None
+    ) -> pd.DataFrame:
+        """Compute how the evidence for differences depends on their prior; see `SpikeSlabMRF.sensitivity`."""
+        of_rows = {"groups": groups, "sample_weight": sample_weight, "survey_weight": survey_weight}
+        sensitivity.compute(self._result, refit(self, X, of_rows, checkpoint))
+        return self.table("sensitivity")
 
-    def _codes(self, groups: Any, X: Any, n: int) -> list[tuple[int | None, np.ndarray]]:
-        codes = codes_of(groups, X, n, self.groups_)
-        return [(int(g), np.flatnonzero(codes == g)) for g in np.unique(codes)]
+    def add_log_likelihood(  # type: ignore[override]
+        self, X: Any, groups: Any, sample_weight: Any = None, n_draws: int | None = None
+    ) -> pd.DataFrame:
+        """Add the log likelihood of each person in the network of its group; see `SpikeSlabMRF.add_log_likelihood`."""
+        loo.compute(self.posterior_, self._mixture, X, sample_weight, n_draws, groups)
+        return self.table("loo")
+
+    evidence_table = evidence_table
+
+    def _priors(self) -> Priors:
+        return spiked_priors(self._graph, self._object("prior"), self._object("baseline"), len(self.groups_))
 
     @property
     def graphs_(self) -> dict[Any, nx.Graph]:
         """The network of each group: edges with ``weight``, nodes with ``bias``; see the class."""
         check_is_fitted(self)
-        found = {label: self._network(theta) for label, theta in zip(self.groups_, self.theta_, strict=True)}
+        networks = [with_attributes(self._graph, self._model(), theta) for theta in self.theta_]
         absent = np.array(self._names, dtype=object)[self.edges_[~in_median_model(self._inclusion)]].tolist()
-        for network in found.values():
+        for network in networks:
             network.remove_edges_from(absent)
-        return found
+        return dict(zip(self.groups_, networks, strict=True))
 
     @property
     def _inclusion(self) -> np.ndarray:
@@ -330,16 +348,7 @@ class CompareMRF(CompareParameters, WithEvidence, OfGroups, Posterior):
     def graph_(self) -> nx.Graph:
         """Edges in which the groups differ with a probability above 0.5; see the class."""
         check_is_fitted(self)
-        network = self._graph.to_networkx()
-        first, *others = self.weights_
-        names = self._graph.names
-        for u, v in self.edges_:
-            difference = np.array([w[u, v] - first[u, v] for w in others])
-            network.edges[names[u], names[v]].update(
-                inclusion=float(self.difference_inclusion_[u, v]),
-                difference=float(difference[0]) if len(others) == 1 else difference,
-            )
-        return median_network(network)
+        return of_differences(self._graph, self.weights_, self.difference_inclusion_)
 
     def compare(self, draws: xr.DataArray, probability: float = 0.9) -> pd.DataFrame:
         """Compare a quantity of the groups, such as `strength`: its posterior in each, and the pairwise differences.

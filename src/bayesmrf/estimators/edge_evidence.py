@@ -18,12 +18,11 @@ from ..posterior.conditionals.group_problem import lines_of, one_group_problem
 from ..posterior.conditionals.spike import draw_precision, edge_prior
 from ..posterior.edges.differences import DifferencePrior, DifferencesKernel
 from ..priors import SpikeSlab
-from ..results import WithPosterior
 from ..results import edge_evidence as results
 from ..results.bayes_factors import LIMITS
 from ..results.blocks import variable
 from ..results.communities import blocks_of, draw_log_odds
-from ..results.edge_evidence import FEWEST, evidence_table, has_evidence
+from ..results.edge_evidence import FEWEST
 from ..results.marks import MOST_MARKED
 from ..rng import OTHER, descendant
 from .mode_check import spread_draws
@@ -43,40 +42,37 @@ _ROUNDING = 1e-12  # of a baseline that is absent, relative to the weights
 _IMPUTATIONS = 10  # draws of the hidden entries at a theta, of which the last is used
 
 
-class WithEvidence(WithPosterior):
-    """Estimators whose edges, or differences, may be absent."""
+def evidence_table(self: Any, kind: str = "local", limits: tuple[float, float] = LIMITS) -> pd.DataFrame:
+    """Return the Bayes factor of each edge (or difference between groups) against its absence, in words, too.
 
-    def evidence_table(self, kind: str = "local", limits: tuple[float, float] = LIMITS) -> pd.DataFrame:
-        """Return the Bayes factor of each edge (or difference between groups) against its absence, in words, too.
+    Parameters
+    ----------
+    kind : {"local", "marginal"}
+        * local: the factor of the edge given all else, averaged over draws without it, the density p0 held. An edge
+          of which the data say nothing has 1.
+        * marginal: posterior over prior odds. Under a learnt density what other edges teach about p0 counts, too.
+    limits : (float, float)
+        Bayes factors from which an edge is weakly included, and included; their inverses are the other limits.
 
-        Parameters
-        ----------
-        kind : {"local", "marginal"}
-            * local: the factor of the edge given all else, averaged over draws without it, the density p0 held. An edge
-              of which the data say nothing has 1.
-            * marginal: posterior over prior odds. Under a learnt density what other edges teach about p0 counts, too.
-        limits : (float, float)
-            Bayes factors from which an edge is weakly included, and included; their inverses are the other limits.
+    Returns
+    -------
+    DataFrame
+        The largest factors first: first, second, prior (probability of the edge), kind (of a panel), bayes_factor
+        (from 10^-4 to 10^4, which are bounds; NaN of an edge that is forced, forbidden or not identified),
+        log10_bf_error (Monte Carlo standard error of its log10; NaN if it is not known), pareto_k (above 0.7 the
+        error is not known), evidence ("included", "weakly included", "inconclusive", "weakly excluded", "excluded",
+        "forced", "forbidden", or "not identified" if no row shows both ends) and near_limit (whether the word may
+        change with more draws).
 
-        Returns
-        -------
-        DataFrame
-            The largest factors first: first, second, prior (probability of the edge), kind (of a panel), bayes_factor
-            (from 10^-4 to 10^4, which are bounds; NaN of an edge that is forced, forbidden or not identified),
-            log10_bf_error (Monte Carlo standard error of its log10; NaN if it is not known), pareto_k (above 0.7 the
-            error is not known), evidence ("included", "weakly included", "inconclusive", "weakly excluded", "excluded",
-            "forced", "forbidden", or "not identified" if no row shows both ends) and near_limit (whether the word may
-            change with more draws).
-
-        Raises
-        ------
-        OptionError
-            If an option is not valid, or the run has no Bayes factors.
-        """
-        check_is_fitted(self)
-        if not has_evidence(self.posterior_):
-            raise OptionError("the run has no Bayes factors of its edges, as an earlier version made it; fit again.")
-        return evidence_table(self.posterior_, kind, limits)
+    Raises
+    ------
+    OptionError
+        If an option is not valid, or the run has no Bayes factors.
+    """
+    check_is_fitted(self)
+    if not results.has_evidence(self.posterior_):
+        raise OptionError("the run has no Bayes factors of its edges, as an earlier version made it; fit again.")
+    return results.evidence_table(self.posterior_, kind, limits)
 
 
 class EdgeTerms(NamedTuple):

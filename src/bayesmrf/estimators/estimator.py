@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import fields, is_dataclass, replace
 from inspect import cleandoc, signature
 from typing import Any, ClassVar
-
-from sklearn.base import clone
 
 from ..declare.arguments import named, unknown
 from ..declare.option import describe
@@ -51,6 +49,8 @@ class Estimator:
 
     _at_fit: Any = None
     _names: tuple[str, ...]  # of the columns that were fitted
+    _graph: Any
+    _coding: Any
     _readers: ClassVar[dict[str, Callable[[Any], Any]]] = {}
     """Functions from a text to an object, by the name of the parameter."""
 
@@ -79,6 +79,11 @@ class Estimator:
         return []
 
     @property
+    def _labels(self) -> Sequence[Any]:
+        """Labels of the groups of people, if there are several."""
+        return ()
+
+    @property
     def _settings(self) -> Any:
         """The parameters with which the last fit began, or those that are set if there was none; see the class."""
         return self if self._at_fit is None else self._at_fit
@@ -96,11 +101,6 @@ class Estimator:
         self._keep_settings()
         for name in self._of_fit:
             delattr(self, name)
-
-    def _as_fitted(self) -> Any:
-        """Return an estimator that is not fitted, with the parameters of the last fit and the steering ones of now."""
-        of_fit = self._settings.get_params(deep=False)
-        return clone(self).set_params(**{name: v for name, v in of_fit.items() if name not in STEERING})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters and, if ``deep``, the fields of those that are objects.

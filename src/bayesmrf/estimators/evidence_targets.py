@@ -34,6 +34,7 @@ from ..priors import LogisticBeta, Normal, Prior, ProperPrior
 from ..results.median_model import NO_EDGE
 from .base import data_hash
 from .bayesian import BayesianMRF
+from .columns import type_table
 from .grouped import GroupedMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM
@@ -78,7 +79,7 @@ def make_target(
                 option="coding", got=coding, expected="'boltzmann' for an RBM, whose units are in {0, 1}",
                 remedy=f"give {argument('coding', 'boltzmann')} to the models that it is compared with",
             )  # fmt: skip
-        states = read(clone(model)._typed(X), sample_weight)
+        states = read(type_table(clone(model), X), sample_weight)
         return _machine(model, states, prior), _remark(states)
     if isinstance(model, str) and model == "independent":
         model = BayesianMRF([])

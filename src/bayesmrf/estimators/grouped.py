@@ -10,6 +10,8 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from .. import partitions, results
+from ..answers.networks import symmetric
+from ..answers.result import Priors
 from ..data.states import States
 from ..declare.rule import Rule, is_integer, is_list
 from ..errors import ApproximatePosteriorWarning, OptionError, argument, in_words, instead_of_exact
@@ -27,15 +29,18 @@ from ..models.categorical import states_of
 from ..parameters import GroupedParameters
 from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
 from ..results import convergence
+from ..results.blocks import mean_of, stacked, variable
 from ..results.median_model import in_median_model
 from ..results.stored import NotKept
 from ..runs.run import Draws
 from .base import run_seed, warn_of_unbalanced
 from .built_kernels import group_method
 from .engines import read_sample
+from .fitted_priors import GroupsPrior
 from .grouped_methods import GroupsProblem
 from .grouped_request import Request, choose_method, family_like, read_request
-from .pipeline import Posterior, Setup, completed
+from .pipeline import Setup, completed
+from .posterior import Posterior
 
 EDGES = Rule("a list of edges, by name or by number", is_list, ([0],))
 _NOISE = 0.32  # noise of particles in the log likelihood of an edge, in nats; not exceeded with ten per observation
@@ -173,9 +178,8 @@ class GroupedMRF(GroupedParameters, Posterior):
     def _request(self) -> Request:
         return read_request(self)
 
-    @property
-    def _prior_of_edges(self) -> Any:
-        return self._request().prior
+    def _priors(self) -> Priors:
+        return GroupsPrior(self._request().prior)
 
     def _target(self, parts: list[States], request: Request) -> Setup:
         (states,), model = parts, self._model()
@@ -254,7 +258,7 @@ class GroupedMRF(GroupedParameters, Posterior):
 
         super()._summarise()
         posterior, constant = (self.posterior_[group].dataset for group in ("posterior", "constant_data"))
-        self.agreement_ = self._stacked("agreement").mean(axis=0)
+        self.agreement_ = _stacked(self.posterior_, "agreement").mean(axis=0)
         if "mle" in constant:
             contrast = constant["agreement_contrast"].values
             edges = constant["mle"].values[: len(contrast) * self._graph.n_edges].reshape(-1, len(contrast))
@@ -267,13 +271,13 @@ class GroupedMRF(GroupedParameters, Posterior):
             self.potential_ = self._model().table(self.theta_)
         there = np.ones(self._graph.n_edges, dtype=bool)
         if "included" in posterior:
-            share = self._stacked("included").mean(axis=0)
-            self.inclusion_, self.density_ = self._symmetric(share), self._mean("density")
+            share = _stacked(self.posterior_, "included").mean(axis=0)
+            self.inclusion_, self.density_ = symmetric(self._graph, share), mean_of(self.posterior_, "density")
             there = in_median_model(share)
         self.groups_ = self._partition("groups", there)
         if "field_groups" in posterior.coords:
             self.field_groups_ = self._partition("field_groups", np.ones(self._graph.n_nodes, dtype=bool))
-        number, count = np.unique(self._stacked("n_groups"), return_counts=True)
+        number, count = np.unique(_stacked(self.posterior_, "n_groups"), return_counts=True)
         self.n_groups_ = pd.Series(count / count.sum(), index=pd.Index(number, name="n_groups"), name="probability")
 
     @property
@@ -290,7 +294,7 @@ class GroupedMRF(GroupedParameters, Posterior):
             return np.asarray(stored)
         found = np.full(len(there), -1)
         if there.any():
-            found[there] = partitions.point_partition(self._stacked(labels)[:, there])
+            found[there] = partitions.point_partition(_stacked(self.posterior_, labels)[:, there])
         results.add_partition(self.posterior_, labels, found)
         return found
 
@@ -316,7 +320,12 @@ class GroupedMRF(GroupedParameters, Posterior):
             unknown = list(edges)[legal.index(False)]
             raise OptionError(f"edges: {in_words(unknown)} is not an edge; names are like {next(iter(names))!r}")
         index = np.array([names[e] if isinstance(e, str) else e for e in edges], dtype=np.int64)
-        return partitions.co_clustering(self._stacked("groups"), index)
+        return partitions.co_clustering(_stacked(self.posterior_, "groups"), index)
+
+
+def _stacked(tree: Any, name: str) -> np.ndarray:
+    """Return the draws of all chains, (n_draws, ...)."""
+    return stacked(variable(tree, name).values)
 
 
 def _constants(prior: Any) -> Any:

@@ -46,8 +46,8 @@ from .base import hidden_probabilities, run_seed, sample_posterior
 from .built_kernels import kind_with
 from .estimator import Estimator
 from .parameter_kernels import Problem, parameter_kernel
+from .pipeline import Sampled
 from .starts import uncorrected_epsilon
-from .tabulated import Tabulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ def langevin(options: Any, p: Problem) -> Built:
 
 
 @dataclass(eq=False, repr=False)
-class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
+class LabelFieldMRF(Estimator, RunOptions, BaseEstimator):
     """Labels of points, some observed and the rest hidden, by a `LabelField` (Murray and Ghahramani 2004, section 6.2).
 
     The posterior is over the logarithms of the length scales, sigma_k for each coordinate; predictions are averages
@@ -135,6 +135,8 @@ class LabelFieldMRF(Tabulated, Estimator, RunOptions, BaseEstimator):
     prior: Any = option("normal", either(choice("normal"), instance("priors", "Normal")))
     kernel: Any = option("exchange", LABEL_KERNELS.rule_with_own())
     engine: Any = option("swendsen-wang", ENGINE)
+
+    table, export, report, _outcome = Sampled.table, Sampled.export, Sampled.report, Sampled._outcome
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,10 +14,11 @@ from .bayesian import BayesianMRF
 from .compare import CompareMRF
 from .grouped import GroupedMRF
 from .panel import PanelMRF
-from .pipeline import Posterior
+from .pipeline import Sampled
+from .restored import restored
 from .spike_slab import SpikeSlabMRF
 
-_KINDS: dict[str, type[Posterior | PanelMRF]] = {
+_KINDS: dict[str, type[Sampled]] = {
     k.__name__: k for k in (GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF, PanelMRF)
 }
 
@@ -49,4 +50,4 @@ def load(path: str | PathLike[str]) -> Any:
     if kept.kind not in _KINDS:
         raise StoreError(f"{path} contains a run of {kept.kind}; use the method load of this class")
     with as_written(Path(path)):
-        return _KINDS[kept.kind]._restored(tree, kept)
+        return restored(_KINDS[kept.kind], tree, kept)

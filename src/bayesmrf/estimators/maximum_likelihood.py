@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from ..declare.option import check_params, option
-from ..declare.rule import FLAG, SEED
+from ..declare.rule import COLUMNS, FLAG, SEED
 from ..families import Custom, families_of, model_rule
 from ..inference.auto import choose
 from ..learning.matched_moments import warn_unless_matched
@@ -20,12 +20,12 @@ from ..models.display import display_of
 from ..results.summary import count
 from ..rng import as_seed_sequence
 from .base import warn_of_unbalanced
-from .predictive import Predictive
+from .network import Network
 from .ties import read_ties
 
 
 @dataclass(eq=False, repr=False)
-class MaximumLikelihoodMRF(Predictive, BaseEstimator):
+class MaximumLikelihoodMRF(Network, BaseEstimator):
     """Maximum likelihood estimate of the parameters of a Markov random field.
 
     It is in closed form on forests without fields, exact by elimination if that is cheap, and by persistent contrastive
@@ -67,13 +67,14 @@ class MaximumLikelihoodMRF(Predictive, BaseEstimator):
 
     _readers = {"model": families_of("MaximumLikelihoodMRF").read}  # noqa: RUF012
     _yes_no = "agreement"
-    _has_draws = False
 
     graph: Any = "complete"
     model: Any = option("auto", model_rule("MaximumLikelihoodMRF"))
     ties: Any = None
     fields: bool = option(True, FLAG)
     random_state: Any = option(None, SEED)
+    _: KW_ONLY
+    columns: Any = option(None, COLUMNS)
 
     def _outcome(self) -> list[str]:
         nodes, edges = count(len(self._names), "node"), count(len(self.edges_), "edge")

@@ -63,7 +63,8 @@ def _search(
     estimator: Any, thetas: np.ndarray, states: States, data: CountTails, search: ModeSearch, rng: np.random.Generator
 ) -> tuple[list[Unseen], list[ModelTails], Unseen]:
     """Return the tail of each theta that exceeds the data's most, what chains found there, and the worst tail."""
-    fields = [estimator._present(theta) for theta in thetas]
+    present = estimator._mixture.present
+    fields = [present(theta) for theta in thetas]
     found = [search.tails(model, at, states, data, rng) for model, at in fields]
     each = [unseen(one.mean, one.error, data, search.n_followed) for one in found]
     worst = max(each)

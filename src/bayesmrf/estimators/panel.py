@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.frames import column_names, in_pandas, is_frame, record_columns
@@ -34,7 +35,8 @@ from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs.run import Draws
 from ..states.panel_tables import panel_tables
-from .edge_evidence import WithEvidence
+from .columns import type_table
+from .edge_evidence import evidence_table
 from .edge_prior import as_attribute, default_prior, warn_of_taper
 from .panel_checks import checks_of
 from .panel_predictive import PanelPredictive
@@ -67,7 +69,7 @@ class _Transitional(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class PanelMRF(PanelParameters, WithEvidence, PanelPredictive, Sampled):
+class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
     r"""Posterior over lagged edges, and edges within a wave, of waves of the same people or of one series.
 
     Each row depends on the row of the wave before it:
@@ -126,6 +128,8 @@ class PanelMRF(PanelParameters, WithEvidence, PanelPredictive, Sampled):
     posterior_ : xarray.DataTree
         Draws in ArviZ's form.
     """
+
+    evidence_table = evidence_table
 
     def fit(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> PanelMRF:
         """Sample the posterior.
@@ -199,7 +203,7 @@ class PanelMRF(PanelParameters, WithEvidence, PanelPredictive, Sampled):
         if is_frame(X):
             refuse_waves(list(map(str, column_names(in_pandas(X)))))
         chooses = self._settings.model == AUTO
-        X = self._typed(X, () if chooses else self._family(self._settings.model).takes, of_panel=True)
+        X = type_table(self, X, () if chooses else self._family(self._settings.model).takes, of_panel=True)
         name = choose(X, None, "boltzmann", ("boltzmann", "ordinal")) if chooses else self._settings.model
         states = read(X, None, self._family(name), missing=True)
         record_columns(self, X, len(states.names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -25,10 +25,9 @@ from ..results.statistics import INTERVAL
 from ..rng import as_seed_sequence
 from ..states.panel_tables import panel_tables
 from ..states.row_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
-from .answers import Answers
+from .columns import reading
 from .panel_checks import checks_of
 from .panel_observations import add_transitions
-from .tabulated import Tabulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +41,7 @@ _CHAINS, _STEPS = 16, 32  # of each row, and steps from independent items to joi
 _ROUGH = 0.1  # nats by which a score may be too large
 
 
-class PanelPredictive(Tabulated, Answers):
+class PanelPredictive:
     r"""Predictions of a wave from the one before it, over 100 draws evenly spaced over all.
 
     .. math:: p(x_t \mid x_{t-1}) = \frac1K \sum_{k=1}^K p(x_t \mid x_{t-1}, \theta_k)
@@ -55,6 +54,8 @@ class PanelPredictive(Tabulated, Answers):
 
     posterior_: xr.DataTree
     intercepts: str
+    table: Callable[..., pd.DataFrame]
+    _settings: Any
     _coding: Any
     _first_mean: np.ndarray
 
@@ -111,7 +112,7 @@ class PanelPredictive(Tabulated, Answers):
         (n_samples, n_items) array of the probability of yes; or (n_samples, n_items, n_categories) for ordered items
         """
         check_is_fitted(self)
-        rows = read_new(X, None, self, missing=False).values.astype(float)
+        rows = read_new(X, None, reading(self), missing=False).values.astype(float)
         model = self._panel()
         found, n = np.zeros((len(rows), model.n_nodes, max(model.sizes))), 0
         for theta, own in self._draws(rows, np.arange(len(rows))):
@@ -214,7 +215,7 @@ class PanelPredictive(Tabulated, Answers):
         return found
 
     def _values(self, X: Any, order: Order) -> tuple[np.ndarray, Order]:
-        states = read_new(X, None, self)
+        states = read_new(X, None, reading(self))
         states = states.at(rows_with_answers(states.values))
         return states.values, order.at(states.given_rows)
 

@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import families, graphs
+from ..answers.predictions.partly_seen import draw_missing
+from ..answers.study.planning import Plan
 from ..data.states import are_ordered, levels_of
 from ..declare.arguments import named
 from ..declare.rule import PROBABILITY, SCALE, SEED, integer
@@ -22,14 +24,12 @@ from ..results.bayes_factors import LIMITS
 from ..results.blocks import at_draws, variable
 from ..results.convergence import verdict
 from ..results.edge_evidence import evidence, has_evidence
-from ..results.planning import Plan
 from ..rng import as_seed_sequence
 from ..runs.replicates import replicates as run_replicates
 from ..samplers.tempered import Tempered
 from .compare import CompareMRF
 from .loaded import load
 from .panel import PanelMRF
-from .partly_seen import draw_missing
 from .spike_slab import SpikeSlabMRF
 
 _DIFFERING = 0.2  # share of pairs that differ between two groups
@@ -296,7 +296,7 @@ def plan(
 
     Returns
     -------
-    results.planning.Plan
+    answers.study.planning.Plan
         ``frame`` and ``table`` have the shares with their errors, ``sentence`` sums them up; `plots.plot_plan` draws
         them, and `bayesmrf.report.write_plan` writes a page.
 

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..answers.predictions.partly_seen import log_potential
 from ..base import EVERY_FAMILY
 from ..blas import one_thread
+from ..data.check_columns import rows_with_answers
+from ..data.row_weights import is_weighted
 from ..data.states import States, are_ordered, levels_of
+from ..declare.rule import SEED
 from ..errors import DataError, ModelFitWarning
 from ..findings import tell
 from ..models.bases import sizes_of
@@ -33,9 +37,9 @@ from ..results.predictive_checks import (
     quantities,
     sentences,
 )
-from ..rng import OTHER, descendant
+from ..results.surveyed import refuse_surveyed
+from ..rng import OTHER, as_seed_sequence, descendant
 from ..samplers import gibbs
-from .partly_seen import log_potential
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -316,3 +320,22 @@ def check_table(estimator: Any, parts: Sequence[tuple[int | None, States]], rng:
                         "sample, and compare their statistics with those of the data.")  # fmt: skip
     with one_thread():
         return checks_of(estimator, parts, rng).frame
+
+
+def checks_of_fit(estimator: Any, parts: Sequence[States], rng: np.random.Generator) -> Checked | None:
+    """Compare the data of a fit with tables from draws; None of survey weights, which tables do not have."""
+    if is_weighted(parts) or not can_be_checked(estimator):
+        return None
+    return checks_of(estimator, list(enumerate(parts)) if len(parts) > 1 else [(None, parts[0])], rng)
+
+
+def check_new(estimator: Any, X: Any, sample_weight: Any, random_state: Any, groups: Any = None) -> pd.DataFrame:
+    """Return the checks of a new table, whose rows may have groups of people; see `bayesmrf.SpikeSlabMRF`."""
+    mixture = estimator._mixture
+    refuse_surveyed(estimator.posterior_, "predictive_checks", "tables from the posterior have no weights")
+    states = mixture.read(X, sample_weight)
+    SEED.check("random_state", random_state)
+    rng = np.random.default_rng(as_seed_sequence(estimator.random_state if random_state is None else random_state))
+    kept = rows_with_answers(states.values, states.weights)
+    parts = [(g, np.intersect1d(rows, kept)) for g, rows in mixture.codes(groups, X, len(states.values))]
+    return check_table(estimator, [(g, states.at(rows)) for g, rows in parts if len(rows)], rng)

@@ -18,6 +18,7 @@ from ..posterior.edges.panel_edges import DF, SD, SLOPE
 from ..priors import FIELD_SCALE, Beta, ProperPrior, SpikeSlab
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
+from .fitted_priors import parameters_prior
 from .grouped import GroupedMRF
 from .panel import PanelMRF
 from .planning import Truth, exist_or_differ, family_of
@@ -88,7 +89,7 @@ class FromPrior:
         return Truth(model, thetas, exist_or_differ(model, thetas), *self._columns, others)
 
     def _prior(self, model: Any) -> ProperPrior:
-        prior = self.estimator._prior(model, None)
+        prior = parameters_prior(self.estimator._object("prior"), model, None)
         if not isinstance(prior, ProperPrior):
             raise OptionError(option="prior", got=prior, expected="a prior that can be sampled, such as priors.Normal")
         return prior

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..answers.predictions.partly_seen import (
+    PartlySeen,
+    conditional_log_probability,
+    draw_missing,
+    held_rows,
+    log_sums,
+    numbers_of,
+    only,
+    predicted,
+)
 from ..data.check_columns import LEFT_OUT, NO_DENSITY, rows_with_answers
 from ..data.frames import record_columns
 from ..data.read import read, read_new
 from ..data.states import States, decode
 from ..declare.option import check_params, option
-from ..declare.rule import COUNT, SCALE, SEED, STATES, STEP, integer, optional
+from ..declare.rule import COLUMNS, COUNT, SCALE, SEED, STATES, STEP, integer, optional
 from ..errors import ConstantColumnWarning, ConvergenceWarning, OptionError, argument
 from ..findings import tell
 from ..inference import annealed
@@ -28,17 +38,8 @@ from ..results.summary import count
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from ..samplers.tempered import Tempered
-from .answers import Answers
-from .partly_seen import (
-    PartlySeen,
-    conditional_log_probability,
-    draw_missing,
-    held_rows,
-    log_sums,
-    numbers_of,
-    only,
-    predicted,
-)
+from .columns import reading, type_table
+from .estimator import Estimator
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within seconds
 _QUICK = 2**22  # terms of this sum times units on the larger side, up to which `fit` has the time for it
@@ -49,7 +50,7 @@ _FAR, _SURE = 0.1, 6.0  # difference of a column's means in data and model that 
 
 
 @dataclass(eq=False, repr=False)
-class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Restricted Boltzmann machine by persistent contrastive divergence (Tieleman 2008).
 
     Both kinds of units are in {0, 1}: p(x, z) ~ exp(z' W x + beta' z + alpha' x). The API is that of scikit-learn's
@@ -102,6 +103,8 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_steps: int = option(10_000, integer(1, 10**8))
     prior_scale: float | None = option(None, optional(SCALE))
     random_state: Any = option(None, SEED)
+    _: KW_ONLY
+    columns: Any = option(None, COLUMNS)
 
     def _outcome(self) -> list[str]:
         scale = self._settings.prior_scale
@@ -197,7 +200,7 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_is_fitted(self)
         COUNT.check("n_samples", n_samples)
         SEED.check("random_state", random_state)
-        rows = self._joint(held_rows(clamped, self))
+        rows = self._joint(held_rows(clamped, reading(self)))
         check_samples(n_samples, len(rows), self.model_.joint.graph.n_nodes)
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         tempered, model, n = Tempered(), self.model_.joint, self.model_.n_visible
@@ -222,7 +225,7 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         check_is_fitted(self)
         numbers = predicted(nodes, self._names, 2)
-        rows = self._joint(read_new(X, None, self, numbers).values)
+        rows = self._joint(read_new(X, None, reading(self), numbers).values)
         return np.exp(conditional_log_probability(self.model_.joint, self.theta_[None], rows, numbers))
 
     def gibbs(self, X: Any, n_sweeps: int = 1, random_state: Any = None) -> np.ndarray:
@@ -246,7 +249,7 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Check X and the options, and initialise."""
         check_params(self)
         self._begin()
-        X = self._typed(X)
+        X = type_table(self, X)
         states = read(X, sample_weight)
         record_columns(self, X, len(states.names))
         self._names, self._coding = states.names, states.coding
@@ -276,7 +279,7 @@ class RBM(Answers, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _read(self, X: Any, sample_weight: Any = None, missing: bool = True) -> States:
         check_is_fitted(self)
-        return read_new(X, sample_weight, self, missing=missing)
+        return read_new(X, sample_weight, reading(self), missing=missing)
 
     def _kept_rows(self, values: np.ndarray, weights: np.ndarray | None, clamped: Any, what: str) -> np.ndarray:
         """Return the numbers of rows that have an answer whose likelihood is computed; see `rows_with_answers`."""

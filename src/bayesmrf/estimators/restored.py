@@ -1,60 +1,49 @@
-"""Fitted estimators of stored runs."""
+"""Fitted estimators that a stored run brings back."""
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import StoreError, UnknownArgumentError
 from ..results.stored import Kept, read_kept
 from ..runs.sealed import as_written
+from .columns import restore_columns
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-class Restored:
-    """Estimators of answers that a stored run brings back."""
+def load_as(kind: Any, path: str | PathLike[str]) -> Any:
+    """Return the estimator of a class that a stored run brings back.
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Return the fitted estimator of a stored run, which tabulates, predicts and scores as the one that was saved.
+    Raises
+    ------
+    StoreError
+        If there is no finished run of this class.
+    """
+    tree, kept = read_kept(path)
+    if kept.kind != kind.__name__:
+        raise StoreError(f"{path} contains a run of {kept.kind}; use {kept.kind}.load, or bayesmrf.load")
+    with as_written(Path(path)):
+        return restored(kind, tree, kept)
 
-        Parameters
-        ----------
-        path : path
-            The folder of a run.
 
-        Raises
-        ------
-        StoreError
-            If there is no finished run of this class.
-        """
-        tree, kept = read_kept(path)
-        if kept.kind != cls.__name__:
-            raise StoreError(f"{path} contains a run of {kept.kind}; use {kept.kind}.load, or bayesmrf.load")
-        with as_written(Path(path)):
-            return cls._restored(tree, kept)
-
-    @classmethod
-    def _restored(cls, tree: xr.DataTree, kept: Kept) -> Self:
-        make: Any = cls
-        try:
-            est = make(**kept.parameters)
-        except UnknownArgumentError as e:  # the record is of another program
-            raise ValueError(str(e)) from None
-        est._keep_settings()
-        est._restore_columns({str(name): value for name, value in tree.attrs.items()})
-        est._names, est._coding, est.posterior_ = kept.graph.names, kept.coding, tree
-        est.n_features_in_ = len(kept.graph.names)
-        if kept.is_named:
-            est.feature_names_in_ = np.array(kept.graph.names, dtype=object)
-        est._follow(tree, kept)
-        est._summarise()
-        return est
-
-    def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
-        """Set the attributes that this class has in addition, and that its summary needs."""
+def restored(kind: Any, tree: xr.DataTree, kept: Kept) -> Any:
+    """Return the fitted estimator of a class with the draws of a tree."""
+    try:
+        est = kind(**kept.parameters)
+    except UnknownArgumentError as e:  # the record is of another program
+        raise ValueError(str(e)) from None
+    est._keep_settings()
+    restore_columns(est, {str(name): value for name, value in tree.attrs.items()})
+    est._names, est._coding, est.posterior_ = kept.graph.names, kept.coding, tree
+    est.n_features_in_ = len(kept.graph.names)
+    if kept.is_named:
+        est.feature_names_in_ = np.array(kept.graph.names, dtype=object)
+    est._follow(tree, kept)
+    est._summarise()
+    return est

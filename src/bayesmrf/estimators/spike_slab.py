@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..answers.networks import symmetric
+from ..answers.result import Priors
 from ..data.states import States
 from ..errors import argument, instead_of_exact
 from ..families import AUTO, FAMILIES, FamilyRow, families_of
@@ -19,14 +21,14 @@ from ..models.bases import edge_starts, has_lines
 from ..models.node_features import require_invariant
 from ..parameters import SpikeSlabParameters
 from ..results import add_partition, convergence
-from ..results.blocks import Columns, variable
+from ..results.blocks import Columns, mean_of, variable
 from ..results.communities import communities_of
 from ..results.display import display_in
 from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs import run
 from .built_kernels import edge_method
-from .edge_evidence import WithEvidence, terms_of_edges
+from .edge_evidence import evidence_table, terms_of_edges
 from .edge_methods import EdgeProblem
 from .edge_prior import (
     as_attribute,
@@ -41,14 +43,16 @@ from .edge_prior import (
     warn_of_wide_slab,
 )
 from .engines import read_sample
-from .pipeline import Posterior, Setup, completed
+from .fitted_priors import spiked_priors
+from .pipeline import Setup, completed
+from .posterior import Posterior
 
 _EXACT = 2**19  # joint states with which "auto" is "exact": up to 10 ms a scan
 _EXACT_BINARY = 2**16  # the same for yes/no nodes: with 16, twice the effective draws a second of reversible-jump
 
 
 @dataclass(eq=False, repr=False)
-class SpikeSlabMRF(SpikeSlabParameters, WithEvidence, Posterior):
+class SpikeSlabMRF(SpikeSlabParameters, Posterior):
     r"""Posterior over edges and parameters of a Markov random field (Chen and Welling 2012).
 
     Each candidate edge is absent with probability 1 - p0 (the spike), and has a normal or Cauchy weight otherwise (the
@@ -112,7 +116,6 @@ class SpikeSlabMRF(SpikeSlabParameters, WithEvidence, Posterior):
 
     _readers = {"method": EDGES.read, "model": families_of("SpikeSlabMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
-    _of_edges = ("prior",)
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
@@ -126,6 +129,11 @@ class SpikeSlabMRF(SpikeSlabParameters, WithEvidence, Posterior):
         self._graph = possible(self._graph, self._object("prior"))
         self.edges_ = self._graph.edges
         return states
+
+    evidence_table = evidence_table
+
+    def _priors(self) -> Priors:
+        return spiked_priors(self._graph, self._object("prior"))
 
     def _asked(self) -> np.ndarray:
         return super()._asked() | named_pairs(self._object("prior"), self._graph)
@@ -159,10 +167,10 @@ class SpikeSlabMRF(SpikeSlabParameters, WithEvidence, Posterior):
     def _summarise(self) -> None:
         super()._summarise()
         share = Columns(variable(self.posterior_, "included")).means()
-        self.inclusion_ = self._symmetric(share)
+        self.inclusion_ = symmetric(self._graph, share)
         starts = display_in(self.posterior_).edge_starts
         self.theta_[: starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
-        self.density_, self.slab_scale_ = self._mean("density"), self._mean("slab_scale")
+        self.density_, self.slab_scale_ = mean_of(self.posterior_, "density"), mean_of(self.posterior_, "slab_scale")
         if (found := communities_of(self.posterior_)) is not None:
             self.communities_ = found.allocation
             if found.point is None:

@@ -7,8 +7,11 @@ colour-blind safe, and no information is in colour alone.
 
 from __future__ import annotations
 
+from ..answers.checks.shown import plot_checks
+from ..answers.groups.partitions import plot_co_clustering, plot_credible_ball
+from ..answers.sensitivity.shown import plot_sensitivity
+from ..answers.statistics.shown import plot_statistics
 from .calibration import plot_calibration
-from .checks import plot_checks
 from .evidence import plot_evidence
 from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
 from .inclusion import plot_inclusion
@@ -16,10 +19,7 @@ from .network import plot_network
 from .networks import plot_evidence_network, plot_networks
 from .panel import plot_panel
 from .parameters import plot_marginals, plot_parameters, plot_strength
-from .partition import plot_co_clustering, plot_credible_ball
 from .planning import plot_plan
-from .sensitivity import plot_sensitivity
-from .statistics import plot_statistics
 from .trace import plot_trace
 
 __all__ = [

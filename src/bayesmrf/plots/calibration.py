@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..answers.study.calibration import LEVEL, Calibration, uniform_tails
 from ..errors import OptionError
 from ..names import shown
-from ..results.calibration import LEVEL, Calibration, uniform_tails
-from .style import COLOURS, GREY, PALE, axes
+from ..show.style import COLOURS, GREY, PALE, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ def plot_calibration(calibration: Calibration, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    calibration : results.calibration.Calibration
+    calibration : answers.study.calibration.Calibration
         From `bayesmrf.calibrate`.
     ax : Axes, optional
         Where to draw.

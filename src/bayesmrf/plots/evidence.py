@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import OptionError
 from ..evidence.target import Evidence
 from ..names import shown
-from .style import COLOURS, GREY, PALE, axes, legend_of, set_integer_ticks
+from ..show.style import COLOURS, GREY, PALE, axes, legend_of, set_integer_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

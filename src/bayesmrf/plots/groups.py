@@ -9,7 +9,7 @@ import numpy as np
 
 from ..names import shown
 from ..results.summary import rows
-from .style import (
+from ..show.style import (
     COLOURS,
     GREY,
     INK,

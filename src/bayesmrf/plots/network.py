@@ -19,8 +19,8 @@ from ..results.summary import (
     count,
     summarise,
 )
+from ..show.style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, PALE, axes, group_colours, plot_of
 from .layout import layout
-from .style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, PALE, axes, group_colours, plot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

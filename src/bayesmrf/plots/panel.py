@@ -9,9 +9,9 @@ import numpy as np
 from ..errors import OptionError
 from ..results.median_model import ABOVE
 from ..results.summary import PanelSummary, summarise
+from ..show.style import INK, axes, plot_of
 from .layout import layout
 from .network import ALPHAS, draw_edges, name_nodes, paler, signed
-from .style import INK, axes, plot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def _draw_arrows(panel: Axes, place: np.ndarray, ends: np.ndarray, look: Any) ->
     from matplotlib.patches import Circle, FancyArrowPatch, PathPatch
     from matplotlib.path import Path
 
-    from .style import DASHED
+    from ..show.style import DASHED
 
     middle, size = place.mean(axis=0), 0.07 * float(np.ptp(place, axis=0).max() + 1e-9)
     for e in look.order:

@@ -12,7 +12,7 @@ from ..declare.rule import Rule, are_texts, optional
 from ..errors import OptionError
 from ..names import short_names, shown
 from ..results.summary import ParameterSummary
-from .style import (
+from ..show.style import (
     COLOURS,
     GREY,
     INK,

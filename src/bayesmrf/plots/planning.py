@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..answers.study.planning import GOAL, Plan
 from ..errors import OptionError
-from ..results.planning import GOAL, Plan
-from .style import COLOURS, GREY, PALE, axes
+from ..show.style import COLOURS, GREY, PALE, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    plan : results.planning.Plan
+    plan : answers.study.planning.Plan
         From `bayesmrf.plan`.
     ax : Axes, optional
         Where to draw.

@@ -10,7 +10,7 @@ from ..declare.rule import Rule, optional
 from ..errors import OptionError
 from ..names import shown
 from ..results.summary import DifferenceSummary, PanelSummary, ParameterSummary, StructureSummary, summarise
-from .style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
+from ..show.style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,8 +20,8 @@ from ..results.summary import (
     summarise,
 )
 from ..runs.sealed import as_written
+from ..show.page import Section, check_out, paragraph, picture, table, write_page
 from . import differences, grouped, panel, parameters, structure
-from .page import Section, check_out, paragraph, picture, table, write_page
 from .planning import write_calibration, write_plan
 
 __all__ = [

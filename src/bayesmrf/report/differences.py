@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .. import plots
+from ..answers.registry import table_of
 from ..results.median_model import ABOVE
 from ..results.summary import DifferenceSummary
-from ..results.tables import table_of
+from ..show.page import Section, listed, paragraph, picture
 from .order import page
-from .page import Section, paragraph, picture
-from .shared import listed, table_section
+from .shared import table_section
 from .structure import CITE, EVIDENCE, judged, nodes_title, probable
 
 

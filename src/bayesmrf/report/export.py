@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..answers.registry import every_table, names_of, table_of
 from ..data.files import check_path
 from ..data.spreadsheets import csv_of
 from ..declare.arguments import named
@@ -21,9 +22,9 @@ from ..declare.rule import FLAG, choice
 from ..errors import OptionError, StoreError, argument
 from ..names import file_stem
 from ..results.summary import AnySummary, DifferenceSummary, PanelSummary, summarise
-from ..results.tables import Table, every_table, names_of, table_of
 from ..runs.store import remove
-from .page import check_out, check_place
+from ..show.page import check_out, check_place
+from ..show.tables import Table
 
 if TYPE_CHECKING:
     import networkx as nx

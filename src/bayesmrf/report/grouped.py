@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import plots
+from ..answers.registry import table_of
 from ..results.median_model import EDGES
 from ..results.summary import GroupedSummary
-from ..results.tables import table_of
+from ..show.page import Section, listed, paragraph, picture
 from .order import page
-from .page import Section, paragraph, picture
-from .shared import listed
 from .structure import CITE as CITE_SPIKE
 from .structure import inclusion
 

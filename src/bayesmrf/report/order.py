@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..answers.registry import sections
 from ..results.summary import Summary
-from .checks import checks
-from .observations import observations
-from .page import Section
-from .sensitivity import sensitivity
+from ..show.page import Section
 from .shared import convergence, run_again, table_section, verdict, what_was_run
-from .statistics import statistics
-from .structures import structures
-
-# What a run of any kind may have, after the sections of its kind.
-_RESULTS = (structures, statistics, checks, sensitivity, observations)
 
 
 def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: str) -> list[Section]:
@@ -38,7 +31,7 @@ def page(s: Summary, parts: Sequence[Section], judged: str, traced: str, cite: s
     return [
         (title, verdict(s) + answer),
         *others,
-        *(section for result in _RESULTS for section in result(s)),
+        *sections(s),
         *table_section(s, "columns", "Wording and levels of the items"),
         ("What was run", what_was_run(s)),
         ("Have the chains converged?", convergence(s, judged, traced)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from .. import plots
 from ..results.median_model import EDGES
 from ..results.summary import PanelSummary
+from ..show.page import Section, paragraph, picture
 from .order import page
-from .page import Section, paragraph, picture
 from .shared import table_section
 from .structure import nodes_title
 

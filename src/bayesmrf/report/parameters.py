@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .. import plots
+from ..answers.registry import table_of
 from ..results.summary import ParameterSummary
-from ..results.tables import table_of
+from ..show.page import Section, listed, paragraph, picture
 from .order import page
-from .page import Section, paragraph, picture
-from .shared import listed, log_odds
+from .shared import log_odds
 
 _LANGEVIN = (
     "I. Murray and Z. Ghahramani, Bayesian Learning in Undirected Graphical Models: Approximate MCMC algorithms, "

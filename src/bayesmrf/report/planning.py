@@ -5,12 +5,11 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
+from ..answers.study.calibration import Calibration
+from ..answers.study.planning import Plan
 from ..plots.calibration import plot_calibration
 from ..plots.planning import plot_plan
-from ..results.calibration import Calibration
-from ..results.planning import Plan
-from .page import Section, check_out, paragraph, picture, table, write_page
-from .shared import listed
+from ..show.page import Section, check_out, listed, paragraph, picture, table, write_page
 
 
 def write_plan(plan: Plan, out: str | PathLike[str], overwrite: bool = False) -> Path:
@@ -18,7 +17,7 @@ def write_plan(plan: Plan, out: str | PathLike[str], overwrite: bool = False) ->
 
     Parameters
     ----------
-    plan : results.planning.Plan
+    plan : answers.study.planning.Plan
         From `bayesmrf.plan`.
     out : path
         The page.
@@ -41,7 +40,7 @@ def write_calibration(calibration: Calibration, out: str | PathLike[str], overwr
 
     Parameters
     ----------
-    calibration : results.calibration.Calibration
+    calibration : answers.study.calibration.Calibration
         From `bayesmrf.calibrate`.
     out, overwrite
         As in `write_plan`.

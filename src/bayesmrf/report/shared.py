@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable
 
 from .. import plots
+from ..answers.registry import names_of, table_of
 from ..data.codebook import Codebook
 from ..results.summary import Summary, count
-from ..results.tables import Table, names_of, table_of
 from ..results.until_good import CRITERION
-from .page import Section, escape, paragraph, picture, table
+from ..show.page import Section, escape, listed, paragraph, picture
 
 # Options of the command line that estimators do not have.
 _ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("Levels that count as yes", "binarize"))
@@ -34,19 +34,6 @@ def what_was_run(s: Summary) -> str:
 def verdict(s: Summary) -> str:
     """Return the findings of the run, each in a separate paragraph."""
     return "".join(paragraph(sentence, f"verdict {severity}") for severity, sentence in s.verdict.sentences)
-
-
-def listed(found: Table, sortable: bool = True) -> str:
-    """Return a table, after a remark on what it leaves out; one with a title can be folded away.
-
-    Tables that can be sorted have the two ends of an edge or an interval in columns of their own.
-    """
-    assert found.wide is not None
-    columns = [part for column in found.columns for part in (column.apart() if sortable else [column])]
-    html = table([column.head for column in columns], found.cells(found.wide, columns), sortable)
-    if found.wide.title:
-        html = f"<details open><summary>{found.wide.title}</summary>{html}</details>"
-    return (paragraph(found.wide.rest) if found.wide.rest else "") + html
 
 
 def log_odds(s: Summary) -> list[Section]:

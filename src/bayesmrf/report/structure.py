@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from .. import plots
+from ..answers.registry import table_of
 from ..results.median_model import EDGES
 from ..results.summary import InclusionSummary, StructureSummary, Summary
-from ..results.tables import table_of
-from .communities import communities
+from ..show.page import Section, listed, paragraph, picture
 from .order import page
-from .page import Section, paragraph, picture
-from .shared import listed, log_odds, table_section
+from .shared import log_odds, table_section
 
 _NETWORK = f"{EDGES.capitalize()}. Width: mean weight where the edge exists; dashed: negative; pale: less probable."
 _WEIGHTS = (
@@ -34,7 +33,6 @@ def sections(summary: StructureSummary) -> list[Section]:
         _network(summary),
         ("Edges", paragraph(edges.note) + listed(edges)),
         *log_odds(summary),
-        *communities(summary),
         *table_section(summary, "nodes", nodes_title(summary)),
     ]
     return page(summary, parts, judged(summary, "the number of edges"), "Number of edges", CITE)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from importlib.metadata import version
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -228,10 +228,15 @@ def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None
     tree["constant_data"][f"{labels}_point"] = xr.Variable(draws.dims[2:], np.asarray(partition), about)
 
 
-class WithPosterior:
-    """Estimators with a posterior, which can be given wherever their ``posterior_`` can."""
+@runtime_checkable
+class WithPosterior(Protocol):
+    """Estimators with tables of a posterior, which can be given wherever their ``posterior_`` can."""
 
-    posterior_: xr.DataTree
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table of results."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there is a posterior."""
 
 
 def posterior_of(result: Any) -> xr.DataTree:
@@ -241,7 +246,8 @@ def posterior_of(result: Any) -> xr.DataTree:
 
     if isinstance(result, WithPosterior):
         check_is_fitted(result)
-        return result.posterior_
+        of_fit: Any = result
+        return cast("xr.DataTree", of_fit.posterior_)
     if isinstance(result, str | PathLike):
         return load(result)
     if not (isinstance(result, xr.DataTree) and {"posterior", "constant_data"} <= result.children.keys()):

@@ -124,3 +124,9 @@ def in_turn(draws: xr.Variable) -> Iterator[np.ndarray]:
 def stacked(draws: np.ndarray) -> np.ndarray:
     """Return draws with the chains joined, (n_draws, ...)."""
     return draws.reshape(-1, *draws.shape[2:])
+
+
+def mean_of(tree: xr.DataTree, name: str) -> float:
+    """Return the posterior mean of a number, which is a constant where it was not sampled."""
+    posterior, constant = (tree[group].dataset for group in ("posterior", "constant_data"))
+    return float((posterior if name in posterior else constant)[name].mean())

@@ -13,7 +13,7 @@ from .. import partitions
 from ..partitions.blocks import log_prior_of_numbers, log_weights
 from ..priors import Beta, Blocks
 from .bayes_factors import bounded, is_bound, text_of
-from .probability import errors_of_shares
+from .indicator_diagnostics import errors_of_shares
 
 if TYPE_CHECKING:
     import pandas as pd

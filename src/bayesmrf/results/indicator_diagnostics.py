@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from .blocks import Columns
-from .rank_diagnostics import effective_size
+from .rank_diagnostics import effective_size, effective_sizes
 
 FALSE_ALARMS = 0.01  # largest probability that a run whose chains agree has any such finding, of each kind
 _CLOSE = 3.0  # standard errors of a mean rank
@@ -149,3 +149,16 @@ def _means_of_visits(values: np.ndarray) -> np.ndarray:
     at = np.flatnonzero(there)
     visit = np.searchsorted(starts, at, side="right") - 1
     return np.bincount(visit, values[at]) / np.bincount(visit)
+
+
+def errors_of_shares(held: np.ndarray) -> np.ndarray:
+    """Return the Monte Carlo standard errors of shares of draws, NaN of those that are 0 or 1.
+
+    Parameters
+    ----------
+    held : (n_chains, n_draws, n) array of bool
+    """
+    p = held.mean(axis=(0, 1))
+    errors: np.ndarray = np.sqrt(p * (1 - p) / effective_sizes(held))
+    errors[(p == 0) | (p == 1)] = np.nan
+    return errors

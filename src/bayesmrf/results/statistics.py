@@ -330,3 +330,11 @@ def has_weights(tree: xr.DataTree) -> bool:
         return False
     names = [str(name) for name in constant["edge"].values]
     return len(names) > 0 and display_in(tree).shown_names[: len(names)] == names
+
+
+def require_weights(tree: xr.DataTree) -> xr.DataTree:
+    """Return a tree whose edges have weights or strengths, or refuse it."""
+    if not has_weights(tree):
+        expected = "one with a single parameter for each edge, or columns without order"
+        raise OptionError(option="model", got=tree.attrs["model"], expected=expected, remedy="take `statistic`")
+    return tree

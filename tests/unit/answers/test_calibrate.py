@@ -6,12 +6,12 @@ from scipy.stats import binom
 
 import bayesmrf as package
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, MaximumLikelihoodMRF, PanelMRF, SpikeSlabMRF, calibrate
+from bayesmrf.answers.study.calibration import LEVEL, Calibration, smallest_tail, uniform_tails
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators.calibration import position
 from bayesmrf.estimators.prior_truths import FromPrior, PanelTruth
 from bayesmrf.models.panel import Panel
 from bayesmrf.priors import Beta, Cauchy, DirichletProcess, Gamma, Normal, SpikeSlab
-from bayesmrf.results.calibration import LEVEL, Calibration, smallest_tail, uniform_tails
 
 RUN = {"n_draws": 150, "n_warmup": 60, "n_chains": 1, "progress": False}
 PRIOR = SpikeSlab(0.5, Normal(1.0), bias_scale=0.3)

@@ -117,7 +117,7 @@ def test_blocks_are_refused_elsewhere(rng):
             CompareMRF(**options, **QUICK).fit(x, groups=np.arange(40) % 2)
     est = SpikeSlabMRF(**QUICK).fit(x)
     assert communities_of(est.posterior_) is None
-    assert {"blocks", "communities"}.isdisjoint(package.results.tables.names_of(est))
+    assert {"blocks", "communities"}.isdisjoint(package.answers.registry.names_of(est))
     with pytest.raises(OptionError, match="this one has no groups"):
         plots.plot_co_clustering(est)
     for given in ({"partition": "other"}, {"rate": 0.0}, {"within": 0.5}, {"concentration": -1.0}):

@@ -11,9 +11,9 @@ from scipy.special import logsumexp
 
 import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF
+from bayesmrf.answers.predictions.normaliser import Normaliser
 from bayesmrf.errors import ApproximateScoreWarning, OptionError
 from bayesmrf.estimators import observations
-from bayesmrf.estimators.normaliser import Normaliser
 from bayesmrf.posterior.edges.differences import contrasts
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Cauchy, Gamma, LogisticBeta, Moment, Normal, SpikeSlab, WeightsAndBiases
 from bayesmrf.results.log_prior import Present, log_slab, mean_log, normalised_slab

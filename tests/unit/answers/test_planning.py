@@ -8,10 +8,10 @@ import pytest
 
 import bayesmrf
 from bayesmrf import CompareMRF, SpikeSlabMRF, plan
+from bayesmrf.answers.study.planning import Plan, ratio
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators import planning
 from bayesmrf.priors import SpikeSlab
-from bayesmrf.results.planning import Plan, ratio
 
 RUN = {"n_draws": 250, "n_warmup": 100, "n_chains": 2, "progress": False}
 EST = SpikeSlabMRF(**RUN, prior=SpikeSlab(density=0.5), method="exact")

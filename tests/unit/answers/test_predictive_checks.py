@@ -10,12 +10,12 @@ from scipy.stats import binom
 
 import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF
+from bayesmrf.answers.checks.shown import _name
+from bayesmrf.answers.registry import table_of as table_of_result
 from bayesmrf.errors import ModelFitWarning, OptionError
 from bayesmrf.findings import loaded
-from bayesmrf.plots.checks import _name
-from bayesmrf.plots.style import axes
 from bayesmrf.results.predictive_checks import LEVEL, Family, Name, holm, judged, less_given, quantities
-from bayesmrf.results.tables import table_of as table_of_result
+from bayesmrf.show.style import axes
 
 RUN = {"n_draws": 150, "n_warmup": 100, "n_chains": 2, "progress": False, "random_state": 3}
 

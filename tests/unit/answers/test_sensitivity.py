@@ -9,8 +9,8 @@ from scipy.special import gammaln, logsumexp
 
 import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, plots
+from bayesmrf.answers.sensitivity.compute import _FACTORS, _next, _paths
 from bayesmrf.errors import DataError, OptionError
-from bayesmrf.estimators.sensitivity import _FACTORS, _next, _paths
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.differences import contrasts
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Normal, SpikeSlab

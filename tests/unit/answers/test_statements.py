@@ -1,6 +1,7 @@
 """Statements about networks, and structures, against sums over all structures and quadrature."""
 
 import itertools
+import pickle
 from collections import Counter
 
 import networkx as nx
@@ -8,14 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import clone
 
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, graphs, load, save
+from bayesmrf.answers.registry import table_of
+from bayesmrf.answers.statements.compute import language_of, prior_draws
+from bayesmrf.answers.statements.language import Language, edges_of, holds
+from bayesmrf.answers.statements.probability import probability_of
 from bayesmrf.errors import OptionError
 from bayesmrf.estimators.prior_draws import EdgesPrior, all_absent, draw_edges, draw_groups
 from bayesmrf.priors import Beta, Blocks, Cauchy, Gamma, Moment, Normal, SpikeSlab
-from bayesmrf.results.probability import probability_of
-from bayesmrf.results.statements import Language, edges_of, holds
-from bayesmrf.results.tables import table_of
 from tests.helpers.posterior_tree import structure_tree
 from tests.oracle import blocks as blocks_oracle
 from tests.oracle import spike_slab as oracle
@@ -202,9 +205,9 @@ SIMULATED = {"{0} [g] > 0 & {0} [h] > 0", "{0} [g] > 0.5"}
 
 def simulated(est, statement, rng, n=40_000):
     """The share of draws of the prior in which a statement holds, and its standard error."""
-    clauses = est._language().read(statement)
+    clauses = language_of(est._result).read(statement)
     edges = edges_of(clauses)
-    held = np.concatenate([holds(clauses, w, edges) for w in est._prior_draws(edges, n, rng)])
+    held = np.concatenate([holds(clauses, w, edges) for w in prior_draws(est._result, edges, n, rng)])
     return held.mean(), np.sqrt(max(held.mean() * (1 - held.mean()), 1 / n) / n)
 
 
@@ -418,3 +421,23 @@ def test_a_function_of_the_graph(est):
         est.probability("A--B > 0", n_prior=10, random_state=np.random.default_rng(1)).prior
         == est.probability("A--B > 0").prior
     )
+
+
+def test_the_prior_is_that_of_the_fit(rng):
+    """Whatever is set later, also after a run is copied; control: a fit under the other prior has another factor."""
+    X = pd.DataFrame(rng.integers(0, 2, (60, 3)), columns=["A", "B", "C"])
+    quick = {"method": "exact", "n_draws": 200, "n_warmup": 20, "n_chains": 2, "progress": False, "random_state": 1}
+    est = SpikeSlabMRF(prior=SpikeSlab(density=0.5), **quick).fit(X)
+    once = est.probability("A--B = 0"), est.sensitivity(X)
+    other = SpikeSlab(density=0.01)
+    copy = pickle.loads(pickle.dumps(est))
+    assert copy._result.tree is copy.posterior_
+    for later in (est, copy):
+        later.set_params(prior=other)
+        assert later._result.priors.of_edges.density == 0.5
+        assert later.probability("A--B = 0") == once[0]
+        pd.testing.assert_frame_equal(later.sensitivity(X), once[1])
+    assert clone(est).prior.density == 0.01
+    assert not clone(est).__sklearn_is_fitted__()
+    assert once[0].prior == 0.5
+    assert SpikeSlabMRF(prior=other, **quick).fit(X).probability("A--B = 0").prior == pytest.approx(0.99)

@@ -9,6 +9,7 @@ import pytest
 
 import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, SpikeSlabMRF, graphs, results
+from bayesmrf.answers.registry import table_of
 from bayesmrf.errors import OptionError
 from bayesmrf.models import Boltzmann, Nominal, Ordinal, Potts
 from bayesmrf.priors import Cauchy, SpikeSlab
@@ -16,7 +17,6 @@ from bayesmrf.results.predictability import _by_samples, predictability
 from bayesmrf.results.shortest_paths import path_measures
 from bayesmrf.results.statistics import NetworkStatistics, summed_up
 from bayesmrf.results.summary import summarise
-from bayesmrf.results.tables import table_of
 from tests.helpers.posterior_tree import posterior_tree, structure_tree
 
 COMMUNITIES = {"a": "x", "b": "x", "c": "y", "d": "y", "e": "y"}
@@ -300,8 +300,8 @@ def test_what_is_refused(fitted, rng):
 
 
 def test_tables_without_one_weight_for_each_edge_have_none(rng):
+    from bayesmrf.answers.registry import names_of
     from bayesmrf.models import Symmetric
-    from bayesmrf.results.tables import names_of
     from tests.helpers.posterior_tree import parameter_tree
 
     assert "statistics" in names_of(structure_tree(rng))

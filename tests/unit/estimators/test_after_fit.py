@@ -24,12 +24,12 @@ from bayesmrf import (
     PanelMRF,
     SpikeSlabMRF,
 )
+from bayesmrf.answers.registry import names_of
 from bayesmrf.data import read_columns
 from bayesmrf.declare.option import rule_of
 from bayesmrf.errors import BayesMRFError
 from bayesmrf.estimators.estimator import STEERING, Estimator
 from bayesmrf.priors import Beta, Cauchy, DirichletProcess, Normal, SpikeSlab
-from bayesmrf.results.tables import names_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 QUICK = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, "progress": False, "random_state": 1, "n_jobs": 1}

@@ -12,6 +12,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from bayesmrf import Cauchy, CompareMRF, SpikeSlab, graphs, methods, plots, write_report
+from bayesmrf.answers.registry import table_of as shown_table
 from bayesmrf.data.group_labels import read_groups
 from bayesmrf.engines import Enumeration
 from bayesmrf.errors import BayesMRFError, ConvergenceWarning, LevelsWarning, OptionError
@@ -19,7 +20,6 @@ from bayesmrf.models import Boltzmann
 from bayesmrf.priors import LogisticBeta
 from bayesmrf.results import load
 from bayesmrf.results.summary import DifferenceSummary, summarise
-from bayesmrf.results.tables import table_of as shown_table
 from tests.helpers.commands import one_sentence
 from tests.helpers.tables_of_others import NotOfPandas
 from tests.oracle import groups as groups_oracle
@@ -133,7 +133,7 @@ def test_edges_that_exist(fitted):
         np.testing.assert_allclose([spiked.weights_[g, *e], spiked.theta_[g, k]], values.mean(), rtol=1e-9)
         assert shown["inclusion"] == pytest.approx(share[k])
         assert spiked.graphs_[f"g{g}"].has_edge(*(NAMES[i] for i in e)) == (share[k] > 0.5)
-        assert (spiked._components("mean", g)[0][k] != 0) == (share[k] > 0.5)
+        assert (spiked._mixture.components("mean", g)[0][k] != 0) == (share[k] > 0.5)
     assert np.abs(spiked.theta_[:, :3] - weights.mean(axis=(0, 1))).max() > 0.01
     assert "where the edge exists" in shown_table(spiked, "edges", 0.9).note
 

@@ -11,10 +11,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from bayesmrf import CompareMRF
+from bayesmrf.answers.predictions import normaliser
+from bayesmrf.answers.predictions.mixture import error_of_mean
 from bayesmrf.data.group_labels import codes_of
 from bayesmrf.errors import ApproximateScoreWarning, BayesMRFError, DataError, OptionError
-from bayesmrf.estimators import normaliser
-from bayesmrf.estimators.predictive import error_of_mean
 from bayesmrf.inference.elimination.engine import cost
 from tests.oracle.bounds import assert_mean, assert_other_mean
 from tests.unit.estimators.test_score import enumerated, out_of_reach
@@ -153,7 +153,7 @@ def test_edges_that_a_draw_lacks_are_left_out(rng, monkeypatch):
     """Log Z is exact where the edges that exist are within reach, though all candidates together are not."""
     est = CompareMRF(baseline="spike-slab", **QUICK).fit(*table_of(rng, 2, 2))
     monkeypatch.setattr(normaliser, "_MOST_BYTES", cost(est._model().graph, 2**28, None)[1] - 1)
-    fields, found = est._fields("bayes", 0), est._normalisers("bayes", 0)
+    fields, found = est._mixture.fields("bayes", 0), est._mixture.normalisers("bayes", 0)
     complete = [model.n_edges == len(est.edges_) for model, _ in fields]
     assert 0 < np.mean(complete) < 1
     assert [z.error > 0 for z in found] == complete
@@ -169,7 +169,7 @@ def test_scores_warn_where_few_draws_count(fitted, rng):
         for _ in range(100):
             large = rng.random((*draws.shape[:2], 1 if common else 2, 1)) < 0.1
             draws[:] = np.where(large, 1.0, -1.0)
-            each, _, away, weights = est._log_predictive_of_rows(rows, "bayes", groups=labels)
+            each, _, away, weights = est._mixture.log_predictive_of_rows(rows, "bayes", groups=labels)
             sets.append((each @ weights, error_of_mean(away)[0]))
         mean, error = np.array(sets).T
         # The relative error of a standard deviation of 100 draws is 0.07, more as these have tails.
@@ -177,7 +177,7 @@ def test_scores_warn_where_few_draws_count(fitted, rng):
     draws[:] = -1.0
     draws[0, :20] = 1.0
     # Groups with equal draws have the error of one of them; control: independent groups would have it over sqrt(2).
-    both, one = (est._log_predictive_of_rows(rows[:n], "bayes", groups=labels[:n])[2] for n in (2, 1))
+    both, one = (est._mixture.log_predictive_of_rows(rows[:n], "bayes", groups=labels[:n])[2] for n in (2, 1))
     assert error_of_mean(both) == pytest.approx(error_of_mean(one))
     with pytest.warns(ApproximateScoreWarning, match=r"^the score has a standard error.*average='mean'"):
         est.score(rows, labels)

@@ -9,11 +9,11 @@ import pytest
 from sklearn.base import clone
 
 from bayesmrf import RBM, BayesianMRF, CompareMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, graphs
+from bayesmrf.answers.predictions import normaliser, partly_seen
+from bayesmrf.answers.predictions.partly_seen import PartlySeen
 from bayesmrf.base import LOG_Z, MOMENTS, SAMPLE, Inference, Kind, Stateless
 from bayesmrf.engines import Tempered
 from bayesmrf.errors import ApproximateScoreWarning, ConvergenceWarning, DataError, OptionError
-from bayesmrf.estimators import normaliser, partly_seen
-from bayesmrf.estimators.partly_seen import PartlySeen
 from bayesmrf.models import Boltzmann, Ordinal, Potts, Symmetric
 from tests.oracle.bounds import P, assert_mean, assert_other_mean
 from tests.oracle.potts import p_value

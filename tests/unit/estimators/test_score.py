@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from bayesmrf import RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, graphs, metrics
+from bayesmrf.answers.predictions import normaliser, partly_seen, predictive
 from bayesmrf.engines import Elimination, Tempered
 from bayesmrf.errors import ApproximateScoreWarning, ConvergenceWarning
-from bayesmrf.estimators import normaliser, partly_seen, predictive
 from bayesmrf.inference.elimination.engine import cost
 from bayesmrf.models import Agreement
 from tests.oracle.bounds import assert_estimate, assert_other_estimate
@@ -77,7 +77,7 @@ def test_scores_warn_where_few_draws_count(rng):
     for _ in range(200):
         strength = np.where(rng.random(draws.shape[:2]) < 0.1, 2.0, -8.0)
         draws[:] = np.stack([strength, *np.zeros((2, *strength.shape))], axis=-1)
-        each, error, away = est._log_predictive(np.array([[1, 1], [0, 0]]), "bayes")
+        each, error, away = est._mixture.log_predictive(np.array([[1, 1], [0, 0]]), "bayes")
         sets.append((each[0], error[0], each.mean(), predictive.error_of_mean(away)[0]))
     row, error, mean, of_mean = np.array(sets).T
     # The relative error of a standard deviation of 200 draws is 0.05, more as these have tails.
@@ -90,7 +90,7 @@ def test_scores_warn_where_few_draws_count(rng):
     with pytest.warns(ApproximateScoreWarning, match=r"^the score has a standard error.*average='mean'"):
         est.score(rare)
     draws[:] = 0.0  # control: equal draws have no error
-    assert max(map(np.max, est._log_predictive(rare, "bayes")[1:])) < 1e-12
+    assert max(map(np.max, est._mixture.log_predictive(rare, "bayes")[1:])) < 1e-12
     est.score(rare)
 
 

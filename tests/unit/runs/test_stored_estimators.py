@@ -23,6 +23,7 @@ from bayesmrf import (
     priors,
     save,
 )
+from bayesmrf.answers.registry import names_of
 from bayesmrf.engines import Bethe, Brief
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.models import Boltzmann
@@ -30,7 +31,6 @@ from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.results import load as load_tree
 from bayesmrf.results.stored import NotKept, _read, _written
 from bayesmrf.results.summary import summarise
-from bayesmrf.results.tables import names_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesmrf.errors.BayesMRFWarning")
 QUICK = {"n_draws": 20, "n_warmup": 10, "n_chains": 2, "random_state": 1, "progress": False}

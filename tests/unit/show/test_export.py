@@ -12,9 +12,9 @@ import pytest
 
 import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF, families, graphs, save
+from bayesmrf.answers.registry import names_of
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.report.export import MANIFEST
-from bayesmrf.results.tables import names_of
 from tests.helpers.commands import one_sentence
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
 

@@ -12,6 +12,7 @@ from bayesmrf import graphs, partitions, plots, write_report
 from bayesmrf.errors import OptionError
 from bayesmrf.results import tables
 from bayesmrf.results.summary import GroupedSummary, summarise
+from bayesmrf.show import style
 from tests.helpers.posterior_tree import posterior_tree
 from tests.unit.show.test_report import Page, pictures
 
@@ -180,7 +181,7 @@ def test_network_draws_likely_edges_paler_the_less_probable(tree):
     assert [len(c.get_segments()) for c in (solid, dashed)] == [(~below).sum(), below.sum()]
     found = np.concatenate([c.get_colors() for c in (solid, dashed)])
     np.testing.assert_allclose(np.sort(found[:, 3]), np.sort(0.2 + 0.7 * (2 * s.likely["inclusion"] - 1)))
-    hues = plots.style.group_colours(len(s.group_table))[:, :3]
+    hues = style.group_colours(len(s.group_table))[:, :3]
     times = [(np.abs(found[:, :3] - hue).max(axis=1) < 1e-6).sum() for hue in hues]
     assert times == s.group_table["size"].tolist()
     assert {t.get_text() for t in ax.get_legend().get_texts()} >= {"inclusion 1", "inclusion 0.5"}

@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 
 from bayesmrf import BayesianMRF, graphs, log_evidence, plots, results
+from bayesmrf.answers.registry import names_of, table_of
 from bayesmrf.errors import OptionError
 from bayesmrf.models import Nominal
 from bayesmrf.report import write_report
 from bayesmrf.results.convergence import diagnostics
 from bayesmrf.results.intervals import excluding_zero
 from bayesmrf.results.summary import DifferenceSummary, ParameterSummary, StructureSummary
-from bayesmrf.results.tables import names_of, table_of
 from bayesmrf.runs.run import Draws
 from tests.helpers.commands import one_sentence
 from tests.helpers.posterior_tree import parameter_tree, structure_tree

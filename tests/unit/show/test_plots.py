@@ -17,6 +17,7 @@ from bayesmrf import graphs, partitions, plots
 from bayesmrf.errors import OptionError
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.results.summary import GroupedSummary, ParameterSummary
+from bayesmrf.show import style
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree
 
 OF_GROUPS = [
@@ -75,7 +76,7 @@ def test_each_edge_is_at_its_agreement_in_the_colour_of_its_group(graph, rng):
     order = np.lexsort((-mean, summary.groups))
     np.testing.assert_allclose(shown, mean[order])
     np.testing.assert_allclose(
-        points.get_facecolors(), plots.style.group_colours(summary.groups.max() + 1)[summary.groups[order]]
+        points.get_facecolors(), style.group_colours(summary.groups.max() + 1)[summary.groups[order]]
     )
     if named:
         first = order[0]
@@ -91,7 +92,7 @@ def test_network_draws_each_edge_once_dashed_where_ends_differ(rng):
     below = int((summary.edge_table["agreement"] < 0.5).sum())
     assert [len(c.get_segments()) for c in lines] == [4 - below, below]
     colours = {tuple(c) for part in lines for c in part.get_colors()[:, :3].round(3)}
-    assert colours == {tuple(np.round(to_rgba(c)[:3], 3)) for c in plots.style.COLOURS[: len(summary.group_table)]}
+    assert colours == {tuple(np.round(to_rgba(c)[:3], 3)) for c in style.COLOURS[: len(summary.group_table)]}
     assert "'e'" not in ax.get_title()
     assert "1 node without edges (e)" in ax.get_title()
     assert {t.get_text() for t in ax.texts} == set("abcd")
@@ -151,7 +152,7 @@ def test_strips_are_the_partitions_of_the_credible_ball(rng):
     for strip, groups in zip(strips, (summary.groups, ball.horizontal[0], ball.upper[0], ball.lower[0]), strict=True):
         same = (strip[:, None] == strip).all(axis=2)
         np.testing.assert_array_equal(same, groups[order][:, None] == groups[order])
-    hues = plots.style.group_colours(summary.groups.max() + 1)
+    hues = style.group_colours(summary.groups.max() + 1)
     np.testing.assert_allclose(strips[0], hues[summary.groups[order]])
     kept = [(strip == strips[0]).all(axis=1).mean() for strip in strips]
     assert min(kept) > 0.5  # each draw keeps 95 % of the edges where they are
@@ -238,7 +239,7 @@ def test_groups_are_numbered_by_falling_agreement(rng):
 
 
 def test_no_pyplot():
-    code = "import sys, bayesmrf.plots.style as p; p.axes(None, (2, 2)).figure.canvas.draw()"
+    code = "import sys, bayesmrf.show.style as p; p.axes(None, (2, 2)).figure.canvas.draw()"
     subprocess.run([sys.executable, "-c", f"{code}; assert 'matplotlib.pyplot' not in sys.modules"], check=True)
 
 
@@ -297,7 +298,7 @@ def test_network_of_parameters_shows_size_sign_and_doubt(rng):
     assert [len(solid.get_segments()), len(dashed.get_segments())] == [len(table) - below, below]
     for lines, part, colour in ((solid, table[table["mean"] > 0], 0), (dashed, table[table["mean"] < 0], 1)):
         clear = lines.get_colors()[:, 3] > 0.5
-        assert {tuple(c[:3]) for c in lines.get_colors()} == {to_rgba(plots.style.COLOURS[colour])[:3]}
+        assert {tuple(c[:3]) for c in lines.get_colors()} == {to_rgba(style.COLOURS[colour])[:3]}
         assert clear.sum() == part["clear"].sum()
         widths = np.sort(lines.get_linewidths())
         size = np.sort(part["mean"].abs())

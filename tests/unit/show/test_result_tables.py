@@ -10,11 +10,15 @@ import pytest
 from rich.console import Console
 
 import bayesmrf
-from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, plots, results
+from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, LabelFieldMRF, SpikeSlabMRF, plots, report, results
+from bayesmrf.answers import registry
+from bayesmrf.answers.registry import Answer, all_tables, names_of, table_of
 from bayesmrf.cli.show import show
 from bayesmrf.errors import OptionError
 from bayesmrf.results.summary import summarise
-from bayesmrf.results.tables import Listing, Table, all_tables, base, names_of, table_of
+from bayesmrf.show import tables as base
+from bayesmrf.show.page import listed
+from bayesmrf.show.tables import Listing, Table
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
 from tests.unit.show.test_report import Page
 
@@ -141,15 +145,21 @@ def test_labels_have_the_tables_of_their_length_scales(rng):
 
 
 def test_a_table_is_one_function(rng, tmp_path, monkeypatch):
-    """A new one is printed, and found by its name, and no other file knows of it."""
-    monkeypatch.setattr(base, "_TABLES", [*base._TABLES])
+    """A new answer is printed, on the page, and its table found by its name, and no other file knows of it."""
 
     @base.table("twice", type(summarise(structure_tree(rng))))
     def twice(s):
         frame = pd.DataFrame({"node": s.nodes, "number": 2.0})
         return Table("twice", frame, (base.text("node"), base.number("number")), Listing("Twice", frame), note="Two.")
 
+    def section(s):
+        return [("Twice as much", listed(twice(s)))] if twice.is_in(s) else []
+
+    every = [*registry.answers(), Answer("twice", (twice,), section=section)]
+    monkeypatch.setattr(registry, "answers", lambda: every)
     tree, file = structure_tree(rng), io.StringIO()
+    assert "Twice as much" in [title for title, _ in report.sections(summarise(tree))]
+    assert "Twice as much" not in [title for title, _ in report.sections(summarise(parameter_tree(rng)))]
     show(summarise(tree), Console(file=file, width=100))
     assert "Twice" in file.getvalue()
     assert "2.000" in file.getvalue()
@@ -158,8 +168,8 @@ def test_a_table_is_one_function(rng, tmp_path, monkeypatch):
     assert "twice" not in names_of(parameter_tree(rng))
 
 
-@pytest.mark.parametrize("path", ["cli/show.py", *(f"report/{n}.py" for n in ("grouped", "structure", "differences",
-                         "parameters", "shared", "page"))])  # fmt: skip
+@pytest.mark.parametrize("path", ["cli/show.py", "show/page.py", *(f"report/{n}.py" for n in ("grouped", "structure",
+                         "differences", "parameters", "shared"))])  # fmt: skip
 def test_nothing_is_computed_while_it_is_shown(path):
     """Neither statistics nor tables: no numpy, pandas, intervals, quantiles or sorting."""
     tree = ast.parse((Path(bayesmrf.__file__).parent / path).read_text())

@@ -18,7 +18,8 @@ from bayesmrf.methods import EDGES
 from bayesmrf.report import page
 from bayesmrf.results import tables
 from bayesmrf.results.summary import StructureSummary, summarise
-from bayesmrf.results.tables.base import ENDS, FACTOR, WORD, Column, number
+from bayesmrf.show import style
+from bayesmrf.show.tables import ENDS, FACTOR, WORD, Column, number
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
 from tests.unit.show.test_report import CHROMIUM, Page, browse, pictures
 
@@ -233,7 +234,7 @@ def test_network_draws_likely_edges_alone(rng):
     ax = plots.plot_network(tree)
     lines = [c for c in ax.collections if isinstance(c, LineCollection)]
     assert [len(part.get_segments()) for part in lines] == [2, 2]  # solid, dashed
-    for part, colour, sign in zip(lines, plots.style.COLOURS, (1, -1), strict=False):
+    for part, colour, sign in zip(lines, style.COLOURS, (1, -1), strict=False):
         here = likely[np.sign(likely["weight"]) == sign]
         assert {tuple(c[:3]) for c in part.get_colors()} == {to_rgba(colour)[:3]}
         alpha = np.sort(part.get_colors()[:, 3])

@@ -1,0 +1,1 @@
+"""Which nodes belong together?"""

@@ -1,0 +1,1 @@
+"""In which edges do groups of people differ?"""

@@ -1,0 +1,109 @@
+"""Tables of a posterior over the differences between groups of people."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+
+from ...results.summary import DifferenceSummary
+from ...show.tables import (
+    ENDS,
+    FACTOR,
+    WORD,
+    Column,
+    Listing,
+    Table,
+    at_most,
+    interval,
+    marked,
+    number,
+    rest_of,
+    table,
+    text,
+    with_legend,
+)
+from ..edges.shown import MOST_EDGES, OF_DIFFERENCE, nodes_of, opening
+from ..registry import Answer
+
+_MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
+_PAIR = Column("groups", ("group", "other"), "{}", "{1} − {0}", ("group", "other group"))
+
+
+@table("differences", DifferenceSummary)
+def differences(s: DifferenceSummary) -> Table:
+    """Differences of all edges, the most probable first: a row for each edge and each pair of groups."""
+    frame = s.differences.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
+    exists = " Exists: probability that the edge exists, in all groups." if s.may_be_absent else ""
+    factor = OF_DIFFERENCE if s.evidence else ""
+    where = "; pages and `est.table` have its" if factor else ", with its"
+    return _differences(
+        s, "differences", "edge", frame, _MOST_DIFFERENCES, ENDS,
+        f"{opening(s)}Number of edges that differ: {s.n_edges_sentence}.\n{s.density_sentence}.",
+        f"Inclusion: probability that the groups differ in this edge. {factor}Difference: {s.direction}, given "
+        f"that they differ{where} {interval(s).head}.{exists} {s.terms.meaning}",
+    )  # fmt: skip
+
+
+@table("node-differences", DifferenceSummary)
+def node_differences(s: DifferenceSummary) -> Table:
+    """Differences of all parameters of nodes, the most probable first, or the largest."""
+    frame, node = s.bias_differences.reset_index(drop=True), s.terms.node
+    note = "" if "inclusion" in frame else "They always differ, so that there is no inclusion."
+    return _differences(s, "node-differences", node, frame, _MOST_NODES, text("parameter"), "", note)
+
+
+def _differences(
+    s: DifferenceSummary,
+    name: str,
+    noun: str,
+    frame: pd.DataFrame,
+    most: int,
+    item: Column,
+    lead: str,
+    note: str,
+) -> Table:
+    uncertain = "inclusion" in frame
+    columns = [item, *([_PAIR] if len(s.groups) > 2 else []), *([marked("inclusion")] if uncertain else [])]
+    # On a terminal names of edges and words of evidence need the room of intervals.
+    columns += [marked("difference"), replace(interval(s), is_narrow="evidence" not in frame)]
+    columns += [FACTOR, WORD] if "evidence" in frame else []
+    columns += [number("edge_inclusion", "exists", wide="edge exists")] if "edge_inclusion" in frame else []
+    first, most = "most probable" if uncertain else "largest", at_most(most, len(frame))
+    more = f"Not listed: {len(frame) - most:,} {'less probable' if uncertain else 'smaller'}."
+    narrow, wide = frame.iloc[:most], frame.iloc[:MOST_EDGES]
+    rest = more if len(frame) > most else ""
+    return Table(
+        name,
+        frame,
+        tuple(columns),
+        Listing(f"Differences ({noun}), {first} first", narrow, with_legend(rest, narrow)),
+        Listing(f"{first.capitalize()} first", wide, with_legend(rest_of(len(frame), MOST_EDGES, first), wide)),
+        lead,
+        note,
+    )
+
+
+@table("edges", DifferenceSummary)
+def edges(s: DifferenceSummary) -> Table:
+    """Weights of all edges in each group."""
+    exists = [number("inclusion", "exists")] if s.may_be_absent else []
+    note = (
+        "Exists: probability that the edge exists, in all groups. Weight: mean where the edge exists, with its "
+        f"{interval(s).head}."
+    )
+    return Table(
+        "edges",
+        s.weight_table,
+        (ENDS, *exists, text("group"), number("weight"), interval(s)),
+        note=note if s.may_be_absent else "",
+    )
+
+
+@table("nodes", DifferenceSummary)
+def nodes(s: DifferenceSummary) -> Table:
+    """Parameters of nodes in each group."""
+    return nodes_of(s, s.node_table, (text("node", s.terms.node), text("group"), number("mean"), interval(s)))
+
+
+ANSWER = Answer("differences", (differences, node_differences, edges, nodes), methods=("compare",))

@@ -1,0 +1,1 @@
+"""Which edges exist, and how strong is the evidence for each?"""

@@ -1,0 +1,1 @@
+"""Which edges, or nodes, share a parameter?"""

@@ -1,0 +1,148 @@
+"""Tables of a posterior over groups of edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from ...results.summary import GroupedSummary
+from ...show.tables import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
+from ..edges.shown import MOST_EDGES, MOST_LIKELY, STRONGEST, weaker
+from ..registry import Answer
+from .partitions import plot_co_clustering, plot_credible_ball
+
+MOST_GROUPS = 100  # rows of the page
+_MOST_TABLES = 6  # groups whose tables the terminal lists
+_MOST_SIZES = 12  # groups of a bound whose size is listed
+_AGREEMENT = (
+    "Agreement: 0.5 if the ends of an edge are unrelated, more if they tend to agree, less if they tend to differ."
+)
+
+
+@table("edges", GroupedSummary)
+def edges(s: GroupedSummary) -> Table:
+    """Edges: those in groups by group and decreasing agreement, then the others by decreasing inclusion."""
+    found = s.edge_table
+    others = found[found["group"] == 0]
+    if s.spike:
+        others = others.sort_values("inclusion", ascending=False, kind="stable")
+        chosen, which = found["inclusion"], "most probable edges"
+    else:
+        chosen, which = (found["agreement"] - 0.5).abs(), "strongest edges (agreement farthest from 0.5)"
+    frame = pd.concat([s.by_group, others])
+    strongest = chosen.sort_values(ascending=False, kind="stable").index[:MOST_EDGES]
+    listed = frame[frame.index.isin(strongest)]
+    listed = listed.assign(group=np.array([f"{g}" if g else None for g in listed["group"]], dtype=object))
+    wide = Listing(f"Values, with the {interval(s).head} (from, to)", listed, rest_of(len(frame), MOST_EDGES, which))
+    said = (text("evidence"),) if "evidence" in frame else ()
+    columns = (text("group"), number("agreement"), interval(s), *said)
+    if not s.spike:
+        return Table("edges", frame.reset_index(drop=True), (ENDS, *columns, number("mle", s.mle_name)), wide=wide)
+    most = at_most(MOST_LIKELY, len(s.strongest))
+    return Table(
+        "edges",
+        frame.reset_index(drop=True),
+        (ENDS, number("inclusion"), *columns),
+        Listing(STRONGEST, s.strongest.iloc[:most], weaker(len(s.strongest), most)),
+        wide,
+        f"Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}.",
+        "Inclusion: probability of the edge. Agreement: where the edge exists.",
+    )
+
+
+@table("groups", GroupedSummary)
+def groups(s: GroupedSummary) -> Table:
+    """Groups of the point partition, by decreasing agreement."""
+    frame = _with_examples(s.group_table, s.examples)
+    largest = np.sort(frame["size"].nlargest(MOST_GROUPS).index)
+    rest = f"The {MOST_GROUPS} largest of {len(frame):,} groups are listed." if len(frame) > MOST_GROUPS else ""
+    of = ", of these edges" if s.spike else ""
+    return Table(
+        "groups",
+        frame,
+        (text("group"), number("size", "edges", "{:,}"), number("agreement"), interval(s), _EXAMPLES),
+        Listing(f"Groups (the partition closest to all draws{of})", frame),
+        Listing("", frame.loc[largest], rest),
+        note=f"{s.ball_sentence}.\n{_AGREEMENT}" if len(frame) else "",
+    )
+
+
+_EXAMPLES = text("examples", "for example", longest=None)
+
+
+def _with_examples(found: pd.DataFrame, examples: Callable[[int], list[str]]) -> pd.DataFrame:
+    return (
+        found.assign(examples=["; ".join(examples(g)) for g in found.index]).astype({"examples": object}).reset_index()
+    )
+
+
+@table("potentials", GroupedSummary, lambda s: len(s.entries) > 0 and len(s.shown) > 0)
+def potentials(s: GroupedSummary) -> Table:
+    """Log potentials of the tables that groups share."""
+    frame = s.potential_table(s.groups)
+    n = int(frame["group"].max())
+    more = (
+        f"Not listed: {n - _MOST_TABLES} more group{'s' if n > _MOST_TABLES + 1 else ''}." if n > _MOST_TABLES else ""
+    )
+    return Table(
+        "potentials",
+        frame,
+        (text("group"), text("entry", "states"), number("potential", "log potential"), interval(s)),
+        Listing("Log potentials of the groups", frame[frame["group"] <= _MOST_TABLES], more, "group"),
+        Listing("", frame[frame["group"] <= MOST_GROUPS],
+                f"The first {MOST_GROUPS} groups are listed." if n > MOST_GROUPS else ""),
+        note=s.reference_sentence,
+    )  # fmt: skip
+
+
+@table("partitions", GroupedSummary, lambda s: len(s.shown) > 0)
+def partitions(s: GroupedSummary) -> Table:
+    """The point partition, and the bounds of its credible ball."""
+    frame = s.ball_table.assign(sizes=[_sizes(sizes) for sizes in s.ball_table["sizes"]]).reset_index()
+    columns = (text("partition"), number("groups", each="{}"), number("distance", "distance (nats)"),
+               text("sizes", "edges of its groups", longest=None))  # fmt: skip
+    return Table("partitions", frame, columns, wide=Listing("", frame), note=f"{s.ball_sentence}.")
+
+
+@table("nodes", GroupedSummary, lambda s: len(s.field_table) > 0)
+def nodes(s: GroupedSummary) -> Table:
+    """Node fields, by group where nodes share them."""
+    frame = s.field_table
+    if s.fields_grouped:
+        frame = frame.sort_values(["group", "field"], ascending=[True, False], kind="stable", ignore_index=True)
+        frame.insert(1, "group", frame.pop("group"))
+    own = [text("group")] if s.fields_grouped else []
+    columns = (text("node"), *own, number("field", s.terms.node if s.has_named_nodes else "field h"), interval(s))
+    return Table("nodes", frame, columns, wide=Listing("", frame))
+
+
+@table("node-groups", GroupedSummary, lambda s: s.fields_grouped)
+def node_groups(s: GroupedSummary) -> Table:
+    """Groups of nodes that share a field, by decreasing field."""
+    frame = _with_examples(s.field_group_table, s.field_examples)
+    states = [text("state")] if "state" in frame else []
+    meaning = f"log odds of a state against {s.levels[0]}" if s.levels else "above 0 a node tends to yes, below 0 to no"
+    return Table(
+        "node-groups",
+        frame,
+        (text("group"), number("size", "nodes", "{:,}"), *states, number("field"), interval(s), _EXAMPLES),
+        Listing("Groups of node fields (the partition closest to all draws)", frame),
+        lead=f"Number of groups of node fields: {s.field_groups_sentence}",
+        note=f"Field: {meaning}, other things equal.",
+    )
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    """Return sizes as text, the largest first; long lists are cut."""
+    listed = ", ".join(f"{n:,}" for n in sizes[:_MOST_SIZES])
+    return listed if len(sizes) <= _MOST_SIZES else f"{listed} and {len(sizes) - _MOST_SIZES:,} smaller ones"
+
+
+ANSWER = Answer(
+    "groups",
+    (edges, groups, potentials, partitions, nodes, node_groups),
+    (plot_co_clustering, plot_credible_ball),
+    methods=("co_clustering",),
+)

@@ -1,0 +1,1 @@
+"""Which items follow which in time?"""

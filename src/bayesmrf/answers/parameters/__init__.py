@@ -1,0 +1,1 @@
+"""What are the parameters of edges and nodes?"""

@@ -1,0 +1,83 @@
+"""Tables of a posterior over parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ...results.summary import ParameterSummary
+from ...show.tables import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
+from ..registry import Answer
+
+MOST_PARAMETERS = 500  # rows of the page
+MOST_NODES = 200  # rows of the table of strengths
+_MOST = {True: 20, False: 10}  # parameters of edges, and of nodes, that the terminal lists
+
+
+@table("parameters", ParameterSummary)
+def parameters(s: ParameterSummary) -> Table:
+    """Parameters that were sampled, or strengths of tables, edges first, by decreasing absolute mean."""
+    found = s.strongest.reset_index()
+    frame = pd.DataFrame({"parameter": found["feature"], "kind": _kinds(s, found["is_edge"])} | _values(found))
+    shown = frame.assign(parameter=found["label"])
+    size = found["mean"].abs().to_numpy()
+    wide = np.sort(np.argsort(-size, kind="stable")[:MOST_PARAMETERS])
+    narrow, left_out = [], []
+    for is_edge, most in _MOST.items():
+        part = np.flatnonzero(found["is_edge"] == is_edge)
+        most = at_most(most, len(part))
+        narrow += list(part[:most])
+        if len(part) > most:
+            clear = found["clear"].to_numpy()[part[most:]].sum()
+            kind = s.terms.edge if is_edge else s.terms.node
+            left_out.append(f"{len(part) - most:,} weaker ({kind}), {clear:,} of them excluding zero")
+    return Table(
+        "parameters",
+        frame,
+        (text("parameter", longest=None), text("kind"), text("excludes_zero", "excludes zero"), number("mean"),
+         number("sd"), interval(s)),
+        Listing("Parameters, strongest first", shown.iloc[narrow], f"Not listed: {'; '.join(left_out)}."
+                if left_out else "", "kind"),
+        Listing(f"Values, with the {interval(s).head} (from, to)", shown.iloc[wide],
+                rest_of(len(frame), MOST_PARAMETERS, "strongest parameters")),
+        note=s.terms.meaning + s.display.note,
+    )  # fmt: skip
+
+
+def _kinds(s: ParameterSummary, is_edge: pd.Series[bool]) -> np.ndarray:
+    return np.where(is_edge, s.terms.edge, s.terms.node).astype(object)
+
+
+def _values(found: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return the columns of values, of which the first says whether the interval excludes zero."""
+    return {name: found[name] for name in ("excludes_zero", "mean", "sd", "lower", "upper")}
+
+
+@table("edges", ParameterSummary, lambda s: s.n_weights > 0)
+def edges(s: ParameterSummary) -> Table:
+    """Parameters of edges, by decreasing absolute mean."""
+    found = s.table.iloc[: s.n_weights].reset_index(drop=True)
+    frame = pd.DataFrame(s.named_ends | _values(found)).rename(columns={"mean": "weight"})
+    frame = frame.sort_values("weight", key=np.abs, ascending=False, kind="stable", ignore_index=True)
+    clear = text("excludes_zero", "excludes zero")
+    return Table("edges", frame, (ENDS, clear, number("weight", s.terms.edge), number("sd"), interval(s)))
+
+
+@table("nodes", ParameterSummary, lambda s: 0 < s.n_weights < len(s.table))
+def nodes(s: ParameterSummary) -> Table:
+    """Parameters of nodes."""
+    found = s.table.iloc[s.n_weights :].reset_index()
+    frame = pd.DataFrame({"node": found["feature"]} | _values(found))
+    clear = text("excludes_zero", "excludes zero")
+    return Table("nodes", frame, (text("node", s.terms.node), clear, number("mean"), number("sd"), interval(s)))
+
+
+@table("strength", ParameterSummary, lambda s: s.n_weights > 0)
+def strength(s: ParameterSummary) -> Table:
+    """Strength of each node, the strongest first."""
+    frame = s.strength_table
+    wide = Listing("", frame.iloc[:MOST_NODES], rest_of(len(frame), MOST_NODES, "strongest nodes"))
+    return Table("strength", frame, (text("node"), number("strength"), interval(s)), wide=wide)
+
+
+ANSWER = Answer("parameters", (parameters, edges, nodes, strength))

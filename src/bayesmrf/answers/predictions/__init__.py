@@ -1,0 +1,1 @@
+"""What does the network predict: densities, samples and conditional probabilities, averaged over the posterior."""

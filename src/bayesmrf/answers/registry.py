@@ -1,0 +1,116 @@
+"""Answers in the order in which they are shown: the one list of rooms, for tables, pages and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from ..declare.rule import PROBABILITY
+from ..errors import OptionError
+from ..names import quoted
+from ..results.summary import Summary, summarise
+from ..show.page import Section
+from ..show.tables import Table, TableOf
+
+# Their order is data, never that of imports.
+ROOMS = (
+    "edges", "differences", "parameters", "groups", "lagged", "communities", "structures", "statistics", "checks",
+    "sensitivity", "loo", "statements", "predictions", "study", "run",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a room has for those who show it.
+
+    Parameters
+    ----------
+    name : str
+        That of the room, a folder whose module ``shown`` has its answer.
+    tables : tuple of TableOf
+        In their order; `est.table`, terminal, page and files have them.
+    pictures : tuple of callable
+        Functions of `bayesmrf.plots`.
+    section : callable or None
+        Returns the sections of the page on a run, none if it has no such result; None if the page of each kind of
+        posterior places them.
+    methods : tuple of str
+        Methods of estimators that compute it, or read it off the draws.
+    """
+
+    name: str
+    tables: tuple[TableOf, ...] = ()
+    pictures: tuple[Callable[..., Any], ...] = ()
+    section: Callable[[Any], list[Section]] | None = None
+    methods: tuple[str, ...] = ()
+
+
+@cache
+def answer(room: str) -> Answer:
+    """Return the answer of a room, which is imported on first use."""
+    found: Answer = import_module(f".{room}.shown", __package__).ANSWER
+    return found
+
+
+def answers() -> Iterator[Answer]:
+    """Return all answers, in their order."""
+    return map(answer, ROOMS)
+
+
+def _tables(s: Summary) -> Iterator[TableOf]:
+    return (table for room in answers() for table in room.tables if table.is_in(s))
+
+
+def names_of(result: Any) -> list[str]:
+    """Return the names of the tables that a result has.
+
+    Parameters
+    ----------
+    result : estimator, xarray.DataTree, path or Summary
+    """
+    return [table.name for table in _tables(summarise(result))]
+
+
+def all_tables(result: Any) -> Iterator[Table]:
+    """Return all tables of a result that are listed, one after the other."""
+    s = summarise(result)
+    return (table(s) for table in _tables(s) if table.is_listed)
+
+
+def every_table(result: Any) -> Iterator[tuple[str, Table]]:
+    """Yield all tables of a result, and what each has."""
+    s = summarise(result)
+    return ((table.about, table(s)) for table in _tables(s))
+
+
+def table_of(result: Any, name: str, probability: float = 0.9) -> Table:
+    """Return a table of a result.
+
+    Parameters
+    ----------
+    result : estimator, xarray.DataTree, path or Summary
+    name : str
+        One of `names_of`.
+    probability : float
+        Of the central intervals.
+
+    Raises
+    ------
+    OptionError
+        If the result has no such table.
+    """
+    PROBABILITY.check("probability", probability)
+    s = summarise(result, probability)
+    tables = {table.name: table for table in _tables(s)}
+    if not (isinstance(name, str) and name in tables):
+        expected = f"a table of this result: {', '.join(map(quoted, tables))}"
+        raise OptionError(option="name", got=name, expected=expected)
+    return tables[name](s)
+
+
+def sections(s: Summary) -> list[Section]:
+    """Return the sections of the page that the registered answers have."""
+    return [section for room in answers() if room.section is not None for section in room.section(s)]

@@ -1,0 +1,1 @@
+"""What was run, and can its draws be trusted?"""

@@ -1,0 +1,1 @@
+"""How does the evidence for edges depend on their prior?"""

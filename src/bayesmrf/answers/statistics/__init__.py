@@ -1,0 +1,1 @@
+"""Which nodes are central, and what are the statistics of the network?"""

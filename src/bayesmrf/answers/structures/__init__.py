@@ -1,0 +1,1 @@
+"""Which sets of edges are probable?"""

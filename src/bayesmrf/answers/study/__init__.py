@@ -1,0 +1,1 @@
+"""How many people does a study need, and are posteriors calibrated?"""
