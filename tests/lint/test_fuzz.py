@@ -25,7 +25,7 @@ from bayesmrf import cli, families, graphs, priors
 from bayesmrf.answers.predictions.mixture import AVERAGE
 from bayesmrf.cli.app import whole
 from bayesmrf.declare.option import Checked, options_of, rule_of
-from bayesmrf.declare.rule import PROBABILITY, SCALE, SEED, integer, optional
+from bayesmrf.declare.rule import PRIOR, PROBABILITY, SCALE, SEED, integer, optional
 from bayesmrf.engines import Phases
 from bayesmrf.errors import BayesMRFError, BayesMRFWarning
 from bayesmrf.estimators.grouped import EDGES as EDGES_RULE
@@ -264,7 +264,7 @@ def test_functions(rng):
             call = {"n_draws": 2, "progress": False} | {option: value}
             refuses(lambda call=call: run.sample(kernel, **call), option, value, declared.rule)
     for option in ("prior_scale", "prior", "random_state", "method", "model"):
-        rule = {"prior_scale": SCALE, "prior": priors.PRIOR, "random_state": SEED}.get(option)
+        rule = {"prior_scale": SCALE, "prior": PRIOR, "random_state": SEED}.get(option)
         for value in FOREIGN if rule is None else bad(rng, optional(rule), 12):
             given = {"model": "independent", option: value}
             refuses(lambda given=given: bayesmrf.log_evidence(X=X, progress=False, **given), option, value, rule)

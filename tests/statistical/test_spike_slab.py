@@ -15,10 +15,9 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import LangevinJumps
 from bayesmrf.models import Boltzmann, Ordinal
 from bayesmrf.posterior.conditionals.spike import edge_prior
-from bayesmrf.posterior.edges import langevin as spike_slab
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.priors import Beta, Cauchy, Gamma, SpikeSlab
-from bayesmrf.published import langevin_jumps
+from bayesmrf.published import langevin, langevin_jumps
 from bayesmrf.published.langevin import SpikeSlabLangevin
 from bayesmrf.published.langevin_chains import table_chains
 from bayesmrf.runs import run
@@ -200,7 +199,7 @@ def test_thinning_has_the_law_of_asking_every_edge(rng):
     expected, births = np.minimum(expected, 1.0), np.zeros(10)
     for _ in range(n_calls):
         rows, theta = edge_chains.start_rows(model.graph, np.zeros(10, bool)), np.zeros(15)
-        spike_slab._births(rng, jumps, rows, blocks, theta, np.log(slab) - jumps.prior.log_odds[0], precision)
+        langevin._births(rng, jumps, rows, blocks, theta, np.log(slab) - jumps.prior.log_odds[0], precision)
         births += theta[:10] != 0
     assert_share(births, n_calls, expected)
     assert_other_share(births, n_calls, 0.8 * expected)
@@ -240,7 +239,7 @@ def test_births_along_lines(rng):
     births = np.zeros(3)
     for _ in range(n_calls):
         rows, theta = edge_chains.start_rows(model.graph, np.zeros(3, bool)), start.copy()
-        spike_slab._births(rng, jumps, rows, chains, theta, np.log(slab) - jumps.prior.log_odds[0], precision)
+        langevin._births(rng, jumps, rows, chains, theta, np.log(slab) - jumps.prior.log_odds[0], precision)
         births += theta[:3] != 0
         moved = np.zeros((3, 2))
         np.add.at(moved, model.graph.edges, -theta[:3, None, None] * k)

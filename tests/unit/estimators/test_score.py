@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from bayesmrf import RBM, BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, graphs, metrics
-from bayesmrf.answers.predictions import normaliser, partly_seen, predictive
+from bayesmrf.answers.predictions import mixture, normaliser, partly_seen
 from bayesmrf.engines import Elimination, Tempered
 from bayesmrf.errors import ApproximateScoreWarning, ConvergenceWarning
 from bayesmrf.inference.elimination.engine import cost
@@ -63,7 +63,7 @@ def test_samples_of_many_draws_give_one_warning(strong, monkeypatch):
     graph, X = strong
     est = BayesianMRF(graph, model="ising", **FEW).fit(X)
     monkeypatch.setattr(partly_seen, "is_cheap", lambda *_: False)
-    monkeypatch.setattr(predictive, "Tempered", lambda: Tempered(n_sweeps=2))
+    monkeypatch.setattr(mixture, "Tempered", lambda: Tempered(n_sweeps=2))
     with pytest.warns(ConvergenceWarning, match="of the samples came from independent nodes") as said:
         est.sample(300)
     assert len(said) == 1
@@ -78,7 +78,7 @@ def test_scores_warn_where_few_draws_count(rng):
         strength = np.where(rng.random(draws.shape[:2]) < 0.1, 2.0, -8.0)
         draws[:] = np.stack([strength, *np.zeros((2, *strength.shape))], axis=-1)
         each, error, away = est._mixture.log_predictive(np.array([[1, 1], [0, 0]]), "bayes")
-        sets.append((each[0], error[0], each.mean(), predictive.error_of_mean(away)[0]))
+        sets.append((each[0], error[0], each.mean(), mixture.error_of_mean(away)[0]))
     row, error, mean, of_mean = np.array(sets).T
     # The relative error of a standard deviation of 200 draws is 0.05, more as these have tails.
     assert abs(np.std(row) / error.mean() - 1) < 0.4

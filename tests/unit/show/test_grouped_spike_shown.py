@@ -9,8 +9,8 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 
 from bayesmrf import graphs, partitions, plots, write_report
+from bayesmrf.answers.edges.shown import MOST_EDGES
 from bayesmrf.errors import OptionError
-from bayesmrf.results import tables
 from bayesmrf.results.summary import GroupedSummary, summarise
 from bayesmrf.show import style
 from tests.helpers.posterior_tree import posterior_tree
@@ -255,11 +255,11 @@ def test_page_of_a_run_without_likely_edges_or_with_many(rng, tmp_path):
     assert "There are no edges with an inclusion above 0.5." in page.text
     assert "Network" not in page.text
     assert [row[3] for row in one.table("one end")[1:]] == ["1", *["–"] * 11]
-    many = tables.structure.MOST_EDGES + 8
+    many = MOST_EDGES + 8
     tree = posterior_tree(rng, graphs.path(many), n_draws=8, inclusion=np.linspace(1, 0.2, many - 1))
     page = Page(write_report(tree, tmp_path / "b.html").read_text())
     rows = page.table("one end")[1:]
-    assert len(rows) == tables.structure.MOST_EDGES
+    assert len(rows) == MOST_EDGES
     assert any("the other 7" in t for t in page.text)
     share = np.sort(GroupedSummary(tree).inclusion)[::-1]
-    assert min(float(row[2]) for row in rows) == pytest.approx(share[tables.structure.MOST_EDGES - 1], abs=6e-4)
+    assert min(float(row[2]) for row in rows) == pytest.approx(share[MOST_EDGES - 1], abs=6e-4)

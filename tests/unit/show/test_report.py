@@ -13,9 +13,12 @@ import pytest
 from matplotlib.image import imread
 
 from bayesmrf import graphs, plots, results, write_report
+from bayesmrf.answers.edges.shown import MOST_EDGES
+from bayesmrf.answers.groups.shown import MOST_GROUPS
+from bayesmrf.answers.parameters.shown import MOST_PARAMETERS
+from bayesmrf.answers.run.shown import MOST_MISSING
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators import LabelFieldMRF
-from bayesmrf.results import tables
 from bayesmrf.results.summary import GroupedSummary, ParameterSummary
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree
 
@@ -109,24 +112,22 @@ def test_names_cannot_break_the_page(rng, tmp_path):
 
 
 def test_of_many_edges_the_strongest_are_listed(rng, tmp_path):
-    tree = posterior_tree(rng, graphs.path(tables.structure.MOST_EDGES + 8), n_draws=8)
+    tree = posterior_tree(rng, graphs.path(MOST_EDGES + 8), n_draws=8)
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
     rows = page.table("one end")[1:]
-    assert len(rows) == tables.structure.MOST_EDGES
+    assert len(rows) == MOST_EDGES
     assert any("the other 7" in t for t in page.text)
     away = np.sort(np.abs(tree["posterior"]["agreement"].mean(["chain", "draw"]).values - 0.5))[::-1]
-    assert min(abs(float(row[3]) - 0.5) for row in rows) == pytest.approx(
-        away[tables.structure.MOST_EDGES - 1], abs=5e-4
-    )
+    assert min(abs(float(row[3]) - 0.5) for row in rows) == pytest.approx(away[MOST_EDGES - 1], abs=5e-4)
 
 
 def test_of_many_groups_the_largest_are_listed(rng, tmp_path):
-    tree = posterior_tree(rng, graphs.path(331), n_groups=tables.grouped.MOST_GROUPS + 10, n_draws=8)
+    tree = posterior_tree(rng, graphs.path(331), n_groups=MOST_GROUPS + 10, n_draws=8)
     page, table = Page(write_report(tree, tmp_path / "r.html").read_text()), GroupedSummary(tree).group_table
     rows = page.table("group")[1:]
-    assert len(rows) == tables.grouped.MOST_GROUPS < len(table)
-    assert any(f"The {tables.grouped.MOST_GROUPS} largest of {len(table)} groups" in t for t in page.text)
-    assert sum(int(row[1]) for row in rows) == table["size"].nlargest(tables.grouped.MOST_GROUPS).sum()
+    assert len(rows) == MOST_GROUPS < len(table)
+    assert any(f"The {MOST_GROUPS} largest of {len(table)} groups" in t for t in page.text)
+    assert sum(int(row[1]) for row in rows) == table["size"].nlargest(MOST_GROUPS).sum()
     assert "smaller ones" in page.table("partition")[1][3]
 
 
@@ -241,7 +242,7 @@ def test_page_of_parameters_has_the_numbers_and_needs_nothing_from_outside(rng, 
 
 def test_page_of_parameters_lists_the_first_missing_values(rng, tmp_path):
     tree = parameter_tree(rng)
-    n = tables.shared.MOST_MISSING + 7
+    n = MOST_MISSING + 7
     missing = pd.DataFrame({"row": np.arange(n), "node": "a", "probability": rng.random(n)})
     results.add_missing(tree, missing)
     results.save(tree, tmp_path / "run")
@@ -255,9 +256,9 @@ def test_pages_of_parameters_without_edges_and_with_many(rng, tmp_path):
     alone = graphs.Graph(3, np.empty((0, 2), dtype=int))
     page = Page(write_report(parameter_tree(rng, alone), tmp_path / "a.html").read_text())
     assert "Network" not in page.text
-    many = graphs.path(tables.parameters.MOST_PARAMETERS)
+    many = graphs.path(MOST_PARAMETERS)
     page = Page(write_report(parameter_tree(rng, many, n_draws=8), tmp_path / "b.html").read_text())
-    assert len(page.table("parameter")) == 1 + tables.parameters.MOST_PARAMETERS
+    assert len(page.table("parameter")) == 1 + MOST_PARAMETERS
     assert any("the other 499" in t for t in page.text)
 
 

@@ -12,14 +12,13 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from bayesmrf import graphs, plots, results, write_report
+from bayesmrf.answers.edges.shown import MOST_EDGES
 from bayesmrf.cli.show import show_table
 from bayesmrf.errors import OptionError
 from bayesmrf.methods import EDGES
-from bayesmrf.report import page
-from bayesmrf.results import tables
 from bayesmrf.results.summary import StructureSummary, summarise
 from bayesmrf.show import style
-from bayesmrf.show.tables import ENDS, FACTOR, WORD, Column, number
+from bayesmrf.show.tables import ENDS, FACTOR, WORD, Column, Listing, Table, number
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
 from tests.unit.show.test_report import CHROMIUM, Page, browse, pictures
 
@@ -316,10 +315,10 @@ def test_page_lists_missing_values(rng, tmp_path):
 def test_page_of_a_run_without_edges_or_with_many(rng, tmp_path):
     page = Page(write_report(structure_tree(rng, inclusion=np.zeros(10)), tmp_path / "a.html").read_text())
     assert {tuple(row[2:]) for row in page.table("one end")[1:]} == {("0.000", "–", "–", "–")}
-    graph = graphs.path(tables.structure.MOST_EDGES + 8)
+    graph = graphs.path(MOST_EDGES + 8)
     tree = structure_tree(rng, graph, n_draws=8, complete=False)
     page = Page(write_report(tree, tmp_path / "b.html").read_text())
-    assert len(page.table("one end")) == 1 + tables.structure.MOST_EDGES
+    assert len(page.table("one end")) == 1 + MOST_EDGES
     assert any("the other 7" in t for t in page.text)
     assert any("stopped before its end" in t for t in page.text)
 
@@ -364,7 +363,7 @@ def test_words_of_evidence_stay_whole_on_a_narrow_terminal():
                           "near_limit": [True, False]})  # fmt: skip
     ends = Column("90 % interval", ("lower", "upper"), "{:.3f}", "{} to {}")
     columns = (ENDS, number("inclusion"), number("weight"), ends, FACTOR, WORD)
-    made = tables.Table("edges", frame, columns, tables.Listing("Edges", frame))
+    made = Table("edges", frame, columns, Listing("Edges", frame))
     for width in (80, 140):
         console = Console(width=width, file=StringIO())
         show_table(made, made.narrow, console)
