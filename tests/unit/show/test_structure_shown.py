@@ -17,7 +17,7 @@ from bayesmrf.cli.show import show_table
 from bayesmrf.errors import OptionError
 from bayesmrf.methods import EDGES
 from bayesmrf.results.summary import StructureSummary, summarise
-from bayesmrf.show import style
+from bayesmrf.show import page, style
 from bayesmrf.show.tables import ENDS, FACTOR, WORD, Column, Listing, Table, number
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
 from tests.unit.show.test_report import CHROMIUM, Page, browse, pictures
