@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .. import graphs
 from ..base import BINARY
 from ..data.dependent_rows import remark_on_rows
-from ..data.read import read
+from ..data.read import read, read_new
 from ..data.row_weights import remark_on_counts, remark_on_weights
 from ..data.states import States
 from ..declare.option import check_params
@@ -34,7 +34,8 @@ from ..priors import LogisticBeta, Normal, Prior, ProperPrior
 from ..results.median_model import NO_EDGE
 from .base import data_hash
 from .bayesian import BayesianMRF
-from .columns import type_table
+from .columns import reading, type_table
+from .fitted_priors import parameters_prior
 from .grouped import GroupedMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
 from .rbm import RBM
@@ -120,7 +121,8 @@ def _fixed(
     field = _supported(reader._model())
     curve, learns = read_ties(model.ties, field), isinstance(model.graph, str) and model.graph.startswith("learn")
     if prior is None:
-        prior = reader._prior(field, curve) if isinstance(model, BayesianMRF) else Normal()
+        is_bayesian = isinstance(model, BayesianMRF)
+        prior = parameters_prior(reader._object("prior"), field, curve) if is_bayesian else Normal()
     return _field(field, states, prior, coding, *_shared(curve, field)), _remark(states, "graph was" if learns else "")
 
 
@@ -129,7 +131,7 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
         raise OptionError("model must be a fitted GroupedMRF, which has groups; fit it first, or give known groups as "
                           f"{argument('ties')} of MaximumLikelihoodMRF.")  # fmt: skip
     field, there = _supported(model._model()), model.groups_ >= 0
-    states = model._new(X, sample_weight)
+    states = read_new(X, sample_weight, reading(model))
     what = "edges and groups" if "density" in model.posterior_.attrs else "groups"
     s_bar = field.statistics(states.values, states.weights)
     seen = model.posterior_.attrs["data_hash"] == data_hash(model._graph, s_bar, states.n_samples)

@@ -123,7 +123,7 @@ def test_estimators_announce_what_they_do_before_the_first_draw(kind, monkeypatc
         said.append(what)
         return announced(what, is_on)
 
-    for module in ("pipeline", "panel"):
+    for module in ("prepared", "panel"):
         monkeypatch.setattr(f"bayesmrf.estimators.{module}.announced", listen)
     kind(n_draws=2).check(rng.integers(0, 2, (60, 3)))
     assert said == expected[kind]

@@ -102,7 +102,7 @@ def laws(est, group):
         log_p = (np.logaddexp.reduce(fields @ hidden.T, axis=1) + states @ est.theta_[k : k + D])[None]
     else:
         thetas = np.atleast_2d(est.theta_)
-        if est._has_draws:
+        if not isinstance(est, MaximumLikelihoodMRF):
             thetas = est.posterior_["posterior"]["theta"].values
             thetas = thetas if group is None else thetas[:, :, group]
             thetas = thetas.reshape(-1, thetas.shape[-1])
