@@ -42,7 +42,7 @@ CLASSES = {row.options for rows in (GROUPS, EDGES, COMPARISONS, methods.KERNELS)
 
 
 OTHERS = {row.engine_class for row in ROWS} | {type(part) for row in EVIDENCE for part in parts(row.method)}
-OTHERS |= {getattr(priors, name) for name in priors.__all__ if not name.endswith("Prior")}
+OTHERS |= {getattr(priors, name) for name in priors.__all__ if not name.endswith("Prior")} - {priors.Slab}  # a base
 DATA = {"states", "weights", "sampler"}  # of an engine, which are no options
 
 
