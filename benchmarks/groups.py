@@ -28,7 +28,7 @@ from bayesmrf import GroupedMRF, datasets, graphs, partitions
 from bayesmrf.base import Engine
 from bayesmrf.data.states import check_states
 from bayesmrf.engines import Elimination, Gibbs
-from bayesmrf.estimators import grouped
+from bayesmrf.estimators import grouped_methods
 from bayesmrf.graphs import Graph
 from bayesmrf.learning import sparse
 from bayesmrf.learning.maximum_likelihood import bound
@@ -42,7 +42,7 @@ PLAIN_SECONDS = 4.0  # in every turn
 N_PCD, N_CHAINS = GroupedStrippedBeta.n_pcd, PersistentMLE.n_chains
 STAGES = {
     "graph": (sparse, "learn_graph"),
-    "estimate": (grouped, "find_start"),
+    "estimate": (grouped_methods, "find_start"),
     "chain": (run, "sample"),
     "partition": (partitions, "point_partition"),
 }
