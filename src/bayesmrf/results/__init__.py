@@ -115,12 +115,12 @@ def to_datatree(
     if "groups" in values and "density" in values:
         values["included"] = (values["groups"][0], fields["groups"] >= 0)
         values["groups"] = (values["groups"][0], fields["groups"] + 1)
-    given: dict[str, Any] = {}
+    fixed: dict[str, Any] = {}
     for name in ("alpha", *DENSITIES):
         if name in fields and fields[name].size > 1 and np.ptp(fields[name]) == 0:
-            given[name] = ((), values.pop(name)[1][0, 0])
+            fixed[name] = ((), values.pop(name)[1][0, 0])
     posterior = {n: values[n] for n in POSTERIOR if n in values}
-    arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **given}
+    arrays: dict[str, Any] = {"edges": (("edge", "end"), np.asarray(model.graph.edges)), **fixed}
     if grouped:
         arrays["agreement_contrast"] = (("edge_parameter",), model.agreement_contrast)
     for name, value in (constant or {}).items():
@@ -199,13 +199,13 @@ def add_mode_check(
 
     chain, draw = np.array(draws).T
     numbers = np.asarray(tree["posterior"].dataset["chain"])[chain]
-    found: dict[str, Any] = {"chain_number": ("check", numbers), "draw_number": ("check", draw)}
+    arrays: dict[str, Any] = {"chain_number": ("check", numbers), "draw_number": ("check", draw)}
     for name in _UNSEEN:
-        found[name] = "check", np.array([getattr(tail, name) for tail in each])
+        arrays[name] = "check", np.array([getattr(tail, name) for tail in each])
     for name in ("log_z", "log_z_error"):
-        found[name] = ("check", "start"), np.array([getattr(tail, name) for tail in tails])
+        arrays[name] = ("check", "start"), np.array([getattr(tail, name) for tail in tails])
     about = worst._asdict() | {"level": level, "group": group}
-    tree["mode_check"] = xr.DataTree(xr.Dataset(found, attrs={name: _plain(value) for name, value in about.items()}))
+    tree["mode_check"] = xr.DataTree(xr.Dataset(arrays, attrs={name: _plain(value) for name, value in about.items()}))
 
 
 def add_partition(tree: xr.DataTree, labels: str, partition: np.ndarray) -> None:
@@ -349,14 +349,14 @@ def _facts(tree: xr.DataTree) -> Iterator[bool]:
             along = "value" if key == "posterior_predictive" else name  # there, the node of each missing value
             yield names.dims == (along,) and all(isinstance(v, str) for v in names.values.tolist())
     if "mode_check" in tree.children:
-        found = tree["mode_check"].attrs
-        yield all(isinstance(found[name], int | float) for name in _UNSEEN) and isinstance(found["level"], str)
+        attrs = tree["mode_check"].attrs
+        yield all(isinstance(attrs[name], int | float) for name in _UNSEEN) and isinstance(attrs["level"], str)
     for v in tree["posterior"].dataset.data_vars.values():
         yield v.dims[:2] == ("chain", "draw") and v.dtype.kind in "biuf" and 0 not in v.shape[:2]
 
 
 def _variable(dims: Sequence[str], v: Any) -> xr.Variable:
-    """Return a variable; booleans as 0 and 1, as ArviZ computes quantiles of every variable."""
+    """Make a variable of an array; booleans become 0 and 1, as ArviZ computes quantiles of every variable."""
     if isinstance(v, SparseDraws):
         from .sparse_array import variable  # xarray is slow to import
 
@@ -367,7 +367,7 @@ def _variable(dims: Sequence[str], v: Any) -> xr.Variable:
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers and texts unchanged, and other values as JSON."""
+    """Write values other than numbers and texts as JSON."""
     if isinstance(value, Enum):
         value = value.value
     value = on_disk.plain(value)
@@ -375,7 +375,7 @@ def _plain(value: Any) -> Any:
 
 
 def _circumstances(draws: Draws) -> dict[str, Any]:
-    """Return the attributes that `to_datatree` adds."""
+    """Describe the circumstances of a run by the attributes that `to_datatree` adds."""
     return {
         "kernel": draws.kernel,
         "n_warmup": draws.n_warmup,

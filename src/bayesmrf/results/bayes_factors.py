@@ -12,8 +12,8 @@ BOUND = 4.0  # log10 of the factors that are bounds
 
 def bounded(log10: np.ndarray) -> np.ndarray:
     """Return Bayes factors from their log10, those beyond 10^4 or 10^-4 as these bounds."""
-    found: np.ndarray = 10.0 ** np.clip(log10, -BOUND, BOUND)
-    return found
+    factors: np.ndarray = 10.0 ** np.clip(log10, -BOUND, BOUND)
+    return factors
 
 
 def is_bound(factor: Any) -> Any:

@@ -56,14 +56,14 @@ def draw_log_odds(
         Of :math:`q / (1 - q)` with q, the probability of the pair of blocks, drawn from its conditional Beta
         distribution given blocks and edges of the draw: of the joint posterior of all three.
     """
-    found = BlockPairs(prior, blocks, edges)
+    pairs = BlockPairs(prior, blocks, edges)
     every = slice(None)
-    found.count(every, included)
-    used = np.flatnonzero(found.n)
-    log_odds = np.zeros(len(found.n))
-    edge, none = (np.maximum(rng.standard_gamma(shape[used]), _LEAST) for shape in found.shapes())
+    pairs.count(every, included)
+    used = np.flatnonzero(pairs.n)
+    log_odds = np.zeros(len(pairs.n))
+    edge, none = (np.maximum(rng.standard_gamma(shape[used]), _LEAST) for shape in pairs.shapes())
     log_odds[used] = np.log(edge) - np.log(none)
-    drawn: np.ndarray = log_odds[found.of(every)]
+    drawn: np.ndarray = log_odds[pairs.of(every)]
     return drawn
 
 
@@ -85,8 +85,8 @@ class BlockPairs:
     def of(self, candidates: slice) -> np.ndarray:
         """Return the number of the pair of blocks of the ends of some candidates, (n_draws, n)."""
         ends = np.sort(self.blocks[:, self.edges[candidates]], axis=2)
-        found: np.ndarray = ends[..., 0] * self.k + ends[..., 1] + self.k**2 * np.arange(len(ends))[:, None]
-        return found
+        pairs: np.ndarray = ends[..., 0] * self.k + ends[..., 1] + self.k**2 * np.arange(len(ends))[:, None]
+        return pairs
 
     def count(self, candidates: slice, included: np.ndarray) -> None:
         """Count some candidates, of which those ``included`` (n_draws, n) exist."""
@@ -103,8 +103,8 @@ class BlockPairs:
     def inverse_odds(self, candidates: slice, included: np.ndarray) -> np.ndarray:
         """Return E[(1 - q) / q] given blocks, other edges, and that the candidate exists, (n_draws, n)."""
         pair, (a, b) = self.of(candidates), self.shapes()
-        found: np.ndarray = (b[pair] - (1 - included)) / (a[pair] - included)
-        return found
+        odds: np.ndarray = (b[pair] - (1 - included)) / (a[pair] - included)
+        return odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +129,9 @@ class Communities:
     @cached_property
     def allocation(self) -> np.ndarray:
         """The partition with the least expected variation of information, (n_nodes,): 1..k, the largest first."""
-        found = partitions.point_partition(self.draws) if self.point is None else self.point
-        order = np.argsort(-np.bincount(found), kind="stable")
-        rank: np.ndarray = np.argsort(order, kind="stable")[found] + 1
+        labels = partitions.point_partition(self.draws) if self.point is None else self.point
+        order = np.argsort(-np.bincount(labels), kind="stable")
+        rank: np.ndarray = np.argsort(order, kind="stable")[labels] + 1
         return rank
 
     @cached_property
@@ -152,9 +152,9 @@ class Communities:
         number, n = self.draws.max(axis=2) + 1, len(self.nodes)
         prior = np.exp(log_prior_of_numbers(self.prior, n))
         most = int(number.max())
-        seen = np.arange(1, max(most, 2) + 1)
-        there = np.concatenate([(number > 1)[..., None], number[..., None] == seen], axis=2)
-        share, before = there.mean(axis=(0, 1)), np.append(1 - prior[0], prior[: len(seen)])
+        numbers = np.arange(1, max(most, 2) + 1)
+        has_number = np.concatenate([(number > 1)[..., None], number[..., None] == numbers], axis=2)
+        share, before = has_number.mean(axis=(0, 1)), np.append(1 - prior[0], prior[: len(numbers)])
         least = 1 / number.size
         p, one = np.maximum(share, least), max(share[1], least)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -165,9 +165,9 @@ class Communities:
         bound = np.where(above | (share[1] == 0), ">", np.where(below | (share == 0), "<", ""))
         bound[1] = ""
         return pd.DataFrame({
-            "blocks": np.array(["2 or more", *map(str, seen)], dtype=object),
+            "blocks": np.array(["2 or more", *map(str, numbers)], dtype=object),
             "probability": share,
-            "error": errors_of_shares(there),
+            "error": errors_of_shares(has_number),
             "prior": before,
             "bayes_factor": factor,
             "bound": bound.astype(object),
@@ -185,8 +185,8 @@ class Communities:
         """
         import pandas as pd
 
-        own = self.allocation[:, None] == self.allocation
-        others = own & ~np.eye(len(own), dtype=bool)
+        in_same_block = self.allocation[:, None] == self.allocation
+        others = in_same_block & ~np.eye(len(in_same_block), dtype=bool)
         with np.errstate(invalid="ignore"):
             mean = np.where(others, self.together, 0).sum(axis=1) / others.sum(axis=1)
         alone = np.flatnonzero(~others.any(axis=1))

@@ -110,14 +110,14 @@ def verdict(tree: xr.DataTree, table: pd.DataFrame | None = None, evidence: Evid
     evidence : Evidence, optional
         That of the run, with this table.
     """
-    *found, chains = of_chains(tree, table, evidence)
+    *judgements, chains = of_chains(tree, table, evidence)
     told = [(finding.severity, finding.text) for finding in findings_of(tree)]
-    found += [one for one in told if one[0] == BAD]
-    if chains[0] == BAD or not found:  # of a run that is bad otherwise, it does not matter that chains agree
-        found.append(chains)
-    found += [one for one in told if one[0] != BAD]
-    worst = max((severity for severity, _ in found), key=GRADES.index)
-    return Verdict(GOOD if worst == NOTE else worst, tuple(found))
+    judgements += [one for one in told if one[0] == BAD]
+    if chains[0] == BAD or not judgements:  # of a run that is bad otherwise, it does not matter that chains agree
+        judgements.append(chains)
+    judgements += [one for one in told if one[0] != BAD]
+    worst = max((severity for severity, _ in judgements), key=GRADES.index)
+    return Verdict(GOOD if worst == NOTE else worst, tuple(judgements))
 
 
 def findings_of(tree: xr.DataTree) -> list[Finding]:
@@ -139,8 +139,8 @@ def _converged(tree: xr.DataTree, every: pd.DataFrame | None, evidence: Evidence
     sizes = tree["posterior"].sizes
     n_chains, n_draws = sizes["chain"], sizes["chain"] * sizes["draw"]
     if sizes["draw"] < _LEAST:
-        own = f"there {'is' if sizes['draw'] == 1 else 'are'} {sizes['draw']}"
-        return (BAD, f"Not judged: convergence needs {_LEAST} draws of a chain at least, {own}; use more.")
+        available = f"there {'is' if sizes['draw'] == 1 else 'are'} {sizes['draw']}"
+        return (BAD, f"Not judged: convergence needs {_LEAST} draws of a chain at least, {available}; use more.")
     if stuck := never_moved(tree):
         return BAD, f"Not converged: {stuck}; {_remedy(tree, 1)}."
     if every is None:
@@ -180,14 +180,14 @@ def _converged(tree: xr.DataTree, every: pd.DataFrame | None, evidence: Evidence
 
 def lacks(table: pd.DataFrame, n_chains: int) -> list[tuple[str, str]]:
     """Return by how much the quantities of `diagnostics` miss the thresholds of a good run, and the worst of each."""
-    found, wanted = [], GOOD_ESS * n_chains
+    unmet, wanted = [], GOOD_ESS * n_chains
     for name in ("tail", "bulk"):
         sizes = table[f"ess_{name}"]
         if sizes.min() < wanted:
-            found.append((f"{name} ESS {sizes.min():,.0f}, want {wanted:,}", _name(sizes.idxmin())))
+            unmet.append((f"{name} ESS {sizes.min():,.0f}, want {wanted:,}", _name(sizes.idxmin())))
     if n_chains > 1 and (r_hat := table["r_hat"]).max() > GOOD_R_HAT:
-        found.append((f"R-hat {r_hat.max():.3f}, want {GOOD_R_HAT}", _name(r_hat.idxmax())))
-    return found
+        unmet.append((f"R-hat {r_hat.max():.3f}, want {GOOD_R_HAT}", _name(r_hat.idxmax())))
+    return unmet
 
 
 def warn_unless_converged(tree: xr.DataTree) -> bool:
@@ -228,10 +228,10 @@ def _kept_modes(tree: xr.DataTree) -> str:
     stats = tree["sample_stats"].to_dataset()
     if "round_trips" not in stats or np.isnan(trips := stats["round_trips"].values)[:, -1].all():
         return ""
-    seen, late = float(np.nanmin(trips[:, -1] - np.nan_to_num(trips[:, 0]))), float(stats["late"].mean())
-    if seen < _TRIPS:
+    fewest, late = float(np.nanmin(trips[:, -1] - np.nan_to_num(trips[:, 0]))), float(stats["late"].mean())
+    if fewest < _TRIPS:
         return (
-            f"Modes: the chains behind the moments keep their mode, and came from independent nodes {seen:.1f} times "
+            f"Modes: the chains behind the moments keep their mode, and came from independent nodes {fewest:.1f} times "
             f"each, too rarely for the probabilities of modes; use more draws or an exact engine."
         )
     if late > _LATE:
@@ -248,9 +248,9 @@ def disagreement(tree: xr.DataTree, evidence: Evidence | None) -> str:
     Weights are those that are read (`bayesmrf.results.judged_series.read_edges`), by the evidence of the run, if any.
     """
     said = []
-    for names, there in indicators(tree):
-        for one in shares_that_differ(there):
-            shares = [f"{share:.3g}" for share in there[:, :, one.item].mean(axis=1)]
+    for names, exists in indicators(tree):
+        for one in shares_that_differ(exists):
+            shares = [f"{share:.3g}" for share in exists[:, :, one.item].mean(axis=1)]
             said.append((one.chance, names[one.item], f"shares of draws of {listed(shares, 8)}"))
     for names, weights, rare in rare_weights(tree, read_edges(tree, evidence)):
         for one in weights_that_differ(weights, rare):
@@ -274,8 +274,8 @@ def _table(series: Iterable[Series]) -> pd.DataFrame:
         names += s.names
         judged += [s.is_judged] * len(s.names)
         edges += [-1] * len(s.names) if s.edges is None else s.edges.tolist()
-    found = pd.DataFrame(np.concatenate([np.empty((0, len(columns))), *parts]), index=names, columns=columns)
-    return found.assign(judged=np.array(judged, dtype=bool), **{EDGE: np.array(edges, dtype=int)})
+    table = pd.DataFrame(np.concatenate([np.empty((0, len(columns))), *parts]), index=names, columns=columns)
+    return table.assign(judged=np.array(judged, dtype=bool), **{EDGE: np.array(edges, dtype=int)})
 
 
 def never_moved(tree: xr.DataTree) -> str:
@@ -309,7 +309,7 @@ def _name(label: object) -> str:
 
 
 def _acceptance(tree: xr.DataTree) -> np.ndarray | None:
-    """Return the share of the proposals that each chain accepted, if the sampler makes proposals."""
+    """Compute the share of the proposals that each chain accepted, if the sampler makes proposals."""
     stats = tree["sample_stats"].to_dataset()
     for name in ("acceptance", "accepted"):
         if name in stats:
@@ -333,7 +333,7 @@ def _divergent(tree: xr.DataTree) -> str:
 
 
 def _remedy(tree: xr.DataTree, times: int) -> str:
-    """Return what to change."""
+    """Say what to change."""
     acceptance, kernel = _acceptance(tree), str(tree.attrs.get("kernel", ""))
     if acceptance is not None and acceptance.min() < _RARELY:
         return "use a shorter step, a longer warm-up or another method"

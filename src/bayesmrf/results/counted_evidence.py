@@ -53,15 +53,15 @@ def counted_evidence(tree: xr.DataTree, log_odds: np.ndarray, is_fixed: np.ndarr
     counted = Counted(*np.full((2, len(log_odds)), np.nan))
     if is_local and not is_fixed.all() and blocks_of(tree) is not None:
         return counted  # draws have no odds
-    there = Columns(variable(tree, "included"), function=partial(np.not_equal, 0))
-    n_chains, n_draws, _ = there.shape
-    share = there.means()
+    included = Columns(variable(tree, "included"), function=partial(np.not_equal, 0))
+    n_chains, n_draws, _ = included.shape
+    share = included.means()
     least = _FEWEST / (n_chains * n_draws)
     known = np.flatnonzero((share >= least) & (share <= 1 - least) & np.isfinite(log_odds))
     odds = _OddsOfDraws(tree)
-    for some in divided(len(known), batch(n_chains, n_draws)) if len(known) else ():
-        edges = known[some]
-        gamma = there[:, :, edges].astype(float)
+    for part in divided(len(known), batch(n_chains, n_draws)) if len(known) else ():
+        edges = known[part]
+        gamma = included[:, :, edges].astype(float)
         inverse: Any = np.exp(-log_odds[edges])
         if is_local and not is_fixed[edges].all():
             inverse = np.where(is_fixed[edges], inverse, odds.inverse(edges))

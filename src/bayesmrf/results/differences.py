@@ -81,7 +81,7 @@ def bias_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFrame:
 
 
 def _texts(labels: Any) -> np.ndarray:
-    """Return labels as Python's texts, which stored ones are not."""
+    """Convert labels to Python's texts, which stored ones are not."""
     return np.array([str(label) for label in labels.values], dtype=object)
 
 
@@ -97,7 +97,7 @@ def minus(theta: np.ndarray, a: int, b: int) -> np.ndarray:
 def _table(
     tree: xr.DataTree, table: dict[str, Any], items: tuple[Any, ...], included: Columns, tails: tuple[float, float]
 ) -> pd.DataFrame:
-    """Return the differences of some parameters, or edges with tables, given that they are ``included``."""
+    """Summarise the differences of some parameters, or edges with tables, given that they are ``included``."""
     import pandas as pd
 
     (theta, first, last, display), groups = items, _texts(tree["posterior"].to_dataset()["group"])

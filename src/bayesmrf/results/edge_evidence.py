@@ -68,10 +68,10 @@ def add_edge_evidence(tree: xr.DataTree, draws: np.ndarray, log_factor: np.ndarr
     chain, draw = np.array(draws).T
     numbers = np.asarray(tree["posterior"].dataset["chain"])[chain]
     along = ("evaluation", "edge")
-    found = {"log_factor": (along, log_factor), "prior_log_odds": (along[: prior_log_odds.ndim], prior_log_odds)}
+    variables = {"log_factor": (along, log_factor), "prior_log_odds": (along[: prior_log_odds.ndim], prior_log_odds)}
     coords = {"chain_number": ("evaluation", numbers), "draw_number": ("evaluation", draw)}
     edge = {"edge": np.array(tree["constant_data"].dataset["edge"].values.tolist(), dtype=object)}
-    tree["edge_evidence"] = xr.DataTree(xr.Dataset(found, coords=coords | edge))
+    tree["edge_evidence"] = xr.DataTree(xr.Dataset(variables, coords=coords | edge))
 
 
 def add_recorded_evidence(tree: xr.DataTree, log_factor: np.ndarray, prior_log_odds: np.ndarray) -> None:
@@ -149,7 +149,7 @@ def _log_mean(logs: np.ndarray) -> np.ndarray:
 
 
 def _mean_log_odds(tree: xr.DataTree) -> float:
-    """Return the prior log odds of an edge, averaged over the prior of the density, or of blocks, if it is learnt."""
+    """Average the prior log odds of an edge over the prior of the density, or of blocks, if it is learnt."""
     if (blocks := blocks_of(tree)) is not None:
         return float(logit(probability_of_edge(blocks)))
     density = json.loads(tree.attrs.get("prior", "{}")).get("density", {"a": 1, "b": 1})
@@ -221,12 +221,12 @@ def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, 
     """
     import pandas as pd
 
-    found, constant = evidence(tree, kind), tree["constant_data"].to_dataset()
+    factors, constant = evidence(tree, kind), tree["constant_data"].to_dataset()
     names = np.array([str(n) for n in constant["node"].values], dtype=object)
     first, second = names[constant["edges"].values].T
-    table = {"first": first, "second": second, "prior": expit(found.log_odds)}
+    table = {"first": first, "second": second, "prior": expit(factors.log_odds)}
     if (kinds := display_in(tree).edge_kinds) is not None:
         table["kind"] = kinds
-    frame = pd.DataFrame(table | evidence_columns(found, limits))
-    order = np.argsort(-np.where(np.isnan(found.log10), -np.inf, found.log10), kind="stable")
+    frame = pd.DataFrame(table | evidence_columns(factors, limits))
+    order = np.argsort(-np.where(np.isnan(factors.log10), -np.inf, factors.log10), kind="stable")
     return frame.iloc[order].reset_index(drop=True)

@@ -24,7 +24,7 @@ def model_on(graph: Graph, family: Any, coding: Any, fields: bool) -> Any:
 
 
 def _texts(levels: Sequence[Any]) -> tuple[str, ...]:
-    """Return a text for each level, with few digits if these differ."""
+    """Write each level as text, with few digits if these differ."""
     short = tuple(f"{level:g}" if isinstance(level, float) else str(level) for level in levels)
     return short if len(set(short)) == len(short) else tuple(map(str, levels))
 

@@ -55,7 +55,7 @@ def shares_that_differ(indicators: Columns) -> list[Disagreement]:
         return []
     *means, times = indicators.map(lambda part: np.array([*part.mean(axis=1), _markov_times(part)]))
     shares = np.array(means)
-    found = []
+    disagreements = []
     # The times of a Markov chain of two states are the least: most items need no others.
     for c, item in np.argwhere(n * _chance(shares, times, n_draws) < FALSE_ALARMS):
         draws = indicators[:, :, item]
@@ -63,8 +63,8 @@ def shares_that_differ(indicators: Columns) -> list[Disagreement]:
         tau = max([times[item], *(x.size / effective_size(x) for x in parts if 0 < x.mean() < 1)])
         chance = n * _chance(shares[:, [item]], np.array([tau]), n_draws)[c, 0]
         if chance < FALSE_ALARMS:
-            found.append(Disagreement(int(item), int(c), float(chance)))
-    return _one_each(found)
+            disagreements.append(Disagreement(int(item), int(c), float(chance)))
+    return _one_each(disagreements)
 
 
 def weights_that_differ(values: Columns | np.ndarray, items: Sequence[int] | np.ndarray) -> list[Disagreement]:
@@ -84,33 +84,33 @@ def weights_that_differ(values: Columns | np.ndarray, items: Sequence[int] | np.
     """
     from scipy.stats import mannwhitneyu, rankdata  # take half a second
 
-    n_chains, found = values.shape[0], []
+    n_chains, disagreements = values.shape[0], []
     family = n_chains * len(items)
     for item in items if n_chains > 1 else ():
         visits = [_means_of_visits(chain) for chain in values[:, :, item]]
         every = np.concatenate(visits)
         ranks = np.split(rankdata(every), np.cumsum([len(v) for v in visits])[:-1])
-        for c, own in enumerate(visits):
-            n, m = len(own), len(every) - len(own)
+        for c, means in enumerate(visits):
+            n, m = len(means), len(every) - len(means)
             # An estimate spares most tests.
             if min(n, m) == 0 or abs(ranks[c].mean() - (n + m + 1) / 2) < _CLOSE * sqrt(m * (n + m + 1) / 12 / n):
                 continue
-            chance = family * mannwhitneyu(own, np.concatenate(visits[:c] + visits[c + 1 :])).pvalue
+            chance = family * mannwhitneyu(means, np.concatenate(visits[:c] + visits[c + 1 :])).pvalue
             if chance < FALSE_ALARMS:
-                found.append(Disagreement(int(item), c, float(chance)))
-    return _one_each(found)
+                disagreements.append(Disagreement(int(item), c, float(chance)))
+    return _one_each(disagreements)
 
 
-def _one_each(found: list[Disagreement]) -> list[Disagreement]:
-    """Return the least probable of each item."""
+def _one_each(disagreements: list[Disagreement]) -> list[Disagreement]:
+    """Keep the least probable disagreement of each item."""
     first: dict[int, Disagreement] = {}
-    for one in sorted(found, key=lambda one: one.chance):
+    for one in sorted(disagreements, key=lambda one: one.chance):
         first.setdefault(one.item, one)
     return list(first.values())
 
 
 def _markov_times(indicators: np.ndarray) -> np.ndarray:
-    """Return the autocorrelation time of each indicator in all chains, as of a Markov chain.
+    """Estimate the autocorrelation time of each indicator in all chains, as of a Markov chain.
 
     With the probabilities a and b of 0 -> 1 and 1 -> 0 it is 2 / (a + b) - 1. Half a transition is added to each count.
     """
@@ -126,27 +126,27 @@ def _markov_times(indicators: np.ndarray) -> np.ndarray:
 
 
 def _chance(shares: np.ndarray, times: np.ndarray, n_draws: int) -> np.ndarray:
-    """Return bounds of the probability of shares (n_chains, n) as far from those of the others, in any chain."""
+    """Bound the probability of shares (n_chains, n) as far from those of the others, in any chain."""
     n_chains = len(shares)
-    own, rest = n_draws / times, (n_chains - 1) * n_draws / times
+    n_effective, rest = n_draws / times, (n_chains - 1) * n_draws / times
     others = (shares.sum(axis=0) - shares) / (n_chains - 1)
     every = shares.mean(axis=0)
-    ratio = own * _divergence(shares, every) + rest * _divergence(others, every)
+    ratio = n_effective * _divergence(shares, every) + rest * _divergence(others, every)
     return 2 * n_chains * np.exp(-ratio)
 
 
 def _divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return the Kullback-Leibler divergence of Bernoulli variables."""
+    """Compute the Kullback-Leibler divergence of Bernoulli variables."""
     return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
 
 
 def _means_of_visits(values: np.ndarray) -> np.ndarray:
-    """Return the mean of each run of values that are not zero."""
-    there = values != 0
-    starts = np.flatnonzero(np.diff(there, prepend=False) & there)
+    """Average each run of values that are not zero."""
+    exists = values != 0
+    starts = np.flatnonzero(np.diff(exists, prepend=False) & exists)
     if not len(starts):
         return np.empty(0)
-    at = np.flatnonzero(there)
+    at = np.flatnonzero(exists)
     visit = np.searchsorted(starts, at, side="right") - 1
     return np.bincount(visit, values[at]) / np.bincount(visit)
 

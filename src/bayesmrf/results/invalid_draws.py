@@ -33,19 +33,19 @@ def invalid_values(tree: xr.DataTree) -> str:
         From `bayesmrf.results.to_datatree`.
     """
     posterior, constant = tree["posterior"].dataset, tree["constant_data"].dataset
-    found = [
+    clauses = [
         _first_wrong(str(name), array.variable, posterior)
         for name, array in posterior.data_vars.items()
         if array.dims[:2] == ("chain", "draw")
         and (array.dtype.kind == "f" or (name in _RANGES and array.dtype.kind != "b"))
     ]
     # Constants have no draws: each is checked as one draw of one chain.
-    found += [
+    clauses += [
         _first_wrong(str(name), array.variable.expand_dims("draw").expand_dims("chain"), posterior)
         for name, array in constant.data_vars.items()
         if name in _RANGES
     ]
-    if not (wrong := [clause for clause in found if clause]):
+    if not (wrong := [clause for clause in clauses if clause]):
         return ""
     more = f"; {len(wrong) - 1} more quantities have invalid values, too" if len(wrong) > 1 else ""
     return (
@@ -55,7 +55,7 @@ def invalid_values(tree: xr.DataTree) -> str:
 
 
 def _first_wrong(name: str, draws: Any, posterior: xr.Dataset) -> str:
-    """Return which entry of a variable is wrong first, how, and in how many draws; empty if none is."""
+    """Find which entry of a variable is wrong first, how, and in how many draws; empty if none is."""
     low, high = _RANGES.get(name, _ALL)
     n_draws, start, n_wrong, first = draws.shape[1], 0, 0, ""
     for block in in_turn(draws):
@@ -81,7 +81,7 @@ def _first_wrong(name: str, draws: Any, posterior: xr.Dataset) -> str:
 
 
 def _is_sound(block: np.ndarray, low: float, high: float) -> bool:
-    """Return whether all numbers are finite and in a range, without arrays of their size."""
+    """Check that all numbers are finite and in a range, without arrays of their size."""
     least, most = float(block.min()), float(block.max())  # NaN if one is
     return bool(np.isfinite(least) and np.isfinite(most) and low <= least and most <= high)
 

@@ -55,8 +55,8 @@ def judged_series(tree: xr.DataTree, likely: np.ndarray | None = None) -> tuple[
     if "field_groups" in posterior:
         number = posterior["field_groups"].values.max(axis=2, keepdims=True) + 1
         scalars.append(Series(["n_field_groups"], number, False))
-    if there := _included(tree):
-        number = sum(there[:, :, some].sum(axis=2, keepdims=True) for some in there.blocks())
+    if included := _included(tree):
+        number = sum(included[:, :, part].sum(axis=2, keepdims=True) for part in included.blocks())
         scalars.append(Series(["n_edges"], number, False))
     return scalars, (series for series in _others(tree, likely) if series.names)
 
@@ -114,8 +114,8 @@ def _others(tree: xr.DataTree, likely: np.ndarray | None) -> Iterator[Series]:
         r = int((items < len(edges)).sum()) if included else 0
         if included and likely is not None and r:
             yield from _given_inclusion(kept[:r], Columns(draws), items[:r], included, edges[items[:r]], likely)
-        for some in _divided(len(items) - r, *draws.shape[:2]):
-            yield Series(kept[r:][some], Columns(draws)[:, :, items[r:][some]])
+        for part in _divided(len(items) - r, *draws.shape[:2]):
+            yield Series(kept[r:][part], Columns(draws)[:, :, items[r:][part]])
         labels_before |= set(labels)
 
 
@@ -130,9 +130,9 @@ def indicators(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns]]:
         known = ~not_identified(tree)
         draws = variable(tree, "included")
         if known.any():
-            some = draws if known.all() else draws[..., np.flatnonzero(known)]
+            known_draws = draws if known.all() else draws[..., np.flatnonzero(known)]
             names = posterior["edge"].values[known]
-            yield [f"included[{name}]" for name in names], Columns(some, function=partial(np.not_equal, 0))
+            yield [f"included[{name}]" for name in names], Columns(known_draws, function=partial(np.not_equal, 0))
         if "group" in theta.dims and known.all():
             yield [f"included[{name}]" for name in labels[r:]], Columns(theta, r, None, differ)
             names = posterior["edge"].values
@@ -143,14 +143,14 @@ def indicators(tree: xr.DataTree) -> Iterator[tuple[list[str], Columns]]:
 
 
 def _included(tree: xr.DataTree) -> Columns | None:
-    """Return whether each edge is included, if edges may be absent."""
-    if "included" not in tree["posterior"].dataset or not prod((found := variable(tree, "included")).shape):
+    """Read whether each edge is included, if edges may be absent."""
+    if "included" not in tree["posterior"].dataset or not prod((draws := variable(tree, "included")).shape):
         return None
-    return Columns(found, function=partial(np.not_equal, 0))
+    return Columns(draws, function=partial(np.not_equal, 0))
 
 
 def _in_doubt(names: list[str], exists: Columns) -> Series:
-    """Return those of the indicators that are uncertain in a chain, or differ between chains."""
+    """Select the indicators that are uncertain in a chain, or differ between chains."""
     share = exists.map(lambda draws: draws.mean(axis=1))
     doubt = np.flatnonzero((share.max(axis=0) >= IN_DOUBT[0]) & (share.min(axis=0) <= IN_DOUBT[1]))
     return Series([names[i] for i in doubt], exists[:, :, doubt], False)
@@ -176,7 +176,7 @@ def rare_weights(tree: xr.DataTree, likely: np.ndarray | None) -> Iterator[tuple
 
 
 def _edge_of(tree: xr.DataTree) -> np.ndarray:
-    """Return the edge of each of the first entries of theta; edges of groups, and those with tables, have several."""
+    """Number the edge of each of the first entries of theta; edges of groups, and those with tables, have several."""
     sizes = np.diff(display_in(tree).edge_starts)
     return np.repeat(np.arange(len(sizes)), sizes)
 
@@ -184,7 +184,7 @@ def _edge_of(tree: xr.DataTree) -> np.ndarray:
 def _of_groups(
     name: str, labels: list[str], groups: list[str], draws: xr.Variable, known: np.ndarray
 ) -> Iterator[Series]:
-    """Return the parameters of each group of people that exist in enough draws, of those that are ``known``."""
+    """Select the parameters of each group of people that exist in enough draws, of those that are ``known``."""
     # Baselines may be absent: a weight that exists in few draws may be 0 in all draws of a chain.
     exist = np.flatnonzero((Columns(draws, function=exist_in_groups).means() >= INCLUSION) & known)
     names = [f"{name}[{labels[i]} in {g}]" for g in groups for i in exist]
@@ -204,7 +204,7 @@ def _of_differences(
     edge_of: np.ndarray,
     likely: np.ndarray,
 ) -> Iterator[Series]:
-    """Return the differences of weights between each group of people and the first, over the draws that have them."""
+    """Take differences of weights between each group of people and the first, over the draws that have them."""
     for g in range(1, len(groups)):
         names = [f"difference[{label} in {groups[g]}]" for label in labels]
         values = Columns(draws, function=partial(minus, a=0, b=g))
@@ -214,7 +214,7 @@ def _of_differences(
 def _given_inclusion(
     names: list[str], values: Columns, items: np.ndarray, included: Columns, edge_of: np.ndarray, likely: np.ndarray
 ) -> Iterator[Series]:
-    """Return the parameters of edges over the draws in which they are present, grouped by similar numbers of draws.
+    """Take the parameters of edges over the draws in which they are present, grouped by similar numbers of draws.
 
     A run is judged by those of ``likely`` edges.
     """

@@ -53,16 +53,16 @@ def edge_terms(
     rest = 0.0 if probability is None else float(np.log1p(-p[free]).sum())
     counts, pairs, slab, n_nodes = [], [], [], 0
     step = max(1, _BLOCK // max(1, int(np.prod(variable(tree, "theta").shape[2:]))))
-    for some in np.split(numbers, range(step, len(numbers), step)):
-        included = at_draws(where, some).astype(bool)
+    for block in np.split(numbers, range(step, len(numbers), step)):
+        included = at_draws(where, block).astype(bool)
         counts.append(included[:, free].sum(axis=1))
         pairs.append(included @ log_odds + rest)
         if slabs or biases == "spike-slab":
-            present, nodes = present_in(tree, at_draws(variable(tree, "theta"), some), included, biases)
+            present, nodes = present_in(tree, at_draws(variable(tree, "theta"), block), included, biases)
             counts[-1] += nodes.sum(axis=1)
             n_nodes = nodes.shape[1]
             slab.append(
-                np.array([(of_slab or log_slab)(s, present, len(some)) for s in slabs]).reshape(len(slabs), len(some))
+                np.array([(of_slab or log_slab)(s, present, len(block)) for s in slabs]).reshape(len(slabs), len(block))
             )
     under = np.concatenate(slab, axis=1) if slab else np.empty((0, len(numbers)))
     return EdgeTerms(np.concatenate(counts), int(free.sum()) + n_nodes, np.concatenate(pairs), under)
@@ -80,10 +80,10 @@ def present_in(tree: xr.DataTree, theta: np.ndarray, included: np.ndarray, biase
             nodes = differ(theta[..., starts[-1] :])
     square = np.add.reduceat(squares[:, : starts[-1]], starts[:-1], axis=1)
     if biases != "free":
-        there = nodes if biases == "spike-slab" else np.ones_like(squares[:, starts[-1] :], dtype=bool)
+        exists = nodes if biases == "spike-slab" else np.ones_like(squares[:, starts[-1] :], dtype=bool)
         square = np.concatenate([square, squares[:, starts[-1] :]], axis=1)
-        included = np.concatenate([included, there], axis=1)
-        sizes = np.concatenate([sizes, np.ones(there.shape[1], dtype=int)])
+        included = np.concatenate([included, exists], axis=1)
+        sizes = np.concatenate([sizes, np.ones(exists.shape[1], dtype=int)])
     draw, item = np.nonzero(included)
     return Present(draw, square[draw, item], coordinates * sizes[item]), nodes
 
@@ -103,10 +103,10 @@ def log_graph(density: Beta | float, n_present: np.ndarray, n_candidates: int) -
     """
     n_absent = n_candidates - n_present
     if isinstance(density, Beta):
-        found = betaln(density.a + n_present, density.b + n_absent) - betaln(density.a, density.b)
+        log_p = betaln(density.a + n_present, density.b + n_absent) - betaln(density.a, density.b)
     else:
-        found = n_present * np.log(density) + n_absent * np.log1p(-density)
-    return np.asarray(found)
+        log_p = n_present * np.log(density) + n_absent * np.log1p(-density)
+    return np.asarray(log_p)
 
 
 def log_slab(slab: Slab, present: Present, n_draws: int) -> np.ndarray:
@@ -162,42 +162,42 @@ def spike_slab_terms(tree: xr.DataTree, prior: SpikeSlab, baseline: Any = None) 
     constant, theta = tree["constant_data"].dataset, variable(tree, "theta")
     n, starts = theta.shape[0] * theta.shape[1], display_in(tree).edge_starts
     first = int(starts[-1])
-    own = constant["edge_probability"].values if "edge_probability" in constant else None
+    edge_p = constant["edge_probability"].values if "edge_probability" in constant else None
     slabs = [prior.slab] if prior.slab.has_mean_log else []
-    terms = edge_terms(tree, np.arange(n), slabs, own, normalised_slab)
-    found = dict(zip(["slab"], terms.slab, strict=False))
+    terms = edge_terms(tree, np.arange(n), slabs, edge_p, normalised_slab)
+    log_priors = dict(zip(["slab"], terms.slab, strict=False))
     if not isinstance(prior.density, Blocks):  # whose probabilities are parameters of the draw
-        graph = terms.pairs if own is not None else log_graph(prior.density, terms.n_present, terms.n_candidates)
-        found = {"density": graph} | found
-    nodes = np.concatenate([at_draws(theta[..., first:], some) for some in _blocks(theta)])
+        graph = terms.pairs if edge_p is not None else log_graph(prior.density, terms.n_present, terms.n_candidates)
+        log_priors = {"density": graph} | log_priors
+    nodes = np.concatenate([at_draws(theta[..., first:], block) for block in _blocks(theta)])
     if baseline is not None:
-        found |= _baselines(tree, starts, baseline)
+        log_priors |= _baselines(tree, starts, baseline)
         is_free = tree.attrs["biases"] == "free"
         nodes = nodes if is_free else nodes.mean(axis=1)
     own_prior = prior.biases or Normal(prior.bias_scale)
-    return found | {"biases": own_prior.log_density(nodes).reshape(n, -1).sum(axis=1)}
+    return log_priors | {"biases": own_prior.log_density(nodes).reshape(n, -1).sum(axis=1)}
 
 
 def _baselines(tree: xr.DataTree, starts: np.ndarray, baseline: Any) -> dict[str, np.ndarray]:
-    """Return the terms of the baselines, the means over groups, which may be absent."""
+    """Compute the log prior of the baselines, the means over groups, which may be absent."""
     theta, constant = variable(tree, "theta"), tree["constant_data"].dataset
     is_spiked = isinstance(baseline, SpikeSlab)
     slab = baseline.slab if is_spiked else baseline
-    own = constant["baseline_probability"].values if "baseline_probability" in constant else None
+    edge_p = constant["baseline_probability"].values if "baseline_probability" in constant else None
     parts: list[np.ndarray] = []
     graphs: list[np.ndarray] = []
-    for some in _blocks(theta):
-        weights = at_draws(theta[..., : starts[-1]], some).mean(axis=1)
+    for block in _blocks(theta):
+        weights = at_draws(theta[..., : starts[-1]], block).mean(axis=1)
         square = np.add.reduceat(weights**2, starts[:-1], axis=1)
-        there = square > _ROUNDED if is_spiked else np.ones_like(square, dtype=bool)
-        draw, item = np.nonzero(there)
+        exists = square > _ROUNDED if is_spiked else np.ones_like(square, dtype=bool)
+        draw, item = np.nonzero(exists)
         present = Present(draw, square[draw, item], np.diff(starts)[item])
-        parts += [normalised_slab(slab, present, len(some))] if slab.has_mean_log else []
-        if own is not None:
+        parts += [normalised_slab(slab, present, len(block))] if slab.has_mean_log else []
+        if edge_p is not None:
             with np.errstate(divide="ignore"):
-                graphs.append(np.where(there, np.log(own), np.log1p(-own)).sum(axis=1))
+                graphs.append(np.where(exists, np.log(edge_p), np.log1p(-edge_p)).sum(axis=1))
         elif is_spiked:
-            graphs.append(log_graph(baseline.density, there.sum(axis=1), there.shape[1]))
+            graphs.append(log_graph(baseline.density, exists.sum(axis=1), exists.shape[1]))
     more = {"baseline_density": np.concatenate(graphs)} if graphs else {}
     return ({"baseline": np.concatenate(parts)} if parts else {}) | more
 
@@ -210,12 +210,12 @@ def parameter_terms(tree: xr.DataTree, prior: Prior) -> dict[str, np.ndarray]:
     if "phi" in posterior:  # parameters that edges or nodes share
         return {"parameters": each.sum(axis=1)}
     first = int(display_in(tree).edge_starts[-1])
-    found = {"weights": each[:, :first].sum(axis=1)}
-    return found | ({"biases": each[:, first:].sum(axis=1)} if each.shape[1] > first else {})
+    log_priors = {"weights": each[:, :first].sum(axis=1)}
+    return log_priors | ({"biases": each[:, first:].sum(axis=1)} if each.shape[1] > first else {})
 
 
 def _blocks(theta: xr.Variable) -> list[np.ndarray]:
-    """Return the numbers of all draws, in blocks."""
+    """Divide the numbers of all draws into blocks."""
     n, step = theta.shape[0] * theta.shape[1], max(1, _BLOCK // max(1, int(np.prod(theta.shape[2:]))))
     return np.split(np.arange(n), range(step, n, step))
 

@@ -89,12 +89,12 @@ def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, evidence: Evidence |
         Bayes factors of the edges, if there are any.
     """
     nouns = _OF_GROUPS if "group" in variable(tree, "theta").dims else _NOUNS
-    for i, ((names, there), noun) in enumerate(zip(indicators(tree), nouns, strict=False)):
-        errors = errors_of_inclusions(there)
+    for i, ((names, exists), noun) in enumerate(zip(indicators(tree), nouns, strict=False)):
+        errors = errors_of_inclusions(exists)
         marks = {f"Monte Carlo error of inclusions up to {errors.max(initial=0):.3f}, want {ERROR}": errors > ERROR}
         if i == 0:
-            share = there.means()
-            n_edges, n_chains = tree["constant_data"].sizes["edge"], there.shape[0]
+            share = exists.means()
+            n_edges, n_chains = tree["constant_data"].sizes["edge"], exists.shape[0]
             known = ~not_identified(tree)
             inclusion = np.zeros(n_edges)
             inclusion[known] = share

@@ -86,13 +86,13 @@ def _check_readable(arrays: Path, record: Mapping[str, Any]) -> None:
 
 
 def _arrays_of(path: Path) -> Any:
-    """Return the name of the file of arrays of results; None if there are none, or if they are damaged."""
+    """Find the name of the file of arrays of results; None if there are none, or if they are damaged."""
     with suppress(StoreError):
         return read_record(path / RECORD).get("arrays", [None])[0]
 
 
 def _described(tree: xr.DataTree) -> tuple[dict[str, Any], dict[str, np.ndarray | Array]]:
-    """Return the structure of a tree, and its arrays by the names of their members."""
+    """Describe the structure of a tree, and collect its arrays by the names of their members."""
     arrays: dict[str, np.ndarray | Array] = {}
     groups: dict[str, Any] = {}
     for group, node in tree.children.items():
@@ -139,9 +139,9 @@ def _in_turn(v: xr.Variable) -> Iterator[np.ndarray]:
             yield v[chain, start : start + width].values
 
 
-def _attributes(found: Mapping[Any, Any], prefix: str, arrays: dict[str, np.ndarray | Array]) -> dict[str, Any]:
-    """Return attributes, of which long texts are among the arrays."""
-    attributes = {str(name): plain(value) for name, value in found.items()}
+def _attributes(values: Mapping[Any, Any], prefix: str, arrays: dict[str, np.ndarray | Array]) -> dict[str, Any]:
+    """Convert attributes to plain values, and move long texts to the arrays."""
+    attributes = {str(name): plain(value) for name, value in values.items()}
     for name, value in attributes.items():
         try:
             _check_text_of(value)
@@ -238,8 +238,8 @@ class _Wanted:
 
     def _check_attributes(self, prefix: str) -> None:
         """Check attributes, and the texts among them that are JSON, of which functions decode some later."""
-        found = self._about(prefix)
-        for name, value in found.items():
+        attributes = self._about(prefix)
+        for name, value in attributes.items():
             if value is None:
                 self._check_text(f"{prefix}attributes/{name}", 1)
             elif not isinstance(value, str | int | float):
@@ -248,18 +248,18 @@ class _Wanted:
                 _check_text_of(value)
 
     def _about(self, prefix: str) -> dict[str, Any]:
-        found: dict[str, Any] = (self.groups[prefix[:-1]] if prefix else self.record)["attributes"]
-        return found
+        attributes: dict[str, Any] = (self.groups[prefix[:-1]] if prefix else self.record)["attributes"]
+        return attributes
 
     def attributes(self, prefix: str) -> dict[str, Any]:
         """Read the attributes of a group, or those of the tree."""
-        found = {
+        attributes = {
             name: self._text(f"{prefix}attributes/{name}") if value is None else value
             for name, value in self._about(prefix).items()
         }
-        for value in found.values():
+        for value in attributes.values():
             _check_text_of(value)
-        return found
+        return attributes
 
     def dataset(self, group: str) -> xr.Dataset:
         """Read a group."""
@@ -278,9 +278,9 @@ class _Wanted:
 
         dims, shape = v["dims"], tuple(v["shape"])
         if "sparse" in v:
-            found = variable(dims, self._draws(place, shape, np.dtype(v["sparse"])))
-            found.attrs = dict(v["attributes"])
-            return found
+            draws = variable(dims, self._draws(place, shape, np.dtype(v["sparse"])))
+            draws.attrs = dict(v["attributes"])
+            return draws
         if v["type"] != _TEXT:
             return xr.Variable(dims, self.stored.read(place), v["attributes"])
         texts = v["texts"] if "texts" in v else self._texts(place, prod(shape))
@@ -309,9 +309,9 @@ class _Wanted:
                 raise ValueError(f"{place} has numbers other than 0 and 1")
             while len(draws):
                 chain, first = divmod(at, shape[1])
-                some = draws[: shape[1] - first]
-                chains[chain].extend(some)
-                draws, at = draws[len(some) :], at + len(some)
+                part = draws[: shape[1] - first]
+                chains[chain].extend(part)
+                draws, at = draws[len(part) :], at + len(part)
         return SparseDraws([rows.parts(shape[1]) for rows in chains], shape, dtype)
 
 

@@ -42,10 +42,10 @@ class PanelStatistics(NetworkStatistics):
             parts = []
             for theta in self._blocks(None):
                 weights = theta[..., : d * d].reshape(-1, d, d)
-                own = np.diagonal(weights, axis1=1, axis2=2).copy()
+                loops = np.diagonal(weights, axis1=1, axis2=2).copy()
                 others = weights * (1 - np.eye(d))
                 sizes = np.abs(others)
-                parts.append([sizes.sum(axis=1), sizes.sum(axis=2), others.sum(axis=1), others.sum(axis=2), own])
-            found = (np.concatenate(each) for each in zip(*parts, strict=True))
-            self._found.update(zip(OF_LAGS, found, strict=True))
+                parts.append([sizes.sum(axis=1), sizes.sum(axis=2), others.sum(axis=1), others.sum(axis=2), loops])
+            statistics = (np.concatenate(each) for each in zip(*parts, strict=True))
+            self._found.update(zip(OF_LAGS, statistics, strict=True))
         return super().draws(name)

@@ -23,23 +23,23 @@ def pareto_k(logs: np.ndarray) -> np.ndarray:
     """
     n = len(logs)
     n_tail = int(3 * n**0.5 if n > _ALL else n / 5)
-    found = np.full(logs.shape[1], np.nan)
+    tail_shapes = np.full(logs.shape[1], np.nan)
     if n_tail < 5:
-        return found
+        return tail_shapes
     width = max(1, _BLOCK // (n_tail * (30 + int(n_tail**0.5))))
-    for i in range(0, len(found), width):
-        some = logs[:, i : i + width]
-        largest = np.sort(np.partition(some - some.max(axis=0), n - n_tail - 1, axis=0)[n - n_tail - 1 :], axis=0)
+    for i in range(0, len(tail_shapes), width):
+        columns = logs[:, i : i + width]
+        largest = np.sort(np.partition(columns - columns.max(axis=0), n - n_tail - 1, axis=0)[n - n_tail - 1 :], axis=0)
         largest = np.exp(largest)
         excess = (largest[1:] - largest[0]).T
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             shapes = _shapes(excess)
-        found[i : i + width] = np.where(np.isnan(shapes) & (excess[:, -1] > excess[:, 0]), np.inf, shapes)
-    return found
+        tail_shapes[i : i + width] = np.where(np.isnan(shapes) & (excess[:, -1] > excess[:, 0]), np.inf, shapes)
+    return tail_shapes
 
 
 def _shapes(excess: np.ndarray) -> np.ndarray:
-    """Return the posterior mean shape of each row of excesses over a threshold (n_columns, n), which increase."""
+    """Estimate the posterior mean shape of each row of excesses over a threshold (n_columns, n), which increase."""
     n = excess.shape[1]
     m = 30 + int(n**0.5)
     b = (1 - np.sqrt(m / (np.arange(1, m + 1) - 0.5))) / (_SCALE * excess[:, [int(n / 4 + 0.5) - 1]])

@@ -44,14 +44,14 @@ def predictability(model: Any, theta: np.ndarray, rng: np.random.Generator) -> n
 
 
 def _tempered(form: Pairwise | Categorical, n_states: int | None, rng: np.random.Generator) -> np.ndarray:
-    """Return states by parallel tempering: of few ladders, at several times after they have forgotten their start."""
+    """Draw states by parallel tempering: of few ladders, at several times after they have forgotten their start."""
     ladder = find_ladder(form, n_states, rng)
     rungs = climb(form, ladder, LANES, Tempered().n_sweeps, n_states, rng)
-    found = [to_states(rungs.chains[-1], LANES, n_states)]
-    while len(found) * LANES < _SAMPLES:
+    states = [to_states(rungs.chains[-1], LANES, n_states)]
+    while len(states) * LANES < _SAMPLES:
         rungs = climb(form, ladder, LANES, _APART, n_states, rng, rungs=rungs)
-        found.append(to_states(rungs.chains[-1], LANES, n_states))
-    return np.concatenate(found)
+        states.append(to_states(rungs.chains[-1], LANES, n_states))
+    return np.concatenate(states)
 
 
 def time_of(model: Any, n_edges: float) -> float:
@@ -62,14 +62,14 @@ def time_of(model: Any, n_edges: float) -> float:
     return (1e-3 * model.graph.n_nodes + 2e-4 * n_edges) * model.n_states * (model.n_states - 1) / 2
 
 
-def _shares(entropy: np.ndarray, given: np.ndarray, right: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """Return the three rows of `predictability`."""
-    share = np.where(entropy > 0, np.maximum(0, 1 - given / np.where(entropy > 0, entropy, 1)), np.nan)
+def _shares(entropy: np.ndarray, conditional_entropy: np.ndarray, right: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Compute the three rows of `predictability`."""
+    share = np.where(entropy > 0, np.maximum(0, 1 - conditional_entropy / np.where(entropy > 0, entropy, 1)), np.nan)
     return np.stack([share, right, base])
 
 
 def _table(form: Categorical, e: int, first: int, second: int) -> np.ndarray:
-    """Return the log potentials (first, second) of the states of the ends of an edge."""
+    """Compute the log potentials (first, second) of the states of the ends of an edge."""
     w = form.coupling[e]
     return w[:first, :second] if np.ndim(w) else w * np.eye(first, second)
 
@@ -82,17 +82,17 @@ def _by_enumeration(form: Categorical, sizes: list[int]) -> np.ndarray:
         table = _table(form, e, sizes[u], sizes[v])
         tables[max(u, v), min(u, v)] = table if u < v else table.T
     for i, m in enumerate(sizes):  # a node more: its states are the last axis
-        own = form.field[i : i + 1, :m]
+        by_state = form.field[i : i + 1, :m]
         for j, n in enumerate(sizes[:i]):  # given the states of one node before it more
-            own = (own[:, None] + tables.get((i, j), np.zeros((n, m)))).reshape(-1, m)
-        log_p = (log_p[:, None] + own).ravel()
+            by_state = (by_state[:, None] + tables.get((i, j), np.zeros((n, m)))).reshape(-1, m)
+        log_p = (log_p[:, None] + by_state).ravel()
     p = np.exp(log_p - log_p.max())
     p /= p.sum()
-    found, joint = np.empty((4, len(sizes))), -xlogy(p, p).sum()
+    rows, joint = np.empty((4, len(sizes))), -xlogy(p, p).sum()
     for i, m in enumerate(sizes):
-        own, others, found[2, i] = _of_others(p.reshape(prod(sizes[:i]), m, -1))
-        found[0, i], found[1, i], found[3, i] = -xlogy(own, own).sum(), max(joint - others, 0.0), own.max()
-    return _shares(*found)
+        by_state, others, rows[2, i] = _of_others(p.reshape(prod(sizes[:i]), m, -1))
+        rows[0, i], rows[1, i], rows[3, i] = -xlogy(by_state, by_state).sum(), max(joint - others, 0.0), by_state.max()
+    return _shares(*rows)
 
 
 @strict_leaf
@@ -116,7 +116,7 @@ def _of_others(table):
 
 def _by_samples(form: Categorical, sizes: list[int], states: np.ndarray) -> np.ndarray:
     """Average full conditionals over states of the model."""
-    n, found = len(states), np.empty((4, len(sizes)))
+    n, rows = len(states), np.empty((4, len(sizes)))
     fields = [np.tile(form.field[i, :m], (n, 1)) for i, m in enumerate(sizes)]
     for e, (u, v) in enumerate(form.edges):
         table = _table(form, e, sizes[u], sizes[v])
@@ -125,7 +125,7 @@ def _by_samples(form: Categorical, sizes: list[int], states: np.ndarray) -> np.n
     for i, field in enumerate(fields):
         p = np.exp(field - field.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
-        own = p.mean(axis=0)
-        given = -xlogy(p, p).sum(axis=1).mean()
-        found[:, i] = -xlogy(own, own).sum(), given, p.max(axis=1).mean(), own.max()
-    return _shares(*found)
+        marginal = p.mean(axis=0)
+        conditional_entropy = -xlogy(p, p).sum(axis=1).mean()
+        rows[:, i] = -xlogy(marginal, marginal).sum(), conditional_entropy, p.max(axis=1).mean(), marginal.max()
+    return _shares(*rows)

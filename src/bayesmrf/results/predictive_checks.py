@@ -175,8 +175,8 @@ class Family(NamedTuple):
             return self.replicated[0], _share(self.largest[:, None] >= self.observed)
         scale = np.sqrt(self.replicated.var(axis=0) + _FLOOR)
         mean = self.replicated.mean(axis=0)
-        seen, others = np.abs(self.observed - mean) / scale, np.abs(self.replicated - mean) / scale
-        return _share(others >= seen), _share(others.max(axis=1, keepdims=True, initial=0) >= seen)
+        deviation, others = np.abs(self.observed - mean) / scale, np.abs(self.replicated - mean) / scale
+        return _share(others >= deviation), _share(others.max(axis=1, keepdims=True, initial=0) >= deviation)
 
     @property
     def largest_p(self) -> float:
@@ -184,13 +184,13 @@ class Family(NamedTuple):
         if self.largest is not None:
             return float(_share(self.largest >= self.observed.max(axis=1)))
         scale, mean = np.sqrt(self.replicated.var(axis=0) + _FLOOR), self.replicated.mean(axis=0)
-        seen = (np.abs(self.observed - mean) / scale).max(axis=1)
-        return float(_share((np.abs(self.replicated - mean) / scale).max(axis=1) >= seen))
+        deviation = (np.abs(self.observed - mean) / scale).max(axis=1)
+        return float(_share((np.abs(self.replicated - mean) / scale).max(axis=1) >= deviation))
 
 
 def _share(beyond: np.ndarray) -> np.ndarray:
-    found: np.ndarray = (1 + beyond.sum(axis=0)) / (1 + len(beyond))
-    return found
+    p: np.ndarray = (1 + beyond.sum(axis=0)) / (1 + len(beyond))
+    return p
 
 
 def less_given(
@@ -229,11 +229,11 @@ def less_given(
 
 def holm(p: Sequence[float]) -> list[float]:
     """Return p-values that are adjusted for their number by Holm's method."""
-    order, found, least = np.argsort(p, kind="stable"), [0.0] * len(p), 0.0
+    order, adjusted, least = np.argsort(p, kind="stable"), [0.0] * len(p), 0.0
     for rank, i in enumerate(order):
         least = max(least, min(1.0, (len(p) - rank) * p[i]))
-        found[i] = least
-    return found
+        adjusted[i] = least
+    return adjusted
 
 
 def judged(families: Sequence[Family], names: Mapping[str, Sequence[Name]]) -> pd.DataFrame:
@@ -254,13 +254,13 @@ def judged(families: Sequence[Family], names: Mapping[str, Sequence[Name]]) -> p
     for family, p, least in zip(families, whole, adjusted, strict=True):
         alone, largest = family.p_values
         groups, what, unit = zip(*names[family.name], strict=True)
-        seen = family.observed.mean(axis=0)
+        observed = family.observed.mean(axis=0)
         if family.largest is None:
             low, high = np.quantile(family.replicated, _ENDS, axis=0)
         else:  # of the least probable row of a table
-            low, high = np.full(len(seen), np.nan), np.full(len(seen), np.quantile(family.largest, _ENDS[1]))
+            low, high = np.full(len(observed), np.nan), np.full(len(observed), np.quantile(family.largest, _ENDS[1]))
         numbers = {
-            "observed": family.expected + seen,
+            "observed": family.expected + observed,
             "expected": family.expected,
             "lower": family.expected + low,
             "upper": family.expected + high,
@@ -273,9 +273,9 @@ def judged(families: Sequence[Family], names: Mapping[str, Sequence[Name]]) -> p
         if family.name == "rows":
             frame = frame.nlargest(_ROWS, "observed", keep="first")
         parts.append(frame)
-    found = pd.concat(parts, ignore_index=True)
-    found["outside"] = found["p_adjusted"] < LEVEL
-    return found.sort_values(["p_adjusted", "p_value"], kind="stable", ignore_index=True)
+    checks = pd.concat(parts, ignore_index=True)
+    checks["outside"] = checks["p_adjusted"] < LEVEL
+    return checks.sort_values(["p_adjusted", "p_value"], kind="stable", ignore_index=True)
 
 
 def add_checks(tree: xr.DataTree, frame: pd.DataFrame, n_replicates: int, n_rows: int, is_counted: bool) -> None:
@@ -358,27 +358,27 @@ def sentences(frame: pd.DataFrame, is_counted: bool) -> list[str]:
 
     ``is_counted`` says whether products of answers are counts of rows, as of yes/no answers.
     """
-    found = []
+    texts = []
     for family in dict.fromkeys((*FAMILIES, *OF_PANELS)):
-        some = frame[(frame["family"] == family) & frame["outside"]]
-        if some.empty:
+        outside = frame[(frame["family"] == family) & frame["outside"]]
+        if outside.empty:
             continue
-        one: Any = next(some.itertuples(index=False))
+        one: Any = next(outside.itertuples(index=False))
         says, remedy = _SAYS[family]
         remedy = _IN_GROUP if family == "sums" and one.group else remedy
         whole = family in ("answers", "sums") or (is_counted and family != "rows")
         each = ("{:,.0f}" if whole else "{:.2f}").format
-        seen = each(one.observed)
-        counted = f"{one.what} are {'all' if family == 'triples' else 'both'} yes in {seen} rows"
-        product = counted if is_counted else f"the mean product of the standardised {one.what} is {seen}"
+        observed = each(one.observed)
+        counted = f"{one.what} are {'all' if family == 'triples' else 'both'} yes in {observed} rows"
+        product = counted if is_counted else f"the mean product of the standardised {one.what} is {observed}"
         text = says.format(
             what=data_row(int(one.what.split()[1])) if family == "rows" else one.what,
-            observed=seen,
+            observed=observed,
             group=f" in group {one.group}" if one.group else "",
             product=product,
         )
         within = f"{each(one.expected)} ({each(one.lower)} to {each(one.upper)})"
         against = f"{each(one.upper)} at most" if family == "rows" else within
-        more = f"; {len(some) - 1} more of this kind" if len(some) > 1 else ""
-        found.append(f"The model does not predict the data: {text}, where it expects {against}{more}. {remedy}")
-    return found
+        more = f"; {len(outside) - 1} more of this kind" if len(outside) > 1 else ""
+        texts.append(f"The model does not predict the data: {text}, where it expects {against}{more}. {remedy}")
+    return texts

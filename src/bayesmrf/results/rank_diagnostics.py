@@ -36,21 +36,21 @@ def rank_diagnostics(draws: np.ndarray) -> RankDiagnostics:
         The middle one of an odd number of draws is omitted.
     """
     n_chains, n_draws, n = draws.shape
-    found = RankDiagnostics(*np.full((3, n), np.nan))
+    diagnostics = RankDiagnostics(*np.full((3, n), np.nan))
     half = n_draws // 2
     if half < 2:
-        return found
+        return diagnostics
     size, width = 2 * n_chains * half, batch(n_chains, n_draws)
     # Scores of all mean ranks, which are halves of integers for ties.
     scores = ndtri((np.arange(2 * size + 1) / 2 - 3 / 8) / (size + 1 / 4))
     for i in range(0, n, width):
         part = np.moveaxis(draws[:, :, i : i + width], 2, 0).astype(np.float64)
         split = np.concatenate([part[:, :, :half], part[:, :, -half:]], axis=1)
-        for whole, here in zip(found, _of_block(split, scores), strict=True):
+        for whole, here in zip(diagnostics, _of_block(split, scores), strict=True):
             whole[i : i + width] = here
     if n_chains == 1:
-        found.r_hat[:] = np.nan
-    return found
+        diagnostics.r_hat[:] = np.nan
+    return diagnostics
 
 
 def batch(n_chains: int, n_draws: int) -> int:
@@ -64,12 +64,12 @@ def effective_sizes(draws: np.ndarray) -> np.ndarray:
     It is NaN for chains of fewer than four draws.
     """
     half, width = draws.shape[1] // 2, batch(*draws.shape[:2])
-    found = np.full(draws.shape[2], np.nan)
-    for i in range(0, len(found) if half > 1 else 0, width):
+    sizes = np.full(draws.shape[2], np.nan)
+    for i in range(0, len(sizes) if half > 1 else 0, width):
         part = np.moveaxis(draws[:, :, i : i + width], 2, 0)
         split = np.concatenate([part[:, :, :half], part[:, :, -half:]], axis=1).astype(np.float32)
-        found[i : i + width] = _ess(split)
-    return found
+        sizes[i : i + width] = _ess(split)
+    return sizes
 
 
 def effective_size(draws: np.ndarray) -> float:
@@ -93,21 +93,21 @@ def _of_block(x: np.ndarray, scores: np.ndarray) -> RankDiagnostics:
     tails = [(flat <= _quantile(ordered, p)).reshape(shape) for p in _TAILS]
     ess = _ess(np.concatenate([z, *tails]).astype(np.float32)).reshape(3, -1)
     constant = ordered[:, 0] == ordered[:, -1]
-    found = RankDiagnostics(r_hat, ess[0], np.minimum(ess[1], ess[2]))
-    for values in found:
+    diagnostics = RankDiagnostics(r_hat, ess[0], np.minimum(ess[1], ess[2]))
+    for values in diagnostics:
         values[constant] = np.nan
-    return found
+    return diagnostics
 
 
 def _put(order: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Put the values of sorted draws back into the original order."""
-    found = np.empty_like(values)
-    np.put_along_axis(found, order, values, axis=1)
-    return found
+    restored = np.empty_like(values)
+    np.put_along_axis(restored, order, values, axis=1)
+    return restored
 
 
 def _mean_scores(ordered: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return normal scores of sorted draws; ties share the mean of their ranks."""
+    """Compute normal scores of sorted draws; ties share the mean of their ranks."""
     n, size = ordered.shape
     rank = np.arange(1, size + 1)
     new = np.ones((n, size + 1), dtype=bool)
@@ -120,7 +120,7 @@ def _mean_scores(ordered: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def _quantile(ordered: np.ndarray, p: float) -> np.ndarray:
-    """Return the quantile (n, 1) of sorted draws, with linear interpolation."""
+    """Interpolate the quantile (n, 1) of sorted draws linearly."""
     at = p * (ordered.shape[1] - 1)
     low = int(at)
     below, above = ordered[:, [low]], ordered[:, [min(low + 1, ordered.shape[1] - 1)]]
@@ -132,9 +132,9 @@ def _r_hat(z: np.ndarray) -> np.ndarray:
     n_half = z.shape[2]
     within, between = z.var(axis=2, ddof=1).mean(axis=1), z.mean(axis=2).var(axis=1, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # constant, or only the chains differ
-        found = np.sqrt((n_half - 1) / n_half + between / within)
-    found[found > _STUCK] = np.inf
-    return found
+        r_hat = np.sqrt((n_half - 1) / n_half + between / within)
+    r_hat[r_hat > _STUCK] = np.inf
+    return r_hat
 
 
 def _ess(x: np.ndarray) -> np.ndarray:

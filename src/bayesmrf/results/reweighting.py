@@ -49,9 +49,9 @@ def log_constants(log_q: np.ndarray, n: np.ndarray) -> np.ndarray:
 
     if len(n) == 1:
         return np.zeros(1)
-    found = minimize(loss, np.zeros(len(n) - 1), jac=True, hess=curvature, method="trust-exact",
+    minimum = minimize(loss, np.zeros(len(n) - 1), jac=True, hess=curvature, method="trust-exact",
                      options={"gtol": _TOLERANCE})  # fmt: skip
-    return np.append(0.0, -found.x)
+    return np.append(0.0, -minimum.x)
 
 
 def log_mixture(log_q: np.ndarray, n: np.ndarray) -> np.ndarray:
@@ -71,8 +71,8 @@ def log_weights(log_target: np.ndarray, log_mixture: np.ndarray) -> np.ndarray:
     -------
     (n_targets, n_draws) array
     """
-    found = log_target - log_mixture
-    return np.asarray(found - logsumexp(found, axis=1, keepdims=True))
+    log_ratio = log_target - log_mixture
+    return np.asarray(log_ratio - logsumexp(log_ratio, axis=1, keepdims=True))
 
 
 def effective(weights: np.ndarray, worth: np.ndarray) -> np.ndarray:

@@ -101,10 +101,10 @@ class PriorRun:
         if prior is None:
             return None
         blocks = at_draws(variable(self.tree, "blocks"), self.numbers)
-        found = BlockPairs(prior, blocks, self.tree["constant_data"].dataset["edges"].values)
-        for some in divided(len(found.edges), max(2, _BLOCK // len(blocks))):
-            found.count(some, self.included(some))
-        return found
+        pairs = BlockPairs(prior, blocks, self.tree["constant_data"].dataset["edges"].values)
+        for part in divided(len(pairs.edges), max(2, _BLOCK // len(blocks))):
+            pairs.count(part, self.included(part))
+        return pairs
 
 
 class Joined:
@@ -159,39 +159,39 @@ class Joined:
         least = 1 / n_effective[:, None]
         kept = [every, *(np.flatnonzero(self.batch != b) for b in range(_BATCHES))]
         mixtures = [self.mixture(which) for which in kept]
-        n_edges, own = variable(self.runs[0].tree, "included").shape[-1], self.runs[0].probability
+        n_edges, probability = variable(self.runs[0].tree, "included").shape[-1], self.runs[0].probability
         width, parts = max(1, _BLOCK // len(every)), []
         for first in range(0, n_edges, width):
-            some = slice(first, first + width)
-            each = [run.included(some) for run in self.runs]
-            there, found = np.concatenate(each), []
+            edges = slice(first, first + width)
+            each = [run.included(edges) for run in self.runs]
+            included, estimates = np.concatenate(each), []
             own_inverse = [
-                np.ones((len(y), 1), y.dtype) if run.pairs is None else run.pairs.inverse_odds(some, y)
+                np.ones((len(y), 1), y.dtype) if run.pairs is None else run.pairs.inverse_odds(edges, y)
                 for run, y in zip(self.runs, each, strict=True)
             ]
             per_edge = np.concatenate(own_inverse)
             for which, mixture in zip(kept, mixtures, strict=True):
                 weights = np.exp(log_weights(log_target[:, which], mixture))
                 over = weights * inverse[:, which]
-                inclusion = (weights @ there[which]).clip(0, 1)
-                present = over @ (there[which] * per_edge[which])
+                inclusion = (weights @ included[which]).clip(0, 1)
+                present = over @ (included[which] * per_edge[which])
                 present = np.maximum(present, over @ per_edge[which] * least)
-                found.append((inclusion, np.log10(present / np.maximum(1 - inclusion, least))))
-            inclusion, logs = found[0]
-            error = np.sqrt((_BATCHES - 1) * np.var([left for _, left in found[1:]], axis=0))
+                estimates.append((inclusion, np.log10(present / np.maximum(1 - inclusion, least))))
+            inclusion, logs = estimates[0]
+            error = np.sqrt((_BATCHES - 1) * np.var([left for _, left in estimates[1:]], axis=0))
             is_known = (inclusion > least) & (1 - inclusion > least)
             parts.append((inclusion, logs, np.where(is_known, error, np.nan)))
         inclusion, logs, error = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
-        if own is not None:
+        if probability is not None:
             has_own = np.array([p.density is None for p in priors])
-            known = (own > 0) & (own < 1)
-            logs[np.ix_(has_own, known)] += np.log10(1 / own[known] - 1)
+            known = (probability > 0) & (probability < 1)
+            logs[np.ix_(has_own, known)] += np.log10(1 / probability[known] - 1)
             logs[:, ~known] = error[:, ~known] = np.nan  # no factor of what is certain
         return Curve(inclusion, logs.clip(-BOUND, BOUND), error, n_effective)
 
 
 def _inverse_odds(density: Density, n_present: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Return E[(1 - p0) / p0] given the edges of each draw, of which one that exists is left out.
+    """Compute E[(1 - p0) / p0] given the edges of each draw, of which one that exists is left out.
 
     It is 1 where edges have probabilities of their own, by themselves or by blocks.
     """
@@ -227,14 +227,14 @@ def add_sensitivity(
     import xarray as xr
 
     by_edge = {name: (("prior", "edge"), getattr(curve, name)) for name in Curve._fields[:3]}
-    found = by_edge | {
+    variables = by_edge | {
         "value": ("prior", value),
         "n_effective": ("prior", curve.n_effective),
         "is_run": ("prior", np.asarray(is_run, dtype=np.int8)),
     }
     coords = {"prior": np.asarray(path, dtype=object), "edge": tree["posterior"].dataset["edge"].values}
-    own = {"density": density} if isinstance(density, float) else {}
-    tree["sensitivity"] = xr.DataTree(xr.Dataset(found, coords=coords, attrs=own))
+    attrs = {"density": density} if isinstance(density, float) else {}
+    tree["sensitivity"] = xr.DataTree(xr.Dataset(variables, coords=coords, attrs=attrs))
 
 
 def table_of_priors(tree: xr.DataTree) -> dict[str, np.ndarray]:
@@ -245,14 +245,14 @@ def table_of_priors(tree: xr.DataTree) -> dict[str, np.ndarray]:
     tree : xarray.DataTree
         With the group ``sensitivity``.
     """
-    found, limit = tree["sensitivity"].dataset, np.log10(LIMITS[1])
-    logs = found["log10_bayes_factor"].values
+    dataset, limit = tree["sensitivity"].dataset, np.log10(LIMITS[1])
+    logs = dataset["log10_bayes_factor"].values
     n = (~np.isnan(logs)).sum(axis=1)
     included, excluded = (logs > limit).sum(axis=1) / n, (logs < -limit).sum(axis=1) / n
-    n_effective = found["n_effective"].values
+    n_effective = dataset["n_effective"].values
     return {
-        "prior": np.array([str(name) for name in found["prior"].values], dtype=object),
-        "value": found["value"].values,
+        "prior": np.array([str(name) for name in dataset["prior"].values], dtype=object),
+        "value": dataset["value"].values,
         "included": included,
         "inconclusive": 1 - included - excluded,
         "excluded": excluded,

@@ -41,9 +41,9 @@ def path_measures(weights: np.ndarray, edges: np.ndarray, n_nodes: int) -> tuple
 
 def clustering(weights: np.ndarray, edges: np.ndarray, n_nodes: int) -> np.ndarray:
     """Compute the share of paths of two edges that are closed, of each draw, (n_draws,); NaN without such a path."""
-    found = np.empty(len(weights))
-    _clusterings(*_as_arrays(weights, edges), n_nodes, found)
-    return found
+    shares = np.empty(len(weights))
+    _clusterings(*_as_arrays(weights, edges), n_nodes, shares)
+    return shares
 
 
 def _as_arrays(weights: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -25,16 +25,16 @@ class SparseArray(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, support, self._read)
 
     def _read(self, key: tuple[Any, ...]) -> np.ndarray:
-        """Return the entries at slices, arrays of numbers, and numbers."""
+        """Read the entries at slices, arrays of numbers, and numbers."""
         wanted = [np.atleast_1d(np.arange(n)[k]) for n, k in zip(self.shape, key, strict=True)]
         each = [np.unique(numbers, return_inverse=True) for numbers in wanted]
-        found = self.draws.read(wanted[0], each[1][0], each[-1][0])
+        values = self.draws.read(wanted[0], each[1][0], each[-1][0])
         for axis in range(1, len(key)):
             at = wanted[axis] if 1 < axis < len(key) - 1 else each[axis][1]
-            if not np.array_equal(at, np.arange(found.shape[axis])):
-                found = np.take(found, at, axis=axis)
+            if not np.array_equal(at, np.arange(values.shape[axis])):
+                values = np.take(values, at, axis=axis)
         numbers = tuple(axis for axis, k in enumerate(key) if np.ndim(k) == 0 and not isinstance(k, slice))
-        return found.squeeze(numbers).astype(self.dtype, copy=False)
+        return values.squeeze(numbers).astype(self.dtype, copy=False)
 
 
 def variable(dims: Sequence[str], draws: SparseDraws) -> xr.Variable:
@@ -50,5 +50,5 @@ def draws_of(v: xr.Variable) -> SparseDraws | None:
     inner = kept.array if isinstance(kept, lazy.MemoryCachedArray) else None
     if not (isinstance(inner, lazy.LazilyIndexedArray) and isinstance(inner.array, SparseArray)):
         return None
-    found: SparseArray = inner.array
-    return found.draws if inner.shape == found.shape else None
+    array: SparseArray = inner.array
+    return array.draws if inner.shape == array.shape else None

@@ -128,7 +128,7 @@ class NetworkStatistics:
         return {"edges": 0.0, "paths": n_groups * paths, "model": n_groups * model}
 
     def _numbers(self, kind: str) -> np.ndarray | None:
-        """Return which draws are used; None for all."""
+        """Choose which draws are used; None for all."""
         n, seconds = self.n_draws, self._seconds[kind]
         if n is None and seconds > 0:
             n = max(_FEWEST[kind], int(_MOST_SECONDS[kind] / seconds))

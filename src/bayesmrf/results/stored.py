@@ -69,17 +69,17 @@ class Kept(NamedTuple):
 
 def keep(tree: xr.DataTree, kept: Kept) -> None:
     """Add an estimator to its tree, in place."""
-    given = kept.parameters | dict.fromkeys(_NOT_KEPT)
-    seed = given["random_state"]
-    given["random_state"] = seed if isinstance(seed, int | np.integer) else None
+    parameters = kept.parameters | dict.fromkeys(_NOT_KEPT)
+    seed = parameters["random_state"]
+    parameters["random_state"] = seed if isinstance(seed, int | np.integer) else None
     coding = list(kept.coding.columns) if isinstance(kept.coding, ColumnLevels) else kept.coding
     nominal = sorted(kept.coding.nominal) if isinstance(kept.coding, ColumnLevels) else []
-    record = [kept.kind, _written(given), _written(coding), _written(kept.labels), kept.is_named, nominal]
+    record = [kept.kind, _written(parameters), _written(coding), _written(kept.labels), kept.is_named, nominal]
     try:
         check_json(json.dumps(record))
     except ValueError:  # long lists of pairs
         plain = bool | int | float | str | None
-        names = {name: v if isinstance(v, plain) else {"own": type(v).__name__} for name, v in given.items()}
+        names = {name: v if isinstance(v, plain) else {"own": type(v).__name__} for name, v in parameters.items()}
         record[1] = {"mapping": [*map(list, names.items())]}
     tree.attrs[_ATTRIBUTE] = json.dumps(record)
 
@@ -119,7 +119,7 @@ def _kept_in(tree: xr.DataTree) -> Kept:
 
 
 def _written(value: Any) -> Any:
-    """Return a value as JSON; what this package does not know is described."""
+    """Write a value as JSON; what this package does not know is described."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -140,14 +140,14 @@ def _written(value: Any) -> Any:
     inner = {} if home is None else {f.name: vars(value)[f.name] for f in fields(value)}
     of_data = [inner.pop(name, None) for name in _OF_DATA]
     written = {name: _written(v) for name, v in inner.items()}
-    own = any(isinstance(v, dict) and "own" in v for v in written.values())
-    if home is None or own or any(v is not None for v in of_data):
+    is_described = any(isinstance(v, dict) and "own" in v for v in written.values())
+    if home is None or is_described or any(v is not None for v in of_data):
         return {"own": type(value).__name__}
     return {home: written}
 
 
 def _read(value: Any, graph: Graph) -> Any:
-    """Return the value of `_written`."""
+    """Restore the value from the JSON of `_written`."""
     if isinstance(value, list):
         return [_read(v, graph) for v in value]
     if not isinstance(value, dict):
@@ -157,10 +157,10 @@ def _read(value: Any, graph: Graph) -> Any:
         return tuple(_read(v, graph) for v in inner)
     if kind == "array":
         dtype, shape, text = inner
-        found = np.frombuffer(b64decode(text), np.dtype(dtype)).reshape(shape).copy()
-        if found.dtype.kind not in "biuf":
+        array = np.frombuffer(b64decode(text), np.dtype(dtype)).reshape(shape).copy()
+        if array.dtype.kind not in "biuf":
             raise ValueError("an array is not of numbers")
-        return found
+        return array
     if kind == "graph":
         return graph
     if kind == "columns":

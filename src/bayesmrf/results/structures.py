@@ -34,11 +34,11 @@ def structure_table(tree: xr.DataTree, names: list[str]) -> pd.DataFrame:
     whole = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
     _, first, times = np.unique(whole, return_index=True, return_counts=True)
     order = np.lexsort((first, -times))  # of equally many draws, the one that was visited first
-    there = np.unpackbits(bits[first[order]], axis=1, count=r).astype(bool)
+    included = np.unpackbits(bits[first[order]], axis=1, count=r).astype(bool)
     share = times[order] / len(bits)
-    edges = ["; ".join(names[e] for e in np.flatnonzero(row)) for row in there]
+    edges = ["; ".join(names[e] for e in np.flatnonzero(row)) for row in included]
     return pd.DataFrame(
-        {"n_edges": there.sum(axis=1), "probability": share, "cumulative": np.cumsum(share), "edges": edges}
+        {"n_edges": included.sum(axis=1), "probability": share, "cumulative": np.cumsum(share), "edges": edges}
     )
 
 

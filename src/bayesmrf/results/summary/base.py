@@ -194,12 +194,12 @@ class Summary(ABC):
     @property
     def missing_sentence(self) -> str:
         """The number of missing values, and the first of their probabilities."""
-        found = self.missing_table
-        some = "; ".join(
-            f"row {int(m.row) + 1} {shown(m.node)}={m.state} {m.probability:.2f}" for m in rows(found.iloc[:_MISSING])
+        table = self.missing_table
+        examples = "; ".join(
+            f"row {int(m.row) + 1} {shown(m.node)}={m.state} {m.probability:.2f}" for m in rows(table.iloc[:_MISSING])
         )
-        more = "; ..." if len(found) > _MISSING else ""
-        return f"{count(self.n_missing, 'missing value')}, with probability: {some}{more}"
+        more = "; ..." if len(table) > _MISSING else ""
+        return f"{count(self.n_missing, 'missing value')}, with probability: {examples}{more}"
 
     @property
     def missing_clause(self) -> str:

@@ -48,10 +48,10 @@ class DifferenceSummary(InclusionSummary):
     @cached_property
     def differences(self) -> pd.DataFrame:
         """Differences of all edges in order; see `bayesmrf.results.differences.difference_table`."""
-        found = difference_table(self.tree, self.tails)
+        table = difference_table(self.tree, self.tails)
         for name, values in self.marks.items():
-            found.insert(list(found).index("upper") + 1, name, np.repeat(values, len(found) // self.n_edges))
-        return found
+            table.insert(list(table).index("upper") + 1, name, np.repeat(values, len(table) // self.n_edges))
+        return table
 
     @cached_property
     def bias_differences(self) -> pd.DataFrame:
@@ -59,9 +59,9 @@ class DifferenceSummary(InclusionSummary):
 
         Those that are free in each group have no inclusion.
         """
-        found = bias_table(self.tree, self.tails)
-        order = found["inclusion"] if "inclusion" in found else found["difference"].abs()
-        return found.loc[order.sort_values(ascending=False, kind="stable").index]
+        table = bias_table(self.tree, self.tails)
+        order = table["inclusion"] if "inclusion" in table else table["difference"].abs()
+        return table.loc[order.sort_values(ascending=False, kind="stable").index]
 
     @property
     def may_be_absent(self) -> bool:
@@ -86,10 +86,10 @@ class DifferenceSummary(InclusionSummary):
         If edges may be absent, their inclusion, too: the probability that the edge exists, which is the same in all
         groups. The weight of an edge that never existed is NaN.
         """
-        found = self._of_groups(self.named_ends, "weight", self.weights_given(self.tails))
+        table = self._of_groups(self.named_ends, "weight", self.weights_given(self.tails))
         if self.may_be_absent:
-            found.insert(2, "inclusion", np.repeat(self.existence, len(self.groups)))
-        return found
+            table.insert(2, "inclusion", np.repeat(self.existence, len(self.groups)))
+        return table
 
     @cached_property
     def existence(self) -> np.ndarray:
@@ -113,12 +113,12 @@ class DifferenceSummary(InclusionSummary):
         return self._of_groups({"node": np.array(names, dtype=object)}, "mean", moments)
 
     def _of_groups(self, names: dict[str, np.ndarray], mean: str, moments: np.ndarray) -> pd.DataFrame:
-        """Return a table of means and intervals (3, n_items * n_groups), one item after the other."""
+        """Tabulate means and intervals (3, n_items * n_groups), one item after the other."""
         import pandas as pd
 
         labels = self["posterior"]["group"].values
         means, low, high = moments
-        table = {name: np.repeat(given, len(labels)) for name, given in names.items()}
+        table = {name: np.repeat(values, len(labels)) for name, values in names.items()}
         table["group"] = np.tile([str(g) for g in labels], len(means) // len(labels))
         return pd.DataFrame(table | {mean: means, "lower": low, "upper": high})
 

@@ -52,13 +52,13 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     @cached_property
     def groups(self) -> np.ndarray:
         """The point partition, labels 0..k-1 by decreasing agreement; -1 for edges that are not shown."""
-        found = np.full(self.n_edges, -1)
+        labels = np.full(self.n_edges, -1)
         if len(self.shown):
-            found[self.shown] = ranked(self._point("groups", self.shown), self._agreement[0][self.shown])
-        return found
+            labels[self.shown] = ranked(self._point("groups", self.shown), self._agreement[0][self.shown])
+        return labels
 
     def _point(self, labels: str, members: np.ndarray) -> np.ndarray:
-        """Return the point partition of some members: the stored one, if it is of the same draws."""
+        """Find the point partition of some members: the stored one, if it is of the same draws."""
         draws, stored = self.stacked(labels), self["constant_data"].get(f"{labels}_point")
         if stored is not None and stored.attrs["n_draws"] == len(draws):
             return stored.values[members]
@@ -113,8 +113,8 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
 
         The agreement of a group in one draw is the mean over its edges that exist in it.
         """
-        there = self.stacked("included") != 0 if self.spike else None
-        return _levels("agreement", self.stacked("agreement"), self.groups, self.tails, there)
+        exists = self.stacked("included") != 0 if self.spike else None
+        return _levels("agreement", self.stacked("agreement"), self.groups, self.tails, exists)
 
     @cached_property
     def ball(self) -> partitions.CredibleBall:
@@ -200,14 +200,14 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         tables = [_levels("field", draws[:, k::p], groups, self.tails) for k in range(p)]
         if p == 1:
             return tables[0]
-        found = pd.concat([t.assign(state=level) for t, level in zip(tables, self.levels[1:], strict=True)])
-        return found.sort_index(kind="stable")
+        table = pd.concat([t.assign(state=level) for t, level in zip(tables, self.levels[1:], strict=True)])
+        return table.sort_index(kind="stable")
 
     def field_examples(self, group: int, most: int = 6) -> list[str]:
         """Return names of nodes of a group (from 1), and the number of others."""
         p = len(self.field_table) // len(self.names)
-        own = np.flatnonzero(self.field_table["group"].to_numpy()[::p] == group)
-        return _first((shown(self.names[i]) for i in own), len(own), most)
+        members = np.flatnonzero(self.field_table["group"].to_numpy()[::p] == group)
+        return _first((shown(self.names[i]) for i in members), len(members), most)
 
     @property
     def field_groups_sentence(self) -> str:
@@ -245,8 +245,8 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         states = f" with {len(self.levels)} states" if self.levels else ""
         more = f", {self.model_clause}" if self.has_named_nodes else self.missing_clause
         edges = count(self.n_edges, "candidate edge" if self.spike else "edge")
-        own = "with" if self.attrs.get("fields") in (True, 1) else "without"
-        fields = "node fields in groups" if self.fields_grouped else f"{own} node fields"
+        with_or_without = "with" if self.attrs.get("fields") in (True, 1) else "without"
+        fields = "node fields in groups" if self.fields_grouped else f"{with_or_without} node fields"
         return f"{self.size} of {count(len(self.names), 'node')}{states}, {edges}, {fields}{more}"
 
     @property
@@ -265,9 +265,9 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         a = self.attrs
         chosen = {"alpha": "concentration alpha", "base": "base distribution Beta(a, b)"}
         chosen |= {"prior_scale": "scale (or covariance) of the normal base distribution"}
-        found = {label: ", ".join(map(str, plain(a[k]))) for k, label in chosen.items() if k in a}
-        given = {"prior of the density": prior_of_density(plain(a["density"]))} if self.spike and "density" in a else {}
-        return found | given
+        options = {label: ", ".join(map(str, plain(a[k]))) for k, label in chosen.items() if k in a}
+        prior = {"prior of the density": prior_of_density(plain(a["density"]))} if self.spike and "density" in a else {}
+        return options | prior
 
 
 def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:
@@ -279,23 +279,23 @@ def ranked(groups: np.ndarray, level: np.ndarray) -> np.ndarray:
 
 
 def _levels(
-    name: str, draws: np.ndarray, groups: np.ndarray, tails: tuple[float, float], there: np.ndarray | None = None
+    name: str, draws: np.ndarray, groups: np.ndarray, tails: tuple[float, float], included: np.ndarray | None = None
 ) -> pd.DataFrame:
-    """Return, for each group, the size, and mean and interval of ``draws`` over its members that exist."""
+    """Compute, for each group, the size, and mean and interval of ``draws`` over its members that exist."""
     import pandas as pd
 
     sizes = np.bincount(groups[groups >= 0])
-    found = np.empty((len(sizes), 3))
+    levels = np.empty((len(sizes), 3))
     for k in range(len(sizes)):
-        level = mean_of_existing(draws[:, groups == k], None if there is None else there[:, groups == k])
-        found[k] = level.mean(), *np.quantile(level, tails)
-    table = pd.DataFrame(found, columns=[name, "lower", "upper"], index=pd.RangeIndex(1, len(sizes) + 1, name="group"))
+        level = mean_of_existing(draws[:, groups == k], None if included is None else included[:, groups == k])
+        levels[k] = level.mean(), *np.quantile(level, tails)
+    table = pd.DataFrame(levels, columns=[name, "lower", "upper"], index=pd.RangeIndex(1, len(sizes) + 1, name="group"))
     table.insert(0, "size", sizes)
     return table
 
 
 def _first(names: Iterable[str], number: int, most: int) -> list[str]:
-    """Return the first of a number of names, and the number of others."""
+    """List the first of a number of names, and the number of others."""
     most += number == most + 1  # "1 more" would take as much room as the name
     named = list(islice(names, most))
     return [*named, f"{number - most} more"] if number > most else named

@@ -128,9 +128,9 @@ class InclusionSummary(Summary):
         constant = self["constant_data"].to_dataset()
         if "edge_probability" in constant:
             return f"Prior of each {self.thing}: {of_each(constant['edge_probability'].values)}"
-        given, name = constant.get("density"), "Density" if blocks_of(self.tree) is None else "Mean density of blocks"
+        fixed, name = constant.get("density"), "Density" if blocks_of(self.tree) is None else "Mean density of blocks"
         return (
-            f"{name} {mean_and_interval(self.stacked('density')) if given is None else f'{given.item():.3f} (fixed)'}"
+            f"{name} {mean_and_interval(self.stacked('density')) if fixed is None else f'{fixed.item():.3f} (fixed)'}"
         )
 
     @property
@@ -141,18 +141,18 @@ class InclusionSummary(Summary):
             return {}
         density, slab = prior["density"], prior["slab"]
         if density is None:
-            found = {f"prior of each {self.thing}": of_each(self["constant_data"]["edge_probability"].values)}
+            options = {f"prior of each {self.thing}": of_each(self["constant_data"]["edge_probability"].values)}
         elif (blocks := blocks_of(self.tree)) is not None:
-            found = {"prior of edges": f"{blocks}"}
+            options = {"prior of edges": f"{blocks}"}
         else:
             words = prior_of_density(tuple(density.values()) if isinstance(density, dict) else density)
-            found = {"prior of the density": words}
+            options = {"prior of the density": words}
         option, words = slab.get("words") or slab_of_record(slab).words
-        found[option] = words
+        options[option] = words
         biases = prior.get("biases")
         if biases:
-            return found | {"prior of the biases": logit_of_beta(biases["a"], biases["b"])}
-        return found | {"scale of the biases": f"{prior['bias_scale']:g}"}
+            return options | {"prior of the biases": logit_of_beta(biases["a"], biases["b"])}
+        return options | {"scale of the biases": f"{prior['bias_scale']:g}"}
 
 
 def of_each(p: np.ndarray) -> str:

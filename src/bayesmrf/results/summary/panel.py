@@ -83,8 +83,8 @@ class PanelSummary(InclusionSummary):
     @cached_property
     def numbers_of_transitions(self) -> dict[str, Any]:
         """Numbers of rows, people, pairs of successive rows, those that are used, and those left out."""
-        found: dict[str, Any] = json.loads(self.attrs["transitions"])
-        return found
+        numbers: dict[str, Any] = json.loads(self.attrs["transitions"])
+        return numbers
 
     @property
     def data_sentence(self) -> str:
@@ -96,25 +96,25 @@ class PanelSummary(InclusionSummary):
         left += [f"{t['missing']:,} {how}"] if t["missing"] else []
         left += [f"{t['nights']:,} nights, or breaks between sessions, are not crossed"] if t.get("nights") else []
         out = f" ({'; '.join(left)})" if left else ""
-        own = "; intercepts of each person" if self.attrs["intercepts"] == "own" else ""
+        intercepts = "; intercepts of each person" if self.attrs["intercepts"] == "own" else ""
         kind = "ordered" if FAMILIES.row(self.attrs["items"]).many_states else "yes/no"
         networks = "lagged edges and edges within a wave" if self.within else "lagged edges"
         return (
             f"{count(t['used'], 'transition')}{whose}{out}, {count(len(self.names), f'{kind} item')}, "
-            f"{self.n_edges:,} {networks}{own}"
+            f"{self.n_edges:,} {networks}{intercepts}"
         )
 
     @property
     def density_sentence(self) -> str:
         """Mean and 90 % interval of the probability that an edge of each kind exists, and of the slab's scale."""
-        found = []
+        clauses = []
         for name, noun in _DENSITIES.items():
             if name == "within_density" and not self.within:
                 continue
-            given = self["constant_data"].get(name)
-            value = mean_and_interval(self.stacked(name)) if given is None else f"{given.item():.3f} (fixed)"
-            found.append(f"of {noun} {value}")
-        return f"Density {', '.join(found)}; slab scale {mean_and_interval(self.stacked('slab_scale'))}"
+            fixed = self["constant_data"].get(name)
+            value = mean_and_interval(self.stacked(name)) if fixed is None else f"{fixed.item():.3f} (fixed)"
+            clauses.append(f"of {noun} {value}")
+        return f"Density {', '.join(clauses)}; slab scale {mean_and_interval(self.stacked('slab_scale'))}"
 
     @property
     def reason(self) -> str:

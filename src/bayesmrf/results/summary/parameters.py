@@ -181,22 +181,22 @@ class ParameterSummary(Summary):
         row = KERNELS.find(str(a.get("method")))
         types = {f.name: str(f.type) for f in fields(row.options)} if row else {}
         labels = {name: o.label for name, o in options_of(row.options).items() if o.label and name in a} if row else {}
-        found = {label: self._step(k) if k in _STEPS else plain(a[k])[0] for k, label in labels.items()}
+        values = {label: self._step(k) if k in _STEPS else plain(a[k])[0] for k, label in labels.items()}
         # Booleans are stored as numbers.
-        found |= {label: bool(found[label]) for k, label in labels.items() if types[k].startswith("bool")}
-        given = json.loads(str(a.get("engine_options", "{}")))
-        engine = next((row for row in ROWS if given and row.name == a.get("engine")), None)
+        values |= {label: bool(values[label]) for k, label in labels.items() if types[k].startswith("bool")}
+        engine_options = json.loads(str(a.get("engine_options", "{}")))
+        engine = next((row for row in ROWS if engine_options and row.name == a.get("engine")), None)
         declared = options_of(engine.engine_class) if engine else {}
-        found |= {(k in declared and declared[k].label) or k.replace("_", " "): v for k, v in given.items()}
-        shown = {label: "yes" if v is True else v for label, v in found.items() if v not in (None, False)}
+        values |= {(k in declared and declared[k].label) or k.replace("_", " "): v for k, v in engine_options.items()}
+        shown = {label: "yes" if v is True else v for label, v in values.items() if v not in (None, False)}
         return self.prior_options | self.parameter_options | {label: f"{v}" for label, v in shown.items()}
 
     def _step(self, option: str) -> Any:
-        """Return the step size as given and, if it differs (such as after adaptation), as used."""
-        given, stats = plain(self.attrs[option])[0], self["sample_stats"]
+        """Describe the step size as given and, if it differs (such as after adaptation), as used."""
+        requested, stats = plain(self.attrs[option])[0], self["sample_stats"]
         if "step_size" not in stats:  # results of older versions
-            return given
+            return requested
         used = float(stats["step_size"].mean())
-        if given is None:
+        if requested is None:
             return f"automatic ({used:.3g})"
-        return given if np.isclose(used, float(given)) else f"{used:.3g} (in place of {given:g})"
+        return requested if np.isclose(used, float(requested)) else f"{used:.3g} (in place of {requested:g})"

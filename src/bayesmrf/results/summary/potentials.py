@@ -56,13 +56,13 @@ class PotentialSummary(Summary):
         import pandas as pd
 
         draws = self.stacked("theta")[:, : self.n_edge_features].reshape(-1, self.n_edges, len(self.entries))
-        there = self.stacked("included") != 0 if "included" in self["posterior"] else None
-        found = []
+        exists = self.stacked("included") != 0 if "included" in self["posterior"] else None
+        rows = []
         for g in range(groups.max() + 1):
-            own = mean_of_existing(draws[:, groups == g], None if there is None else there[:, groups == g])
-            low, high = intervals(own, self.tails)
-            found += [(g + 1, entry, own[:, j].mean(), low[j], high[j]) for j, entry in enumerate(self.entries)]
-        return pd.DataFrame(found, columns=["group", "entry", "potential", "lower", "upper"])
+            means = mean_of_existing(draws[:, groups == g], None if exists is None else exists[:, groups == g])
+            low, high = intervals(means, self.tails)
+            rows += [(g + 1, entry, means[:, j].mean(), low[j], high[j]) for j, entry in enumerate(self.entries)]
+        return pd.DataFrame(rows, columns=["group", "entry", "potential", "lower", "upper"])
 
     @property
     def reference_sentence(self) -> str:

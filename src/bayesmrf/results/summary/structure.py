@@ -35,8 +35,8 @@ class StructureSummary(InclusionSummary):
     @cached_property
     def statistics(self) -> NetworkStatistics:
         """Draws of the statistics of nodes and networks; given the communities, if there are any."""
-        found = super().statistics
-        return found if self.communities is None else found.with_communities(self.communities.allocation)
+        statistics = super().statistics
+        return statistics if self.communities is None else statistics.with_communities(self.communities.allocation)
 
     @property
     def strongest(self) -> pd.DataFrame:
