@@ -51,8 +51,8 @@ class Answer:
 @cache
 def answer(room: str) -> Answer:
     """Return the answer of a room, which is imported on first use."""
-    found: Answer = import_module(f".{room}.shown", __package__).ANSWER
-    return found
+    declared: Answer = import_module(f".{room}.shown", __package__).ANSWER
+    return declared
 
 
 def answers() -> Iterator[Answer]:

@@ -89,15 +89,15 @@ def plot_checks(tree: Any, ax: Axes | None = None) -> Axes:
     ax.axvspan(-1, 1, color=PALE, alpha=0.6, linewidth=0)
     marks = list[tuple[float, float, str, str]]()
     for y, name in enumerate(families):
-        some = frame[frame["family"] == name]
-        away = (some["observed"] - some["expected"]).to_numpy()
-        half = np.where(away < 0, some["expected"] - some["lower"], some["upper"] - some["expected"]).astype(float)
+        rows = frame[frame["family"] == name]
+        away = (rows["observed"] - rows["expected"]).to_numpy()
+        half = np.where(away < 0, rows["expected"] - rows["lower"], rows["upper"] - rows["expected"]).astype(float)
         away = away / np.where(half > 0, half, np.nan)
-        out = some["outside"].to_numpy()
-        level = y + np.linspace(-0.22, 0.22, 5)[np.arange(len(some)) % 5]  # side by side
+        out = rows["outside"].to_numpy()
+        level = y + np.linspace(-0.22, 0.22, 5)[np.arange(len(rows)) % 5]  # side by side
         ax.plot(away[~out], level[~out], "o", markersize=2.5, markerfacecolor="none", markeredgecolor=GREY, alpha=0.6)
         ax.plot(away[out], level[out], "D", markersize=4.5, color=COLOURS[1])
-        marks += [(away[i], level[i], name, shown(some["what"].iloc[i])) for i in np.flatnonzero(out)]
+        marks += [(away[i], level[i], name, shown(rows["what"].iloc[i])) for i in np.flatnonzero(out)]
     ax.axvline(0, color=GREY, linewidth=0.7)
     ax.set_yticks(range(len(families)), families)
     ax.set_ylim(len(families) - 0.4, -0.6)

@@ -29,12 +29,12 @@ def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
     If edges may be absent, those with an inclusion above 0.5 are shown, and absent edges share a group. With more than
     300 edges or nodes an evenly spaced selection is shown.
     """
-    found = summarise(tree)
-    if isinstance(found, StructureSummary) and found.communities is not None:
-        number, what, shares = found.communities.allocation, "nodes", "a block"
-        order, draws = np.argsort(number, kind="stable"), found.communities.draws
+    whole = summarise(tree)
+    if isinstance(whole, StructureSummary) and whole.communities is not None:
+        number, what, shares = whole.communities.allocation, "nodes", "a block"
+        order, draws = np.argsort(number, kind="stable"), whole.communities.draws
     else:
-        summary = grouped(found)
+        summary = grouped(whole)
         if not len(summary.shown):
             return no_edges(ax)
         order, draws, number = summary.by_group.index.to_numpy(), summary.stacked("groups"), summary.groups + 1
@@ -83,8 +83,8 @@ def plot_credible_ball(tree: Any, ax: Axes | None = None) -> Axes:
     for row, groups in zip(strips, (center, ball.horizontal[0], ball.upper[0], ball.lower[0]), strict=True):
         match, spare = _matched(groups, center)
         greys = [to_rgba(str(level)) for level in (0.8, 0.55, 0.7)]  # neighbouring unmatched groups differ
-        own = np.array([hues[m] if m >= 0 else greys[n % 3] for m, n in zip(match, spare, strict=True)])
-        row[:] = own[groups[order]]
+        colours = np.array([hues[m] if m >= 0 else greys[n % 3] for m, n in zip(match, spare, strict=True)])
+        row[:] = colours[groups[order]]
         lone |= bool((match < 0).any())
     ax = axes(ax, (7.2, 2.5))
     for y, strip in enumerate(strips):

@@ -24,13 +24,13 @@ _AGREEMENT = (
 @table("edges", GroupedSummary)
 def edges(s: GroupedSummary) -> Table:
     """Edges: those in groups by group and decreasing agreement, then the others by decreasing inclusion."""
-    found = s.edge_table
-    others = found[found["group"] == 0]
+    all_edges = s.edge_table
+    others = all_edges[all_edges["group"] == 0]
     if s.spike:
         others = others.sort_values("inclusion", ascending=False, kind="stable")
-        chosen, which = found["inclusion"], "most probable edges"
+        chosen, which = all_edges["inclusion"], "most probable edges"
     else:
-        chosen, which = (found["agreement"] - 0.5).abs(), "strongest edges (agreement farthest from 0.5)"
+        chosen, which = (all_edges["agreement"] - 0.5).abs(), "strongest edges (agreement farthest from 0.5)"
     frame = pd.concat([s.by_group, others])
     strongest = chosen.sort_values(ascending=False, kind="stable").index[:MOST_EDGES]
     listed = frame[frame.index.isin(strongest)]
@@ -72,9 +72,9 @@ def groups(s: GroupedSummary) -> Table:
 _EXAMPLES = text("examples", "for example", longest=None)
 
 
-def _with_examples(found: pd.DataFrame, examples: Callable[[int], list[str]]) -> pd.DataFrame:
+def _with_examples(frame: pd.DataFrame, examples: Callable[[int], list[str]]) -> pd.DataFrame:
     return (
-        found.assign(examples=["; ".join(examples(g)) for g in found.index]).astype({"examples": object}).reset_index()
+        frame.assign(examples=["; ".join(examples(g)) for g in frame.index]).astype({"examples": object}).reset_index()
     )
 
 
@@ -113,8 +113,8 @@ def nodes(s: GroupedSummary) -> Table:
     if s.fields_grouped:
         frame = frame.sort_values(["group", "field"], ascending=[True, False], kind="stable", ignore_index=True)
         frame.insert(1, "group", frame.pop("group"))
-    own = [text("group")] if s.fields_grouped else []
-    columns = (text("node"), *own, number("field", s.terms.node if s.has_named_nodes else "field h"), interval(s))
+    group = [text("group")] if s.fields_grouped else []
+    columns = (text("node"), *group, number("field", s.terms.node if s.has_named_nodes else "field h"), interval(s))
     return Table("nodes", frame, columns, wide=Listing("", frame))
 
 
@@ -135,7 +135,7 @@ def node_groups(s: GroupedSummary) -> Table:
 
 
 def _sizes(sizes: Sequence[int]) -> str:
-    """Return sizes as text, the largest first; long lists are cut."""
+    """Write sizes as text, the largest first; long lists are cut."""
     listed = ", ".join(f"{n:,}" for n in sizes[:_MOST_SIZES])
     return listed if len(sizes) <= _MOST_SIZES else f"{listed} and {len(sizes) - _MOST_SIZES:,} smaller ones"
 

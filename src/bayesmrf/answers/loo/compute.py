@@ -80,20 +80,20 @@ def _warn_if_rough(error: float) -> None:
 
 
 def _sums(mixture: Mixture, rows: np.ndarray, thetas: np.ndarray, fields: list[Any], log_z: list[float]) -> np.ndarray:
-    """Return the log of the sum over the missing values of each row under each draw, (n_draws, n_rows)."""
+    """Compute the log of the sum over the missing values of each row under each draw, (n_draws, n_rows)."""
     return log_sums(
         rows,
         thetas,
         lambda: log_z,
-        lambda some: [log_potential(model, theta, some) for model, theta in fields],
-        lambda some: PartlySeen(mixture.model, some, mixture.present),
+        lambda part: [log_potential(model, theta, part) for model, theta in fields],
+        lambda part: PartlySeen(mixture.model, part, mixture.present),
     )
 
 
 def _predicted(
     mixture: Mixture, states: States, X: Any, groups: Any, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shares of answers of each node that are the most probable, given others, and most frequent."""
+    """Compute the shares of answers of each node that are the most probable, given others, and most frequent."""
     values, correct, base = states.values, [], []
     for node in range(values.shape[1]):
         is_seen = values[:, node] >= 0

@@ -49,8 +49,8 @@ def loo(s: Summary) -> Table:
 @table("prediction", Summary, has_observations)
 def prediction(s: Summary) -> Table:
     """Shares of correct predictions of each node, next to the base rate."""
-    found = s.tree["prediction"].dataset
-    frame = pd.DataFrame({"node": s.nodes, "correct": found["correct"].values, "base_rate": found["base_rate"].values})
+    data = s.tree["prediction"].dataset
+    frame = pd.DataFrame({"node": s.nodes, "correct": data["correct"].values, "base_rate": data["base_rate"].values})
     columns = (text("node"), number("correct"), number("base_rate", "base rate"))
     note = _PREDICTED.format(unit_of(s), _GIVEN[unit_of(s)])
     return Table("prediction", frame, columns, Listing("Correct predictions", frame), Listing("", frame), note=note)

@@ -17,18 +17,18 @@ _MOST = {True: 20, False: 10}  # parameters of edges, and of nodes, that the ter
 @table("parameters", ParameterSummary)
 def parameters(s: ParameterSummary) -> Table:
     """Parameters that were sampled, or strengths of tables, edges first, by decreasing absolute mean."""
-    found = s.strongest.reset_index()
-    frame = pd.DataFrame({"parameter": found["feature"], "kind": _kinds(s, found["is_edge"])} | _values(found))
-    shown = frame.assign(parameter=found["label"])
-    size = found["mean"].abs().to_numpy()
+    rows = s.strongest.reset_index()
+    frame = pd.DataFrame({"parameter": rows["feature"], "kind": _kinds(s, rows["is_edge"])} | _values(rows))
+    shown = frame.assign(parameter=rows["label"])
+    size = rows["mean"].abs().to_numpy()
     wide = np.sort(np.argsort(-size, kind="stable")[:MOST_PARAMETERS])
     narrow, left_out = [], []
     for is_edge, most in _MOST.items():
-        part = np.flatnonzero(found["is_edge"] == is_edge)
+        part = np.flatnonzero(rows["is_edge"] == is_edge)
         most = at_most(most, len(part))
         narrow += list(part[:most])
         if len(part) > most:
-            clear = found["clear"].to_numpy()[part[most:]].sum()
+            clear = rows["clear"].to_numpy()[part[most:]].sum()
             kind = s.terms.edge if is_edge else s.terms.node
             left_out.append(f"{len(part) - most:,} weaker ({kind}), {clear:,} of them excluding zero")
     return Table(
@@ -48,16 +48,16 @@ def _kinds(s: ParameterSummary, is_edge: pd.Series[bool]) -> np.ndarray:
     return np.where(is_edge, s.terms.edge, s.terms.node).astype(object)
 
 
-def _values(found: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return the columns of values, of which the first says whether the interval excludes zero."""
-    return {name: found[name] for name in ("excludes_zero", "mean", "sd", "lower", "upper")}
+def _values(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Select the columns of values, of which the first says whether the interval excludes zero."""
+    return {name: table[name] for name in ("excludes_zero", "mean", "sd", "lower", "upper")}
 
 
 @table("edges", ParameterSummary, lambda s: s.n_weights > 0)
 def edges(s: ParameterSummary) -> Table:
     """Parameters of edges, by decreasing absolute mean."""
-    found = s.table.iloc[: s.n_weights].reset_index(drop=True)
-    frame = pd.DataFrame(s.named_ends | _values(found)).rename(columns={"mean": "weight"})
+    weights = s.table.iloc[: s.n_weights].reset_index(drop=True)
+    frame = pd.DataFrame(s.named_ends | _values(weights)).rename(columns={"mean": "weight"})
     frame = frame.sort_values("weight", key=np.abs, ascending=False, kind="stable", ignore_index=True)
     clear = text("excludes_zero", "excludes zero")
     return Table("edges", frame, (ENDS, clear, number("weight", s.terms.edge), number("sd"), interval(s)))
@@ -66,8 +66,8 @@ def edges(s: ParameterSummary) -> Table:
 @table("nodes", ParameterSummary, lambda s: 0 < s.n_weights < len(s.table))
 def nodes(s: ParameterSummary) -> Table:
     """Parameters of nodes."""
-    found = s.table.iloc[s.n_weights :].reset_index()
-    frame = pd.DataFrame({"node": found["feature"]} | _values(found))
+    fields = s.table.iloc[s.n_weights :].reset_index()
+    frame = pd.DataFrame({"node": fields["feature"]} | _values(fields))
     clear = text("excludes_zero", "excludes zero")
     return Table("nodes", frame, (text("node", s.terms.node), clear, number("mean"), number("sd"), interval(s)))
 

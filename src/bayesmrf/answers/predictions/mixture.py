@@ -150,11 +150,11 @@ class Mixture:
         row_of = np.repeat(np.arange(len(rows)), n_samples)
         states = np.empty((len(row_of), len(self.reading.names)), dtype=np.int8)
         which, tempered, renewed = rng.integers(len(thetas), size=len(states)), Tempered(), 1.0
-        own = self.engine if self.engine is not None and SAMPLE in self.engine.answers else None
+        engine = self.engine if self.engine is not None and SAMPLE in self.engine.answers else None
         for k, r in np.unique(np.stack([which, row_of], axis=1), axis=0):
-            mine, (model, theta) = (which == k) & (row_of == r), self.present(thetas[k])
-            states[mine], share = draw_missing(model, theta, rows[r], int(mine.sum()), rng, tempered, own)
-            renewed -= (1 - share) * mine.mean()
+            drawn, (model, theta) = (which == k) & (row_of == r), self.present(thetas[k])
+            states[drawn], share = draw_missing(model, theta, rows[r], int(drawn.sum()), rng, tempered, engine)
+            renewed -= (1 - share) * drawn.mean()
         tempered.warn_unless_renewed(renewed)
         return decode(states, self.reading.coding)
 
@@ -183,16 +183,16 @@ class Mixture:
     def normalisers(self, average: str, group: int | None = None) -> list[Normaliser]:
         """Compute log Z of each component, once while the draws (or theta) are the same."""
         thetas = self.components(average, group)
-        known, found = self.known.get((average, group), (np.empty(0), []))
+        known, computed = self.known.get((average, group), (np.empty(0), []))
         if not np.array_equal(known, thetas):
             fields = [self.present(theta) for theta in thetas]
             annealing = ANNEALING if len(fields) > 1 else ()
             if self.engine is not None:
-                found = own_normalisers(self.engine, fields)
+                computed = own_normalisers(self.engine, fields)
             else:
-                found = [normaliser(model, theta, *annealing) for model, theta in fields]
-            self.known[average, group] = thetas, found
-        return found
+                computed = [normaliser(model, theta, *annealing) for model, theta in fields]
+            self.known[average, group] = thetas, computed
+        return computed
 
     def log_predictive(
         self,
@@ -239,8 +239,8 @@ class Mixture:
         )
 
     def _warn_of_log_z(self, average: str, groups: Iterable[int | None]) -> None:
-        found = [z for group in groups for z in self.normalisers(average, group)]
-        warn_if_rough(float(np.mean([z.error for z in found])), next((z.status for z in found if z.status), ""))
+        all_z = [z for group in groups for z in self.normalisers(average, group)]
+        warn_if_rough(float(np.mean([z.error for z in all_z])), next((z.status for z in all_z if z.status), ""))
 
     def log_predictive_of_rows(
         self,
@@ -260,18 +260,18 @@ class Mixture:
         nodes = numbers_of(clamped, self.reading.names, "clamped")
         n, free = len(states.values), [i for i in range(len(self.reading.names)) if i not in nodes]
         kept = rows_with_answers(states.values, states.weights, free, what)
-        parts = [(g, np.intersect1d(mine, kept)) for g, mine in self.codes(groups, X, n)]
+        parts = [(g, np.intersect1d(rows, kept)) for g, rows in self.codes(groups, X, n)]
         weights = np.zeros(n)
         weights[kept] = 1.0 if states.weights is None else states.weights[kept]
         weights /= weights.sum() or 1.0
         each, error, away = np.full(n, np.nan), np.zeros(n), np.zeros(1)
         if (states.values[kept][:, nodes] < 0).all(axis=1).any():
-            self._warn_of_log_z(average, [g for g, mine in parts if len(mine)])
-        for g, mine in parts:
-            if len(mine):
-                share = weights[mine].sum()  # 0 if no row of the group counts
-                of_group = self.log_predictive(states.values[mine], average, weights[mine] / (share or 1.0), g, nodes)
-                each[mine], error[mine] = of_group[:2]
+            self._warn_of_log_z(average, [g for g, rows in parts if len(rows)])
+        for g, rows in parts:
+            if len(rows):
+                share = weights[rows].sum()  # 0 if no row of the group counts
+                of_group = self.log_predictive(states.values[rows], average, weights[rows] / (share or 1.0), g, nodes)
+                each[rows], error[rows] = of_group[:2]
                 away = away + share * of_group[2]  # the same draws, in which groups may depend on each other
         return each, error, away, weights
 
@@ -293,24 +293,24 @@ class Mixture:
         numbers = predicted(nodes, self.reading.names, model.n_states)
         states = self.read(X, unused=() if is_read else numbers).values
         n_states = model.n_states ** len(numbers)
-        found = np.empty((len(states), n_states))
+        log_p = np.empty((len(states), n_states))
         others = np.delete(states, numbers, axis=1)
         partly = np.asarray((others < 0).any(axis=1) | (model.family not in EVERY_FAMILY))
-        for g, mine in self.codes(groups, X, len(states)):
+        for g, rows in self.codes(groups, X, len(states)):
             thetas = self.components(average, g)
-            whole, some = mine[~partly[mine]], mine[partly[mine]]
+            whole, gaps = rows[~partly[rows]], rows[partly[rows]]
             if len(whole):
-                found[whole] = metrics.conditional_log_probability(model, thetas, states[whole], numbers)
-            if len(some):
-                found[some] = conditional_log_probability(model, thetas, states[some], numbers, self.present)
+                log_p[whole] = metrics.conditional_log_probability(model, thetas, states[whole], numbers)
+            if len(gaps):
+                log_p[gaps] = conditional_log_probability(model, thetas, states[gaps], numbers, self.present)
         if not is_read:
-            return found
+            return log_p
         joint = np.array(np.unravel_index(np.arange(n_states), (model.n_states,) * len(numbers))).T
         at = states[:, None, numbers]
         kept = rows_with_answers(states, None, numbers, NO_DENSITY)
         each = np.full(len(states), np.nan)
         fits = ((at == joint) | (at < 0)).all(axis=2)
-        each[kept] = np.logaddexp.reduce(np.where(fits, found, -np.inf), axis=1)[kept]
+        each[kept] = np.logaddexp.reduce(np.where(fits, log_p, -np.inf), axis=1)[kept]
         return each
 
 

@@ -61,9 +61,9 @@ def normaliser(model: Any, theta: np.ndarray, n_chains: int = 256, temperatures:
     if is_within_reach(model):
         log_z = engine.infer(model, theta, engine.prepare(model), want=LOG_Z).log_z
         return Normaliser(log_z, 0.0, "")
-    found = annealed.forward(model, theta, np.random.default_rng(_SEED), n_chains, temperatures)
-    few = f"only {found.n_effective:.1f} of {n_chains} chains count" if found.status else ""
-    return Normaliser(found.log_z, found.standard_error, few)
+    estimate = annealed.forward(model, theta, np.random.default_rng(_SEED), n_chains, temperatures)
+    few = f"only {estimate.n_effective:.1f} of {n_chains} chains count" if estimate.status else ""
+    return Normaliser(estimate.log_z, estimate.standard_error, few)
 
 
 def warn_if_rough(error: float, status: str) -> None:

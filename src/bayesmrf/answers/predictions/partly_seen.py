@@ -66,8 +66,8 @@ class PartlySeen:
     @cached_property
     def _starts(self) -> tuple[np.ndarray, np.ndarray]:
         """First node and first edge of each row in the union."""
-        gone, (u, v) = self.rows < 0, self.model.graph.edges.T
-        counts = gone.sum(axis=1), (gone[:, u] & gone[:, v]).sum(axis=1)
+        missing, (u, v) = self.rows < 0, self.model.graph.edges.T
+        counts = missing.sum(axis=1), (missing[:, u] & missing[:, v]).sum(axis=1)
         nodes, edges = (np.append(0, np.cumsum(n)) for n in counts)
         return nodes, edges
 
@@ -100,24 +100,24 @@ class PartlySeen:
         # What does not depend on the missing values: log potentials of the whole rows in one state of them, less those
         # of the missing values themselves.
         low = form.coupling[:, 0, 0] if form.coupling.ndim > 1 else form.coupling
-        own = form.field[:, 0] if many else -form.field
-        found = log_potential(self.model, theta, np.maximum(self.rows, 0), whole)
-        found -= np.add.reduceat(np.append(own, 0.0), nodes[:-1]) * (np.diff(nodes) > 0)
-        found -= np.add.reduceat(np.append(low, 0.0), edges[:-1]) * (np.diff(edges) > 0)
+        fields = form.field[:, 0] if many else -form.field
+        sums = log_potential(self.model, theta, np.maximum(self.rows, 0), whole)
+        sums -= np.add.reduceat(np.append(fields, 0.0), nodes[:-1]) * (np.diff(nodes) > 0)
+        sums -= np.add.reduceat(np.append(low, 0.0), edges[:-1]) * (np.diff(edges) > 0)
         log_z = categorical_log_z if many else log_z_of
         for i, plan in enumerate(self._plans):
             if plan is not None:
                 at, to = slice(*edges[i : i + 2]), slice(*nodes[i : i + 2])
-                found[i] += log_z(plan, form.coupling[at], form.field[to])
+                sums[i] += log_z(plan, form.coupling[at], form.field[to])
                 continue
             model, existing = self.present(theta)
             one: Any = clamp(model, self.rows[i][None])
             if is_cheap(one.graph, states_of(one)):
-                found[i] = Elimination().infer(one, existing, Elimination().prepare(one), want="log_z").log_z
+                sums[i] = Elimination().infer(one, existing, Elimination().prepare(one), want="log_z").log_z
             else:
                 estimate = annealed.forward(one, existing, np.random.default_rng(_SEED), *ANNEALING)
-                found[i], error[i] = estimate.log_z, estimate.standard_error
-        return found, error
+                sums[i], error[i] = estimate.log_z, estimate.standard_error
+        return sums, error
 
 
 def log_sums(
@@ -132,18 +132,18 @@ def log_sums(
     Rows without any value have ``log_z()``, (n_thetas,); those without a missing one ``whole(rows)``; and sums over
     missing values are those of ``partly(rows)``. A warning says if they are rough.
     """
-    gone, found = values < 0, np.empty((len(thetas), len(values)))
-    nothing, all_seen = gone.all(axis=1), ~gone.any(axis=1)
+    is_missing, log_p = values < 0, np.empty((len(thetas), len(values)))
+    nothing, all_seen = is_missing.all(axis=1), ~is_missing.any(axis=1)
     if nothing.any():
-        found[:, nothing] = np.asarray(log_z())[:, None]
+        log_p[:, nothing] = np.asarray(log_z())[:, None]
     if all_seen.any():
-        found[:, all_seen] = whole(values[all_seen])
-    if (some := ~(nothing | all_seen)).any():
-        rows, place = np.unique(values[some], axis=0, return_inverse=True)
+        log_p[:, all_seen] = whole(values[all_seen])
+    if (is_partial := ~(nothing | all_seen)).any():
+        rows, place = np.unique(values[is_partial], axis=0, return_inverse=True)
         sums, errors = map(np.array, zip(*map(partly(rows).log_sums, thetas), strict=True))
-        found[:, some] = sums[:, place.ravel()]
+        log_p[:, is_partial] = sums[:, place.ravel()]
         warn_if_summed_roughly(errors.mean(axis=0))
-    return found
+    return log_p
 
 
 def draw_missing(
@@ -162,15 +162,15 @@ def draw_missing(
         every, log_weight = _listed(model, theta, row)
         return every[draw_numbers(log_weight, n, rng)], 1.0
     check_model(by, model)
-    found, share = np.tile(row, (n, 1)), 1.0
+    rows, share = np.tile(row, (n, 1)), 1.0
     if (row >= 0).all():
-        return found, share
+        return rows, share
     one: Any = model if whole else clamp(model, row[None])
     if is_cheap(one.graph, states_of(one)):
-        found[:, row < 0] = Elimination().sample(one, theta, Elimination().prepare(one), n, rng)
+        rows[:, row < 0] = Elimination().sample(one, theta, Elimination().prepare(one), n, rng)
     else:
-        found[:, row < 0], share = by.draw(one, theta, n, rng)
-    return found, share
+        rows[:, row < 0], share = by.draw(one, theta, n, rng)
+    return rows, share
 
 
 def _listed(model: Any, theta: np.ndarray, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -224,16 +224,16 @@ def conditional_log_probability(
     rows, place = np.unique(_with(rows, nodes, 0), axis=0, return_inverse=True)
     exact, total = PartlySeen(model, rows).is_exact, np.full((len(rows), n_states), -np.inf)
     for part in np.array_split(np.flatnonzero(exact), 1 + exact.sum() * n_states // _TABLE):
-        seen = PartlySeen(model, _with(np.repeat(rows[part], n_states, axis=0), nodes, np.tile(joint, (len(part), 1))))
+        sums = PartlySeen(model, _with(np.repeat(rows[part], n_states, axis=0), nodes, np.tile(joint, (len(part), 1))))
         for theta in thetas if len(part) else ():
-            log_p = seen.log_sums(theta)[0].reshape(-1, n_states)
+            log_p = sums.log_sums(theta)[0].reshape(-1, n_states)
             total[part] = np.logaddexp(total[part], log_p - np.logaddexp.reduce(log_p, axis=1, keepdims=True))
     rng, tempered, shares = np.random.default_rng(_SEED), Tempered(), [1.0]
     for i in np.flatnonzero(~exact):
         row = _with(rows[[i]], nodes, -1)[0]
         for theta in thetas:
-            there, existing = present(theta) if present else (model, theta)
-            states, share = draw_missing(there, existing, row, _COMPLETED, rng, tempered)
+            existing_model, existing = present(theta) if present else (model, theta)
+            states, share = draw_missing(existing_model, existing, row, _COMPLETED, rng, tempered)
             each = metrics.conditional_log_probability(model, theta[None], states, nodes)
             total[i] = np.logaddexp(total[i], np.logaddexp.reduce(each, axis=0) - np.log(_COMPLETED))
             shares.append(share)
@@ -242,17 +242,17 @@ def conditional_log_probability(
 
 
 def _with(rows: np.ndarray, nodes: Sequence[int], values: Any) -> np.ndarray:
-    """Return rows with other values of some nodes."""
-    found = rows.copy()
-    found[:, nodes] = values
-    return found
+    """Copy rows with other values of some nodes."""
+    changed = rows.copy()
+    changed[:, nodes] = values
+    return changed
 
 
 def only(values: np.ndarray, nodes: Sequence[int]) -> np.ndarray:
     """Return rows that have the values of some nodes alone."""
-    found = np.full_like(values, -1)
-    found[:, nodes] = values[:, nodes]
-    return found
+    rows = np.full_like(values, -1)
+    rows[:, nodes] = values[:, nodes]
+    return rows
 
 
 def numbers_of(nodes: Any, names: Sequence[str], option: str) -> list[int]:
@@ -267,22 +267,22 @@ def numbers_of(nodes: Any, names: Sequence[str], option: str) -> list[int]:
     _NODES.check(option, nodes)
     place = {name: i for i, name in enumerate(names)}
     numbered = all(map(is_integer, nodes)) and not all(str(g) in place for g in nodes)  # as ends of edges
-    found = [g if numbered else place.get(str(g), g if is_integer(g) else -1) for g in nodes]
-    for given, node in zip(nodes, found, strict=True):
+    numbers = [g if numbered else place.get(str(g), g if is_integer(g) else -1) for g in nodes]
+    for requested, node in zip(nodes, numbers, strict=True):
         if not 0 <= node < len(names):
             expected = f"names, or numbers from 0 to {len(names) - 1}"
-            raise OptionError(f"{option}: {in_words(given)} is not a node; give {expected}")
-    if len(set(found)) < len(found):
+            raise OptionError(f"{option}: {in_words(requested)} is not a node; give {expected}")
+    if len(set(numbers)) < len(numbers):
         raise OptionError(option=option, got=nodes, expected="different nodes")
-    return [int(i) for i in found]
+    return [int(i) for i in numbers]
 
 
 def predicted(nodes: Any, names: Sequence[str], n_states: int) -> list[int]:
     """Return the numbers of nodes that are predicted together, which must not be too many."""
-    found, most = numbers_of(nodes, names, "nodes"), int(_MOST_BITS / np.log2(n_states))
-    if not 1 <= len(found) <= most:
+    numbers, most = numbers_of(nodes, names, "nodes"), int(_MOST_BITS / np.log2(n_states))
+    if not 1 <= len(numbers) <= most:
         raise OptionError(option="nodes", got=nodes, expected=f"1 to {most} different nodes")
-    return found
+    return numbers
 
 
 def held_rows(clamped: Any, reading: Reading) -> np.ndarray:
@@ -293,7 +293,7 @@ def held_rows(clamped: Any, reading: Reading) -> np.ndarray:
     if clamped is None:
         return np.full((1, len(names)), -1, dtype=np.int8)
     if isinstance(clamped, Mapping | pd.Series):
-        given = dict(pd.Series(clamped, dtype=object))
-        values = dict(zip(numbers_of([*given], names, "clamped"), given.values(), strict=True))
+        answers = dict(pd.Series(clamped, dtype=object))
+        values = dict(zip(numbers_of([*answers], names, "clamped"), answers.values(), strict=True))
         clamped = pd.DataFrame({name: pd.Series([values.get(i)], dtype=object) for i, name in enumerate(names)})
     return read_new(clamped, None, reading).values

@@ -55,8 +55,8 @@ def log_odds(s: Summary) -> Table:
     group = [text("group")] if "group" in frame else []
     levels = (text("first_level", "level"), text("second_level", "level of the other"))
     ends = frame.groupby(["first", "second"], sort=False)
-    there = s.inclusion if isinstance(s, StructureSummary) else 1.0  # a few draws of an edge say little of it
-    largest = ((frame["log_odds"] ** 2).groupby(ends.ngroup()).mean() * there).nlargest(_MOST_TABLES).index
+    inclusion = s.inclusion if isinstance(s, StructureSummary) else 1.0  # a few draws of an edge say little of it
+    largest = ((frame["log_odds"] ** 2).groupby(ends.ngroup()).mean() * inclusion).nlargest(_MOST_TABLES).index
     return Table(
         "log_odds",
         frame,

@@ -111,7 +111,7 @@ def _record(tree: xr.DataTree, n_runs: int, bad: list[str], is_stopped: bool) ->
 
 
 def _run(result: Result, path: _Path, k: int, run_under: Refit) -> xr.DataTree:
-    """Return the draws of a run under a prior of a path."""
+    """Sample a run under a prior of a path."""
     seed = np.random.SeedSequence(_entropy(result.tree), spawn_key=(OTHER, len(path.values), k))
     _log.info("A run under another prior: %s %.3g", path.name, path.values[k])
     prior = path.prior_at(result.priors.of_edges, float(path.values[k]))
@@ -122,9 +122,9 @@ def _run(result: Result, path: _Path, k: int, run_under: Refit) -> xr.DataTree:
 
 
 def _paths(density: Density, slabs: Sequence[Any]) -> tuple[list[_Path], Setting]:
-    """Return the paths, and the prior of the fit; with blocks, p0 is not one number."""
+    """List the paths, and the prior of the fit; with blocks, p0 is not one number."""
     unit = int(np.flatnonzero(_FACTORS == 1)[0]) if slabs else 0
-    own, values = Setting(density, unit), _DENSITIES
+    setting, values = Setting(density, unit), _DENSITIES
     if isinstance(density, float):
         values = np.union1d(values[np.abs(values - density) > _ROUNDING], density)
     paths = []
@@ -132,14 +132,14 @@ def _paths(density: Density, slabs: Sequence[Any]) -> tuple[list[_Path], Setting
         paths.append(_Path("inclusion", values, [Setting(float(p), unit) for p in values], _at_density, (0.2, 0.8)))
     if slabs:
         paths.append(_Path("scale", _FACTORS, [Setting(density, k) for k in range(len(slabs))], _at_scale, (0.5, 2.0)))
-    return paths, own
+    return paths, setting
 
 
 def _at_density(prior: Any, p: float) -> Any:
-    given = prior.density
-    if not isinstance(given, np.ndarray):
+    density = prior.density
+    if not isinstance(density, np.ndarray):
         return replace(prior, density=p)
-    return replace(prior, density=np.where((given > 0) & (given < 1), p, given))  # others stay certain
+    return replace(prior, density=np.where((density > 0) & (density < 1), p, density))  # others stay certain
 
 
 def _at_scale(prior: Any, factor: float) -> Any:
@@ -147,17 +147,17 @@ def _at_scale(prior: Any, factor: float) -> Any:
 
 
 def _next(n_effective: np.ndarray, made: Sequence[int], core: slice) -> int | None:
-    """Return where the next run is: an end of the core, or the middle of its longest stretch with too few draws.
+    """Choose where the next run is: an end of the core, or the middle of its longest stretch with too few draws.
 
     The same of the whole path once the core has enough; None if there is no such stretch.
     """
     few = n_effective < ENOUGH
     few[list(made)] = False
-    for first, some in ((core.start, few[core]), (0, few)):
-        ends = np.flatnonzero(np.diff(np.concatenate([[0], some, [0]])))
+    for first, stretch_few in ((core.start, few[core]), (0, few)):
+        ends = np.flatnonzero(np.diff(np.concatenate([[0], stretch_few, [0]])))
         if len(ends):
             start, stop = max(ends.reshape(-1, 2), key=lambda stretch: stretch[1] - stretch[0])
-            if stop == len(some):
+            if stop == len(stretch_few):
                 return int(first + stop - 1)
             return int(first if start == 0 else first + (start + stop - 1) // 2)
     return None

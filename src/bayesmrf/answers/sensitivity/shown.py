@@ -38,7 +38,7 @@ def has_sensitivity(s: Summary) -> bool:
 def sensitivity(s: Summary) -> Table:
     """Shares of edges with evidence for and against them, under each prior."""
     frame = pd.DataFrame(table_of_priors(s.tree))
-    some = frame.groupby("prior", sort=False).cumcount() % _SHOWN == 0
+    is_shown = frame.groupby("prior", sort=False).cumcount() % _SHOWN == 0
     whole = "{:,.0f}"
     share = "{:.0%}"
     return Table(
@@ -52,7 +52,7 @@ def sensitivity(s: Summary) -> Table:
             number("excluded", each=share),
             number("n_effective", "effective draws", whole),
         ),
-        Listing("Sensitivity to the prior", frame[some]),
+        Listing("Sensitivity to the prior", frame[is_shown]),
         Listing("Shares by prior", frame),
         note=NOTE,
     )
@@ -68,15 +68,15 @@ NOTE = (
 @table("sensitivity-edges", Summary, has_sensitivity, listed=False)
 def sensitivity_of_edges(s: Summary) -> Table:
     """Inclusion and Bayes factor of each edge under each prior."""
-    found = s.tree["sensitivity"].dataset
-    n_priors, n_edges = found["inclusion"].shape
+    dataset = s.tree["sensitivity"].dataset
+    n_priors, n_edges = dataset["inclusion"].shape
     each = {name: np.repeat(values, n_edges) for name, values in table_of_priors(s.tree).items()}
     frame = pd.DataFrame(
         {name: np.tile(ends, n_priors) for name, ends in s.named_ends.items()}
         | {name: each[name] for name in ("prior", "value")}
-        | {"inclusion": found["inclusion"].values.ravel()}
-        | {"bayes_factor": bounded(found["log10_bayes_factor"].values.ravel())}
-        | {"log10_bf_error": found["log10_bf_error"].values.ravel(), "trusted": each["trusted"]}
+        | {"inclusion": dataset["inclusion"].values.ravel()}
+        | {"bayes_factor": bounded(dataset["log10_bayes_factor"].values.ravel())}
+        | {"log10_bf_error": dataset["log10_bf_error"].values.ravel(), "trusted": each["trusted"]}
     )
     columns = (ENDS, text("prior"), number("value"), number("inclusion"), FACTOR)
     return Table("sensitivity-edges", frame, columns)
@@ -93,15 +93,15 @@ def plot_sensitivity(tree: Any, ax: Axes | None = None) -> Axes:
     s = summarise(tree)
     if not has_sensitivity(s):
         raise OptionError("tree must have a sensitivity to the prior; call est.sensitivity(X) first.")
-    found = s.tree["sensitivity"].dataset
+    data = s.tree["sensitivity"].dataset
     table = table_of_priors(s.tree)
     paths = list(dict.fromkeys(table["prior"]))
     ax = axes(ax, (3.9 * len(paths), 5.2))
     ax.axis("off")
     for k, path in enumerate(paths):
-        mine = table["prior"] == path
-        x = table["value"][mine]
-        own = found.attrs.get("density") if path == "inclusion" else 1.0
+        rows = table["prior"] == path
+        x = table["value"][rows]
+        of_fit = data.attrs.get("density") if path == "inclusion" else 1.0
         left, width = (k + 0.14) / len(paths), 0.82 / len(paths)
         for bottom, height in ((0.55, 0.43), (0.09, 0.4)):
             panel = axes(ax.inset_axes((left, bottom, width, height)), (0, 0))
@@ -109,17 +109,17 @@ def plot_sensitivity(tree: Any, ax: Axes | None = None) -> Axes:
             panel.set_xticks(_TICKS[path], [f"{v:g}" for v in _TICKS[path]])
             panel.minorticks_off()
             if bottom > 0.5:
-                _shares(panel, x, {name: table[name][mine] for name in _SHARES}, found["is_run"].values[mine] == 1)
+                _shares(panel, x, {name: table[name][rows] for name in _SHARES}, data["is_run"].values[rows] == 1)
                 panel.set_ylabel("share of edges" if k == 0 else "")
             else:
-                logs = found["log10_bayes_factor"].values[mine]
+                logs = data["log10_bayes_factor"].values[rows]
                 panel.plot(x, logs, color=INK, linewidth=0.6, alpha=0.5, rasterized=logs.size > 20_000)
                 panel.hlines([-1, 1], x[0], x[-1], color=GREY, linestyles="dotted", linewidth=1)
                 panel.set(ylim=(-BOUND - 0.1, BOUND + 0.1), xlabel=_ALONG[path])
                 panel.set_ylabel("log10 Bayes factor" if k == 0 else "")
-            if own is not None:
-                panel.axvline(own, color=INK, linestyle="dashed", linewidth=0.9)
-            _hatch(panel, x, table["trusted"][mine])
+            if of_fit is not None:
+                panel.axvline(of_fit, color=INK, linestyle="dashed", linewidth=0.9)
+            _hatch(panel, x, table["trusted"][rows])
     return ax
 
 

@@ -93,7 +93,7 @@ def _of_function(result: Result, function: Callable[..., Any], n_prior: int, rng
 
 
 def _graphs(result: Result, weights: np.ndarray) -> list[nx.Graph]:
-    """Return the network of each group of people in a draw, of weights (n_groups, n_edges)."""
+    """Build the network of each group of people in a draw, of weights (n_groups, n_edges)."""
     import networkx as nx
 
     names, graphs = result.graph.names, []

@@ -58,16 +58,16 @@ class Language(NamedTuple):
         OptionError
             If it cannot be read, or names what is not there.
         """
-        rest, found = text, []
+        rest, clauses = text, []
         while True:
             left, rest = self._side(rest, text)
             sign = next((s for s in _COMPARE if rest.startswith(s)), None)
             if sign is None:
                 raise self._refusal(text, "comparisons of edges by >, <, >=, <=, = or !=")
             right, rest = self._side(rest[len(sign) :], text)
-            found.append(self._clause(left, "=" if sign == "==" else sign, right, text))
+            clauses.append(self._clause(left, "=" if sign == "==" else sign, right, text))
             if not rest:
-                return found
+                return clauses
             if not rest.startswith("&"):
                 raise self._refusal(text, "comparisons that are joined by &")
             rest = rest[1:]
@@ -146,7 +146,7 @@ class Language(NamedTuple):
 
 def holds(clauses: Sequence[Clause], weights: np.ndarray, edges: Sequence[int]) -> np.ndarray:
     """Return whether a statement holds in each draw, (n_draws,), of weights (n_draws, n_groups, n) of ``edges``."""
-    place, found = {e: i for i, e in enumerate(edges)}, np.ones(len(weights), bool)
+    place, is_true = {e: i for i, e in enumerate(edges)}, np.ones(len(weights), bool)
 
     def value(side: Side) -> np.ndarray:
         if side.edge < 0:
@@ -158,8 +158,8 @@ def holds(clauses: Sequence[Clause], weights: np.ndarray, edges: Sequence[int]) 
         if clause.by_strength:
             left, right = np.abs(left), np.abs(right)
             right = np.where(np.isclose(left, right, rtol=_ROUNDING, atol=0), left, right)
-        found &= _COMPARE[clause.compare](left, right)
-    return found
+        is_true &= _COMPARE[clause.compare](left, right)
+    return is_true
 
 
 def edges_of(clauses: Sequence[Clause]) -> list[int]:
@@ -201,7 +201,7 @@ def exact_prior(clauses: Sequence[Clause], known: KnownPrior) -> float | None:
 
 
 def _with_zero(clauses: Sequence[Clause], known: KnownPrior) -> float | None:
-    """Return the probability of comparisons of different edges with 0: a sum over which of them are absent.
+    """Compute the probability of comparisons of different edges with 0: a sum over which of them are absent.
 
     Edges that exist have either sign with probability 1/2, whatever the others have.
     """
@@ -210,11 +210,11 @@ def _with_zero(clauses: Sequence[Clause], known: KnownPrior) -> float | None:
     present = [{"=": 0.0, "!=": 1.0}.get(c.compare, 0.5) for c in clauses]  # whether it holds for one that exists
     absent = [float(c.compare != "!=" and "=" in c.compare) for c in clauses]
     # The probability that those of S are absent, whatever the others are, has the factors (absent - present) of S.
-    for there in product((False, True), repeat=len(edges)):
-        factor = prod(a - p if y else p for y, p, a in zip(there, present, absent, strict=True))
-        some = [e for e, y in zip(edges, there, strict=True) if y]
+    for is_absent in product((False, True), repeat=len(edges)):
+        factor = prod(a - p if y else p for y, p, a in zip(is_absent, present, absent, strict=True))
+        absent_edges = [e for e, y in zip(edges, is_absent, strict=True) if y]
         if factor:
-            p = known.absent(some) if some else 1.0
+            p = known.absent(absent_edges) if absent_edges else 1.0
             if p is None:
                 return None
             total += factor * p

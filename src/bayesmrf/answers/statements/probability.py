@@ -87,6 +87,6 @@ def probability_of(statement: str, held: np.ndarray, prior: np.ndarray | float |
 
 
 def _odds(p: float, n: int) -> float:
-    """Return the odds of a share of n draws, of which one at least counts as another."""
+    """Compute the odds of a share of n draws, of which one at least counts as another."""
     p = min(max(p, 1 / (n + 1)), n / (n + 1)) if p in (0, 1) else p
     return p / (1 - p)

@@ -72,7 +72,7 @@ def statistics(
 
 
 def _model_of_draws(result: Result) -> tuple[Graph, Callable[[Graph], Any]] | None:
-    """Return the graph and what makes the model on a graph; None of a form that is not known."""
+    """Find the graph and what makes the model on a graph; None of a form that is not known."""
     return (result.graph, result.model_on) if result.model.family in EVERY_FAMILY else None
 
 
@@ -108,7 +108,7 @@ def _named_statistic(result: Result, name: str) -> xr.DataArray:
 
 
 def _network_of_draw(result: Result, theta: np.ndarray) -> nx.Graph:
-    """Return the network of a draw: an edge that is absent has the weight 0."""
+    """Make the network of a draw: an edge that is absent has the weight 0."""
     network = with_attributes(result.graph, result.model, theta)
     network.remove_edges_from([(u, v) for u, v, weight in network.edges(data="weight") if not np.any(weight)])
     return network

@@ -82,24 +82,24 @@ def plot_statistics(
     if not has_weights(summary.tree):
         raise OptionError("tree must be a posterior in which each edge has a weight or a strength; this one has tables "
                           "of parameters, or no edges.")  # fmt: skip
-    found = summary.statistics if communities is None else summary.statistics.with_communities(communities)
+    statistics = summary.statistics if communities is None else summary.statistics.with_communities(communities)
     NAMES.check("names", names)
     PANELS.check("panels", panels)
-    wanted = [name for name in _USUAL if name in found.shown] if names is None else [names] if isinstance(
+    wanted = [name for name in _USUAL if name in statistics.shown] if names is None else [names] if isinstance(
         names, str) else list(names)  # fmt: skip
     if unknown := [name for name in wanted if name not in OF_NODES]:
         raise OptionError(
             option="names", got=unknown[0], expected=f"names of statistics of nodes: {', '.join(OF_NODES)}"
         )
-    table = found.table(wanted)
-    given = _panels(len(wanted), min(len(found.nodes), MOST_NAMED)) if panels is None else list(panels)
-    if len(given) < len(wanted):
-        raise OptionError(option="panels", got=len(given), expected=f"at least {len(wanted)} axes")
-    for name, ax in zip(wanted, given, strict=False):
-        _panel(table[table["statistic"] == name], name, found.groups, axes(ax, (1, 1)))
-    if found.groups is not None:
-        as_text(given[0].legend(frameon=False, fontsize=7, loc="lower right"))
-    return np.array(given[: len(wanted)], dtype=object)
+    table = statistics.table(wanted)
+    drawn_on = _panels(len(wanted), min(len(statistics.nodes), MOST_NAMED)) if panels is None else list(panels)
+    if len(drawn_on) < len(wanted):
+        raise OptionError(option="panels", got=len(drawn_on), expected=f"at least {len(wanted)} axes")
+    for name, ax in zip(wanted, drawn_on, strict=False):
+        _panel(table[table["statistic"] == name], name, statistics.groups, axes(ax, (1, 1)))
+    if statistics.groups is not None:
+        as_text(drawn_on[0].legend(frameon=False, fontsize=7, loc="lower right"))
+    return np.array(drawn_on[: len(wanted)], dtype=object)
 
 
 def _panels(n: int, n_rows: int) -> list[Axes]:
@@ -117,21 +117,21 @@ def _panels(n: int, n_rows: int) -> list[Axes]:
 def _panel(table: Any, name: str, groups: Sequence[str] | None, ax: Axes) -> None:
     """Draw one statistic."""
     order = table.groupby("node", sort=False)["mean"].mean().sort_values(ascending=False, kind="stable").index
-    some = order[:MOST_NAMED]
+    nodes = order[:MOST_NAMED]
     for g, group in enumerate(groups or [None]):
-        own = table if group is None else table[table["group"] == group]
-        own = own.set_index("node").loc[some]
-        place = np.arange(len(some)) + (0 if groups is None else 0.5 * (g / max(len(groups) - 1, 1) - 0.5))
+        rows = table if group is None else table[table["group"] == group]
+        rows = rows.set_index("node").loc[nodes]
+        place = np.arange(len(nodes)) + (0 if groups is None else 0.5 * (g / max(len(groups) - 1, 1) - 0.5))
         colour, mark = COLOURS[(g + 2 * (groups is None)) % len(COLOURS)], "osD^v"[g % 5]
-        ax.hlines(place, own["lower"], own["upper"], colors=colour, linewidth=2, alpha=0.6)
+        ax.hlines(place, rows["lower"], rows["upper"], colors=colour, linewidth=2, alpha=0.6)
         label = None if group is None else shown(group, _LONGEST)
-        ax.scatter(own["mean"], place, s=16, color=colour, zorder=3, marker=mark, label=label)
-    name_rows(ax, [shown(node, _LONGEST) for node in some])
+        ax.scatter(rows["mean"], place, s=16, color=colour, zorder=3, marker=mark, label=label)
+    name_rows(ax, [shown(node, _LONGEST) for node in nodes])
     if name.endswith("influence") or name == "autoregression":
         ax.axvline(0, color=GREY, linewidth=0.6, zorder=0)
     else:
         ax.set_xlim(left=min(0.0, ax.get_xlim()[0]) if name != "base rate" else None)
-    few = f"\n({len(some)} of {len(order):,} nodes)" if len(some) < len(order) else ""
+    few = f"\n({len(nodes)} of {len(order):,} nodes)" if len(nodes) < len(order) else ""
     ax.set_title(f"{name}{few}", fontsize=9, color=INK)
 
 

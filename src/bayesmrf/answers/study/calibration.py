@@ -36,8 +36,8 @@ def smallest_tail(pit: np.ndarray) -> np.ndarray:
     n, grid = pit.shape[-1], np.arange(1, _GRID + 1) / (_GRID + 1)
     below = (pit[..., None] <= grid).sum(axis=-2)
     tails = np.minimum(binom.cdf(below, n, grid), binom.sf(below - 1, n, grid))
-    found: np.ndarray = tails.min(axis=-1)
-    return found
+    smallest: np.ndarray = tails.min(axis=-1)
+    return smallest
 
 
 def uniform_tails(n: int) -> np.ndarray:
@@ -75,12 +75,12 @@ class Calibration:
         n, tests = len(self.replicates), [*self.pit]
         null = uniform_tails(n)
         p = [(1 + np.searchsorted(null, smallest_tail(u), side="right")) / (1 + len(null)) for u in self.pit.values()]
-        found: dict[str, Any] = {"quantity": tests, "p_value": p}
+        columns: dict[str, Any] = {"quantity": tests, "p_value": p}
         for share in COVERED:
             inside = np.array([(np.abs(u - 0.5) <= share / 2).mean() for u in self.pit.values()])
-            found[f"coverage_{100 * share:g}"] = inside
-            found[f"error_{100 * share:g}"] = np.sqrt(share * (1 - share) / n)
-        frame = pd.DataFrame(found)
+            columns[f"coverage_{100 * share:g}"] = inside
+            columns[f"error_{100 * share:g}"] = np.sqrt(share * (1 - share) / n)
+        frame = pd.DataFrame(columns)
         if (inclusion := self._inclusion_p) is not None:
             frame = pd.concat([frame, pd.DataFrame({"quantity": ["inclusion"], "p_value": [inclusion]})])
         frame.insert(2, "p_adjusted", holm(frame["p_value"].tolist()))
@@ -106,11 +106,11 @@ class Calibration:
         p, y = (np.array([one[name] for one in self.replicates], dtype=float) for name in ("inclusion", "exists"))
         rows = []
         for low, high in pairwise(_BINS):
-            there = (p >= low) & ((p < high) | ((high == 1) & (p == 1)))
-            if n := int(there.sum()):
-                off = (there * (y - p)).sum(axis=1)
+            in_bin = (p >= low) & ((p < high) | ((high == 1) & (p == 1)))
+            if n := int(in_bin.sum()):
+                off = (in_bin * (y - p)).sum(axis=1)
                 error = np.sqrt((off**2).sum()) / n
-                rows.append({"inclusion": p[there].mean(), "exists": y[there].mean(), "error": error, "edges": n})
+                rows.append({"inclusion": p[in_bin].mean(), "exists": y[in_bin].mean(), "error": error, "edges": n})
         return pd.DataFrame(rows, columns=["inclusion", "exists", "error", "edges"])
 
     @property

@@ -52,14 +52,14 @@ class Plan:
         """
         import pandas as pd
 
-        found = []
+        rows = []
         for n in sorted({one["n"] for one in self.replicates}):
-            some = [one for one in self.replicates if one["n"] == n]
+            of_n = [one for one in self.replicates if one["n"] == n]
             row: dict[str, Any] = {"n": n}
             for name, (top, bottom) in SHARES.items():
-                row[name], row[f"{name}_error"] = ratio([one[top] for one in some], [one[bottom] for one in some])
-            found.append(row | {"replicates": len(some)})
-        return pd.DataFrame(found)
+                row[name], row[f"{name}_error"] = ratio([one[top] for one in of_n], [one[bottom] for one in of_n])
+            rows.append(row | {"replicates": len(of_n)})
+        return pd.DataFrame(rows)
 
     @property
     def sentence(self) -> str:
