@@ -39,8 +39,8 @@ def check_out(out: str | PathLike[str], overwrite: bool, replace_own: bool = Fal
     if out.is_dir():
         raise StoreError(f"{_OUT} must be a file, got the folder {out}; give a path such as {out / 'report.html'}.")
     if out.exists() and not overwrite:
-        own = replace_own and _GENERATOR.encode() in out.read_bytes()[:1000]
-        if not own:
+        is_ours = replace_own and _GENERATOR.encode() in out.read_bytes()[:1000]
+        if not is_ours:
             replace = "" if replace_own else f" or set {_OVERWRITE}"
             raise StoreError(f"{_OUT}: {out} exists already; give another path{replace}.")
     check_place(out)
@@ -122,7 +122,7 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def _is_numeric(value: Any) -> bool:
-    """Return whether a cell is a number, a bound of one, one with its error or a mark, a range, or a dash."""
+    """Check whether a cell is a number, a bound of one, one with its error or a mark, a range, or a dash."""
     number = r"-?[\d,]+(\.\d+)?†?"
     return re.fullmatch(rf"{number}( (to|±) {number})?|[<>] (10\^-?\d+|{number})|–", str(value)) is not None
 

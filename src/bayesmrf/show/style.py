@@ -56,37 +56,35 @@ def plot_of(estimators: str) -> Callable[[F], F]:
 
 def grouped(tree: Any) -> GroupedSummary:
     """Return the summary of a posterior over groups."""
-    found = summarise(tree)
-    if not isinstance(found, GroupedSummary):
-        raise OptionError(f"tree must be a posterior of GroupedMRF; this one has no groups, use {_picture_of(found)}.")
-    return found
+    s = summarise(tree)
+    if not isinstance(s, GroupedSummary):
+        raise OptionError(f"tree must be a posterior of GroupedMRF; this one has no groups, use {_picture_of(s)}.")
+    return s
 
 
 def parameters(tree: Any) -> ParameterSummary:
     """Return the summary of a posterior over parameters."""
-    found = summarise(tree)
-    if not isinstance(found, ParameterSummary):
+    s = summarise(tree)
+    if not isinstance(s, ParameterSummary):
         names = {GroupedSummary: "groups", StructureSummary: "which edges exist", PanelSummary: "lagged edges"}
-        over = names.get(type(found), "differences")
-        raise OptionError(
-            f"tree must be a posterior of BayesianMRF; this one is over {over}, use {_picture_of(found)}."
-        )
-    return found
+        over = names.get(type(s), "differences")
+        raise OptionError(f"tree must be a posterior of BayesianMRF; this one is over {over}, use {_picture_of(s)}.")
+    return s
 
 
 def with_inclusion(tree: Any) -> DifferenceSummary | GroupedSummary | StructureSummary:
     """Return the summary of a posterior over which edges exist, or differ."""
-    found = summarise(tree)
-    if isinstance(found, ParameterSummary | PanelSummary) or not found.spike:
-        if isinstance(found, PanelSummary):
+    s = summarise(tree)
+    if isinstance(s, ParameterSummary | PanelSummary) or not s.spike:
+        if isinstance(s, PanelSummary):
             raise OptionError("tree must be a posterior with one network; this is one of PanelMRF, use plot_panel.")
         raise OptionError("tree must be a posterior of SpikeSlabMRF or CompareMRF, or of GroupedMRF with candidates; "
-                          f"in this one all edges exist, use {_picture_of(found)}.")  # fmt: skip
-    return found
+                          f"in this one all edges exist, use {_picture_of(s)}.")  # fmt: skip
+    return s
 
 
 def _picture_of(summary: AnySummary) -> str:
-    """Return the name of the function that plots a posterior of this kind."""
+    """Name the function that plots a posterior of this kind."""
     if isinstance(summary, GroupedSummary):
         return "plot_agreement"
     if isinstance(summary, PanelSummary):
@@ -147,9 +145,9 @@ def legend_of(ax: Axes, ncols: int, below: bool = False, **more: Any) -> Any:
     """Add a legend above the axes, or below them."""
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, -0.16)} if below else {
         "loc": "lower left", "bbox_to_anchor": (0, 1.0)}  # fmt: skip
-    found = ax.legend(ncols=ncols, frameon=False, fontsize=8, borderaxespad=0.2, **place, **more)
-    as_text(found)
-    return found
+    legend = ax.legend(ncols=ncols, frameon=False, fontsize=8, borderaxespad=0.2, **place, **more)
+    as_text(legend)
+    return legend
 
 
 def set_integer_ticks(axis: Any) -> None:

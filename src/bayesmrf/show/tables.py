@@ -102,8 +102,8 @@ class Marked(Column):
 
     def cell(self, row: Any) -> str:
         """Return the figure."""
-        found = super().cell(row)
-        return f"{found}†" if found != UNKNOWN and is_marked(self.fields[0], row) else found
+        figure = super().cell(row)
+        return f"{figure}†" if figure != UNKNOWN and is_marked(self.fields[0], row) else figure
 
 
 def is_marked(field: str, row: Any) -> bool:
