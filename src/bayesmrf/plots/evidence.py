@@ -32,9 +32,9 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
         Where to draw.
     """
     tables = list(evidences.values()) if isinstance(evidences, Mapping) else []
-    are_tables = all(isinstance(found, Mapping) for found in tables)
-    models = list(dict.fromkeys(m for found in tables for m in found)) if are_tables else []
-    if not models or not all(isinstance(e, Evidence) for found in tables for e in found.values()):
+    are_tables = all(isinstance(table, Mapping) for table in tables)
+    models = list(dict.fromkeys(m for table in tables for m in table)) if are_tables else []
+    if not models or not all(isinstance(e, Evidence) for table in tables for e in table.values()):
         raise OptionError(
             option="evidences", got=evidences, expected="a dict with the Evidence of each model by each method"
         )
@@ -42,9 +42,9 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
     models = sorted(models) if counted else models
     at = dict(zip(models, models if counted else range(len(models)), strict=True))
     ax = axes(ax, (5.6, 3.4))
-    known = {method: {m: found[m] for m in models if m in found and np.isfinite(found[m].log_evidence)}
-             for method, found in evidences.items()}  # fmt: skip
-    floors = sorted(min(e.log_evidence for e in found.values()) for found in known.values() if found)
+    known = {method: {m: table[m] for m in models if m in table and np.isfinite(table[m].log_evidence)}
+             for method, table in evidences.items()}  # fmt: skip
+    floors = sorted(min(e.log_evidence for e in table.values()) for table in known.values() if table)
     cut = floors[(len(floors) - 1) // 2] if len(floors) > 2 else -np.inf
     top = max((e.log_evidence for here in known.values() for e in here.values()), default=0.0)
     end = cut - 0.1 * (top - cut) - 0.5 if floors and floors[0] < cut else -np.inf

@@ -34,8 +34,8 @@ def layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
         g = nx.Graph()
         g.add_nodes_from(range(n_nodes))
         g.add_edges_from(ends.tolist())
-        found = nx.kamada_kawai_layout(g, dist={i: dict(enumerate(row)) for i, row in enumerate(d.tolist())})
-        place = np.array([found[i] for i in range(n_nodes)])
+        positions = nx.kamada_kawai_layout(g, dist={i: dict(enumerate(row)) for i, row in enumerate(d.tolist())})
+        place = np.array([positions[i] for i in range(n_nodes)])
     else:
         rng = np.random.default_rng(0)
         place = d.max() * rng.random((n_nodes, 2))

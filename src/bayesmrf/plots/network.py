@@ -97,11 +97,11 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     draw_edges(ax, segments, look, strong)
     n = len(place)
     colours, size = [INK] * n, 30 if n <= 60 else 10 if n <= 200 else 3
-    own = None if not isinstance(summary, StructureSummary) else summary.communities
+    communities = None if not isinstance(summary, StructureSummary) else summary.communities
     handles = look.handles
-    if own is not None and own.allocation.max() > 1:
-        each = group_colours(int(own.allocation.max()))
-        colours, size = list(each[own.allocation[linked] - 1]), 2 * size
+    if communities is not None and communities.allocation.max() > 1:
+        each = group_colours(int(communities.allocation.max()))
+        colours, size = list(each[communities.allocation[linked] - 1]), 2 * size
         handles = [*handles, *(_dot(f"community {k + 1}", each[k]) for k in range(min(len(each), MOST_IN_LEGEND)))]
     ax.scatter(place[:, 0], place[:, 1], s=size, color=colours, zorder=2, linewidths=0)
     if 0 < n <= _MOST_LABELLED_NODES:
@@ -109,8 +109,8 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     if n < len(names):
         alone = np.delete(names, np.unique(summary.drawn))
         if len(alone):
-            some = ", ".join(short_names(list(alone), _LONGEST)[:5]) + (", …" if len(alone) > 5 else "")
-            said.append(f"not drawn: {count(len(alone), 'node')} without edges ({some})")
+            examples = ", ".join(short_names(list(alone), _LONGEST)[:5]) + (", …" if len(alone) > 5 else "")
+            said.append(f"not drawn: {count(len(alone), 'node')} without edges ({examples})")
     lines = [line for text in said for line in wrap(text, _LINE)]
     ax.set_title("\n".join(lines), fontsize=8, color=GREY, parse_math=False)
     ax.autoscale_view()
@@ -131,12 +131,12 @@ def draw_edges(ax: Axes, segments: np.ndarray, look: Look, chosen: np.ndarray) -
     from matplotlib.collections import LineCollection
 
     for dashed in (False, True):
-        mine = chosen[look.dashed[chosen] == dashed]
+        edges = chosen[look.dashed[chosen] == dashed]
         ax.add_collection(
             LineCollection(
-                segments[mine],
-                colors=look.colours[mine],
-                linewidths=look.widths[mine],
+                segments[edges],
+                colors=look.colours[edges],
+                linewidths=look.widths[edges],
                 linestyles=DASHED if dashed else "solid",
                 zorder=1,
                 capstyle="butt" if dashed else "round",
@@ -167,12 +167,12 @@ def _by_group(summary: GroupedSummary) -> Look:
     ]
     if len(shown) < len(groups):
         handles.append(line_of(f"and {len(groups) - len(shown)} more groups", "none"))
-    own = colours[summary.groups[summary.shown]].copy()
-    own[:, 3] = 0.85
+    edge_colours = colours[summary.groups[summary.shown]].copy()
+    edge_colours[:, 3] = 0.85
     if summary.spike:
-        own[:, 3] = paler(table["inclusion"].to_numpy())
+        edge_colours[:, 3] = paler(table["inclusion"].to_numpy())
         handles += _doubt(*ALPHAS) if len(a) else []
-    return Look(own, width, a < 0.5, np.argsort(strength), handles)
+    return Look(edge_colours, width, a < 0.5, np.argsort(strength), handles)
 
 
 def _by_sign(summary: ParameterSummary) -> Look:
@@ -212,10 +212,10 @@ def signed(
 
     size, top = np.abs(value), max(float(np.abs(value).max(initial=0)), top, 1e-12)
     positive, negative, neither = (np.array(to_rgba(c)) for c in COLOURS[:3])
-    own = np.where((value < 0)[:, None], negative, positive)
+    colours = np.where((value < 0)[:, None], negative, positive)
     if unsigned is not None:
-        own[unsigned] = neither
-    own[:, 3] = alpha
+        colours[unsigned] = neither
+    colours[:, 3] = alpha
     mark = float(f"{top / 2:.1g}")
     handles = [
         line_of(f"{noun} +{mark:g}", positive, _width(mark, top)),
@@ -225,18 +225,18 @@ def signed(
     if unsigned is not None and unsigned.any():
         table = line_of(f"{noun} {mark:g} of a table", neither, _width(mark, top))
         handles = [table, *handles[0 if not unsigned.all() else 2 :]]
-    return Look(own, _width(size, top), value < 0, np.lexsort((size, alpha)), handles if len(value) else [])
+    return Look(colours, _width(size, top), value < 0, np.lexsort((size, alpha)), handles if len(value) else [])
 
 
 def _doubt(*said: tuple[str, float]) -> list[Any]:
-    """Return lines of the legend that explain alphas."""
+    """Make lines of the legend that explain alphas."""
     from matplotlib.colors import to_rgba
 
     return [line_of(label, (*to_rgba(GREY)[:3], a), 1.5) for label, a in said]
 
 
 def _width(size: Any, top: float) -> Any:
-    """Return the width in points of an edge whose parameter has this size."""
+    """Compute the width in points of an edge whose parameter has this size."""
     return 0.6 + 4.4 * size / top
 
 

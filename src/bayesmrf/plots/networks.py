@@ -83,7 +83,7 @@ def plot_networks(tree: Any, ax: Axes | None = None) -> Axes:
 
 
 def _weights(s: StructureSummary) -> Panel:
-    """Return the likely edges, in width and saturation by their weights."""
+    """Style the likely edges, in width and saturation by their weights."""
     weight = s.likely["weight"].to_numpy()
     share = np.abs(weight) / max(np.abs(weight).max(initial=0.0), 1e-12)
     none = ("", 0.0)
@@ -93,7 +93,7 @@ def _weights(s: StructureSummary) -> Panel:
 
 
 def _groups(s: DifferenceSummary) -> list[Panel]:
-    """Return the network of each group, and the differences that are likely."""
+    """Style the network of each group, and the differences that are likely."""
     means, low, high = s.weights_given(INTERVAL).reshape(3, s.n_edges, -1).swapaxes(1, 2)
     exist = in_median_model(s.existence)
     means, low, high = means[:, exist], low[:, exist], high[:, exist]
@@ -105,12 +105,12 @@ def _groups(s: DifferenceSummary) -> list[Panel]:
     ]  # fmt: skip
     titles = [f"{name} (n = {size:g})" for name, size in zip(s.groups, s.sizes, strict=True)]
     looks = [*[look._replace(handles=[]) for look in looks[:-1]], looks[-1]]  # one legend for all groups
-    found = [Panel(title, s.ends[exist], look) for title, look in zip(titles, looks, strict=True)]
-    return [*found, Panel("differences", s.drawn, by_inclusion(s))]
+    panels = [Panel(title, s.ends[exist], look) for title, look in zip(titles, looks, strict=True)]
+    return [*panels, Panel("differences", s.drawn, by_inclusion(s))]
 
 
 def _evidence(s: DifferenceSummary | StructureSummary) -> Panel:
-    """Return all pairs, by the class of their evidence."""
+    """Style all pairs, by the class of their evidence."""
     title = "evidence for differences" if isinstance(s, DifferenceSummary) else "evidence for edges"
     return Panel(title, s.ends, by_evidence(s.evidence["evidence"]))
 
@@ -171,7 +171,7 @@ def _panels(ax: Axes | None, s: Summary, panels: Sequence[Panel], columns: int, 
 
 
 def _layers(look: Look) -> list[np.ndarray]:
-    """Return edges of equal dashes that follow each other in their order, so that dashed ones are not all on top."""
+    """Divide edges into runs of equal dashes in their order, so that dashed ones are not all on top."""
     return np.split(look.order, np.flatnonzero(np.diff(look.dashed[look.order])) + 1)
 
 

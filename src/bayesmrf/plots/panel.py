@@ -44,17 +44,17 @@ def plot_panel(tree: Any, ax: Axes | None = None) -> Axes:
     low, high = place.min(axis=0), place.max(axis=0)
     room = 0.22 * float((high - low).max() + 1e-9)  # for loops and names
     lagged = np.arange(len(ends)) < s.n_lagged
-    for k, (title, mine) in enumerate((("lagged", lagged & likely), ("within a wave", ~lagged & likely))[:n_panels]):
+    for k, (title, edges) in enumerate((("lagged", lagged & likely), ("within a wave", ~lagged & likely))[:n_panels]):
         panel = ax.inset_axes((k / n_panels, 0.1, 0.96 / n_panels, 0.84))
-        look = signed(weights[mine], paler(s.inclusion[mine]), "weight", *ALPHAS, top)
+        look = signed(weights[edges], paler(s.inclusion[edges]), "weight", *ALPHAS, top)
         if k == 0:
-            _draw_arrows(panel, place, ends[mine], look)
+            _draw_arrows(panel, place, ends[edges], look)
         else:
-            draw_edges(panel, place[ends[mine]], look, look.order)
+            draw_edges(panel, place[ends[edges]], look, look.order)
         panel.scatter(place[:, 0], place[:, 1], s=40, color=INK, zorder=2, linewidths=0)
         if len(s.names) <= _MOST_NAMED:
-            name_nodes(panel, list(s.names), place, np.bincount(ends[mine].ravel(), minlength=len(s.names)))
-        panel.set_title(title if mine.any() else f"{title}: no {ABOVE}", fontsize=9, color=INK)
+            name_nodes(panel, list(s.names), place, np.bincount(ends[edges].ravel(), minlength=len(s.names)))
+        panel.set_title(title if edges.any() else f"{title}: no {ABOVE}", fontsize=9, color=INK)
         panel.set_aspect("equal")
         panel.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room))
         panel.axis("off")

@@ -117,8 +117,8 @@ def plot_marginals(
     optional(Rule("a list of parameters", are_texts)).check("features", features)
     if isinstance(trees, Mapping) and not trees:
         raise OptionError(option="trees", got=trees, expected="a posterior, or a mapping with at least one")
-    given = trees if isinstance(trees, Mapping) and "posterior" not in trees else {"": trees}
-    summaries = {name: parameters(t) for name, t in given.items()}
+    posteriors = trees if isinstance(trees, Mapping) and "posterior" not in trees else {"": trees}
+    summaries = {name: parameters(t) for name, t in posteriors.items()}
     first = next(iter(summaries.values()))
     strong = set(first.table["mean"].abs().nlargest(_MOST_PANELS).index)
     wanted = [f for f in first.table.index if f in strong] if features is None else list(features)
@@ -167,7 +167,7 @@ def _panels(n: int) -> list[Axes]:
 
 
 def _titles(labels: Sequence[str]) -> list[str]:
-    """Return the titles of panels; long ones have the ends of an edge below each other, without shared first words."""
+    """Make the titles of panels; long ones have the ends of an edge below each other, without shared first words."""
     parts = [[label] if len(label) <= _LINE else label.split(" – ", 1) for label in labels]
     every = [part for label in parts for part in label]
     short = dict(zip(every, short_names(every, _LINE), strict=True))
