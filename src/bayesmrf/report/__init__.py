@@ -71,10 +71,10 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     """
     out = check_out(out, overwrite)
     from_disk = isinstance(tree, str | PathLike)
-    found = results.posterior_of(tree)
+    posterior = results.posterior_of(tree)
     # The attributes of an untrusted store may have any type.
     with as_written(Path(tree)) if from_disk else nullcontext():
-        summary = summarise(found)
+        summary = summarise(posterior)
         title, sentence, parts = _REPORTS[type(summary)][0], summary.data_sentence, sections(summary)
         answer = f"{summary.headline}." if summary.headline else ""
     return write_page(out, title, sentence, parts, answer)

@@ -40,12 +40,12 @@ def _overview(s: DifferenceSummary) -> str:
 
 
 def _differences(s: DifferenceSummary) -> str:
-    found = table_of(s, "differences")
-    return paragraph(found.note) + listed(found)
+    differences = table_of(s, "differences")
+    return paragraph(differences.note) + listed(differences)
 
 
 def _bias_differences(s: DifferenceSummary) -> str:
-    found = table_of(s, "node-differences")
+    differences = table_of(s, "node-differences")
     text = f"Differences of the parameters of nodes ({s.terms.node}): {s.direction}, with 90 % intervals (from, to)"
-    text += f". {found.note}" if found.note else ", given that the groups differ in this parameter."
-    return paragraph(text) + listed(found)
+    text += f". {differences.note}" if differences.note else ", given that the groups differ in this parameter."
+    return paragraph(text) + listed(differences)

@@ -106,7 +106,7 @@ def is_folder(result: Any, to: str) -> bool:
 
 
 def _about(s: AnySummary) -> dict[str, Any]:
-    """Return what was run."""
+    """Describe what was run."""
     a = s.attrs
     kept = ("model", "method", "kind", "engine", "seed", "n_warmup", "thin", "created_at", "data_hash", "command")
     run = {"data": s.data_sentence, "draws": s.draws_sentence} | {name: a[name] for name in kept if name in a}
@@ -130,20 +130,20 @@ def _as_json(s: AnySummary) -> dict[str, str]:
 
 
 def _described(table: Table, description: str) -> dict[str, Any]:
-    """Return what a table and its columns are."""
+    """Describe what a table and its columns are."""
     parts = [part for column in table.columns for part in column.apart()]
     heads = {part.fields[0]: part.head for part in parts if part.fields[0] in table.frame}
     return {"description": description, "note": table.note, "columns": heads}
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table with plain values; what is no number is None."""
+    """Convert the rows of a table to plain values; what is no number is None."""
     rows = frame.astype(object).to_dict("records")
     return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of Python, None for what is missing or infinite."""
+    """Convert a value to one of Python, None for what is missing or infinite."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -166,7 +166,7 @@ def _xml(g: nx.Graph) -> str:
 
 
 def _networks(s: AnySummary) -> dict[str, nx.Graph]:
-    """Return the networks of a result by name: one, or those of groups of people and of their differences."""
+    """Build the networks of a result by name: one, or those of groups of people and of their differences."""
     if isinstance(s, PanelSummary):
         ends = {"source": "first", "target": "second"}
         return {
@@ -180,23 +180,23 @@ def _networks(s: AnySummary) -> dict[str, nx.Graph]:
         return {"network": _network(s, _with_evidence(s, edges), nodes)}
     assert edges is not None
     assert nodes is not None
-    found = {
+    networks = {
         str(group): _network(s, part.drop(columns="group"), nodes[nodes["group"] == group])
         for group, part in edges.groupby("group", sort=False)
     }
     differences = table_of(s, "differences").frame.rename(columns={"difference": "weight"})
     for pair, part in _with_evidence(s, differences).groupby(["group", "other"], sort=False):
         group, other = pair
-        found[f"{other} minus {group}"] = _network(s, part.drop(columns=["group", "other"]), None)
-    names = [file_stem(name) for name in found]
+        networks[f"{other} minus {group}"] = _network(s, part.drop(columns=["group", "other"]), None)
+    names = [file_stem(name) for name in networks]
     same = len({name.lower() for name in names}) < len(names)
     return {
-        f"{i} {name}" if same else name: g for i, (name, g) in enumerate(zip(names, found.values(), strict=True), 1)
+        f"{i} {name}" if same else name: g for i, (name, g) in enumerate(zip(names, networks.values(), strict=True), 1)
     }
 
 
 def _with_evidence(s: AnySummary, edges: pd.DataFrame | None) -> pd.DataFrame:
-    """Return a table of edges, or their ends, with the columns of the table of evidence that it lacks."""
+    """Add the columns of the table of evidence that it lacks to a table of edges, or their ends."""
     import pandas as pd
 
     edges = pd.DataFrame(s.named_ends) if edges is None else edges
@@ -208,15 +208,15 @@ def _with_evidence(s: AnySummary, edges: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _network(s: AnySummary, edges: pd.DataFrame, nodes: pd.DataFrame | None, directed: bool = False) -> nx.Graph:
-    """Return the network of a table of edges and of one of parameters of nodes."""
+    """Build the network of a table of edges and of one of parameters of nodes."""
     import networkx as nx
 
     g, ids = nx.DiGraph() if directed else nx.Graph(), {str(name): _in_xml(name) for name in s.nodes}
     g.add_nodes_from((name, {"label": name}) for name in ids.values())
     for row in [] if nodes is None else _rows(nodes):
-        own = max((n for n in ids if row["node"] == n or row["node"].startswith((f"{n}=", f"{n}:"))), key=len)
-        state = _in_xml(row["node"].removeprefix(own)) + (f"={row['state']}" if "state" in row else "")
-        g.nodes[ids[own]][f"{s.terms.node}{state}"] = row["mean" if "mean" in row else "field"]
+        node = max((n for n in ids if row["node"] == n or row["node"].startswith((f"{n}=", f"{n}:"))), key=len)
+        state = _in_xml(row["node"].removeprefix(node)) + (f"={row['state']}" if "state" in row else "")
+        g.nodes[ids[node]][f"{s.terms.node}{state}"] = row["mean" if "mean" in row else "field"]
     for row in _rows(edges):
         first, second = (ids[row.pop(end)] for end in _ENDS)
         if "weight" in row and row["weight"] is None:  # it never exists
@@ -227,12 +227,12 @@ def _network(s: AnySummary, edges: pd.DataFrame, nodes: pd.DataFrame | None, dir
 
 
 def _in_graphml(value: Any) -> Any:
-    """Return a value as an attribute; 1 and 0 for yes and no, as networkx writes no truth values of XML."""
+    """Convert a value to an attribute; 1 and 0 for yes and no, as networkx writes no truth values of XML."""
     return _in_xml(value) if isinstance(value, str) else int(value) if isinstance(value, bool) else value
 
 
 def _in_xml(text: object) -> str:
-    """Return a text with escapes of Python in place of characters that XML cannot have."""
+    """Replace characters that XML cannot have by escapes of Python."""
     return _NOT_IN_XML.sub(lambda c: c[0].encode("unicode_escape").decode(), str(text))
 
 

@@ -24,7 +24,7 @@ _CITE = (
 
 def sections(summary: GroupedSummary) -> list[Section]:
     """Return the sections of the report on one run."""
-    s, there = summary, len(summary.shown)
+    s, n_shown = summary, len(summary.shown)
     judged, cite, network = "the number of groups, and the edges and fields with the worst convergence", _CITE, _NETWORK
     if s.spike:
         judged = "the numbers of groups and of edges, the density, and the edges and fields with the worst convergence"
@@ -32,10 +32,10 @@ def sections(summary: GroupedSummary) -> list[Section]:
     parts: list[tuple[bool, str, Callable[[], Any]]] = [
         (s.spike, "Which edges exist", lambda: inclusion(s)),
         (True, "Number of groups", lambda: _number_of_groups(s)),
-        (there > 0, "Groups", lambda: _groups(s)),
+        (n_shown > 0, "Groups", lambda: _groups(s)),
         (len(s.entries) > 0, "Tables of the groups", lambda: _potentials(s)),
-        (there > 1 or not s.spike, "Uncertainty of the partition", lambda: _ball(s)),
-        (there > 0, "Network", lambda: picture(lambda: plots.plot_network(s), network)),
+        (n_shown > 1 or not s.spike, "Uncertainty of the partition", lambda: _ball(s)),
+        (n_shown > 0, "Network", lambda: picture(lambda: plots.plot_network(s), network)),
         (True, "Edges", lambda: _edges(s)),
         (len(s.field_table) > 0, "Thresholds" if _has_thresholds(s) else "Node fields", lambda: _fields(s)),
     ]
@@ -73,16 +73,16 @@ def _groups(s: GroupedSummary) -> str:
 
 
 def _potentials(s: GroupedSummary) -> str:
-    """Return the log potentials of each group, one row per pair of states or parameter."""
-    own = " Log potentials are means over its edges that exist." if s.spike else ""
-    found = table_of(s, "potentials")
-    return paragraph(f"The edges of a group share a table.{own} {found.note}") + listed(found, sortable=False)
+    """Write the log potentials of each group, one row per pair of states or parameter."""
+    how = " Log potentials are means over its edges that exist." if s.spike else ""
+    table = table_of(s, "potentials")
+    return paragraph(f"The edges of a group share a table.{how} {table.note}") + listed(table, sortable=False)
 
 
 def _ball(s: GroupedSummary) -> str:
-    found = table_of(s, "partitions")
+    partitions = table_of(s, "partitions")
     text = (
-        f"{found.note} The smallest such ball that contains 95 % of the draws is their credible ball (Wade and "
+        f"{partitions.note} The smallest such ball that contains 95 % of the draws is their credible ball (Wade and "
         "Ghahramani 2018). Its bounds are shown: the most distant partition in it, the most distant of those with "
         "the fewest groups, and of those with the most."
     )
@@ -95,7 +95,7 @@ def _ball(s: GroupedSummary) -> str:
         lambda: plots.plot_co_clustering(s),
         "Posterior similarity: dark blocks share a group in nearly every draw, pale ones in few.",
     )
-    return paragraph(text) + listed(found, sortable=False) + strips + heat
+    return paragraph(text) + listed(partitions, sortable=False) + strips + heat
 
 
 def _edges(s: GroupedSummary) -> str:

@@ -29,9 +29,9 @@ def write_plan(plan: Plan, out: str | PathLike[str], overwrite: bool = False) ->
     StoreError
         If the file exists and is no page of this package, or cannot be written.
     """
-    path, found = check_out(out, overwrite, replace_own=True), plan.table
+    path, shares = check_out(out, overwrite, replace_own=True), plan.table
     caption = "Bars are two standard errors of the simulation; the line is at four of five."
-    body = paragraph(found.lead) + picture(lambda: plot_plan(plan), caption) + paragraph(found.note) + listed(found)
+    body = paragraph(shares.lead) + picture(lambda: plot_plan(plan), caption) + paragraph(shares.note) + listed(shares)
     return write_page(path, "How many people?", f"Simulated from {plan.truth}.", [("Shares of decided pairs", body)])
 
 
@@ -50,11 +50,11 @@ def write_calibration(calibration: Calibration, out: str | PathLike[str], overwr
     StoreError
         As in `write_plan`.
     """
-    path, found = check_out(out, overwrite, replace_own=True), calibration.table
+    path, quantities = check_out(out, overwrite, replace_own=True), calibration.table
     caption = "Distribution functions of the positions of truths among draws, less that of a uniform number. The whole "
     caption += "curve of a calibrated quantity is in the band with probability 0.99."
-    body = paragraph(found.lead) + picture(lambda: plot_calibration(calibration), caption)
-    sections: list[Section] = [("Positions of the truth", body + paragraph(found.note) + listed(found))]
+    body = paragraph(quantities.lead) + picture(lambda: plot_calibration(calibration), caption)
+    sections: list[Section] = [("Positions of the truth", body + paragraph(quantities.note) + listed(quantities))]
     if len(inclusion := calibration.inclusion):
         rows = [[f"{p:.3f}", f"{y:.3f} ± {e:.3f}", f"{n:,}"] for p, y, e, n in inclusion.itertuples(index=False)]
         head = ["mean inclusion", "share that exists", "edges"]

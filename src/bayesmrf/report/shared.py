@@ -45,8 +45,8 @@ def table_section(s: Summary, name: str, title: str) -> list[Section]:
     """Return a section with a table alone and what it means, of a run that has this table."""
     if name not in names_of(s):
         return []
-    found = table_of(s, name)
-    return [(title, (paragraph(found.note) if found.note else "") + listed(found))]
+    shown = table_of(s, name)
+    return [(title, (paragraph(shown.note) if shown.note else "") + listed(shown))]
 
 
 def convergence(s: Summary, which: str, traced: str) -> str:

@@ -41,13 +41,13 @@ def sections(summary: StructureSummary) -> list[Section]:
 def judged(s: InclusionSummary, number: str) -> str:
     """Return which quantities the table of convergence shows: those that vary, and the worst parameters."""
     known = {"density": "the density", "slab_scale": "the slab scale", "n_edges": number}
-    there = [words for name, words in known.items() if name in s.diagnostics.index]
-    others = f"{', '.join(there)}{',' * (len(there) > 1)} and " if there else ""
+    varying = [words for name, words in known.items() if name in s.diagnostics.index]
+    others = f"{', '.join(varying)}{',' * (len(varying) > 1)} and " if varying else ""
     return f"{others}the parameters with the worst convergence"
 
 
 def _network(s: StructureSummary) -> Section:
-    """Return the network of weights and, where it is known, the evidence for each edge next to it."""
+    """Draw the network of weights and, where it is known, the evidence for each edge next to it."""
     if s.evidence:
         return "Weights and evidence", picture(lambda: plots.plot_networks(s), f"{_WEIGHTS} {EVIDENCE}")
     return "Network", picture(lambda: plots.plot_network(s), _NETWORK)
