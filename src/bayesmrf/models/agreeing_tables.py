@@ -64,7 +64,7 @@ def disagreeing(model: Any) -> list[str]:
 
 
 def _states(model: Any) -> np.ndarray:
-    """Return rows in which both ends of each edge are in each pair of states: the bits of their numbers differ."""
+    """List rows in which both ends of each edge are in each pair of states: the bits of their numbers differ."""
     d, m = model.graph.n_nodes, model.n_states
     pairs = np.stack(np.divmod(np.arange(m * m), m), axis=1)
     bits = np.arange(d)[None] >> np.arange(max(1, (d - 1).bit_length()))[:, None] & 1
@@ -72,7 +72,7 @@ def _states(model: Any) -> np.ndarray:
 
 
 def _shares(model: Any, states: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return P(x_u = k, x_v = l) of each edge, (n_edges, m, m), and P(x_i = k), (n_nodes, m)."""
+    """Compute P(x_u = k, x_v = l) of each edge, (n_edges, m, m), and P(x_i = k), (n_nodes, m)."""
     m, x = model.n_states, np.ascontiguousarray(states.T).astype(np.int64)
     joint = [np.bincount(m * x[u] + x[v], weights, minlength=m * m) for u, v in model.graph.edges]
     node = np.array([np.bincount(column, weights, minlength=m) for column in x])
@@ -80,7 +80,7 @@ def _shares(model: Any, states: np.ndarray, weights: np.ndarray) -> tuple[np.nda
 
 
 def _means(model: Any, joint: np.ndarray, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same as arguments of ``moments``."""
+    """Convert both to arguments of ``moments``."""
     agree = np.trace(joint, axis1=1, axis2=2)
     if model.family == BINARY:
         return 2 * agree - 1, 2 * node[:, 1] - 1
@@ -88,7 +88,7 @@ def _means(model: Any, joint: np.ndarray, node: np.ndarray) -> tuple[np.ndarray,
 
 
 def _log_potentials(model: Any, thetas: np.ndarray, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
-    """Return the mean log potential at each theta, less that at 0."""
+    """Compute the mean log potential at each theta, less that at 0."""
     base, values = compiled_form(model, np.zeros(model.n_features)), []
     for theta in thetas:
         at = compiled_form(model, theta)

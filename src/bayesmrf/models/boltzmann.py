@@ -111,8 +111,8 @@ def regression_on_ends(s_bar: np.ndarray, n_samples: float, edges: np.ndarray) -
     both, p = (n_samples * s_bar[:r] + 0.25) / (n_samples + 1), (n_samples * s_bar[r:] + 0.5) / (n_samples + 1)
     p_u, p_v = p[u], p[v]
     shared, own_u, own_v = both - p_u * p_v, p_u * (1 - p_u), p_v * (1 - p_v)
-    found = np.column_stack([(1 - p_u) * own_v - shared * (1 - p_v), (1 - p_v) * own_u - shared * (1 - p_u)])
-    return found * (both / (own_u * own_v - shared**2))[:, None]
+    numerators = np.column_stack([(1 - p_u) * own_v - shared * (1 - p_v), (1 - p_v) * own_u - shared * (1 - p_u)])
+    return numerators * (both / (own_u * own_v - shared**2))[:, None]
 
 
 def _sums(model: Any, edge: np.ndarray) -> np.ndarray:

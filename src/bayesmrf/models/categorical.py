@@ -59,16 +59,16 @@ def compiled_form(model: Any, theta: np.ndarray) -> Categorical | Pairwise:
 
 def without_absent(form: Categorical | Pairwise) -> Categorical | Pairwise:
     """Return the form without the edges whose coupling is 0, which sweeps and potentials need not visit."""
-    there = (form.coupling != 0).any(axis=tuple(range(1, form.coupling.ndim)))
-    if there.all():
+    present = (form.coupling != 0).any(axis=tuple(range(1, form.coupling.ndim)))
+    if present.all():
         return form
-    kept = there[form.edge_of]
+    kept = present[form.edge_of]
     return form._replace(
-        edges=form.edges[there],
+        edges=form.edges[present],
         starts=np.append(0, np.cumsum(kept))[form.starts],
         neighbours=form.neighbours[kept],
-        edge_of=(np.cumsum(there, dtype=form.edge_of.dtype) - 1)[form.edge_of[kept]],
-        coupling=form.coupling[there],
+        edge_of=(np.cumsum(present, dtype=form.edge_of.dtype) - 1)[form.edge_of[kept]],
+        coupling=form.coupling[present],
     )
 
 
@@ -110,8 +110,8 @@ def node_statistics(states: np.ndarray, n_states: int, weights: np.ndarray | Non
 def pair_counts(edges: np.ndarray, states: np.ndarray, n_states: int, weights: np.ndarray) -> np.ndarray:
     """Return the weighted number of rows of ``states`` with each pair of states of each edge, (n_edges, m, m)."""
     columns, m = np.ascontiguousarray(states.T, dtype=np.int64), n_states
-    found = [np.bincount(m * columns[u] + columns[v], weights, minlength=m * m) for u, v in edges]
-    return np.reshape(found, (-1, m, m))
+    counts = [np.bincount(m * columns[u] + columns[v], weights, minlength=m * m) for u, v in edges]
+    return np.reshape(counts, (-1, m, m))
 
 
 def normalised(log_weight: np.ndarray) -> tuple[np.ndarray, float]:
@@ -131,7 +131,7 @@ def draw_numbers(log_weight: np.ndarray, n_samples: int, rng: np.random.Generato
 def log_potential(model: Categorical, states: np.ndarray) -> np.ndarray:
     """Return the unnormalised log probability of each row of ``states`` (n_samples, n_nodes) in {0, ..., m - 1}."""
     u, v = model.edges.T
-    own = model.field[np.arange(len(model.field)), states].sum(axis=1)
+    fields = model.field[np.arange(len(model.field)), states].sum(axis=1)
     if model.coupling.ndim > 1:
-        return model.offset + model.coupling[np.arange(len(u)), states[:, u], states[:, v]].sum(axis=1) + own
-    return model.offset + (states[:, u] == states[:, v]) @ model.coupling + own
+        return model.offset + model.coupling[np.arange(len(u)), states[:, u], states[:, v]].sum(axis=1) + fields
+    return model.offset + (states[:, u] == states[:, v]) @ model.coupling + fields

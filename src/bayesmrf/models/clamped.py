@@ -73,10 +73,10 @@ class Clamped:
         """
         u, v = self.model.graph.edges.T
         parts = []
-        for mine, other in ((u, v), (v, u)):
-            rows, edges = np.nonzero((self.states[:, mine] < 0) & (self.states[:, other] >= 0))
-            is_first = np.full(len(rows), mine is u)
-            parts.append((self.entry_of[rows, mine[edges]], edges, self.states[rows, other[edges]], is_first))
+        for one_end, other in ((u, v), (v, u)):
+            rows, edges = np.nonzero((self.states[:, one_end] < 0) & (self.states[:, other] >= 0))
+            is_first = np.full(len(rows), one_end is u)
+            parts.append((self.entry_of[rows, one_end[edges]], edges, self.states[rows, other[edges]], is_first))
         entry, edge, state, first = (np.concatenate(column) for column in zip(*parts, strict=True))
         return entry, edge, state, first
 
@@ -94,9 +94,9 @@ class Clamped:
 
     def seen_statistics(self) -> np.ndarray:
         """Return the mean statistics of each pair and node over the rows that show them, as a summary."""
-        seen = (self._x != 0).astype(np.float64)
+        is_observed = (self._x != 0).astype(np.float64)
         u, v = self.model.graph.edges.T
-        n_pair, n_node = np.einsum("nd,nd->d", seen[:, u], seen[:, v]), seen.sum(axis=0)
+        n_pair, n_node = np.einsum("nd,nd->d", is_observed[:, u], is_observed[:, v]), is_observed.sum(axis=0)
         pair, node = self._sums
         return self.model.moments(pair / np.maximum(n_pair, 1), node / np.maximum(n_node, 1))
 
@@ -116,10 +116,10 @@ class Clamped:
         """Return the compiled form on `graph`."""
         p = self.model.pairwise(theta)
         entry, edge, state, _ = self._links
-        given = np.bincount(entry, p.coupling[edge] * (2.0 * state - 1.0), minlength=len(self.cells))
+        clamped_field = np.bincount(entry, p.coupling[edge] * (2.0 * state - 1.0), minlength=len(self.cells))
         pair, node = self._sums
         offset = len(self.states) * p.offset + p.coupling @ pair + p.field @ node
-        return pairwise(self.graph, p.coupling[self._inner[1]], p.field[self.cells[:, 1]] + given, offset)
+        return pairwise(self.graph, p.coupling[self._inner[1]], p.field[self.cells[:, 1]] + clamped_field, offset)
 
     def moments(self, pair: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Sum the statistics over rows from E[x_a x_b] and E[x_a] of the hidden entries."""

@@ -54,8 +54,8 @@ class ClampedCategorical(Clamped):
         entry, edge, state, first = self._links
         field = p.field[self.cells[:, 1]]
         if self.family == TABLES:
-            given = np.where(first[:, None], p.coupling[edge, :, state], p.coupling[edge, state])
-            np.add.at(field, entry, given)
+            clamped_field = np.where(first[:, None], p.coupling[edge, :, state], p.coupling[edge, state])
+            np.add.at(field, entry, clamped_field)
         else:
             np.add.at(field, (entry, state), p.coupling[edge])
         _, pair, node = self._counts
@@ -66,7 +66,7 @@ class ClampedCategorical(Clamped):
         """Sum the statistics over rows from P(x_a = x_b), or joint probabilities, and P(x_a = k) of hidden entries."""
         entry, edge, state, first = self._links
         n = len(self.states)
-        _, seen_pair, seen = self._counts
+        _, seen_pair, seen_node = self._counts
         all_pair = seen_pair.astype(np.float64)
         if self.family == TABLES:
             np.add.at(all_pair.swapaxes(1, 2), (edge[first], state[first]), node[entry[first]])
@@ -74,7 +74,7 @@ class ClampedCategorical(Clamped):
         else:
             np.add.at(all_pair, edge, node[entry, state])
         np.add.at(all_pair, self._inner[1], pair)
-        all_node = seen.astype(np.float64)
+        all_node = seen_node.astype(np.float64)
         np.add.at(all_node, self.cells[:, 1], node)
         return n * self.model.moments(all_pair / n, all_node / n)
 

@@ -166,7 +166,7 @@ class NodeFeatures(ParameterDisplay, Checked):
             yield self.graph.names[u] + mark
 
     def _mark(self, j: int) -> str:
-        """Return the name of parameter j of a node."""
+        """Name parameter j of a node."""
         return str(j + 1)
 
     def field_table(self, own: np.ndarray) -> np.ndarray:
@@ -188,7 +188,7 @@ class NodeFeatures(ParameterDisplay, Checked):
         return theta
 
     def _with_nodes(self, edge: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return moments of edges, and of the features of nodes from the probabilities of their states."""
+        """Join moments of edges, and of the features of nodes from the probabilities of their states."""
         return np.concatenate([edge.ravel(), (node[self.node_of] * self.node_rows).sum(axis=1)])
 
 

@@ -82,12 +82,12 @@ class Nominal(NodeFeatures):
             ("sizes", self.n_states, lambda v: 2 <= v <= self.n_states),
             ("ordered", False, lambda v: v in (False, True)),
         ):
-            given = getattr(self, name)
-            given = (usual,) * d if given is None else tuple(given)
-            if len(given) != d or not all(map(check, given)):
+            values = getattr(self, name)
+            values = (usual,) * d if values is None else tuple(values)
+            if len(values) != d or not all(map(check, values)):
                 kind = f"numbers from 2 to n_states = {self.n_states}" if name == "sizes" else "booleans"
-                raise OptionError(option=name, got=given, expected=f"{d} {kind}, one for each node")
-            object.__setattr__(self, name, given)
+                raise OptionError(option=name, got=values, expected=f"{d} {kind}, one for each node")
+            object.__setattr__(self, name, values)
 
     @cached_property
     def used(self) -> np.ndarray:

@@ -103,7 +103,7 @@ class Ordinal(ManyStateModel):
         return f"weights and thresholds over the scores {scores}"
 
     def _mark(self, j: int) -> str:
-        """Return the name of a parameter around a neutral category."""
+        """Name a parameter around a neutral category."""
         return ("linear", "quadratic")[j]
 
     @property

@@ -61,14 +61,14 @@ def edge_statistics(
 
 
 def _agreements(columns: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return in how many rows each two of the ``columns`` (n_nodes, n_samples) agree, of which ``w`` are counts."""
-    found, block = np.zeros((len(columns), len(columns))), max(1, 2**24 // max(1, len(columns)))
+    """Count in how many rows each two of the ``columns`` (n_nodes, n_samples) agree, of which ``w`` are counts."""
+    counts, block = np.zeros((len(columns), len(columns))), max(1, 2**24 // max(1, len(columns)))
     for a in range(0, len(w), block):
         rows = slice(a, a + block)
         for state in range(columns.min(), columns.max() + 1):
-            there = (columns[:, rows] == state).astype(np.float64)
-            found += (there * w[rows]) @ there.T
-    return found
+            in_state = (columns[:, rows] == state).astype(np.float64)
+            counts += (in_state * w[rows]) @ in_state.T
+    return counts
 
 
 class FeatureForm(NamedTuple):

@@ -210,7 +210,7 @@ class RestrictedBoltzmann(Checked):
         return self.n_hidden <= self.n_visible
 
     def _sides(self, theta: np.ndarray, max_units: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the biases of the smaller and the larger side, and the weights (smaller, larger)."""
+        """Select the biases of the smaller and the larger side, and the weights (smaller, larger)."""
         units = min(self.n_visible, self.n_hidden)
         if units > max_units:
             raise TooWideError(
@@ -231,12 +231,12 @@ class RestrictedBoltzmann(Checked):
 
 
 def _log_weights(small: np.ndarray, large: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the unnormalised log probability of each state of the smaller side, summed over the larger."""
+    """Compute the unnormalised log probability of each state of the smaller side, summed over the larger."""
     return np.concatenate([r @ small + np.logaddexp(0, r @ weights + large).sum(axis=1) for r in _binary(len(small))])
 
 
 def _digits(number: np.ndarray, n_units: int) -> np.ndarray:
-    """Return the states with these numbers, unit i being bit i."""
+    """Make the states with these numbers, unit i being bit i."""
     return (number[:, None] >> np.arange(n_units) & 1).astype(np.float64)
 
 

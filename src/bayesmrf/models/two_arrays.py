@@ -205,7 +205,7 @@ class TwoArrays(NodeFeatures):
         return np.asarray(expit(self._edges(theta) @ self.agreement_contrast))
 
     def _edges(self, theta: np.ndarray) -> np.ndarray:
-        """Return the parameters of each edge, (..., n_edges, p)."""
+        """Select the parameters of each edge, (..., n_edges, p)."""
         r, p = self.n_edges, self.n_parameters
         return theta[..., : r * p].reshape(*theta.shape[:-1], r, p)
 
