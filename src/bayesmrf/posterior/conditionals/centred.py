@@ -96,9 +96,9 @@ def node_shares(model: Any, moments: np.ndarray) -> np.ndarray:
     free, node = model.node_states > 0, model.node_of
     share[node[free], model.node_states[free]] = (moments[free] - low) / (high - low)
     for u in np.unique(node[~free]):
-        y, own, size = model.node_rows[node == u], moments[node == u], model.used[u].sum()
+        y, node_moments, size = model.node_rows[node == u], moments[node == u], model.used[u].sum()
         mean = y[:, :size].mean(axis=1)
-        share[u, :size] = 1 / size + np.linalg.pinv(y[:, :size] - mean[:, None]) @ (own - mean)
+        share[u, :size] = 1 / size + np.linalg.pinv(y[:, :size] - mean[:, None]) @ (node_moments - mean)
         share[u, 0] = 0.0
     share[:, 0] = 1 - share.sum(axis=1)
     return share
@@ -121,13 +121,13 @@ def node_fields(model: Any, share: np.ndarray) -> np.ndarray:
     """
     low, high = model.node_values
     states, node = model.node_states, model.node_of
-    free, found = states > 0, np.empty(len(states))
-    found[free] = np.log(share[node[free], states[free]] / share[node[free], 0]) / (high - low)
+    free, parameters = states > 0, np.empty(len(states))
+    parameters[free] = np.log(share[node[free], states[free]] / share[node[free], 0]) / (high - low)
     for u in np.unique(node[~free]):
         p = share[u, share[u] > 0]
         y = np.vstack([model.node_rows[node == u], np.ones(len(share[u]))])[:, share[u] > 0]
-        found[node == u] = np.linalg.lstsq((np.sqrt(p) * y).T, np.sqrt(p) * np.log(p))[0][:-1]
-    return found
+        parameters[node == u] = np.linalg.lstsq((np.sqrt(p) * y).T, np.sqrt(p) * np.log(p))[0][:-1]
+    return parameters
 
 
 def edge_correlations(model: Any, s_bar: np.ndarray) -> np.ndarray:
@@ -154,13 +154,13 @@ def mean_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
     mean, pull = share @ (f - f[:, :1]), np.zeros((model.n_edges, 2, np.diff(starts).max(initial=0)))
     low, high = model.node_values
     for u, (first, last) in enumerate(zip(starts[:-1] - model.n_edges, starts[1:] - model.n_edges, strict=True)):
-        others, own, y = (
+        others, k, y = (
             model.graph.edges[:, ::-1][model.graph.edges == u],
             states[first:last],
             model.node_rows[first:last],
         )
-        there = mean[others][:, own] / (high - low) if (own > 0).all() else mean[others] @ np.linalg.pinv(y - y[:, :1])
-        pull[model.graph.edges == u, : last - first] = there
+        moves = mean[others][:, k] / (high - low) if (k > 0).all() else mean[others] @ np.linalg.pinv(y - y[:, :1])
+        pull[model.graph.edges == u, : last - first] = moves
     return pull
 
 
@@ -182,35 +182,35 @@ def residual_pull(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
         return np.zeros((model.n_edges, 2, 0))
     if model.n_states == 2:
         coding = Coding.of(model)
-        found = regression_on_ends(coding.statistics(model, s_bar), n, model.graph.edges)
-        return ((coding.edge * found + coding.shift) / coding.node)[:, :, None]
+        effects = regression_on_ends(coding.statistics(model, s_bar), n, model.graph.edges)
+        return ((coding.edge * effects + coding.shift) / coding.node)[:, :, None]
     f = model.edge_values
     p, q = smoothed_shares(model, s_bar, n)[model.graph.edges.T]
-    ends, given = np.stack([p, q], axis=1), np.stack([q @ f.T, p @ f], axis=1)
-    away = given - (ends * given).sum(axis=2, keepdims=True)
+    ends, conditional_means = np.stack([p, q], axis=1), np.stack([q @ f.T, p @ f], axis=1)
+    away = conditional_means - (ends * conditional_means).sum(axis=2, keepdims=True)
     variance = (ends * away**2).sum(axis=2)
-    mean = (ends * given).sum(axis=2)[:, 0]
+    mean = (ends * conditional_means).sum(axis=2)[:, 0]
     left = (p * (q @ f.T**2)).sum(axis=1) - mean**2 - variance.sum(axis=1)
     rho = edge_correlations(model, s_bar) if n > 0 else np.zeros(model.n_edges)
     bent = np.sqrt(np.maximum(left, 0.0)) * rho / (1 + rho**2)
-    found = given + bent[:, None, None] * away**2 / np.maximum(variance, _LEAST)[:, :, None]
+    effects = conditional_means + bent[:, None, None] * away**2 / np.maximum(variance, _LEAST)[:, :, None]
     y = by_node(model, model.node_rows - model.node_rows[:, :1])  # rows of zeros get no coefficient
     coefficients = np.linalg.pinv(y)[model.graph.edges]
-    return ((found - found[:, :, :1])[:, :, None] @ coefficients)[:, :, 0]
+    return ((effects - effects[:, :, :1])[:, :, None] @ coefficients)[:, :, 0]
 
 
 def by_node(model: Any, values: np.ndarray) -> np.ndarray:
     """Return ``values`` (n_node_parameters, ...) by node, (n_nodes, most parameters of a node, ...), padded with 0."""
     sizes = np.diff(model.node_starts)
-    found = np.zeros((len(sizes), sizes.max(initial=0), *values.shape[1:]))
-    found[np.arange(found.shape[1]) < sizes[:, None]] = values
-    return found
+    padded = np.zeros((len(sizes), sizes.max(initial=0), *values.shape[1:]))
+    padded[np.arange(padded.shape[1]) < sizes[:, None]] = values
+    return padded
 
 
 def line_values(model: Any, lines: CentredLines) -> np.ndarray:
     """Return the centred feature of each edge in the states 00, 01, ... of its ends, (n_edges, m^2)."""
-    own = (lines.pull[..., None] * by_node(model, model.node_rows)[lines.edges]).sum(axis=2)
-    return (lines.values - own[:, 0, :, None] - own[:, 1, None]).reshape(len(lines.edges), -1)
+    end_parts = (lines.pull[..., None] * by_node(model, model.node_rows)[lines.edges]).sum(axis=2)
+    return (lines.values - end_parts[:, 0, :, None] - end_parts[:, 1, None]).reshape(len(lines.edges), -1)
 
 
 def pair_cells(model: Any, moments: np.ndarray, share: np.ndarray, e: int | np.ndarray) -> np.ndarray:

@@ -25,9 +25,9 @@ class CentredTables(NamedTuple):
 
     def of_fields(self, members: np.ndarray, n_nodes: int) -> np.ndarray:
         """Return the change of the fields with the parameters that ``members`` share, (n_nodes (m - 1), p)."""
-        found = np.zeros((n_nodes, *self.pull.shape[2:]))
-        np.subtract.at(found, self.edges[members], self.pull[members])
-        return found.reshape(-1, self.pull.shape[3])
+        change = np.zeros((n_nodes, *self.pull.shape[2:]))
+        np.subtract.at(change, self.edges[members], self.pull[members])
+        return change.reshape(-1, self.pull.shape[3])
 
 
 def centred_tables(model: Any, share: np.ndarray, n: float) -> CentredTables:

@@ -62,39 +62,39 @@ def log_factors(
     n_chains : float
         Independent ones, of which the probabilities are shares; infinite if they are exact.
     """
-    (found, noise), starts = np.zeros((2, len(at.weights), problem.n_edges)), problem.places[: problem.n_edges + 1]
+    (log_factor, noise), starts = np.zeros((2, len(at.weights), problem.n_edges)), problem.places[: problem.n_edges + 1]
     groups = [problem.lines._replace(n=n, sums=s, pull=p) for n, s, p in zip(*problem.lines[3:6], strict=True)]
     values = np.array([line_values(model, lines) for lines in groups])
     rows = by_node(model, np.arange(len(model.node_rows))).astype(int) + len(problem.lines.edges)
     slab, n_coordinates = (problem.baseline, 1) if part == BASELINE else (problem.prior, at.weights.shape[1] - 1)
     for size in np.unique(np.diff(starts)):
         d, edges = int(size) * n_coordinates, np.flatnonzero(np.diff(starts) == size)
-        draw, edge = (x.ravel() for x in np.meshgrid(np.arange(len(found)), edges, indexing="ij"))
+        draw, edge = (x.ravel() for x in np.meshgrid(np.arange(len(log_factor)), edges, indexing="ij"))
         top = float(problem.tops[part, edges[0]])
         width = max(1, _BLOCK // (values.shape[0] * values.shape[2] * d))
         for i in range(0, len(edge), width):
-            some = draw[i : i + width], edge[i : i + width]
-            lines, cells = _lines(problem, at, part, some, int(size), values, rows)
+            batch = draw[i : i + width], edge[i : i + width]
+            lines, cells = _lines(problem, at, part, batch, int(size), values, rows)
             means, modes, variance = np.empty(len(cells)), np.empty((len(cells), d)), np.zeros(len(cells))
             fill_slab_means(rng, lines, slab, top, problem.baseline, means, modes, variance)
-            found[some] = means
-            noise[some] = variance + (_variance(lines, cells, modes) / n_chains if n_chains < np.inf else 0.0)
-    return found, noise
+            log_factor[batch] = means
+            noise[batch] = variance + (_variance(lines, cells, modes) / n_chains if n_chains < np.inf else 0.0)
+    return log_factor, noise
 
 
 def _lines(
     problem: GroupProblem,
     at: Places,
     part: int,
-    some: tuple[np.ndarray, np.ndarray],
+    batch: tuple[np.ndarray, np.ndarray],
     size: int,
     values: np.ndarray,
     rows: np.ndarray,
 ) -> tuple[SlabLine, np.ndarray]:
-    """Return the lines of edges with ``size`` parameters each, whose draws and numbers are ``some``, and the
+    """Compute the lines of edges with ``size`` parameters each, whose draws and numbers are ``batch``, and the
     probabilities (B, G, m^2) of the states of their ends at the draws.
     """
-    of, (draw, edges) = problem.lines, some
+    of, (draw, edges) = problem.lines, batch
     own = problem.places[edges][:, None] + np.arange(size)  # (B, K)
     coordinates = slice(0, 1) if part == BASELINE else slice(1, None)
     each = np.arange(at.weights.shape[1])[None, :, None]
@@ -137,11 +137,11 @@ def _lines(
 
 
 def _variance(lines: SlabLine, cells: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return the variance, times the number of chains, of the log ratio of likelihoods at a and without the edge."""
+    """Estimate the variance, times the number of chains, of the log ratio of likelihoods at a and without the edge."""
     n_groups = cells.shape[1]
     without = lines.log_share[:, :n_groups]
     change = np.einsum("bd,bgds->bgs", a, lines.gain[:, :n_groups]) + without
     p = np.exp(change - change.max(axis=2, keepdims=True))
     away = p / p.sum(axis=2, keepdims=True) - np.exp(without)
-    seen = np.where(cells > 0, cells, np.inf)
-    return np.asarray(np.einsum("g,bgs->b", lines.n[:n_groups] ** 2, away**2 / seen))
+    observed = np.where(cells > 0, cells, np.inf)
+    return np.asarray(np.einsum("g,bgs->b", lines.n[:n_groups] ** 2, away**2 / observed))

@@ -137,9 +137,9 @@ def scan(
     if model.n_states**model.graph.n_nodes <= MAX_STATES:
         pairs = problem.pairs if len(problem.pairs) > 0 else None
         alike = problem.alike if len(problem.alike) > 0 else None
-        found = scan_table(rng, problem, pairs, alike, theta, n_scans)
+        result = scan_table(rng, problem, pairs, alike, theta, n_scans)
         require_finite(theta)
-        return found
+        return result
     walk = _EngineScan(rng, likelihood, problem, theta)
     for _ in range(n_scans):
         density, precision, log_slab = draw_scales(rng, problem.prior, walk.scales, theta, len(problem.lines.edges))
@@ -170,7 +170,7 @@ class _EngineScan:
         self.share = node_shares(self.model, self.moments)
 
     def _line(self, e: int) -> Line:
-        """Return the line of edge e."""
+        """Compute the line of edge e."""
         if self.is_alone:
             low, high = self.model.feature_low[e], self.model.feature_high[e]
             p = min(max((self.moments[e] - low) / (high - low), 0.0), 1.0)

@@ -23,8 +23,8 @@ def lines_of(model: Any, s_bar: np.ndarray, n: float, tilt: float) -> CentredLin
 def one_group_problem(model: Any, lines: CentredLines, prior: SpikeSlab, rivals: np.ndarray) -> GroupProblem:
     """Return the constants for one group: its edges are baselines that may be absent, without differences."""
     none, plain = np.zeros((1, 0)), plain_prior()
-    given = prior.slab, plain, prior.slab, edge_prior(prior, model.graph), "free", rivals
-    return group_problem(model, stacked_lines([lines]), none, none[0], *given)
+    priors = prior.slab, plain, prior.slab, edge_prior(prior, model.graph), "free", rivals
+    return group_problem(model, stacked_lines([lines]), none, none[0], *priors)
 
 
 def group_problem(

@@ -39,8 +39,8 @@ def pair_tables(model: Any, values: np.ndarray, weights: np.ndarray | None) -> n
     counts = counts.reshape(n_nodes, m, n_nodes, m).transpose(0, 2, 1, 3)
     u, v = model.graph.edges.T
     used = model.used / model.used.sum(axis=1, keepdims=True)
-    found: np.ndarray = counts[u, v] + used[u][:, :, None] * used[v][:, None]
-    return found / found.sum(axis=(1, 2), keepdims=True)
+    totals: np.ndarray = counts[u, v] + used[u][:, :, None] * used[v][:, None]
+    return totals / totals.sum(axis=(1, 2), keepdims=True)
 
 
 def independent_tables(model: Any, s_bar: np.ndarray, n: float) -> np.ndarray:
@@ -65,15 +65,15 @@ def regression_pull(model: Any, tables: np.ndarray) -> np.ndarray:
 
 
 def _pull(y: np.ndarray, tables: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """Return the `regression_pull` of features ``f`` of edges (r, m, m) on those of nodes, (r, 2, k, m)."""
+    """Compute the `regression_pull` of features ``f`` of edges (r, m, m) on those of nodes, (r, 2, k, m)."""
     r, _, k, m = y.shape
     columns = np.ones((r, 1 + 2 * k, m, m))
     columns[:, 1 : 1 + k], columns[:, 1 + k :] = y[:, 0, :, :, None], y[:, 1, :, None, :]
     weighted = columns * tables[:, None]
     gram = np.einsum("ecij,edij->ecd", weighted, columns)
     gram += _FIRM * gram.max(axis=(1, 2))[:, None, None] * np.eye(1 + 2 * k)
-    found = np.linalg.solve(gram, np.einsum("ecij,eij->ec", weighted, f)[..., None])[:, 1:, 0]
-    return found.reshape(r, 2, k)
+    coefficients = np.linalg.solve(gram, np.einsum("ecij,eij->ec", weighted, f)[..., None])[:, 1:, 0]
+    return coefficients.reshape(r, 2, k)
 
 
 def line_variance(values: np.ndarray, tables: np.ndarray) -> np.ndarray:

@@ -47,16 +47,16 @@ def rivals(graph: Graph, alike: np.ndarray, least: float = 0.0) -> np.ndarray:
     stays, other = np.broadcast_arrays(ends[:, :1], top[ends[:, 1]])
     wanted = np.minimum(stays, other) * graph.n_nodes + np.maximum(stays, other)
     place = order[np.searchsorted(code, wanted, sorter=order).clip(max=max(0, len(code) - 1))]
-    found = np.where((code[place] == wanted) & (other >= 0) & (other != stays), place, -1)
-    return found.reshape(len(edges), 2 * _N_ALIKE).astype(np.int32)
+    numbers = np.where((code[place] == wanted) & (other >= 0) & (other != stays), place, -1)
+    return numbers.reshape(len(edges), 2 * _N_ALIKE).astype(np.int32)
 
 
 def rival_pairs(graph: Graph, alike: np.ndarray, least: float) -> np.ndarray:
     """List pairs of rival edges, (n_pairs, 2), each once and in order; v and w are alike by ``least`` at least."""
-    found = rivals(graph, alike, least)
-    edge, place = np.nonzero(found >= 0)
-    other = found[edge, place]
-    n = len(found)
+    rivals_of = rivals(graph, alike, least)
+    edge, place = np.nonzero(rivals_of >= 0)
+    other = rivals_of[edge, place]
+    n = len(rivals_of)
     return np.stack(np.divmod(np.unique(np.minimum(edge, other) * n + np.maximum(edge, other)), n), axis=1)
 
 
@@ -86,8 +86,8 @@ def likeness(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
 
 
 def _association(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
-    r"""Return the root mean square of the canonical correlations of what an edge sees of its ends (Cramer's V)."""
-    share, starts, found = smoothed_shares(model, s_bar, n_samples), model.edge_starts, np.empty(model.n_edges)
+    r"""Compute the root mean square of the canonical correlations of what an edge sees of its ends (Cramer's V)."""
+    share, starts, correlations = smoothed_shares(model, s_bar, n_samples), model.edge_starts, np.empty(model.n_edges)
     means = [rows @ p for rows, p in zip(model.edge_rows, share, strict=True)]
     precisions = [
         np.linalg.pinv((rows * p) @ rows.T - np.outer(mean, mean))
@@ -96,8 +96,8 @@ def _association(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
     for e, (u, v) in enumerate(model.graph.edges):
         both = s_bar[starts[e] : starts[e + 1]].reshape(model.shapes[e]) - np.outer(means[u], means[v])
         square = np.trace(precisions[u] @ both @ precisions[v] @ both.T)
-        found[e] = np.sqrt(np.clip(square / model.shapes[e].min(), 0.0, 1.0))
-    return found
+        correlations[e] = np.sqrt(np.clip(square / model.shapes[e].min(), 0.0, 1.0))
+    return correlations
 
 
 def rivals_in(model: Any, s_bar: np.ndarray, n_samples: float, least: float = RIVAL) -> np.ndarray:
@@ -124,8 +124,8 @@ def swaps_in(model: Any, s_bar: np.ndarray, n_samples: float) -> np.ndarray:
     r = edge_correlations(model, s_bar).clip(-_MOST, _MOST)
     between[edges[:, 0], edges[:, 1]] = between[edges[:, 1], edges[:, 0]] = r
     v, w = other_ends(edges, pairs).T
-    own, rival, between = r[pairs], r[pairs[:, ::-1]], between[v, w, None]
-    partial = (own - rival * between) / np.sqrt((1 - rival**2) * (1 - between**2))
+    correlation, rival, between = r[pairs], r[pairs[:, ::-1]], between[v, w, None]
+    partial = (correlation - rival * between) / np.sqrt((1 - rival**2) * (1 - between**2))
     z = np.sqrt(n_samples) * np.abs(np.arctanh(partial.clip(-_MOST, _MOST)))
     return pairs[(z < _SURE).all(axis=1)]
 

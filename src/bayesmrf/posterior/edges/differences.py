@@ -50,8 +50,8 @@ def contrasts(sizes: Sequence[float]) -> np.ndarray:
     g = len(n)
     basis = np.linalg.svd(np.eye(g) - 1 / g)[0][:, : g - 1]
     away = basis - n @ basis / n.sum()
-    found: np.ndarray = basis @ np.linalg.eigh(away.T @ (n[:, None] * away))[1] / np.sqrt(2)
-    return found * np.where(found[-1] < 0, -1.0, 1.0)
+    rotated: np.ndarray = basis @ np.linalg.eigh(away.T @ (n[:, None] * away))[1] / np.sqrt(2)
+    return rotated * np.where(rotated[-1] < 0, -1.0, 1.0)
 
 
 def group_maps(model: Any, contrast: np.ndarray, biases: str = "free") -> list[LinearMap]:
@@ -62,19 +62,19 @@ def group_maps(model: Any, contrast: np.ndarray, biases: str = "free") -> list[L
     differences as edges have.
     """
     r = int(edge_starts(model)[-1]) if biases == "free" else model.n_features
-    own, (n_groups, q) = model.n_features - r, contrast.shape
+    n_others, (n_groups, q) = model.n_features - r, contrast.shape
     names = model.feature_names
     phi = [*names[:r], *(f"{e} ({k})" for k in range(q) for e in names[:r])]
     phi += [f"{node} [{t}]" for t in range(n_groups) for node in names[r:]]
-    edges, found = np.arange(r), []
+    edges, maps = np.arange(r), []
     for t in range(n_groups):
-        first = r * (1 + q) + t * own
-        rows = np.concatenate([np.tile(edges, 1 + q), r + np.arange(own)])
-        columns = np.concatenate([np.arange(r * (1 + q)), first + np.arange(own)])
-        values = np.concatenate([np.ones(r), np.repeat(contrast[t], r), np.ones(own)])
+        first = r * (1 + q) + t * n_others
+        rows = np.concatenate([np.tile(edges, 1 + q), r + np.arange(n_others)])
+        columns = np.concatenate([np.arange(r * (1 + q)), first + np.arange(n_others)])
+        values = np.concatenate([np.ones(r), np.repeat(contrast[t], r), np.ones(n_others)])
         shape = model.n_features, len(phi)
-        found.append(LinearMap(rows, columns, values, shape, tuple(phi)))
-    return found
+        maps.append(LinearMap(rows, columns, values, shape, tuple(phi)))
+    return maps
 
 
 def group_likelihood(
@@ -162,8 +162,8 @@ class DifferencesKernel(Checked):
         tilt = baseline.tilt if free else 0.0
         lines = stacked_lines([lines_of(model, s.s_bar, s.n_samples, tilt) for s in samples])
         n = lines.n
-        drift, seen = n @ self.contrast / max(n.sum(), 1), n @ np.array([s.s_bar for s in samples])
-        lines, rivals = lines._replace(pull=free * lines.pull), rivals_in(model, seen / max(n.sum(), 1), n.sum())
+        drift, totals = n @ self.contrast / max(n.sum(), 1), n @ np.array([s.s_bar for s in samples])
+        lines, rivals = lines._replace(pull=free * lines.pull), rivals_in(model, totals / max(n.sum(), 1), n.sum())
         priors = self.prior.slab, prior, always.slab, baseline, self.biases
         return group_problem(model, lines, self.contrast, drift, *priors, rivals)
 
@@ -174,9 +174,9 @@ class DifferencesKernel(Checked):
     def first(self) -> np.ndarray:
         """Return phi without weights, with parameters of nodes fitted to each node of each group alone."""
         model, n, q = self._model, self._n_spiked, self.contrast.shape[1]
-        own = np.array([start_theta(model, s.s_bar, s.n_samples, None) for s in self.likelihood.samples])
-        baseline = own.mean(axis=0)[:n]  # of edges, 0
-        return np.concatenate([baseline, np.zeros(q * n), own[:, n:].ravel()])
+        starts = np.array([start_theta(model, s.s_bar, s.n_samples, None) for s in self.likelihood.samples])
+        baseline = starts.mean(axis=0)[:n]  # of edges, 0
+        return np.concatenate([baseline, np.zeros(q * n), starts[:, n:].ravel()])
 
     def group_theta(self, phi: np.ndarray) -> GroupTheta:
         """Return the parameters as scans change them."""

@@ -66,9 +66,9 @@ class SpikeSlabTables(ExactEdges):
         theta = GroupTheta(natural[:, :n_own].copy(), natural, np.ones(natural.shape))
         problem = own_problem(self._problem, state.blocks)
         (_, _, density, precision), (log_z,) = scan_groups(rng, problem, self._order, theta, self.n_scans)
-        found = theta.natural[0]
-        require_finite(found)
-        fit = self.likelihood.log_likelihood(found, float(log_z))
-        info = EdgeFit(*drawn(found, present_edges(model, found), density, precision), fit)
+        parameters = theta.natural[0]
+        require_finite(parameters)
+        fit = self.likelihood.log_likelihood(parameters, float(log_z))
+        info = EdgeFit(*drawn(parameters, present_edges(model, parameters), density, precision), fit)
         labels = problem.baseline.blocks.labels
-        return EdgeState(found, density, precision, labels), with_blocks(info, labels)
+        return EdgeState(parameters, density, precision, labels), with_blocks(info, labels)

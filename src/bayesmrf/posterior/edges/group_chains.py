@@ -64,8 +64,8 @@ class GroupChains(OnChains, DifferencesKernel):
             expected = f"one of many states, or with the features of boltzmann, for {self.name!r}"
             raise OptionError(option="model", got=self._model.name, expected=expected)
         if self.design is None:
-            given = [(s.s_bar, float(s.n_samples)) for s in self.likelihood.samples]
-            made = design(self._tables, self.problem, given, self.tables, self.options.momentum)
+            data = [(s.s_bar, float(s.n_samples)) for s in self.likelihood.samples]
+            made = design(self._tables, self.problem, data, self.tables, self.options.momentum)
             object.__setattr__(self, "design", made)
 
     @property

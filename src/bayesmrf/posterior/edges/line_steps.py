@@ -158,14 +158,14 @@ def stiffness_of(
     coefficients = np.zeros(theta.natural.shape)
     coefficients[:, :n] = (rates * scale * direction.weights).sum(axis=1)
     blocks = [(slice(a, b), steps.factor[:, i, : b - a, : b - a]) for i, (a, b) in enumerate(pairwise(lines.starts))]
-    for own, factor in blocks if free else []:
-        coefficients[:, own] = (factor @ direction.own[:, own, None])[..., 0]
+    for node, factor in blocks if free else []:
+        coefficients[:, node] = (factor @ direction.own[:, node, None])[..., 0]
     back = np.empty(coefficients.shape)
     line_covariances(stacked, lines, steps.values, coefficients, back)
     back *= lines.n[:, None]
     weights, nodes = scale * (rates * back[:, None, :n]).sum(axis=0), np.zeros(back.shape)
-    for own, factor in blocks if free else []:
-        nodes[:, own] = (np.swapaxes(factor, 1, 2) @ back[:, own, None])[..., 0]
+    for node, factor in blocks if free else []:
+        nodes[:, node] = (np.swapaxes(factor, 1, 2) @ back[:, node, None])[..., 0]
     here = has[part] * direction.weights
     quotient = (here * weights).sum() + (direction.own * nodes).sum()
     size = (here**2).sum() + (direction.own**2 * free).sum()
@@ -174,22 +174,22 @@ def stiffness_of(
 
 
 def _scales(problem: Any, curvature: np.ndarray) -> np.ndarray:
-    """Return the scales of `GroupSteps`."""
-    n, found = curvature.shape[1], []
+    """Compute the scales of `GroupSteps`."""
+    n, scales = curvature.shape[1], []
     prior = np.where(
         np.arange(n) < len(problem.lines.edges), problem.baseline.stiffness, problem.baseline.bias_precision
     )
     for drift in (np.zeros(len(problem.drift)), problem.drift):
         along = (np.arange(len(drift)) == 0) - drift
-        own = along[:, None] ** 2 * prior + ((problem.contrast - drift) ** 2).T @ curvature
-        own[1:] += problem.prior.stiffness
-        found.append(1 / np.sqrt(own))
-    return np.array(found)
+        stiffness = along[:, None] ** 2 * prior + ((problem.contrast - drift) ** 2).T @ curvature
+        stiffness[1:] += problem.prior.stiffness
+        scales.append(1 / np.sqrt(stiffness))
+    return np.array(scales)
 
 
 def independent_variance(model: Any, lines: CentredLines, share: np.ndarray) -> np.ndarray:
     """Return the variance of each feature if nodes are independent, in states with probabilities ``share``."""
     p, q = share[lines.edges.T]
-    pair, own = (p[:, :, None] * q[:, None]).reshape(len(p), -1), np.repeat(share, np.diff(model.node_starts), axis=0)
-    parts = (pair, line_values(model, lines)), (own, model.node_rows)
+    pair, one = (p[:, :, None] * q[:, None]).reshape(len(p), -1), np.repeat(share, np.diff(model.node_starts), axis=0)
+    parts = (pair, line_values(model, lines)), (one, model.node_rows)
     return np.concatenate([(w * y**2).sum(axis=1) - (w * y).sum(axis=1) ** 2 for w, y in parts])

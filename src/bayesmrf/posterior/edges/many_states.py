@@ -78,9 +78,9 @@ class SpikeSlabManyStates(OnChains, EdgeKernel):
             expected = f"potts, ordinal, nominal or another PairwiseModel of many states with fields for {self.name!r}"
             raise OptionError(option="model", got=model.name, expected=expected)
         if self.design is None:
-            given = [(self.s_bar, float(self.n_samples))]
+            data = [(self.s_bar, float(self.n_samples))]
             tables = None if self.tables is None else [self.tables]
-            object.__setattr__(self, "design", design(model, self._problem(), given, tables, self.options.momentum))
+            object.__setattr__(self, "design", design(model, self._problem(), data, tables, self.options.momentum))
 
     def _problem(self) -> GroupProblem:
         model, prior, n = self.model, edge_prior(self.prior), float(self.n_samples)
@@ -112,8 +112,8 @@ class SpikeSlabManyStates(OnChains, EdgeKernel):
         """Run ``n_iterations`` iterations."""
         theta = self._theta(state.theta)
         walk, hyper, n_jumps, labels = self._walker.step(rng, state.walk, theta, state.blocks)
-        found = theta.natural[0]
-        check_bounded(found, self.options.epsilon, self.prior, hyper[3])
-        included = present_edges(self.model, found)
-        info = JumpInfo(*drawn(found, included, hyper[2], hyper[3]), n_jumps)
-        return ManyStatesState(found, walk, labels), with_blocks(info, labels)
+        parameters = theta.natural[0]
+        check_bounded(parameters, self.options.epsilon, self.prior, hyper[3])
+        included = present_edges(self.model, parameters)
+        info = JumpInfo(*drawn(parameters, included, hyper[2], hyper[3]), n_jumps)
+        return ManyStatesState(parameters, walk, labels), with_blocks(info, labels)

@@ -136,13 +136,13 @@ class PanelKernel(Checked):
         if self.hidden is None:
             return self._scan(rng, state)
         x = completed(self.hidden, state.missing)
-        own = state.own if len(state.own) else np.zeros((int(self.hidden.person.max()) + 1, x.shape[1]))
-        redraw_missing(rng, x, self.hidden, state.theta, own, self.tables, *neighbours(self.hidden))
+        intercepts = state.own if len(state.own) else np.zeros((int(self.hidden.person.max()) + 1, x.shape[1]))
+        redraw_missing(rng, x, self.hidden, state.theta, intercepts, self.tables, *neighbours(self.hidden))
         state, info = self._given(x)._scan(rng, state)
         return state._replace(missing=x[tuple(self.hidden.cells.T)].astype(np.int8)), info
 
     def _given(self, x: np.ndarray) -> PanelKernel:
-        """Return the kernel of completed rows."""
+        """Make the kernel of completed rows."""
         hidden = self.hidden
         assert hidden is not None
         assert self.model is not None
@@ -202,7 +202,7 @@ class PanelKernel(Checked):
         return state, info
 
     def _chains(self, state: PanelState) -> RowChains:
-        """Return a working copy of the chains."""
+        """Make a working copy of the chains."""
         n = self.tables.n if self.n_row_chains else np.zeros(0)
         return RowChains(state.chains.copy(), first_chains(n, self.n_row_chains))
 
@@ -210,22 +210,22 @@ class PanelKernel(Checked):
         """Draw the densities and the slab's precision given the edges."""
         prior, kind = edge_prior(self.prior), self._kind
         weights = state.theta[: len(kind)]
-        n, most = (np.bincount(kind[there], minlength=3) for there in (weights != 0, weights == weights))
+        n, most = (np.bincount(kind[which], minlength=3) for which in (weights != 0, weights == weights))
         densities = [float(unwrap(draw_density)(rng, prior, a, b)) for a, b in zip(n, most, strict=True)]
         precision = draw_precision(rng, prior, weights**2, np.ones(len(weights)))
         return state._replace(densities=np.array(densities), precision=precision)
 
     def _with_intercepts(self, rng: np.random.Generator, state: PanelState) -> PanelState:
         """Draw G and S given the intercepts, and shift these against thresholds."""
-        t, x, own, d = self.tables, self.first_wave, state.own.copy(), len(state.slope)
+        t, x, intercepts, d = self.tables, self.first_wave, state.own.copy(), len(state.slope)
         # G and S, conjugate given the auxiliary scales of Huang and Wand.
         inverse = np.linalg.inv(state.covariance)
         scales = rng.gamma((DF + d) / 2, 1 / (DF * np.diag(inverse) + SD**-2))  # 1 / their alpha
         root = np.linalg.cholesky(x.T @ x + np.eye(d) / SLOPE**2)
-        mean = np.linalg.solve(root.T, np.linalg.solve(root, x.T @ own))
-        rest = own - x @ mean
+        mean = np.linalg.solve(root.T, np.linalg.solve(root, x.T @ intercepts))
+        rest = intercepts - x @ mean
         spread = 2 * DF * np.diag(scales) + rest.T @ rest + mean.T @ mean / SLOPE**2
-        freedom = DF + d - 1 + len(own)
+        freedom = DF + d - 1 + len(intercepts)
         covariance = _draw_inverse_wishart(rng, freedom, spread)
         factor = np.linalg.cholesky(covariance)
         slope = mean + np.linalg.solve(root.T, rng.standard_normal((d, d))) @ factor.T
@@ -235,16 +235,16 @@ class PanelKernel(Checked):
         if prior.logistic == 0:
             for i in range(d):
                 score, biases = t.score[1 : t.sizes[i]], theta[t.starts[i] : t.starts[i + 1]]
-                pull = ((own - x @ slope) @ inverse[i]).sum() - prior.bias_precision * score @ biases
-                kappa = len(own) * inverse[i, i] + prior.bias_precision * score @ score
+                pull = ((intercepts - x @ slope) @ inverse[i]).sum() - prior.bias_precision * score @ biases
+                kappa = len(intercepts) * inverse[i, i] + prior.bias_precision * score @ score
                 move = pull / kappa + rng.standard_normal() / np.sqrt(kappa)
-                own[:, i] -= move
+                intercepts[:, i] -= move
                 biases += move * score
-        return state._replace(theta=theta, own=own, slope=slope, covariance=covariance)
+        return state._replace(theta=theta, own=intercepts, slope=slope, covariance=covariance)
 
     def _with_scales(self, rng: np.random.Generator, state: PanelState) -> PanelState:
         """Multiply the intercepts of an item by a factor, and G and S with them: small ones cannot grow alone."""
-        t, d, own = self.tables, len(state.slope), state.own[self._person]
+        t, d, intercepts = self.tables, len(state.slope), state.own[self._person]
         slope, covariance = state.slope.copy(), state.covariance.copy()
         chains = self._chains(state)
         # Joined items have one likelihood, which takes longer.
@@ -256,16 +256,16 @@ class PanelKernel(Checked):
                 (DF * precision / factor**2 + SD**-2) / (DF * precision + SD**-2)
             )
             if self.n_row_chains:
-                is_moved = scale_by_chains(rng, t, chains, i, state.theta, own, factor, ratio)
+                is_moved = scale_by_chains(rng, t, chains, i, state.theta, intercepts, factor, ratio)
             else:
-                ratio += log_ratio_of_scale(t, i, state.theta, own, factor)
+                ratio += log_ratio_of_scale(t, i, state.theta, intercepts, factor)
                 is_moved = np.log1p(-rng.random()) < ratio
-                own[:, i] *= factor if is_moved else 1.0
+                intercepts[:, i] *= factor if is_moved else 1.0
             if is_moved:
                 slope[:, i] *= factor
                 covariance[i] *= factor
                 covariance[:, i] *= factor
-        return state._replace(own=own[t.people[:-1]], slope=slope, covariance=covariance, chains=chains.x)
+        return state._replace(own=intercepts[t.people[:-1]], slope=slope, covariance=covariance, chains=chains.x)
 
 
 def _draw_inverse_wishart(rng: np.random.Generator, freedom: float, spread: np.ndarray) -> np.ndarray:
@@ -274,5 +274,5 @@ def _draw_inverse_wishart(rng: np.random.Generator, freedom: float, spread: np.n
     a = np.tril(rng.standard_normal((d, d)), -1)
     a[np.diag_indices(d)] = np.sqrt(rng.chisquare(freedom - np.arange(d)))
     half = np.linalg.solve(a, np.linalg.cholesky(spread).T)
-    found: Any = half.T @ half
-    return found
+    covariance: Any = half.T @ half
+    return covariance

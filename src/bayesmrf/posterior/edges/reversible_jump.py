@@ -123,13 +123,13 @@ class Walker:
             for _ in range(START_SWEEPS):
                 sweep(self.design.graph, of_group(stacked, t))
         chains = TableParticles(stacked.x, stacked.lanes)
-        n_visited, own = len(self._problem.places) - 1, len(self._problem.lines.edges)
+        n_visited, n_lines = len(self._problem.places) - 1, len(self._problem.lines.edges)
         share, free = np.full((2, n_visited), 0.5), n_visited == self.model.n_edges
         momentum, direction = (
             GroupMomentum(rng.standard_normal(theta.weights.shape), free * rng.standard_normal(theta.natural.shape))
             for _ in range(2)
         )
-        direction.own[:, :own] = 0.0
+        direction.own[:, :n_lines] = 0.0
         return ChainsWalk(momentum, share, chains, 1.0, direction, 0)
 
     def step(
@@ -146,8 +146,8 @@ class Walker:
         drawn, n_jumps = iterate(
             rng, self.design.graph, stacked, problem, steps, visits, gains, theta, momentum, n_iterations
         )
-        found, direction = stiffness_of(problem, steps, stacked, theta, walk.direction)
-        stiffness, share = averaged(walk.stiffness, found, age), walk.share
+        quotient, direction = stiffness_of(problem, steps, stacked, theta, walk.direction)
+        stiffness, share = averaged(walk.stiffness, quotient, age), walk.share
         if age < self.n_adapt:
             has = np.stack([theta.weights[0] != 0, theta.weights[1:].any(axis=0)])
             share = adapted(share, np.add.reduceat(has, problem.places[:-1], axis=1) > 0, age)
@@ -156,16 +156,16 @@ class Walker:
         return Moved(now, drawn, n_jumps, problem.baseline.blocks.labels)
 
     def _unpacked(self, chains: TableParticles, theta: GroupTheta) -> UnpackedTableParticles:
-        """Return a working copy of the chains of all groups."""
+        """Make a working copy of the chains of all groups."""
         model = self.model
         parts = [
-            unpack(TableParticles(*own), potentials_of(model, t), model.categorical(t).field)
-            for own, t in zip(zip(*chains, strict=True), theta.natural, strict=True)
+            unpack(TableParticles(*group_chains), potentials_of(model, t), model.categorical(t).field)
+            for group_chains, t in zip(zip(*chains, strict=True), theta.natural, strict=True)
         ]
         return UnpackedTableParticles(*(np.stack(arrays) for arrays in zip(*parts, strict=True)))
 
     def _visits(self, share: np.ndarray) -> Visits:
-        """Return how often baselines and differences are visited."""
+        """Compute how often baselines and differences are visited."""
         share, n_nodes, problem = moderate(share), self.model.graph.n_nodes, self._problem
         for part, prior in enumerate((problem.baseline, problem.prior)):  # what is certain is never visited
             share[part, : len(prior.free)][~prior.free] = prior.log_odds[~prior.free] > 0

@@ -156,7 +156,7 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
     @property
     def camp(self) -> list[str]:
         """Nodes that are almost equal to three others at least: there are no moves of edges to one for another."""
-        return [str(name) for name, there in zip(self.model.graph.names, self._in_camp, strict=True) if there]
+        return [str(name) for name, is_member in zip(self.model.graph.names, self._in_camp, strict=True) if is_member]
 
     @cached_property
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -184,7 +184,7 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
         )  # fmt: skip
 
     def _problem(self, stiffness: float, share: np.ndarray, labels: np.ndarray | None = None) -> TwoStatesProblem:
-        """Return the constants with the step sizes, and how often each edge is visited."""
+        """Collect the constants with the step sizes, and how often each edge is visited."""
         of, epsilon = self._constants, longest_step(self.options, self.n_samples, self._n_chains, stiffness)
         share = moderate(share)
         n_nodes, together = self.model.graph.n_nodes, share[of.joint].min(axis=1)
@@ -210,8 +210,8 @@ class SpikeSlabTwoStates(OnChains, EdgeKernel):
         n = iterations_of(self.options, ITERATIONS, state.age < self.n_adapt)
         density, precision, n_jumps = _iterate(rng, problem, n, rows, blocks, theta, weights, momentum)
         check_bounded(theta, self.options.epsilon, self.prior, state.precision)
-        found = stiffness(blocks, rows, *of, direction)
-        now = averaged(now, found, state.age)
+        quotient = stiffness(blocks, rows, *of, direction)
+        now = averaged(now, quotient, state.age)
         chains, included = EdgeChains(blocks.words, blocks.lanes), rows.place >= 0
         share = state.share
         if state.age < self.n_adapt:

@@ -57,9 +57,9 @@ def together(edges: np.ndarray, moments: DataMoments) -> np.ndarray:
     """Return a power of the correlation matrix, (n_nodes, n_nodes), in which nodes that change together stand out."""
     _, centre, both = moments
     u, v = edges.T
-    spread, found = np.sqrt(centre * (1 - centre)), np.eye(len(centre))
-    found[u, v] = found[v, u] = (both - centre[u] * centre[v]) / (spread[u] * spread[v])
-    return np.linalg.matrix_power(found, _POWER)
+    spread, correlations = np.sqrt(centre * (1 - centre)), np.eye(len(centre))
+    correlations[u, v] = correlations[v, u] = (both - centre[u] * centre[v]) / (spread[u] * spread[v])
+    return np.linalg.matrix_power(correlations, _POWER)
 
 
 def curvature_of(
@@ -74,8 +74,8 @@ def curvature_of(
     mean = both - k_u * c_u - k_v * c_v
     square = both * (1 - k_u - k_v) ** 2 + (c_u - both) * k_u**2 + (c_v - both) * k_v**2
     slab = prior.stiffness + prior.bias_precision * (lines.pull[:, :, 0] ** 2).sum(axis=1)
-    own = coding.node**2 * lines.n * centre * (1 - centre) + prior.bias_precision
-    return np.concatenate([coding.edge**2 * lines.n * (square - mean**2) + slab, own])
+    of_nodes = coding.node**2 * lines.n * centre * (1 - centre) + prior.bias_precision
+    return np.concatenate([coding.edge**2 * lines.n * (square - mean**2) + slab, of_nodes])
 
 
 def has_rare_state(u: np.ndarray, v: np.ndarray, moments: DataMoments, n_chains: float) -> np.ndarray:

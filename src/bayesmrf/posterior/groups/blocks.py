@@ -39,10 +39,10 @@ def field_block(model: Any, counts: np.ndarray, n: float, prior: DirichletProces
     """Make the block of the node fields; those of many states are grouped by node, others one by one."""
     first = model.n_edges * model.n_parameters
     ones, low = counts[first:], model.feature_low[first:]
-    given = prior or DirichletProcess(base=Normal(FIELD_SCALE))
+    field_prior = prior or DirichletProcess(base=Normal(FIELD_SCALE))
     if prior is not None and is_categorical(model):
-        return Potentials(first, ones.reshape(-1, model.n_states - 1), n, given)
+        return Potentials(first, ones.reshape(-1, model.n_states - 1), n, field_prior)
     unit = float(1 / (1 - low[0])) if len(low) else 1.0
     if model.is_product:
-        return NodeLines(first, ones, n, given, False, lines=centred_lines(model, counts / max(n, 1), n))
-    return Logits(first, ones, n, given, prior is not None, unit)
+        return NodeLines(first, ones, n, field_prior, False, lines=centred_lines(model, counts / max(n, 1), n))
+    return Logits(first, ones, n, field_prior, prior is not None, unit)

@@ -65,9 +65,9 @@ def initial_grouping(agreement: np.ndarray, prior: DirichletProcess, rng: np.ran
 
     K = max(1, floor(alpha ln r)), as in Liu and Page 2013, Algorithms 1 and 2.
     """
-    found = _k_means(agreement[:, None], np.array([0.5]), prior, rng)
-    centres = np.clip(found.values[:, 0], 1e-6, 1 - 1e-6)  # the centre of edges that always agree is 1
-    return compact(found._replace(values=np.log(centres) - np.log1p(-centres)))
+    grouping = _k_means(agreement[:, None], np.array([0.5]), prior, rng)
+    centres = np.clip(grouping.values[:, 0], 1e-6, 1 - 1e-6)  # the centre of edges that always agree is 1
+    return compact(grouping._replace(values=np.log(centres) - np.log1p(-centres)))
 
 
 def initial_potentials(potentials: np.ndarray, prior: DirichletProcess, rng: np.random.Generator) -> Grouping:
@@ -85,16 +85,16 @@ def _k_means(points: np.ndarray, absent: np.ndarray, prior: DirichletProcess, rn
 
     alpha, density = prior.alpha_start, prior.density_start
     points = np.round(points, 9)  # equal up to rounding
-    there = np.ones(len(points), bool) if prior.density is None else (points != absent).any(axis=1)
+    is_present = np.ones(len(points), bool) if prior.density is None else (points != absent).any(axis=1)
     if isinstance(prior.density, Beta):
-        density = float((prior.density.a + there.sum()) / (prior.density.a + prior.density.b + len(there)))
-    groups, found = np.full(len(points), ABSENT, np.int32), points[there]
-    if not len(found):
+        density = float((prior.density.a + is_present.sum()) / (prior.density.a + prior.density.b + len(is_present)))
+    groups, present = np.full(len(points), ABSENT, np.int32), points[is_present]
+    if not len(present):
         return Grouping(groups, np.zeros((0, points.shape[1])), alpha, density)
-    k = min(max(1, int(alpha * np.log(len(found)))), len(np.unique(found, axis=0)))
+    k = min(max(1, int(alpha * np.log(len(present)))), len(np.unique(present, axis=0)))
     with one_thread():
-        fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(found)
-    groups[there] = fit.labels_
+        fit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(present)
+    groups[is_present] = fit.labels_
     return Grouping(groups, fit.cluster_centers_, alpha, density)
 
 

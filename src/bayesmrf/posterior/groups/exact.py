@@ -82,8 +82,8 @@ class ExactMarginals:
 
     def solve(self, theta: np.ndarray) -> ExactMemory:
         """Solve the engine at theta."""
-        found = self.engine.infer(self._asked, theta, self._plan, MOMENTS)
-        return ExactMemory(found.moments, found.log_z)
+        answer = self.engine.infer(self._asked, theta, self._plan, MOMENTS)
+        return ExactMemory(answer.moments, answer.log_z)
 
     def log_z(self, theta: np.ndarray) -> float:
         """Return the log of the normaliser."""
@@ -120,19 +120,19 @@ class ExactWalk:
     def stats(self) -> dict[str, float]:
         """Return statistics of the step."""
         value = self._log_likelihood(self.theta, self.memory.log_z)
-        found = {"log_likelihood": value, "n_solves": self.n_solves}
+        statistics = {"log_likelihood": value, "n_solves": self.n_solves}
         if "acceptance_values" in self._marginals.dims:
-            found["acceptance_values"] = self._accepted / max(1, self._tried)
-        return found
+            statistics["acceptance_values"] = self._accepted / max(1, self._tried)
+        return statistics
 
     def mix(self, rng: np.random.Generator) -> None:
         """Do nothing: the engine is always at theta."""
 
     def _nu(self, block: Block, i: int) -> Any:
-        """Return what the full conditional of item i needs, from where its moments do not round to 0 or 1."""
-        theta, moments, own = self.theta, self.memory.moments, block.features(i)
-        if np.abs(theta[own]).max() > _FAR:
-            theta = block.moved(theta, i, 0 * theta[own])
+        """Compute what the full conditional of item i needs, from where its moments do not round to 0 or 1."""
+        theta, moments, features = self.theta, self.memory.moments, block.features(i)
+        if np.abs(theta[features]).max() > _FAR:
+            theta = block.moved(theta, i, 0 * theta[features])
             moments = self._solve(theta).moments
         return block.nu(i, theta, moments)
 
@@ -146,12 +146,12 @@ class ExactWalk:
         """Redraw the groups of all items in turn; return what splits and merges are proposed by."""
         urn, nu, single = block.open(state), np.zeros(block.fit_shape), block.counts.ndim == 1
         for i in range(len(block.counts)):
-            own = block.features(i)
-            found: Any = self._nu(block, i)
-            nu[i] = block.fit(found, i)
-            block.reassign(rng, urn, i, found)
+            features = block.features(i)
+            conditional: Any = self._nu(block, i)
+            nu[i] = block.fit(conditional, i)
+            block.reassign(rng, urn, i, conditional)
             value = block.unit * urn.value(i)
-            changed = value != self.theta[own]
+            changed = value != self.theta[features]
             if changed if single else changed.any():
                 self._move(block, i, value)
         return block.close(urn, state), nu
@@ -184,11 +184,11 @@ class ExactWalk:
 
     def accept(self, rng: np.random.Generator, block: Block, tried: Any, theta: np.ndarray) -> bool:
         """Accept or reject a split or a merge of groups, which moves all parameters to ``theta``."""
-        found = self._solve(theta)
-        gain = self._log_likelihood(theta, found.log_z) - self._log_likelihood(self.theta, self.memory.log_z)
+        proposed = self._solve(theta)
+        gain = self._log_likelihood(theta, proposed.log_z) - self._log_likelihood(self.theta, self.memory.log_z)
         if not log(1 - rng.random()) < gain + tried.log_ratio:
             return False
-        self.theta, self.memory = theta, found
+        self.theta, self.memory = theta, proposed
         return True
 
     def _slice(self, rng: np.random.Generator, block: Logits | Products, urn: Urn, members: np.ndarray) -> float:
@@ -221,36 +221,36 @@ class ExactWalk:
 
     def _langevin(self, rng: np.random.Generator, block: Potentials, members: np.ndarray) -> bool:
         """Try a Langevin move of the value that ``members`` share, together with the fields that it centres."""
-        move, own = block.move_of(members, len(self.theta)), block.features(members[:1])
+        move, features = block.move_of(members, len(self.theta)), block.features(members[:1])
         (precision, _), of_fields = block.base, block.kappa * move[block.end :].T
         metric = precision + self._n * block.covariance[members].sum(axis=0) + of_fields @ move[block.end :]
         lower = cholesky(metric) / rng.uniform(*_STEPS)
 
         def log_density(theta: np.ndarray, log_z: float) -> float:
-            value, fields = theta[own], theta[block.end :]
+            value, fields = theta[features], theta[block.end :]
             held = value @ precision @ value + block.kappa * fields @ fields
             return self._log_likelihood(theta, log_z) - 0.5 * float(held)
 
         def mean(theta: np.ndarray, moments: np.ndarray) -> np.ndarray:
             """Return the mean of the proposal of the value."""
             slope = move.T @ (self._n * (self._s_bar - moments))
-            slope -= precision @ theta[own] + of_fields @ theta[block.end :]
-            return theta[own] + 0.5 * cho_solve((lower, True), slope)
+            slope -= precision @ theta[features] + of_fields @ theta[block.end :]
+            return theta[features] + 0.5 * cho_solve((lower, True), slope)
 
         here = mean(self.theta, self.memory.moments)
         new = here + solve(lower.T, rng.standard_normal(block.p))
-        theta = self.theta + move @ (new - self.theta[own])
-        found = self._solve(theta)
-        ahead, back = lower.T @ (new - here), lower.T @ (self.theta[own] - mean(theta, found.moments))
-        ratio = log_density(theta, found.log_z) - log_density(self.theta, self.memory.log_z)
+        theta = self.theta + move @ (new - self.theta[features])
+        proposed = self._solve(theta)
+        ahead, back = lower.T @ (new - here), lower.T @ (self.theta[features] - mean(theta, proposed.moments))
+        ratio = log_density(theta, proposed.log_z) - log_density(self.theta, self.memory.log_z)
         if not log(1 - rng.random()) < ratio + 0.5 * (ahead @ ahead - back @ back):
             return False
-        self.theta, self.memory = theta, found
+        self.theta, self.memory = theta, proposed
         return True
 
 
 def _bounded(value: float) -> float:
-    """Return a value that a posterior with a mode can reach.
+    """Refuse a value that no posterior with a mode can reach.
 
     Raises
     ------

@@ -87,8 +87,8 @@ class GroupedGibbs(Checked):
     @property
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Dimensions of the fields of Info."""
-        found = GROUPED_DIMS | {"density": (), "field_groups": ("node",)}
-        return found | {"n_splits": (), "n_merges": ()} | self.marginals.dims
+        dims = GROUPED_DIMS | {"density": (), "field_groups": ("node",)}
+        return dims | {"n_splits": (), "n_merges": ()} | self.marginals.dims
 
     @cached_property
     def _blocks(self) -> tuple[Block, Block]:

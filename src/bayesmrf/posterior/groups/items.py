@@ -75,8 +75,8 @@ class Items(ABC):
         """Return the index of the feature of an item, or indices for several items or an item with several features."""
         if self.counts.ndim == 1:
             return self.first + items
-        own = np.asarray(items)[..., None] * self.p + np.arange(self.p)
-        return (self.first + own).ravel()
+        numbers = np.asarray(items)[..., None] * self.p + np.arange(self.p)
+        return (self.first + numbers).ravel()
 
     def moved(self, theta: np.ndarray, members: Any, value: Any) -> np.ndarray:
         """Return theta with the items ``members`` at a value."""
@@ -113,8 +113,8 @@ class Items(ABC):
 
     def close(self, urn: Urn, state: Grouping) -> Grouping:
         """Return the grouping with labels in order of first appearance."""
-        found = state._replace(groups=urn.groups, values=urn.values[: urn.k[0]])
-        return compact(found) if self.grouped else found
+        grouping = state._replace(groups=urn.groups, values=urn.values[: urn.k[0]])
+        return compact(grouping) if self.grouped else grouping
 
     def apply(self, tried: Any, state: Grouping) -> Grouping:
         """Return the grouping after a split or a merge."""
@@ -231,14 +231,14 @@ class Products(Items):
     @cached_property
     def precision(self) -> np.ndarray:
         """Precisions of the normal priors of weights and of node parameters, (n_features,)."""
-        found = np.full(len(self.lines.sums), FIELD_SCALE**-2)
-        found[: len(self.counts)] = self.base[0]
-        return found
+        precision = np.full(len(self.lines.sums), FIELD_SCALE**-2)
+        precision[: len(self.counts)] = self.base[0]
+        return precision
 
     def start(self, estimate: np.ndarray, rng: np.random.Generator) -> Grouping:
         """Start from k-means on the estimates of the items."""
-        found = initial_potentials(estimate[:, None], self.prior, rng)
-        return found._replace(values=found.values[:, 0])
+        grouping = initial_potentials(estimate[:, None], self.prior, rng)
+        return grouping._replace(values=grouping.values[:, 0])
 
     def constants(self, state: Grouping) -> GroupPrior:
         """Return the constants of the prior."""

@@ -92,10 +92,10 @@ class ManyStateParticles(Checked):
         """Return particles refreshed at theta."""
         n_nodes, r = self.model.graph.n_nodes, self.model.n_edges
         unpacked = self._unpack(start_particles(self.n_particles, n_nodes, self.model.n_states, rng), theta)
-        there = np.flatnonzero(unpacked.potentials.any(axis=1))
+        coupled = np.flatnonzero(unpacked.potentials.any(axis=1))
         for _ in range(START_SWEEPS):
-            refresh(self.graph, unpacked, rng.permutation(there))
-            if len(there) < r:
+            refresh(self.graph, unpacked, rng.permutation(coupled))
+            if len(coupled) < r:
                 sweep(self.graph, unpacked)
         return TableParticles(unpacked.x, unpacked.lanes)
 
@@ -161,12 +161,12 @@ class ManyStateWalk:
         return _ByLines(block.lines, block.precision, self._marginals.model.gains)
 
     def _move_weights(self, rng: np.random.Generator, block: Products, state: Grouping) -> np.ndarray:
-        """Return new values of groups with one edge, one by one, then of larger groups, each on a centred line."""
+        """Redraw the values of groups with one edge, one by one, then of larger groups, each on a centred line."""
         graph, unpacked, prior = self._graph, self._unpacked, block.constants(state)
         r, values, theta = len(state.groups), state.values.copy(), self.theta
         sizes = np.bincount(state.groups[state.groups >= 0], minlength=len(values))
-        there = np.flatnonzero(state.groups >= 0)
-        alone = there[sizes[state.groups[there]] == 1]
+        present = np.flatnonzero(state.groups >= 0)
+        alone = present[sizes[state.groups[present]] == 1]
         _scan_weights(rng, graph, unpacked, self._by(block), theta, alone)
         even_out(rng, unpacked)
         values[state.groups[alone]] = theta[alone]
@@ -175,8 +175,8 @@ class ManyStateWalk:
             members = np.flatnonzero(state.groups == c)
             # The parameters of the nodes move along d; their normal prior is part of that of the value.
             d = theta - block.moved(theta, members, values[c] + 1)
-            score, own = -d @ block.lines.sums, block.precision[r:]
-            pull, kappa = own @ (theta[r:] * d[r:]), own @ d[r:] ** 2
+            score, precision = -d @ block.lines.sums, block.precision[r:]
+            pull, kappa = precision @ (theta[r:] * d[r:]), precision @ d[r:] ** 2
             score += pull + kappa * values[c]
             counts = group_products(graph.edges, members, np.zeros(r, np.int32), 1, unpacked.x, *self._scores(block))
             accepted += move_values(
@@ -201,7 +201,7 @@ class ManyStateWalk:
         self._unpacked.field[...] = self._model.field_table(theta[r:])
 
     def _moved(self, block: Potentials) -> MovedFields | None:
-        """Return the fields that move with the tables of edges, if they are separate."""
+        """Collect the fields that move with the tables of edges, if they are separate."""
         if block.lines is None:
             return None
         field = self._unpacked.field[:, 1:]
@@ -211,7 +211,7 @@ class ManyStateWalk:
     def move_values(self, rng: np.random.Generator, block: Block, state: Grouping) -> Grouping:
         """Redraw the values of groups with one edge one by one, then those of larger groups."""
         graph, unpacked, n, groups = self._graph, self._unpacked, self._n, state.groups
-        values, there = state.values.copy(), np.flatnonzero(groups >= 0)
+        values, present = state.values.copy(), np.flatnonzero(groups >= 0)
         if isinstance(block, Products):
             return state._replace(values=self._move_weights(rng, block, state))
         if isinstance(block, Potentials):
@@ -222,11 +222,11 @@ class ManyStateWalk:
         else:
             prior = block.constants(state)
             sizes, totals = group_totals(groups, block.counts, len(values))
-            alone = there[sizes[groups[there]] == 1]
+            alone = present[sizes[groups[present]] == 1]
             _scan_values(rng, graph, unpacked, alone, block.counts, n, prior)
             even_out(rng, unpacked)
             values[groups[alone]] = unpacked.potentials[alone, 0]
-            counts = group_counts(graph.edges, there, groups, len(values), unpacked.x)
+            counts = group_counts(graph.edges, present, groups, len(values), unpacked.x)
             self._accepted = float(move_values(rng, counts, sizes, 1.0, totals, values, n, prior, unpacked.x))
         state = state._replace(values=values)
         unpacked.potentials[...] = self._marginals.potentials(block.theta(state))

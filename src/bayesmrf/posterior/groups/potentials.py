@@ -63,8 +63,8 @@ class Potentials(Items):
 
     def nu(self, i: int, theta: np.ndarray, moments: np.ndarray) -> np.ndarray:
         """Return the log odds of categories 1 to p against category 0 in the model without item i."""
-        own = slice(self.first + i * self.p, self.first + (i + 1) * self.p)
-        return log_odds(moments[own], theta[own])
+        features = slice(self.first + i * self.p, self.first + (i + 1) * self.p)
+        return log_odds(moments[features], theta[features])
 
     def reassign(self, rng: np.random.Generator, urn: Urn, i: int, nu: np.ndarray) -> None:
         """Redraw the group of item i, and with it the value of an item alone, given all else (Neal 2000)."""

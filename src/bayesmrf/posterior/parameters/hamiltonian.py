@@ -122,9 +122,9 @@ class HamiltonianKernel(Checked):
 
     def _posterior(self, theta: np.ndarray, memory: Memory) -> tuple[float, np.ndarray]:
         """Log posterior and its gradient: one call of the engine."""
-        found = self.likelihood.evaluate(theta, MOMENTS, memory)
-        value = found.log_likelihood + float(self.prior.log_density(theta).sum())
-        return value, found.score + self.prior.gradient(theta)
+        evaluation = self.likelihood.evaluate(theta, MOMENTS, memory)
+        value = evaluation.log_likelihood + float(self.prior.log_density(theta).sum())
+        return value, evaluation.score + self.prior.gradient(theta)
 
     def step(self, rng: np.random.Generator, state: HamiltonianState) -> tuple[HamiltonianState, HamiltonianInfo]:
         """Draw a momentum, follow the trajectory both ways, and draw a point of it."""
@@ -205,7 +205,7 @@ class _Trajectory:
         return whole.drawn
 
     def _grow(self, end: _Point, epsilon: float, depth: int) -> _Tree | None:
-        """Return the next 2^depth points after ``end``; None if they turn back or diverge."""
+        """Find the next 2^depth points after ``end``; None if they turn back or diverge."""
         if depth == 0:
             return self._leapfrog(end, epsilon)
         one = self._grow(end, epsilon, depth - 1)

@@ -119,12 +119,12 @@ class LangevinKernel(Checked):
     def _at(
         self, theta: np.ndarray, momentum: np.ndarray, memory: Memory, step: StepSize
     ) -> tuple[LangevinState, Mapping[str, float]]:
-        found = self.likelihood.evaluate(theta, MOMENTS, memory)
-        gradient = found.score + self.prior.gradient(theta)
+        evaluation = self.likelihood.evaluate(theta, MOMENTS, memory)
+        gradient = evaluation.score + self.prior.gradient(theta)
         log_posterior = 0.0
         if self.options.adjusted:
-            log_posterior = found.log_likelihood + float(self.prior.log_density(theta).sum())
-        return LangevinState(theta, momentum, gradient, log_posterior, found.memory, step), found.stats
+            log_posterior = evaluation.log_likelihood + float(self.prior.log_density(theta).sum())
+        return LangevinState(theta, momentum, gradient, log_posterior, evaluation.memory, step), evaluation.stats
 
     def step(self, rng: np.random.Generator, state: LangevinState) -> tuple[LangevinState, LangevinInfo]:
         """Make one leapfrog step."""

@@ -93,9 +93,9 @@ class MetropolisKernel(RandomWalk):
         """Start at ``start``, or around it."""
         theta = dispersed(self.start, self.spread, rng)
         memory = self.likelihood.start(rng)
-        found = self.likelihood.evaluate(theta, MOMENTS if self._by_moments else LOG_Z, memory)
-        moments = found.moments if self._by_moments else None
-        return MetropolisState(theta, found.log_likelihood, moments, found.memory, StepSize(self.first))
+        evaluation = self.likelihood.evaluate(theta, MOMENTS if self._by_moments else LOG_Z, memory)
+        moments = evaluation.moments if self._by_moments else None
+        return MetropolisState(theta, evaluation.log_likelihood, moments, evaluation.memory, StepSize(self.first))
 
     def step(self, rng: np.random.Generator, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
         """Make one sweep."""
@@ -120,9 +120,9 @@ class MetropolisKernel(RandomWalk):
         log_prior = self.prior.log_density(theta).sum()
         for move, threshold in zip(displacements(noise, self.scale), thresholds, strict=True):
             new = theta + move
-            found, new_prior = self.likelihood.evaluate(new, LOG_Z, memory), self.prior.log_density(new).sum()
-            if found.log_likelihood - value + new_prior - log_prior > threshold:
-                theta, value, memory, log_prior = new, found.log_likelihood, found.memory, new_prior
+            evaluation, new_prior = self.likelihood.evaluate(new, LOG_Z, memory), self.prior.log_density(new).sum()
+            if evaluation.log_likelihood - value + new_prior - log_prior > threshold:
+                theta, value, memory, log_prior = new, evaluation.log_likelihood, evaluation.memory, new_prior
                 accepted += 1
         return MetropolisState(theta, value, None, memory, state.step), accepted
 

@@ -46,9 +46,9 @@ def find_mode(likelihood: Likelihood, prior: Prior, start: np.ndarray) -> np.nda
     scale = own_scale(likelihood, prior)
 
     def negative(z: np.ndarray) -> tuple[float, np.ndarray]:
-        found = likelihood.evaluate(scale * z, MOMENTS)
-        value = found.log_likelihood + prior.log_density(scale * z).sum()
-        return -float(value), -scale * (found.score + prior.gradient(scale * z))
+        evaluation = likelihood.evaluate(scale * z, MOMENTS)
+        value = evaluation.log_likelihood + prior.log_density(scale * z).sum()
+        return -float(value), -scale * (evaluation.score + prior.gradient(scale * z))
 
     options = {"ftol": 1e-15, "gtol": 1e-6, "maxiter": 1000, "maxcor": 30}
     return scale * minimize(negative, start / scale, jac=True, method="L-BFGS-B", options=options).x

@@ -62,7 +62,7 @@ def _accept(
     n: float,
     x: np.ndarray,
 ) -> bool:
-    r"""Return whether parameters move from ``before`` by ``change``; ``counts`` are their statistics in each particle.
+    r"""Decide whether parameters move from ``before`` by ``change``; ``counts`` are their statistics in each particle.
 
     Z changes by the mean weight of the particles, whose logarithm has the variance v / m and enters the log ratio n
     times: half of n (n + 1) v / m is subtracted (the penalty method, Ceperley and Dewing 1999). That the same particles
@@ -71,11 +71,11 @@ def _accept(
     :math:`d^3 / (100 \sqrt n)` with ten particles a row.
     """
     log_weights = (change @ counts).astype(np.float64)
-    found = log_mean_weight(log_weights)
+    mean_weight = log_mean_weight(log_weights)
     for row, size, value, delta in zip(counts, sizes, before, change, strict=True):
-        found = add_half_particle(found, row, size, value, delta)
-    ratio = change @ totals - n * found.value
-    penalty = 0.5 * n * (n + 1) * found.spread / x.shape[1]
+        mean_weight = add_half_particle(mean_weight, row, size, value, delta)
+    ratio = change @ totals - n * mean_weight.value
+    penalty = 0.5 * n * (n + 1) * mean_weight.spread / x.shape[1]
     if not log(1 - rng.random()) < ratio + tried.log_ratio - penalty:
         return False
     resample(rng, log_weights, x)

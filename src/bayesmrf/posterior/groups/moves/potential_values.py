@@ -116,10 +116,10 @@ def move_potentials(
         lower = cholesky(curvature)
         delta = centre + solve(lower.T, rng.standard_normal(p))
         trial = log_weights + delta @ t
-        found = log_mean_weight(trial)
+        after = log_mean_weight(trial)
         for row, old, step in zip(count, value, delta, strict=True):
-            found = add_half_particle(found, row, sizes[g], old, step)
-        ratio = sharper * (delta @ total - n * (found.value - now.value))
+            after = add_half_particle(after, row, sizes[g], old, step)
+        ratio = sharper * (delta @ total - n * (after.value - now.value))
         ratio -= slope @ delta + 0.5 * delta @ held @ delta
         ratio += 0.5 * (np.square(lower.T @ (delta - centre)).sum() - np.square(lower.T @ centre).sum())
         if log(1 - rng.random()) < ratio:
