@@ -148,7 +148,7 @@ class GroupedAuxiliaryVariable(Checked):
         return AuxiliaryState(groups, values, alpha, fields, None if self.options.restart else z, tied), info
 
     def _log_ratio(self, theta: np.ndarray, theta_new: np.ndarray, reference: Any, z: Any, z_new: np.ndarray) -> float:
-        """Return the log of the ratio of section 3.1.1, from summed statistics."""
+        """Compute the log of the ratio of section 3.1.1, from summed statistics."""
         data = self.likelihood.n_samples * self.likelihood.s_bar
         return float((theta_new - theta) @ data + (reference - theta_new) @ z_new - (reference - theta) @ z)
 
@@ -200,7 +200,7 @@ class GroupedAuxiliaryVariable(Checked):
         return np.concatenate([position[:k][groups], position[k:]])
 
     def _log_prior(self, position: np.ndarray, k: int) -> float:
-        """Return the log prior density of the agreements (on their own scale, as in the walk) and fields."""
+        """Compute the log prior density of the agreements (on their own scale, as in the walk) and fields."""
         a, b = self.prior.base.a, self.prior.base.b
         t, h = position[:k], position[k:]
         log_agree, log_differ = -np.logaddexp(0, -t), -np.logaddexp(0, t)

@@ -37,7 +37,7 @@ class MAP(AtMode):
         return target.evidence(self.name, sum(parts.values()), error, parts, status, {"theta": work.theta})
 
     def _more(self, target: Target) -> dict[str, float]:
-        """Return the terms in addition to those of the log posterior."""
+        """Compute the terms in addition to those of the log posterior."""
         return {}
 
 

@@ -77,8 +77,8 @@ class CrossValidation(AtMode):
             left = left - folds[-1]
         score = partial(_score, replace(self, executor=None), target)
         items = list(zip(folds, rng.spawn(self.n_folds), strict=True))
-        found = dict(run_each(score, items, "cross-validation", executor=self.executor, progress=progress))
-        means, errors, notes = zip(*(found[i] for i in range(self.n_folds)), strict=True)
+        results = dict(run_each(score, items, "cross-validation", executor=self.executor, progress=progress))
+        means, errors, notes = zip(*(results[i] for i in range(self.n_folds)), strict=True)
         scores = np.array(means)
         statuses = [f"fold {i + 1}: {status}" for i, note in enumerate(notes) for status in note if status]
         total = float(scores @ sizes)
@@ -104,6 +104,6 @@ def _score(
 
 
 def _counted(target: Target, counts: np.ndarray) -> Target:
-    """Return the target of the observations with these ``counts`` of the rows."""
-    seen = counts > 0
-    return replace(target, states=target.states[seen], weights=counts[seen].astype(np.float64))
+    """Reweight the target to the observations with these ``counts`` of the rows."""
+    is_drawn = counts > 0
+    return replace(target, states=target.states[is_drawn], weights=counts[is_drawn].astype(np.float64))

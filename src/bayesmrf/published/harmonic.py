@@ -57,10 +57,10 @@ class HarmonicMean(FromDraws):
         return f"harmonic-{self.variant}"
 
     def _estimate(self, target: Target, rng: np.random.Generator, work: PosteriorDraws, progress: bool) -> Evidence:
-        found = (harmonic_mean if self.variant == 1 else mixture_mean)(work.log_likelihood)
-        remarks, few = [], not found.n_effective >= FEW
+        mean = (harmonic_mean if self.variant == 1 else mixture_mean)(work.log_likelihood)
+        remarks, few = [], not mean.n_effective >= FEW
         if few:
-            remarks.append(f"the harmonic mean has {found.n_effective:.1f} effective draws, too few for the estimate "
+            remarks.append(f"the harmonic mean has {mean.n_effective:.1f} effective draws, too few for the estimate "
                            "and its standard error; use 'laplace'")  # fmt: skip
         # A separate stream, so that later draws do not depend on this check.
         thetas = target.prior.sample(_PRIOR_DRAWS, target.n_features, rng.spawn(1)[0])
@@ -70,9 +70,9 @@ class HarmonicMean(FromDraws):
             about = "more than" if prior.max() < work.log_likelihood.min() else "about"
             remarks.append(f"the estimate is probably too high by {about} {-np.log(reached):.1f} nats: no draw has a "
                            f"likelihood as low as {1 - reached:.1%} of the prior has; use 'laplace'")  # fmt: skip
-        error = np.nan if few or reached < _REACHED else found.standard_error
-        parts = {"n_effective": found.n_effective, "prior_reached": reached}
-        return self._result(target, work, found.value, error, parts, remarks)
+        error = np.nan if few or reached < _REACHED else mean.standard_error
+        parts = {"n_effective": mean.n_effective, "prior_reached": reached}
+        return self._result(target, work, mean.value, error, parts, remarks)
 
 
 def harmonic_mean(log_likelihood: np.ndarray) -> Estimate:
