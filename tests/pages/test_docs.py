@@ -329,5 +329,5 @@ def test_example_on_symptoms_runs(data_folder, monkeypatch, tmp_path, capsys):
 
 
 def test_all_examples_are_run():
-    there = {p.name for p in Path(ROOT / "examples").glob("*.py")}
-    assert there == {*EXAMPLES, "senate.py", "bgms.py"}
+    examples = {p.name for p in Path(ROOT / "examples").glob("*.py")}
+    assert examples == {*EXAMPLES, "senate.py", "bgms.py", "laplace.py"}  # the last by docs/add_a_slab.md
