@@ -220,7 +220,7 @@ def test_a_wrong_slab_is_refused(name):
 def test_a_slab_that_is_not_registered_is_refused():
     kind = parts("Wrong")
     with pytest.raises(OptionError, match=r"registered, got 'Wrong'; decorate Wrong with bayesmrf\.slabs\.register"):
-        kind()
+        SpikeSlab(slab=kind())
     with pytest.raises(OptionError, match="a word that no other slab has"):
         register("cauchy")(kind)
     with pytest.raises(OptionError, match="leaf slope of a slab must be a function"):

@@ -52,17 +52,6 @@ class Slab(Checked):
     log_constant: Callable[[int], float]
     draw_squares: Callable[[int, int, np.random.Generator], np.ndarray]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if type(self) not in REGISTERED:
-            kind = type(self).__name__
-            raise OptionError(
-                option="slab",
-                got=kind,
-                expected="of a class that is registered",
-                remedy=f"decorate {kind} with bayesmrf.slabs.register, which checks its density",
-            )
-
     @classmethod
     def read(cls, text: str) -> Slab:
         """Read what follows the name and a colon in a text; the scale is 1 if nothing does."""
@@ -184,3 +173,15 @@ def read_slab(text: str) -> Slab:
             expected=f"{', '.join(forms[:-1])}, or {forms[-1]}",
             remedy='an example is "cauchy:2.5"',
         ) from None
+
+
+def require_registered(slab: Slab) -> None:
+    """Refuse a slab whose density nobody has checked; as a prior of parameters it may be of any class."""
+    kind = type(slab).__name__
+    if type(slab) not in REGISTERED:
+        raise OptionError(
+            option="slab",
+            got=kind,
+            expected="of a class that is registered",
+            remedy=f"decorate {kind} with bayesmrf.slabs.register, which checks its density",
+        )

@@ -8,7 +8,7 @@ from typing import Any
 from ..declare.option import Checked, option
 from ..declare.rule import BETA, BLOCKS, PAIRS, PROBABILITY, SCALE, SLAB, either, instance, optional
 from .densities import Beta, LogisticBeta
-from .slab import Slab
+from .slab import Slab, require_registered
 from .slab_kinds import Cauchy
 
 
@@ -56,6 +56,10 @@ class SpikeSlab(Checked):
         optional(instance("priors", "LogisticBeta")),
         "Another prior of the biases (thresholds of ordered categories): that of the logit of a Beta variable.",
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_registered(self.slab)
 
 
 def has_pairs(prior: SpikeSlab) -> bool:
