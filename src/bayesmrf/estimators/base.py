@@ -103,14 +103,14 @@ def warn_of_unbalanced(states: States) -> None:
     each = range(states.n_states)
     counts = np.array([(values == k).sum(axis=0) if weights is None else weights @ (values == k) for k in each])
     n = np.maximum(counts.sum(axis=0), 1)  # those that are not missing
-    there = np.arange(len(counts))[:, None] < m
-    statistic = (there * (counts - n / m) ** 2).sum(axis=0) * m / n
+    is_level = np.arange(len(counts))[:, None] < m
+    statistic = (is_level * (counts - n / m) ** 2).sum(axis=0) * m / n
     far = np.flatnonzero(chdtrc(m - 1, statistic) < _UNBALANCED)
     if len(far):
-        some = ", ".join(repr(states.names[i]) for i in far[:_NAMED])
+        named = ", ".join(repr(states.names[i]) for i in far[:_NAMED])
         rest = f" and {len(far) - _NAMED} more" if len(far) > _NAMED else ""
         tell(
-            f"{len(far)} of {len(states.names)} columns are far from balanced ({some}{rest}), which looks like edges "
+            f"{len(far)} of {len(states.names)} columns are far from balanced ({named}{rest}), which looks like edges "
             f"with {argument('fields', False)}; set {argument('fields', True)}.",
             FieldsWarning,
         )
@@ -141,8 +141,8 @@ def hidden_probabilities(likelihood: Likelihood, theta: xr.Variable, seeds: np.r
 
     ``seeds`` is the seed of the run, whose chains have children of it: a run that was resumed gives the same.
     """
-    some = np.unique(np.linspace(0, theta.shape[0] * theta.shape[1] - 1, _PREDICTED).astype(int))
-    return likelihood.hidden_probabilities(at_draws(theta, some), np.random.default_rng(seeds))
+    numbers = np.unique(np.linspace(0, theta.shape[0] * theta.shape[1] - 1, _PREDICTED).astype(int))
+    return likelihood.hidden_probabilities(at_draws(theta, numbers), np.random.default_rng(seeds))
 
 
 def missing_table(
@@ -154,17 +154,17 @@ def missing_table(
     """
     import pandas as pd
 
-    found, samples = [], likelihood.samples
+    tables, samples = [], likelihood.samples
     for t, (sample, states) in enumerate(zip(samples, parts, strict=True)):
-        alone, own = likelihood, theta
+        alone, sample_theta = likelihood, theta
         if len(samples) > 1:
             alone = Likelihood(likelihood.model, sample.s_bar, sample.n_samples, likelihood.engine, sample.hidden)
-            own = theta[:, :, t]
+            sample_theta = theta[:, :, t]
         if sample.hidden is not None:
-            found.append(_missing_of_sample(alone, own, states, seeds))
-    if not found:
+            tables.append(_missing_of_sample(alone, sample_theta, states, seeds))
+    if not tables:
         return pd.DataFrame({"row": [], "node": [], "probability": []})
-    return found[0] if len(samples) == 1 else pd.concat(found).sort_values("row", kind="stable", ignore_index=True)
+    return tables[0] if len(samples) == 1 else pd.concat(tables).sort_values("row", kind="stable", ignore_index=True)
 
 
 def _missing_of_sample(

@@ -62,13 +62,13 @@ class Replicate:
             for at, value in np.ndenumerate(values):
                 label = f"{name}[{', '.join(truth.names[i] for i in at)}]" if at else name
                 pit[label] = position(drawn[:, *at], value, rng)
-        found: dict[str, Any] = {"inclusion": [], "exists": []}
+        inclusions: dict[str, Any] = {"inclusion": [], "exists": []}
         if "included" in est.posterior_["posterior"].dataset:
             included = stacked(variable(est.posterior_, "included").values)
             n_there = included.sum(axis=1)
             pit["number of differences" if several else "number of edges"] = position(n_there, truth.exists.sum(), rng)
-            found = {"inclusion": included.mean(axis=0).tolist(), "exists": truth.exists.astype(int).tolist()}
-        return {"pit": pit} | found | {"verdict": verdict(est.posterior_).grade}
+            inclusions = {"inclusion": included.mean(axis=0).tolist(), "exists": truth.exists.astype(int).tolist()}
+        return {"pit": pit} | inclusions | {"verdict": verdict(est.posterior_).grade}
 
 
 def position(draws: np.ndarray, truth: float, rng: np.random.Generator) -> float:
@@ -143,10 +143,10 @@ def calibrate(
         expected = f"a {', '.join(kind.__name__ for kind in _TAKEN[:-1])} or {_TAKEN[-1].__name__}"
         raise OptionError(option="estimator", got=estimator, expected=expected)
     estimator = for_simulations(estimator)
-    given = estimator.get_params(deep=False)
+    options = estimator.get_params(deep=False)
     if not isinstance(estimator.model, str):
-        given |= {name: value for name, value in vars(estimator.model).items() if name in _NEEDED}
-    for name, value in given.items():
+        options |= {name: value for name, value in vars(estimator.model).items() if name in _NEEDED}
+    for name, value in options.items():
         legal = _NEEDED.get(name, (value,))
         if not any(value is one or (isinstance(value, str) and value == one) for one in legal):
             expected, remedy = f"{legal[0]!r} in a calibration", "calibrate with the other options alone"
@@ -168,5 +168,5 @@ def calibrate(
     settings |= {"truths": described(truths), "seed": str(entropy)}
     items = {f"r{r}": r for r in range(replicates)}
     how = {"folder": folder, "n_jobs": n_jobs, "executor": executor, "progress": progress}
-    found = run_replicates(Replicate(source, estimator, int(n), entropy), items, settings, "tables", **how)
-    return Calibration(found, setting)
+    results = run_replicates(Replicate(source, estimator, int(n), entropy), items, settings, "tables", **how)
+    return Calibration(results, setting)

@@ -142,16 +142,16 @@ class CompareMRF(CompareParameters, Posterior):
         return list(self.groups_.tolist())
 
     def _object(self, name: str) -> Any:
-        """Return the value of a parameter as an object."""
+        """Build the object that the value of a parameter stands for."""
         if name == "prior" and isinstance(self._settings.prior, str):
             return replace(default_prior(self._object("model")), density=0.5)
         if name == "baseline":
-            prior, given = self._object("prior"), self._settings.baseline
-            if isinstance(given, str):
-                given = prior.slab if given == "slab" else SpikeSlab(slab=prior.slab)
+            prior, baseline = self._object("prior"), self._settings.baseline
+            if isinstance(baseline, str):
+                baseline = prior.slab if baseline == "slab" else SpikeSlab(slab=prior.slab)
             # The biases have one prior.
-            is_spiked = isinstance(given, SpikeSlab)
-            return replace(given, bias_scale=prior.bias_scale, biases=prior.biases) if is_spiked else given
+            is_spiked = isinstance(baseline, SpikeSlab)
+            return replace(baseline, bias_scale=prior.bias_scale, biases=prior.biases) if is_spiked else baseline
         return super()._object(name)
 
     def fit(self, X: Any, groups: Any = None, sample_weight: Any = None, survey_weight: Any = None) -> CompareMRF:
@@ -219,8 +219,8 @@ class CompareMRF(CompareParameters, Posterior):
             "kind": row.kind,
         } | built.attrs
         constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
-        given = parts, likelihood, completed(built.kernel, likelihood), row.name, attrs, built.sweeps
-        return Setup(*given, constant=constant, edges=terms_of_differences(likelihood, prior, row.name == "exact"))
+        setup = parts, likelihood, completed(built.kernel, likelihood), row.name, attrs, built.sweeps
+        return Setup(*setup, constant=constant, edges=terms_of_differences(likelihood, prior, row.name == "exact"))
 
     def _asked(self) -> np.ndarray:
         named = [named_pairs(self._object(name), self._graph) for name in _PRIORS]
@@ -247,9 +247,9 @@ class CompareMRF(CompareParameters, Posterior):
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         row = COMPARISONS.find(self.method_)
-        given = [self._object(name) for name in _PRIORS] if row is not None and row.births == "any" else []
+        priors = [self._object(name) for name in _PRIORS] if row is not None and row.births == "any" else []
         # Baselines may have the slab of differences.
-        for slab in dict.fromkeys(p.slab for p in given if isinstance(p, SpikeSlab)):
+        for slab in dict.fromkeys(p.slab for p in priors if isinstance(p, SpikeSlab)):
             warn_of_taper(slab)
 
     def score(  # type: ignore[override]

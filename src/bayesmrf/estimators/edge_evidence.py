@@ -187,7 +187,7 @@ class _Factors:
         results.add_edge_evidence(self.tree, self.which[order], self.log_factor[order], odds)
 
     def _of(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the log factors (n, n_edges) at some draws, and prior log odds, (n, 1) or (n, n_edges)."""
+        """Compute log factors (n, n_edges) at some draws, and prior log odds, (n, 1) or (n, n_edges)."""
         model, rng, problem, tree = self.likelihood.model, self.rng, self.problem, self.tree
         n_groups, q = self.terms.contrast.shape
         part = DIFFERENCE if q else BASELINE
@@ -195,15 +195,15 @@ class _Factors:
         log_factor, noise = np.empty((2, len(which), model.n_edges), np.float32)
         width = 1 if self.is_hidden else max(1, _BATCH // self.work)
         for first in range(0, len(which), width):
-            some = slice(first, first + width)
-            natural = _read(self.theta, which[some]).astype(np.float64).reshape(-1, n_groups, model.n_features)
+            batch = slice(first, first + width)
+            natural = _read(self.theta, which[batch]).astype(np.float64).reshape(-1, n_groups, model.n_features)
             weights = _coordinates(natural[..., : self.terms.n_spiked], self.terms.contrast)
             if self.is_hidden:
                 problem = self._completed(weights, natural)
-            own = scale[some] ** -2.0
-            base = [_precision(rng, problem, x) for x in weights] if q else own
-            at = Places(weights, natural, self.cells.at(problem, natural), np.stack([base, own], axis=1))
-            log_factor[some], noise[some] = log_factors(rng, model, problem, at, part, self.cells.n_chains)
+            slab_precision = scale[batch] ** -2.0
+            base = [_precision(rng, problem, x) for x in weights] if q else slab_precision
+            at = Places(weights, natural, self.cells.at(problem, natural), np.stack([base, slab_precision], axis=1))
+            log_factor[batch], noise[batch] = log_factors(rng, model, problem, at, part, self.cells.n_chains)
         log_odds = self._log_odds(problem.prior if q else problem.baseline, which, p)
         log_factor += 0.5 * noise * np.tanh(0.5 * (log_odds + log_factor))
         return log_factor, log_odds
@@ -216,11 +216,11 @@ class _Factors:
         return self.terms.make(np.reshape(sums / self.likelihood.sizes, (len(self.terms.contrast), -1)))
 
     def _log_odds(self, prior: Any, which: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return prior log odds of edges given all else at some draws, of densities p."""
+        """Compute prior log odds of edges given all else at some draws, of densities p."""
         model = self.likelihood.model
         if (blocks := blocks_of(self.tree)) is not None:
-            labels, there = (_read(variable(self.tree, name), which) for name in ("blocks", "included"))
-            return draw_log_odds(self.rng, blocks, labels, there, model.graph.edges)
+            labels, included = (_read(variable(self.tree, name), which) for name in ("blocks", "included"))
+            return draw_log_odds(self.rng, blocks, labels, included, model.graph.edges)
         if prior.is_given:
             return np.repeat(prior.log_odds[None, : model.n_edges], len(which), axis=0)
         with np.errstate(divide="ignore"):
@@ -242,14 +242,14 @@ def _read(draws: Any, which: np.ndarray) -> np.ndarray:
 
 
 def _coordinates(natural: np.ndarray, contrast: np.ndarray) -> np.ndarray:
-    """Return baselines and differences (n, 1 + q, P) of parameters in each group; what is absent is exactly 0.
+    """Split the parameters of groups into baselines and differences (n, 1 + q, P); what is absent is exactly 0.
 
     The columns of the contrasts have the length 1 / sqrt(2).
     """
     base = natural.mean(axis=1, keepdims=True)
-    own = 2 * contrast.T @ (natural - base) * (natural != natural[:, :1]).any(axis=1, keepdims=True)
+    differences = 2 * contrast.T @ (natural - base) * (natural != natural[:, :1]).any(axis=1, keepdims=True)
     absent = np.abs(base) < _ROUNDING * np.abs(natural).max(axis=1, keepdims=True)
-    return np.concatenate([np.where(absent, 0.0, base), own], axis=1)
+    return np.concatenate([np.where(absent, 0.0, base), differences], axis=1)
 
 
 def _precision(rng: np.random.Generator, problem: GroupProblem, weights: np.ndarray) -> float:

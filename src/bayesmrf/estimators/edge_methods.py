@@ -81,11 +81,11 @@ def reversible_jump(options: ReversibleJump, p: EdgeProblem) -> Built:
         return Built(kernel, kernel.particle_sweeps, attrs=attrs, row=EXTRAPOLATED)
     if options.n_particles is None:
         options = replace(options, n_particles=default_particles(p.n))
-    given = p.model, p.s_bar, p.n, p.prior, start, options, p.n_warmup
+    arguments = p.model, p.s_bar, p.n, p.prior, start, options, p.n_warmup
     if is_categorical(p.model):
-        kernel, camp = SpikeSlabManyStates(*given, pair_tables(p.model, p.states.values, p.states.weights)), ""
+        kernel, camp = SpikeSlabManyStates(*arguments, pair_tables(p.model, p.states.values, p.states.weights)), ""
     else:
-        kernel = SpikeSlabTwoStates(*given)
+        kernel = SpikeSlabTwoStates(*arguments)
         camp = shown(", ".join(kernel.camp))
     attrs = {"camp": camp, "moments": "chains", "n_particles": kernel.n_particles}
     return Built(kernel, kernel.particle_sweeps, attrs=attrs)

@@ -57,8 +57,8 @@ def possible(candidates: Graph, prior: SpikeSlab) -> Graph:
     """
     if not has_pairs(prior):
         return candidates
-    there = edge_probabilities(prior.density, candidates) > 0
-    return candidates if there.all() else Graph(candidates.n_nodes, candidates.edges[there], candidates.names)
+    allowed = edge_probabilities(prior.density, candidates) > 0
+    return candidates if allowed.all() else Graph(candidates.n_nodes, candidates.edges[allowed], candidates.names)
 
 
 def named_pairs(prior: Any, graph: Graph) -> np.ndarray:
@@ -79,8 +79,8 @@ def in_order(prior: Any, graph: Graph) -> Any:
 
 def constants(prior: Any, graph: Graph, name: str = "edge_probability") -> dict[str, np.ndarray]:
     """Return the probability of each edge, if edges have their own, as it is stored with the draws."""
-    own = isinstance(prior, SpikeSlab) and has_pairs(prior)
-    return {name: edge_probabilities(prior.density, graph)} if own else {}
+    has_probabilities = isinstance(prior, SpikeSlab) and has_pairs(prior)
+    return {name: edge_probabilities(prior.density, graph)} if has_probabilities else {}
 
 
 def in_words(prior: Any) -> str:
@@ -127,8 +127,8 @@ def log_bayes_factors(weights: np.ndarray, slab_scale: np.ndarray, slab: Slab) -
     variance = (share * (weights - mean) ** 2).sum(axis=0) / total
     top = slab.log_top(slab_scale) - np.log(total / enough)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = top + 0.5 * np.log(2 * pi * variance) + 0.5 * mean**2 / variance
-    return np.where(n > 1, found, np.nan)
+        log_factor = top + 0.5 * np.log(2 * pi * variance) + 0.5 * mean**2 / variance
+    return np.where(n > 1, log_factor, np.nan)
 
 
 def strongest_pair(model: Any, s_bar: np.ndarray, n: float) -> tuple[str, float, float]:
@@ -137,9 +137,9 @@ def strongest_pair(model: Any, s_bar: np.ndarray, n: float) -> tuple[str, float,
     The correlation is that of `bayesmrf.posterior.conditionals.centred.edge_correlations`, and the p-value that of the
     largest of all candidates (Bonferroni).
     """
-    found = edge_correlations(model, s_bar)
-    e = int(np.abs(found).argmax())
-    return model.feature_names[e], float(found[e]), float(model.n_edges * stats.chi2.sf(n * found[e] ** 2, 1))
+    rho = edge_correlations(model, s_bar)
+    e = int(np.abs(rho).argmax())
+    return model.feature_names[e], float(rho[e]), float(model.n_edges * stats.chi2.sf(n * rho[e] ** 2, 1))
 
 
 def warn_of_wide_slab(slab_scale: np.ndarray, prior: SpikeSlab, model: Any, n: float) -> None:
@@ -186,9 +186,9 @@ def warn_of_prior(
     own are included only where others have much, from which p0 is learnt: this is no fault of the prior. That no edge
     is included has other reasons than the prior where chains are too short.
     """
-    found = int(in_median_model(weights.map(lambda draws: (draws != 0).mean(axis=(0, 1)))).sum())
+    n_included = int(in_median_model(weights.map(lambda draws: (draws != 0).mean(axis=(0, 1)))).sum())
     r = weights.shape[2]
-    if found >= _ALL * r:
+    if n_included >= _ALL * r:
         factors = weights.map(lambda draws: log_bayes_factors(stacked(draws), slab_scale, prior.slab))
         supported = int((factors > _SUPPORTED).sum())
         code, density = Coding.of(model).edge, prior.density
@@ -211,11 +211,11 @@ def warn_of_prior(
             )
         if supported <= r / 2 and reasons:
             tell(
-                f"{found} of {r} candidate edges have an {ABOVE}, but the data by themselves support only "
+                f"{n_included} of {r} candidate edges have an {ABOVE}, but the data by themselves support only "
                 f"{supported} of them (Bayes factor > 3). The prior includes the others: {', and '.join(reasons)}.",
                 PriorWarning,
             )
-    elif found == 0 and s_bar is not None:
+    elif n_included == 0 and s_bar is not None:
         pair, correlation, p_value = strongest_pair(model, s_bar, n)
         if p_value < _FALSE_ALARM:
             reason = (

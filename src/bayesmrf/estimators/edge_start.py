@@ -67,7 +67,7 @@ def find_reference(
     if ((fewest > 0.5) & (fewest < _FEWEST)).any() or (of_pairs < _FEWEST).any():
         return None
     chains = ReferenceChains(Boltzmann(model.graph), code.statistics(model, s_bar), n_samples, penalty, rng)
-    found, misfit = chains.climb()
+    reference, misfit = chains.climb()
     if not misfit < _MISFIT:
         tell(
             "the search for the mode of the posterior did not converge: the moments of the predictive differ from "
@@ -77,20 +77,20 @@ def find_reference(
             BAD,
         )
         return None
-    found = chains.measure(_pilot(model, s_bar, n_samples, prior, found, rng).mean(axis=0))
-    if not found.noise < _NOISE:
+    reference = chains.measure(_pilot(model, s_bar, n_samples, prior, reference, rng).mean(axis=0))
+    if not reference.noise < _NOISE:
         tell(
-            f"the noise of the moments makes posterior variances {found.noise:.0%} too large, as the chains at the "
+            f"the noise of the moments makes posterior variances {reference.noise:.0%} too large, as the chains at the "
             "mean of the posterior mix slowly; give fewer candidates",
             ApproximatePosteriorWarning,
         )
         return None
-    neglected = chains.neglected(found, _pilot(model, s_bar, n_samples, prior, found, rng)[-_KEPT:])
+    neglected = chains.neglected(reference, _pilot(model, s_bar, n_samples, prior, reference, rng)[-_KEPT:])
     if neglected < _NEGLECTED:
-        return found
+        return reference
     wrong, is_small = np.tanh(neglected / 4) / 2, n_samples <= _PARTICLES[1]
     if moments is None:
-        return None if is_small else found
+        return None if is_small else reference
     if moments == AUTO and (is_small or wrong > _WRONG):
         tell(
             "moments are those of persistent chains that follow the weights: with moments extrapolated over the "
@@ -105,14 +105,14 @@ def find_reference(
         f"inclusions near 0.5 are uncertain by {wrong:.2f}; give fewer candidates, or {argument('moments', 'chains')}",
         ApproximatePosteriorWarning,
     )
-    return found
+    return reference
 
 
 def _pilot(
-    model: Any, s_bar: np.ndarray, n_samples: float, prior: SpikeSlab, found: Reference, rng: np.random.Generator
+    model: Any, s_bar: np.ndarray, n_samples: float, prior: SpikeSlab, reference: Reference, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return weights and biases of the Boltzmann machine from a short run, without its first quarter."""
-    kernel, code = SpikeSlabReference(model, s_bar, n_samples, found, prior), Coding.of(model)
+    """Draw weights and biases of the Boltzmann machine in a short run, without its first quarter."""
+    kernel, code = SpikeSlabReference(model, s_bar, n_samples, reference, prior), Coding.of(model)
     state, draws = kernel.init(rng), []
     for _ in range(_PILOT):
         state, draw = kernel.step(rng, state)

@@ -56,13 +56,13 @@ def read_engine(engine: str | Engine, states: States) -> Engine:
     """Return the engine of the model, with the data if it needs them."""
     if isinstance(engine, str):
         row_of(engine, others=(AUTO,))
-    found = engine_of(engine)
-    if isinstance(found, PseudoLikelihood) and (states.values < 0).any():
+    resolved = engine_of(engine)
+    if isinstance(resolved, PseudoLikelihood) and (states.values < 0).any():
         raise DataError(
             f"{argument('X')}: {(states.values < 0).sum()} value(s) are missing, which the pseudo-likelihood cannot "
             f"take; drop or impute these rows, or use {argument('kernel', AUTO)} with {argument('engine', AUTO)}"
         )
-    return found.given(states) if isinstance(found, DataEngine) else found
+    return resolved.given(states) if isinstance(resolved, DataEngine) else resolved
 
 
 def read_sample(
@@ -87,26 +87,26 @@ def _read_hidden(hidden_engine: Any, engine: Engine, model: Any, states: States,
     if hidden_engine is None:
         exact = not isinstance(engine, Brief) and is_cheap(clamped.graph, states_of(clamped))
         hidden_engine = "exact" if exact else "persistent"
-    found: Any = engine_of(hidden_engine, "hidden_engine", n_chains=n_chains, tempered=False)
-    if isinstance(engine, Brief) and not isinstance(found, Persistent):
+    resolved: Any = engine_of(hidden_engine, "hidden_engine", n_chains=n_chains, tempered=False)
+    if isinstance(engine, Brief) and not isinstance(resolved, Persistent):
         raise OptionError(option="hidden_engine", got=hidden_engine, expected="'persistent' or None with brief chains, "
                           "which start from the states of chains on the missing values")  # fmt: skip
-    check_model(found, clamped, "hidden_engine")
+    check_model(resolved, clamped, "hidden_engine")
     with instead_of_exact(argument("Phases.hidden", "persistent")):
-        found.prepare(clamped)
+        resolved.prepare(clamped)
     # A ladder and weights would not leave the distribution of the hidden entries at theta invariant.
-    return Hidden(clamped, replace(found, tempered=False) if isinstance(found, Persistent) else found)
+    return Hidden(clamped, replace(resolved, tempered=False) if isinstance(resolved, Persistent) else resolved)
 
 
 def refuse_unused(engine: str | Engine) -> None:
     """Raise OptionError for an engine with the pseudo-posterior, which has its own; the default is not one given."""
     if isinstance(engine, str) and engine == AUTO:
         return
-    found = engine_of(engine)
-    if not isinstance(found, PseudoLikelihood):
+    resolved = engine_of(engine)
+    if not isinstance(resolved, PseudoLikelihood):
         expected = f"omitted with {argument('kernel', 'pseudo-posterior')}, whose engine is 'pseudo-likelihood'"
         raise OptionError(
-            option="engine", got=found.name, expected=expected, remedy="remove it, or give another kernel"
+            option="engine", got=resolved.name, expected=expected, remedy="remove it, or give another kernel"
         )
 
 
@@ -122,5 +122,5 @@ def changed_options(engine: Engine) -> dict[str, Any]:
     """Return the options of an engine that differ from the defaults, for summaries and reports."""
     if not is_dataclass(engine):
         return {}
-    found = {f.name: (vars(engine)[f.name], f.default) for f in fields(engine)}
-    return {k: v for k, (v, default) in found.items() if isinstance(v, int | float | str) and v != default}
+    options = {f.name: (vars(engine)[f.name], f.default) for f in fields(engine)}
+    return {k: v for k, (v, default) in options.items() if isinstance(v, int | float | str) and v != default}

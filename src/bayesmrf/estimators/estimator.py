@@ -39,10 +39,10 @@ class Estimator:
             for base in cls.__mro__[1:]:
                 describe(cls, base)
 
-    def __new__(cls, *_: Any, **given: Any) -> Any:
+    def __new__(cls, *_: Any, **options: Any) -> Any:
         """Say which argument was meant by an unknown one, before ``__init__``, which a dataclass writes."""
         names = [*signature(cls.__init__).parameters]
-        for name in given:
+        for name in options:
             if name not in names:
                 raise unknown(cls.__name__, name, names, signature(cls.fit).parameters, "fit")  # type: ignore[attr-defined]
         return super().__new__(cls)
@@ -90,8 +90,8 @@ class Estimator:
 
     def _keep_settings(self) -> None:
         """Copy the parameters: those of a fit must not change with a later ``set_params``, or in place."""
-        given = self.get_params(deep=False)
-        self._at_fit = type(self)(**{name: _copied(v) for name, v in given.items() if name not in STEERING})
+        parameters = self.get_params(deep=False)
+        self._at_fit = type(self)(**{name: _copied(v) for name, v in parameters.items() if name not in STEERING})
 
     def _begin(self) -> None:
         """Begin a fit: keep its parameters, and remove the attributes of a former one.
@@ -158,11 +158,11 @@ def _copied(value: Any) -> Any:
 def _fields_of(name: str, value: Any) -> dict[str, Any]:
     if not is_dataclass(value) or isinstance(value, type):
         return {}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for f in fields(value):
         key, inner = f"{name}__{f.name}", getattr(value, f.name)
-        found |= {key: inner} | _fields_of(key, inner)
-    return found
+        values |= {key: inner} | _fields_of(key, inner)
+    return values
 
 
 def _replaced(record: Any, key: str, path: list[str], value: Any) -> Any:

@@ -91,14 +91,14 @@ def log_evidence(
     SEED.check("random_state", random_state)
     FLAG.check("progress", progress)
     target, note = make_target(model, X, prior_scale, prior, sample_weight, coding)
-    found = next(evaluate(target, [method], random_state, progress))
-    return label(found, target, note)
+    evidence = next(evaluate(target, [method], random_state, progress))
+    return label(evidence, target, note)
 
 
-def label(found: Evidence, target: Target, note: str) -> Evidence:
+def label(evidence: Evidence, target: Target, note: str) -> Evidence:
     """Add data, prior and a remark on the model to a result."""
-    status = "; ".join(s for s in (found.status, note) if s)
-    return replace(found, status=status, data_hash=hash_of(target), prior=prior_name(target))
+    status = "; ".join(s for s in (evidence.status, note) if s)
+    return replace(evidence, status=status, data_hash=hash_of(target), prior=prior_name(target))
 
 
 def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> pd.DataFrame:
@@ -124,8 +124,8 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
     """
     import pandas as pd
 
-    given = evidences if isinstance(evidences, Iterable) else [evidences]
-    named = dict(given) if isinstance(given, Mapping) else dict(enumerate(given))
+    results = evidences if isinstance(evidences, Iterable) else [evidences]
+    named = dict(results) if isinstance(results, Mapping) else dict(enumerate(results))
     for e in named.values():
         if not isinstance(e, Evidence):
             expected, remedy = "a dict or a list of results of log_evidence", "compute them first"
@@ -160,7 +160,7 @@ def compare_evidence(evidences: Mapping[Any, Evidence] | Sequence[Evidence]) -> 
             "standard_error": [e.standard_error for e in named.values()],
             "difference": difference,
             "probability": np.nan if score else weight / np.nansum(weight),
-            **{part: there - np.fmax.reduce(there) for part, there in at.items()},
+            **{part: values - np.fmax.reduce(values) for part, values in at.items()},
             "status": [e.status for e in named.values()],
         },
         index=pd.Index(list(named), name="model"),

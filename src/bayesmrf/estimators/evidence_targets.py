@@ -130,19 +130,19 @@ def _grouped(model: GroupedMRF, X: Any, sample_weight: Any, prior: Any, coding: 
     if not model.__sklearn_is_fitted__():
         raise OptionError("model must be a fitted GroupedMRF, which has groups; fit it first, or give known groups as "
                           f"{argument('ties')} of MaximumLikelihoodMRF.")  # fmt: skip
-    field, there = _supported(model._model()), model.groups_ >= 0
+    field, exists = _supported(model._model()), model.groups_ >= 0
     states = read_new(X, sample_weight, reading(model))
     what = "edges and groups" if "density" in model.posterior_.attrs else "groups"
     s_bar = field.statistics(states.values, states.weights)
-    seen = model.posterior_.attrs["data_hash"] == data_hash(model._graph, s_bar, states.n_samples)
-    if not there.all():
-        field = model._model(graphs.Graph(model._graph.n_nodes, model.edges_[there], model._graph.names))
+    is_same_data = model.posterior_.attrs["data_hash"] == data_hash(model._graph, s_bar, states.n_samples)
+    if not exists.all():
+        field = model._model(graphs.Graph(model._graph.n_nodes, model.edges_[exists], model._graph.names))
     if not field.n_features:
         raise OptionError(f"model must have parameters, but {NO_EDGE} and there are no node "
                           f"fields; fit it with {argument('fields', True)}.")  # fmt: skip
     shared = model._of_fit.get("field_groups_")
-    target = _field(field, states, prior or Normal(), coding, model.groups_[there], shared)
-    return target, _remark(states, f"{what} were" if seen else "")
+    target = _field(field, states, prior or Normal(), coding, model.groups_[exists], shared)
+    return target, _remark(states, f"{what} were" if is_same_data else "")
 
 
 def _shared(curve: LinearMap | None, model: PairwiseModel) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -153,10 +153,10 @@ def _shared(curve: LinearMap | None, model: PairwiseModel) -> tuple[np.ndarray |
     return edges, nodes if len(np.unique(nodes)) < len(nodes) else None
 
 
-def _remark(states: States, found: str = "") -> str:
-    """Return remarks on rows that are dependent, and on what was found on the same data."""
+def _remark(states: States, learnt: str = "") -> str:
+    """Remark on rows that are dependent, and on what was ``learnt`` from the same data."""
     of_rows = remark_on_counts([states]) or remark_on_rows([states], evidence=True), remark_on_weights([states])
-    return "; ".join(s for s in (_SAME_DATA.format(found) if found else "", *of_rows) if s)
+    return "; ".join(s for s in (_SAME_DATA.format(learnt) if learnt else "", *of_rows) if s)
 
 
 def _field(
@@ -167,14 +167,14 @@ def _field(
     groups: Any = None,
     field_groups: Any = None,
 ) -> PairwiseTarget:
-    """Return the target of a model without hidden nodes, with tied edges and node fields if there are groups."""
+    """Build the target of a model without hidden nodes, with tied edges and node fields if there are groups."""
     model = _in_coding(model, coding, free=model.fields and field_groups is None)
     tied = None
     if groups is not None:
         label = canonical(np.asarray(groups)) if len(groups) else np.zeros(0, dtype=np.int64)
         n = label.max(initial=-1) + 1
-        own = np.arange(model.n_features - len(label)) if field_groups is None else canonical(field_groups)
-        tie = np.concatenate([label, n + own]).astype(np.int64)
+        field_label = np.arange(model.n_features - len(label)) if field_groups is None else canonical(field_groups)
+        tie = np.concatenate([label, n + field_label]).astype(np.int64)
         tied = LinearMap.tied(tie, [str(i) for i in range(tie.max(initial=-1) + 1)])
     require_invariant(prior, model, None if tied is None else tied.columns)
     kind = PairwiseTarget if model.family == BINARY else OrdinalTarget

@@ -269,12 +269,12 @@ class GroupedMRF(GroupedParameters, Posterior):
             self.theta_ = np.concatenate([logit, self.theta_[self._graph.n_edges :]])
         elif self._shares == "table":
             self.potential_ = self._model().table(self.theta_)
-        there = np.ones(self._graph.n_edges, dtype=bool)
+        included = np.ones(self._graph.n_edges, dtype=bool)
         if "included" in posterior:
             share = _stacked(self.posterior_, "included").mean(axis=0)
             self.inclusion_, self.density_ = symmetric(self._graph, share), mean_of(self.posterior_, "density")
-            there = in_median_model(share)
-        self.groups_ = self._partition("groups", there)
+            included = in_median_model(share)
+        self.groups_ = self._partition("groups", included)
         if "field_groups" in posterior.coords:
             self.field_groups_ = self._partition("field_groups", np.ones(self._graph.n_nodes, dtype=bool))
         number, count = np.unique(_stacked(self.posterior_, "n_groups"), return_counts=True)
@@ -287,16 +287,16 @@ class GroupedMRF(GroupedParameters, Posterior):
             return family_like(self._model()).shared
         return "" if isinstance(self._family, NotKept) else FAMILIES.row(self._family).shared
 
-    def _partition(self, labels: str, there: np.ndarray) -> np.ndarray:
-        """Return the point partition of items that are ``there``, -1 for others; it is stored with the draws."""
+    def _partition(self, labels: str, included: np.ndarray) -> np.ndarray:
+        """Find the point partition of ``included`` items, -1 for others, and store it with the draws."""
         stored = self.posterior_["constant_data"].dataset.get(f"{labels}_point")
         if stored is not None:
             return np.asarray(stored)
-        found = np.full(len(there), -1)
-        if there.any():
-            found[there] = partitions.point_partition(_stacked(self.posterior_, labels)[:, there])
-        results.add_partition(self.posterior_, labels, found)
-        return found
+        partition = np.full(len(included), -1)
+        if included.any():
+            partition[included] = partitions.point_partition(_stacked(self.posterior_, labels)[:, included])
+        results.add_partition(self.posterior_, labels, partition)
+        return partition
 
     def co_clustering(self, edges: Any) -> np.ndarray:
         """Return the posterior probability that pairs of given edges share a group.

@@ -58,6 +58,6 @@ def particle(options: Any, p: GroupsProblem) -> Built:
     model = p.model
     if not (display_of(model).is_agreement or is_categorical(model)):
         model = tables_of(model)
-    given = model, p.s_bar, p.n, p.prior, p.start, options.n_particles
-    kernel = particle_groups(*given, n_pairs=pairs, field_prior=p.request.field_prior)
+    arguments = model, p.s_bar, p.n, p.prior, p.start, options.n_particles
+    kernel = particle_groups(*arguments, n_pairs=pairs, field_prior=p.request.field_prior)
     return Built(kernel, _SWEEPS * int(options.n_particles or 0))

@@ -69,9 +69,9 @@ class Request:
         """
         if not isinstance(self.model, Custom):
             return self
-        found = replace(self, family=family_like(model), name=model.name)
-        found.check(row_of("exact" if self.method is None else self.method, GROUPS))
-        return found
+        request = replace(self, family=family_like(model), name=model.name)
+        request.check(row_of("exact" if self.method is None else self.method, GROUPS))
+        return request
 
 
 def family_like(model: Any) -> FamilyRow:
@@ -117,10 +117,10 @@ def read_request(estimator: Any) -> Request:
         )
     fields = DirichletProcess(prior.alpha, Normal(FIELD_SCALE)) if settings.fields == "grouped" else None
     method = None if settings.method == "auto" else estimator._object("method")
-    found = Request(family, model, prior, fields, bool(settings.fields), method)
+    request = Request(family, model, prior, fields, bool(settings.fields), method)
     if not isinstance(model, Custom):  # which is not made yet
-        found.check(row_of("exact" if method is None else method, GROUPS))
-    return found
+        request.check(row_of("exact" if method is None else method, GROUPS))
+    return request
 
 
 def choose_method(request: Request, model: Any, missing: bool, n: float) -> Any:

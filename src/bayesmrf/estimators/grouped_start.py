@@ -55,20 +55,20 @@ def find_start(
 def _estimate(
     request: Request, model: Any, data: Sample, engine: Engine, rng: np.random.Generator, hidden: Hidden | None
 ) -> tuple[np.ndarray, str]:
-    """Return an estimate that ignores groups, and its method; ``hidden`` are missing entries that are summed over."""
+    """Estimate theta without groups, and name the method; ``hidden`` are missing entries that are summed over."""
     if (precision := request.precision(model)) is not None:
         theta = potential_mode(model, data.s_bar, data.n_samples, engine, rng, precision, hidden)
         return theta, "posterior mode, no groups" + ("" if LOG_Z in engine.answers else ", persistent")
-    found = maximum_likelihood(model, data.s_bar, data.n_samples, engine, rng, hidden=hidden)
-    return found.theta, found.method
+    estimate = maximum_likelihood(model, data.s_bar, data.n_samples, engine, rng, hidden=hidden)
+    return estimate.theta, estimate.method
 
 
 def _sparse(request: Request, model: Any, states: States, s_bar: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     if not display_of(model).is_agreement:
         return forest_start(model, states.values, states.weights, request.precision(model), rng)
-    r, start, found = model.n_edges, np.zeros(model.n_features), sparse_start(model.graph, states)
-    if found is not None:
-        start[:r] = found[:r] / 2  # over {0, 1}, a weight is twice the logit of the agreement
+    r, start, sparse = model.n_edges, np.zeros(model.n_features), sparse_start(model.graph, states)
+    if sparse is not None:
+        start[:r] = sparse[:r] / 2  # over {0, 1}, a weight is twice the logit of the agreement
     if model.fields:
         limit = 1 - 1 / states.n_samples
         start[r:] = np.arctanh(np.clip(s_bar[r:], -limit, limit))

@@ -197,7 +197,7 @@ class LabelFieldMRF(Estimator, RunOptions, BaseEstimator):
         return self
 
     def _read(self, X: Any, y: Any) -> tuple[np.ndarray, tuple[str, ...], np.ndarray]:
-        """Return points, names of coordinates, and labels 0, 1 or -1 (hidden)."""
+        """Check the table and the labels: points, names of coordinates, and labels 0, 1 or -1 (hidden)."""
         values = X if issparse(X) else unmasked(X)
         if values.ndim != 2:
             remedy = "Reshape your data so that rows are points and columns are coordinates"
@@ -209,15 +209,15 @@ class LabelFieldMRF(Estimator, RunOptions, BaseEstimator):
         if y is None:
             raise DataError("LabelFieldMRF requires y to be passed, but the target y is None.")
         check_index("y", y, X)
-        given = y.filled(-1) if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
-        if given.shape != (len(points),):
+        labels = y.filled(-1) if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
+        if labels.shape != (len(points),):
             expected = f"an array of shape ({len(points)},), a label for each point"
-            raise DataError(option="y", got=given, expected=expected)
-        if given.dtype.kind not in "iuf" or (given != np.round(given)).any() or (np.abs(given) > _LARGEST).any():
+            raise DataError(option="y", got=labels, expected=expected)
+        if labels.dtype.kind not in "iuf" or (labels != np.round(labels)).any() or (np.abs(labels) > _LARGEST).any():
             expected = "an array of integers, -1 where the label is hidden"
-            raise DataError(option="y", got=f"Unknown label type: {given.dtype}", expected=expected)
-        given = given.astype(np.int64)
-        self.classes_ = np.unique(given[given != -1])
+            raise DataError(option="y", got=f"Unknown label type: {labels.dtype}", expected=expected)
+        labels = labels.astype(np.int64)
+        self.classes_ = np.unique(labels[labels != -1])
         if len(self.classes_) != 2:
             got = f"{len(self.classes_)} class(es) ({', '.join(map(str, self.classes_))})"
             expected = "labels of two classes, each observed at least once (-1 is a hidden label, not a class)"
@@ -240,7 +240,7 @@ class LabelFieldMRF(Estimator, RunOptions, BaseEstimator):
                             "an identifier; drop it, or give it another name if it is a coordinate")  # fmt: skip
         if len(set(names)) < len(names):
             raise DataError("X: two coordinates have the same name; give each column its own name")
-        return points, names, np.where(given == -1, -1, given == self.classes_[1]).astype(np.int8)
+        return points, names, np.where(labels == -1, -1, labels == self.classes_[1]).astype(np.int8)
 
     def _warn_of_scale(self, field: LabelField) -> None:
         """Warn of coordinates that are far wider or narrower than the length scales that the prior allows."""

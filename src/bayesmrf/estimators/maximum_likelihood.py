@@ -95,10 +95,10 @@ class MaximumLikelihoodMRF(Network, BaseEstimator):
         rng = np.random.default_rng(as_seed_sequence(self.random_state))
         s_bar = model.statistics(states.values, states.weights)
         engine = choose(self._graph, n_states=states_of(model))
-        found = maximum_likelihood(model, s_bar, states.n_samples, engine, rng, curve)
-        self.theta_, self.method_ = found.theta, found.method
-        if found.method == "persistent":
-            warn_unless_matched(model, found.theta, s_bar, states.n_samples, curve, rng)
+        estimate = maximum_likelihood(model, s_bar, states.n_samples, engine, rng, curve)
+        self.theta_, self.method_ = estimate.theta, estimate.method
+        if estimate.method == "persistent":
+            warn_unless_matched(model, estimate.theta, s_bar, states.n_samples, curve, rng)
         if display.is_agreement:
-            self.agreement_ = expit(found.theta[: model.n_edges])
+            self.agreement_ = expit(estimate.theta[: model.n_edges])
         return self

@@ -52,27 +52,27 @@ def check_modes(estimator: Any, samples: Sequence[States], seeds: np.random.Seed
     ]
     g = max(range(len(samples)), key=lambda g: searched[g][-1].ratio)
     group = str(estimator.groups_[g]) if len(samples) > 1 else ""
-    each, found, worst = searched[g]
+    each, model_tails, worst = searched[g]
     coding = samples[g].coding
-    own = isinstance(coding, ColumnLevels)  # a category has another level in each column
-    level = f"category {worst.state}" if own else str(levels_of(coding, 0)[worst.state])
-    results.add_mode_check(tree, which, each, found, worst, level, group)
+    has_column_levels = isinstance(coding, ColumnLevels)  # a category has another level in each column
+    level = f"category {worst.state}" if has_column_levels else str(levels_of(coding, 0)[worst.state])
+    results.add_mode_check(tree, which, each, model_tails, worst, level, group)
 
 
 def _search(
     estimator: Any, thetas: np.ndarray, states: States, data: CountTails, search: ModeSearch, rng: np.random.Generator
 ) -> tuple[list[Unseen], list[ModelTails], Unseen]:
-    """Return the tail of each theta that exceeds the data's most, what chains found there, and the worst tail."""
+    """Find the tail of each theta that exceeds the data's most, what chains show there, and the worst tail."""
     present = estimator._mixture.present
     fields = [present(theta) for theta in thetas]
-    found = [search.tails(model, at, states, data, rng) for model, at in fields]
-    each = [unseen(one.mean, one.error, data, search.n_followed) for one in found]
+    model_tails = [search.tails(model, at, states, data, rng) for model, at in fields]
+    each = [unseen(one.mean, one.error, data, search.n_followed) for one in model_tails]
     worst = max(each)
     if worst.ratio <= 1:
-        mean = np.mean([one.mean for one in found], axis=0)
-        error = np.sqrt(np.mean([one.error**2 for one in found], axis=0) / len(found))
+        mean = np.mean([one.mean for one in model_tails], axis=0)
+        error = np.sqrt(np.mean([one.error**2 for one in model_tails], axis=0) / len(model_tails))
         worst = unseen(mean, error, data, search.n_followed)
-    return each, found, worst
+    return each, model_tails, worst
 
 
 def spread_draws(n_chains: int, n_draws: int, n: int) -> list[tuple[int, int]]:

@@ -56,21 +56,21 @@ class PairProbabilities:
     def at(self, problem: GroupProblem, thetas: np.ndarray) -> np.ndarray:
         """Return them at the parameters of each group at some draws (n, G, F): (n, G, n_edges, m^2)."""
         model, (u, v), m = self.model, self.model.graph.edges.T, self.model.n_states
-        found = np.empty((*thetas.shape[:2], model.n_edges, m * m))
+        cells = np.empty((*thetas.shape[:2], model.n_edges, m * m))
         if self._order is not None:
             for t in range(self.n_groups):
-                table_cells(one_group(problem, t), self._order, thetas[:, t], found[:, t])
+                table_cells(one_group(problem, t), self._order, thetas[:, t], cells[:, t])
             turned = np.flatnonzero(u > v)
-            swapped = found[:, :, turned].reshape(*found.shape[:2], len(turned), m, m).swapaxes(3, 4)
-            found[:, :, turned] = swapped.reshape(*swapped.shape[:3], m * m)
-            return found
+            swapped = cells[:, :, turned].reshape(*cells.shape[:2], len(turned), m, m).swapaxes(3, 4)
+            cells[:, :, turned] = swapped.reshape(*swapped.shape[:3], m * m)
+            return cells
         for i, t in np.ndindex(thetas.shape[:2]):
             if self._exact is not None:
                 moments = self._exact.infer(model, thetas[i, t], self._plan, MOMENTS).moments
-                found[i, t] = pair_cells(model, moments, node_shares(model, moments), np.arange(model.n_edges)).T
+                cells[i, t] = pair_cells(model, moments, node_shares(model, moments), np.arange(model.n_edges)).T
             else:
                 for _ in range(self._left if i == 0 else 1):
                     self._memory[t] = self._engine.follow(model, thetas[i, t], self._memory[t])
-                found[i, t] = pair_shares(self._memory[t].chains, int(self.n_chains), model.graph.edges, self._values)
+                cells[i, t] = pair_shares(self._memory[t].chains, int(self.n_chains), model.graph.edges, self._values)
         self._left = 1
-        return found
+        return cells

@@ -165,8 +165,8 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
         BayesMRFWarning
             Of every doubt about the result. ``table("findings")`` lists them.
         """
-        found: PanelMRF = self._fit(X, person, wave, day)
-        return found
+        fitted: PanelMRF = self._fit(X, person, wave, day)
+        return fitted
 
     def check(self, X: Any, person: Any = None, wave: Any = None, day: Any = None) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
@@ -182,8 +182,8 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
         return tree
 
     def _checks(self, setup: Setup, rng: np.random.Generator) -> Checked | None:
-        (states,), found = setup.parts, setup.likelihood.transitions.of_whole(setup.parts[0].values)
-        return checks_of(self, states.values, found, rng) if len(found.before) else None
+        (states,), steps = setup.parts, setup.likelihood.transitions.of_whole(setup.parts[0].values)
+        return checks_of(self, states.values, steps, rng) if len(steps.before) else None
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         warn_of_taper(self._object("prior").slab)
@@ -212,16 +212,16 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
             raise DataError(f"{argument('X')} must have at least two items, got {len(states.names)}.")
         model, order = self._panel(), order.at(states.given_rows)
         self._graph = Graph(model.n_nodes, model.pairs, model.names)
-        found = transitions(states.values, order, complete=True)
-        n_chains = self._chains_of(model, states.values, found)
-        if n_chains and found.n_missing:
-            found = transitions(states.values, order)
-            n_chains = self._chains_of(model, states.values, found) or _EACH
-        if found.n_left_out:
-            severity = FAIR if found.is_mostly_left_out else None
-            tell(f"{found.said[0].upper()}{found.said[1:]}.", TransitionsWarning, severity)
-        self.transitions_ = found.in_table(states.given_rows)
-        people, person_of = np.unique(found.person, return_inverse=True)
+        steps = transitions(states.values, order, complete=True)
+        n_chains = self._chains_of(model, states.values, steps)
+        if n_chains and steps.n_missing:
+            steps = transitions(states.values, order)
+            n_chains = self._chains_of(model, states.values, steps) or _EACH
+        if steps.n_left_out:
+            severity = FAIR if steps.is_mostly_left_out else None
+            tell(f"{steps.said[0].upper()}{steps.said[1:]}.", TransitionsWarning, severity)
+        self.transitions_ = steps.in_table(states.given_rows)
+        people, person_of = np.unique(steps.person, return_inverse=True)
         is_own = self._settings.intercepts == "own"
         if is_own and len(people) < 2:
             expected = f"'common' for one series; or give {argument('person')}"
@@ -229,36 +229,36 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
         scores = states.values.astype(float)
         first = np.zeros((0, model.n_nodes))
         if is_own:
-            first = scores[found.first[people]]
-            gone = first < 0
-            mean = np.where(gone, 0, first).sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
+            first = scores[steps.first[people]]
+            is_missing = first < 0
+            mean = np.where(is_missing, 0, first).sum(axis=0) / np.maximum((~is_missing).sum(axis=0), 1)
             self._first_mean = mean
-            first = np.where(gone, 0.0, first - mean)
+            first = np.where(is_missing, 0.0, first - mean)
         values = np.maximum(states.values, 0).astype(int)
         person = person_of if is_own else None
-        tables = panel_tables(model, values[found.before], values[found.after], person, with_states=not n_chains)
-        hidden = PanelHidden.of(states.values, model.sizes, found.before, found.after, person_of)
+        tables = panel_tables(model, values[steps.before], values[steps.after], person, with_states=not n_chains)
+        hidden = PanelHidden.of(states.values, model.sizes, steps.before, steps.after, person_of)
         kernel = PanelKernel(tables, first, self._object("prior"), n_chains, hidden, model)
-        is_silent = silent_edges(states, found, model)
+        is_silent = silent_edges(states, steps, model)
         return Setup(
             [states],
-            _Transitional(model, found),
+            _Transitional(model, steps),
             kernel,
             "chains" if n_chains else "exact",
-            self._attrs(states, found, kernel),
+            self._attrs(states, steps, kernel),
             0,
             constant={FIELD: is_silent} if is_silent.any() else {},
-            observed={"n_samples": len(found.before)},
+            observed={"n_samples": len(steps.before)},
         )
 
-    def _chains_of(self, model: Panel, values: np.ndarray, found: Transitions) -> int:
-        """Return the number of chains for each transition; 0 if Z is exact."""
+    def _chains_of(self, model: Panel, values: np.ndarray, steps: Transitions) -> int:
+        """Choose the number of chains for each transition; 0 if Z is exact."""
         if not self._settings.within:
             if self._settings.method == "chains":
                 raise OptionError(option="method", got="chains", expected="'auto' or 'exact' without within=True")
             return 0
-        n, before = len(found.before), values[found.before]
-        is_each = self._settings.intercepts == "own" or found.n_missing  # a row of its own
+        n, before = len(steps.before), values[steps.before]
+        is_each = self._settings.intercepts == "own" or steps.n_missing  # a row of its own
         n_rows = n if is_each else len(np.unique(before, axis=0))
         size = n_rows * model.n_states
         if self._settings.method == "exact" and size > _MOST:
@@ -294,7 +294,7 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
         levels = [tuple(map(str, levels_of(self._coding, i))) for i in range(len(self._names))]
         return Panel(self._names, tuple(map(len, levels)), bool(self._settings.within), tuple(levels))
 
-    def _attrs(self, states: States, found: Transitions, kernel: PanelKernel) -> dict[str, Any]:
+    def _attrs(self, states: States, steps: Transitions, kernel: PanelKernel) -> dict[str, Any]:
         t, cells = kernel.tables, b"" if kernel.hidden is None else kernel.hidden.cells.tobytes()
         data = t.counts.tobytes() + t.before.tobytes() + kernel.first_wave.tobytes() + cells
         return {
@@ -307,7 +307,7 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
             "intercepts": self._settings.intercepts,
             "within": int(self._settings.within),
             "sizes": t.sizes.tolist(),
-            "transitions": {"rows": len(states.values), **found.numbers},
+            "transitions": {"rows": len(states.values), **steps.numbers},
             "first_mean": self._first_mean.tolist() if self._settings.intercepts == "own" else [],
             "data_hash": hashlib.sha256(data).hexdigest(),
         }
@@ -326,10 +326,10 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
         self.within_inclusion_, self.within_weights_ = (self._symmetric(v[d * d :]) for v in (share, weights))
 
     def _symmetric(self, values: np.ndarray) -> np.ndarray:
-        found = np.zeros((len(self._names), len(self._names)))
+        matrix = np.zeros((len(self._names), len(self._names)))
         u, v = self._graph.edges.T
-        found[u, v] = found[v, u] = values
-        return found
+        matrix[u, v] = matrix[v, u] = values
+        return matrix
 
     @property
     def lagged_graph_(self) -> nx.DiGraph:

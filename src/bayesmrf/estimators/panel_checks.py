@@ -36,9 +36,9 @@ class Waves(Table):
     rng : Generator
     """
 
-    def __init__(self, estimator: Any, values: np.ndarray, found: Transitions, rng: np.random.Generator) -> None:
-        model, self.rng, self.person = estimator._panel(), rng, found.person
-        self.before, after = values[found.before].astype(int), values[found.after].astype(np.int8)
+    def __init__(self, estimator: Any, values: np.ndarray, steps: Transitions, rng: np.random.Generator) -> None:
+        model, self.rng, self.person = estimator._panel(), rng, steps.person
+        self.before, after = values[steps.before].astype(int), values[steps.after].astype(np.int8)
         self.tables = panel_tables(model, self.before, self.before, np.arange(len(self.before)), with_states=False)
         self.chains: RowChains | None = None
         sizes = list(model.sizes)
@@ -46,7 +46,7 @@ class Waves(Table):
         scores = self.quantities.scores
         self.previous = scores[np.arange(len(sizes)), self.before]
         of_all = np.where(values < 0, 0.0, scores[np.arange(len(sizes)), np.maximum(values, 0)])
-        self.earlier = _earlier(of_all, found)
+        self.earlier = _earlier(of_all, steps)
         self.seen = self.of(after)
 
     @property
@@ -56,22 +56,25 @@ class Waves(Table):
 
     def compare(self, draw: tuple[np.ndarray, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the statistics of the data, and of waves from a draw; see `Table`."""
-        theta, own = draw
-        t, own = self.tables, np.zeros(self.before.shape) + (own if np.ndim(own) == 0 else own[self.person])
+        theta, intercepts = draw
+        t, intercepts = (
+            self.tables,
+            np.zeros(self.before.shape) + (intercepts if np.ndim(intercepts) == 0 else intercepts[self.person]),
+        )
         if self.chains is None:
-            self.chains = RowChains(start_chains(self.rng, t, 1, theta, own), first_chains(t.n, 1))
+            self.chains = RowChains(start_chains(self.rng, t, 1, theta, intercepts), first_chains(t.n, 1))
         for _ in range(_SWEEPS if len(t.pairs) else 1):  # independent items need one
-            flip_clusters(self.rng, self.chains, t, theta, own)
-            sweep(self.rng, self.chains, t, theta, own)
+            flip_clusters(self.rng, self.chains, t, theta, intercepts)
+            sweep(self.rng, self.chains, t, theta, intercepts)
         return self.seen, self.of(self.chains.x.T)
 
     def of(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """Return the statistics of rows after transitions, by family; and what is given."""
         y = self.quantities.scores[np.arange(x.shape[1]), x].astype(float)
         earlier = (self.earlier * y).sum(axis=0) if self.earlier.any() else np.empty(0)
-        found = self.quantities.of(x)
-        return found | {
-            "lags": (self.previous.T.astype(float) @ y).ravel(), "waves": found["pairs"], "earlier": earlier
+        statistics = self.quantities.of(x)
+        return statistics | {
+            "lags": (self.previous.T.astype(float) @ y).ravel(), "waves": statistics["pairs"], "earlier": earlier
         }  # fmt: skip
 
     def given(self, family: str) -> np.ndarray:
@@ -94,31 +97,31 @@ class Waves(Table):
         return super().what(family)
 
 
-def _earlier(scores: np.ndarray, found: Transitions) -> np.ndarray:
-    """Return the mean scores of up to five waves before the row before each transition, less their means.
+def _earlier(scores: np.ndarray, steps: Transitions) -> np.ndarray:
+    """Average the scores of up to five waves before the row before each transition, less their means.
 
     It is 0 where there are none.
     """
-    last, before = np.full(len(scores), -1), found.before
-    last[found.after] = before
+    last, before = np.full(len(scores), -1), steps.before
+    last[steps.after] = before
     total, n, at = np.zeros((len(before), scores.shape[1])), np.zeros(len(before)), last[before]
     for _ in range(_EARLIER):
-        there = at >= 0
-        total[there] += scores[at[there]]
-        n += there
-        at = np.where(there, last[at], -1)
-    mean, there = total / np.maximum(n, 1)[:, None], n > 0
-    if there.any():
-        mean[there] -= mean[there].mean(axis=0)
+        has_earlier = at >= 0
+        total[has_earlier] += scores[at[has_earlier]]
+        n += has_earlier
+        at = np.where(has_earlier, last[at], -1)
+    mean, has_earlier = total / np.maximum(n, 1)[:, None], n > 0
+    if has_earlier.any():
+        mean[has_earlier] -= mean[has_earlier].mean(axis=0)
     return mean
 
 
-def checks_of(estimator: Any, values: np.ndarray, found: Transitions, rng: np.random.Generator) -> Checked:
+def checks_of(estimator: Any, values: np.ndarray, steps: Transitions, rng: np.random.Generator) -> Checked:
     """Compare the waves of transitions with waves from draws."""
-    waves, draws = Waves(estimator, values, found, rng), variable(estimator.posterior_, "theta")
-    first = values[found.first].astype(float)
+    waves, draws = Waves(estimator, values, steps, rng), variable(estimator.posterior_, "theta")
+    first = values[steps.first].astype(float)
 
-    def read(some: np.ndarray) -> Iterable[tuple[np.ndarray, Any]]:
-        return zip(in_parts(draws, some), estimator._own_of(some, first, rng), strict=True)
+    def read(numbers: np.ndarray) -> Iterable[tuple[np.ndarray, Any]]:
+        return zip(in_parts(draws, numbers), estimator._own_of(numbers, first, rng), strict=True)
 
     return compared([waves], OF_PANELS, waves.work, draws.shape[0] * draws.shape[1], read)

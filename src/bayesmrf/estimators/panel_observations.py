@@ -14,7 +14,7 @@ from ..results.observations import LOG_LIKELIHOODS, MOST, Observed, add_observat
 _STATES = 2**31  # of rows under draws, where items of a wave have edges
 
 
-def add_transitions(estimator: Any, values: np.ndarray, found: Transitions, n_draws: int | None) -> None:
+def add_transitions(estimator: Any, values: np.ndarray, steps: Transitions, n_draws: int | None) -> None:
     """Add the log density of each transition under each draw to the tree of an estimator, and its predictions."""
     if estimator._settings.intercepts == "own":
         raise OptionError(
@@ -26,7 +26,7 @@ def add_transitions(estimator: Any, values: np.ndarray, found: Transitions, n_dr
     theta, model = variable(estimator.posterior_, "theta"), estimator._panel()
     n_chains, n_own = theta.shape[:2]
     kept, numbers = spaced_draws(n_chains, n_own, n_draws)
-    before, after, d = values[found.before].astype(float), values[found.after].astype(int), model.n_nodes
+    before, after, d = values[steps.before].astype(float), values[steps.after].astype(int), model.n_nodes
     pairs, place = np.unique(np.hstack([before, after]), axis=0, return_inverse=True)
     check_size(len(numbers) * len(before), MOST, LOG_LIKELIHOODS, n_draws)
     if model.within:
@@ -46,7 +46,7 @@ def add_transitions(estimator: Any, values: np.ndarray, found: Transitions, n_dr
     zero = np.zeros((n_chains, len(kept)))  # Z of each row is exact, and is part of its log density
     each = log_p[:, place.ravel()].reshape(n_chains, len(kept), -1)
     ones = np.ones(len(before), int)
-    seen = Observed(
+    observations = Observed(
         kept, each, np.arange(len(before)), ones, zero, zero, [], [len(before)], correct, base, "transitions"
     )
-    add_observations(estimator.posterior_, seen)
+    add_observations(estimator.posterior_, observations)

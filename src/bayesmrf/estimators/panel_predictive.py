@@ -82,13 +82,13 @@ class PanelPredictive:
         check_is_fitted(self)
         X, order = without_order(X, person, wave, day)
         values, order = self._values(X, order)
-        found = transitions(values, order)
+        steps = transitions(values, order)
         excess: list[float] = []
-        before, after = values[found.before].astype(float), values[found.after]
-        person_of = found.person if self._settings.intercepts == "own" else np.arange(len(before))
+        before, after = values[steps.before].astype(float), values[steps.after]
+        person_of = steps.person if self._settings.intercepts == "own" else np.arange(len(before))
         total = []
-        for theta, own in self._draws(values[found.first].astype(float), found.person):
-            each = self._log_density(theta, before, after, own, excess)
+        for theta, intercepts in self._draws(values[steps.first].astype(float), steps.person):
+            each = self._log_density(theta, before, after, intercepts, excess)
             sums = np.zeros(person_of.max() + 1)
             np.add.at(sums, person_of, each)
             total.append(sums[np.unique(person_of)])
@@ -114,12 +114,12 @@ class PanelPredictive:
         check_is_fitted(self)
         rows = read_new(X, None, reading(self), missing=False).values.astype(float)
         model = self._panel()
-        found, n = np.zeros((len(rows), model.n_nodes, max(model.sizes))), 0
-        for theta, own in self._draws(rows, np.arange(len(rows))):
-            found += self._probabilities(theta, rows, own)
+        probabilities, n = np.zeros((len(rows), model.n_nodes, max(model.sizes))), 0
+        for theta, intercepts in self._draws(rows, np.arange(len(rows))):
+            probabilities += self._probabilities(theta, rows, intercepts)
             n += 1
-        found /= n
-        return found[:, :, 1] if max(model.sizes) == 2 else found
+        probabilities /= n
+        return probabilities[:, :, 1] if max(model.sizes) == 2 else probabilities
 
     def statistics(
         self,
@@ -149,8 +149,8 @@ class PanelPredictive:
         """
         check_is_fitted(self)
         _BETWEEN.check("between", between)
-        found = PanelStatistics(self.posterior_, communities, n_draws)
-        return (found.between_nodes if between else found.table)(names, probability)
+        tabulated = PanelStatistics(self.posterior_, communities, n_draws)
+        return (tabulated.between_nodes if between else tabulated.table)(names, probability)
 
     def predictive_checks(
         self, X: Any, person: Any = None, wave: Any = None, random_state: int | None = None, day: Any = None
@@ -211,8 +211,8 @@ class PanelPredictive:
         X, order = without_order(X, person, wave, day)
         values, order = self._values(X, order)
         add_transitions(self, values, transitions(values, order), n_draws)
-        found: pd.DataFrame = self.table("loo")
-        return found
+        loo: pd.DataFrame = self.table("loo")
+        return loo
 
     def _values(self, X: Any, order: Order) -> tuple[np.ndarray, Order]:
         states = read_new(X, None, reading(self))
@@ -220,28 +220,30 @@ class PanelPredictive:
         return states.values, order.at(states.given_rows)
 
     def _draws(self, first: np.ndarray, person: np.ndarray) -> Any:
-        """Return parameters of draws, each with intercepts of the person of each row, or 0."""
+        """Yield parameters of draws, each with intercepts of the person of each row, or 0."""
         theta = variable(self.posterior_, "theta")
-        some = np.unique(np.linspace(0, theta.shape[0] * theta.shape[1] - 1, _DRAWS).astype(int))
-        some = np.repeat(some, _OWN if self._settings.intercepts == "own" else 1)
-        for row, own in zip(at_draws(theta, some), self._own_of(some, first, np.random.default_rng(0)), strict=True):
-            yield row, own if np.ndim(own) == 0 else own[person]
+        numbers = np.unique(np.linspace(0, theta.shape[0] * theta.shape[1] - 1, _DRAWS).astype(int))
+        numbers = np.repeat(numbers, _OWN if self._settings.intercepts == "own" else 1)
+        for row, intercepts in zip(
+            at_draws(theta, numbers), self._own_of(numbers, first, np.random.default_rng(0)), strict=True
+        ):
+            yield row, intercepts if np.ndim(intercepts) == 0 else intercepts[person]
 
-    def _own_of(self, some: np.ndarray, first: np.ndarray, rng: np.random.Generator) -> Any:
-        """Return intercepts of each person from each of some draws, given the first wave (n_people, d); or 0."""
+    def _own_of(self, numbers: np.ndarray, first: np.ndarray, rng: np.random.Generator) -> Any:
+        """Draw intercepts of each person in draws by their ``numbers``, given the first wave (n_people, d); or 0."""
         if self._settings.intercepts != "own":
-            yield from (0.0 for _ in some)
+            yield from (0.0 for _ in numbers)
             return
-        slope, root = (at_draws(variable(self.posterior_, f"intercept_{name}"), some) for name in ("slope", "root"))
+        slope, root = (at_draws(variable(self.posterior_, f"intercept_{name}"), numbers) for name in ("slope", "root"))
         x = np.where(first < 0, 0.0, first - self._first_mean)
         for g, factor in zip(slope, root, strict=True):
             yield x @ g + rng.standard_normal(x.shape) @ factor.T
 
-    def _fields(self, theta: np.ndarray, before: np.ndarray, own: Any) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the log weights of the categories of each item without edges within, and weights within."""
+    def _fields(self, theta: np.ndarray, before: np.ndarray, intercepts: Any) -> tuple[list[np.ndarray], np.ndarray]:
+        """Compute the log weights of the categories of each item without edges within, and weights within."""
         model = self._panel()
         d, starts = model.n_nodes, model.starts
-        h = before @ theta[: d * d].reshape(d, d) + own
+        h = before @ theta[: d * d].reshape(d, d) + intercepts
         each = []
         for i, m in enumerate(model.sizes):
             biases = np.append(0.0, theta[starts[i] : starts[i + 1]])
@@ -249,11 +251,11 @@ class PanelPredictive:
         return each, theta[d * d : model.n_edges]
 
     def _joint(self, each: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
-        """Return the log probability of each state of each row, (n, m_1, ..., m_d)."""
+        """Compute the log probability of each state of each row, (n, m_1, ..., m_d)."""
         model, d = self._panel(), len(each)
         out = np.zeros((len(each[0]), *model.sizes))
-        for i, own in enumerate(each):
-            out += own.reshape(-1, *(m if j == i else 1 for j, m in enumerate(model.sizes)))
+        for i, log_weights in enumerate(each):
+            out += log_weights.reshape(-1, *(m if j == i else 1 for j, m in enumerate(model.sizes)))
         scores = np.meshgrid(*map(np.arange, model.sizes), indexing="ij")
         for w, (u, v) in zip(weights, model.pairs, strict=True):
             if w != 0:
@@ -266,9 +268,9 @@ class PanelPredictive:
         return len(rows) * self._panel().n_states <= _MOST
 
     def _annealed(
-        self, each: list[np.ndarray], theta: np.ndarray, before: np.ndarray, own: Any
+        self, each: list[np.ndarray], theta: np.ndarray, before: np.ndarray, intercepts: Any
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return estimates of log Z and of probabilities of categories of each row, (n,) and (n, d, m).
+        """Estimate log Z and probabilities of categories of each row, (n,) and (n, d, m).
 
         And by how much log Z is too small in the mean over rows: half the relative variance of the estimate of Z.
         """
@@ -277,9 +279,9 @@ class PanelPredictive:
         d, u, v = model.n_nodes, *model.pairs.T
         rows = before.astype(int)
         tables = panel_tables(model, rows, rows, np.arange(n), with_states=False)
-        own, at = np.zeros((n, d)) + own, theta.copy()
+        intercepts, at = np.zeros((n, d)) + intercepts, theta.copy()
         at[d * d : model.n_edges] = 0.0
-        chains = RowChains(start_chains(rng, tables, _CHAINS, at, own), first_chains(tables.n, _CHAINS))
+        chains = RowChains(start_chains(rng, tables, _CHAINS, at, intercepts), first_chains(tables.n, _CHAINS))
         weights, log_w = theta[d * d : model.n_edges], np.zeros(n * _CHAINS)
         for step in range(1, _STEPS + 1):
             x = chains.x.astype(float)
@@ -287,42 +289,47 @@ class PanelPredictive:
                 if w != 0:
                     log_w += w / _STEPS * x[a] * x[b]
             at[d * d : model.n_edges] = step / _STEPS * weights
-            sweep(rng, chains, tables, at, own)
+            sweep(rng, chains, tables, at, intercepts)
         of_row = log_w.reshape(n, _CHAINS)
         log_z = np.sum([logsumexp(w, axis=1) for w in each], axis=0) + logsumexp(of_row, axis=1) - np.log(_CHAINS)
         share = np.exp(of_row - logsumexp(of_row, axis=1, keepdims=True))
         p = np.zeros((n, d, max(model.sizes)))
         for i, m in enumerate(model.sizes):
-            q = conditionals_of(chains, tables, theta, own, i)
+            q = conditionals_of(chains, tables, theta, intercepts, i)
             p[:, i, :m] = (share[:, :, None] * q.reshape(n, _CHAINS, m)).sum(axis=1)
         return log_z, p, 0.5 * float(((share**2).sum(axis=1) - 1 / _CHAINS).mean()) * _CHAINS / (_CHAINS - 1)
 
     def _log_density(
-        self, theta: np.ndarray, before: np.ndarray, after: np.ndarray, own: Any, excess: list[float] | None = None
+        self,
+        theta: np.ndarray,
+        before: np.ndarray,
+        after: np.ndarray,
+        intercepts: Any,
+        excess: list[float] | None = None,
     ) -> np.ndarray:
-        """Return the log density of each transition; by how much it is too large is appended to ``excess``."""
-        each, weights = self._fields(theta, before, own)
+        """Compute the log density of each transition; append to ``excess`` by how much it is too large."""
+        each, weights = self._fields(theta, before, intercepts)
         rows, model = np.arange(len(before)), self._panel()
         if model.within and self._is_summed(before):
             return np.asarray(self._joint(each, weights)[(rows, *after.T.astype(int))])
         if model.within:
-            found = np.sum([w[rows, x] for w, x in zip(each, after.T, strict=True)], axis=0)
+            log_weight = np.sum([w[rows, x] for w, x in zip(each, after.T, strict=True)], axis=0)
             u, v = model.pairs.T
-            log_z, _, rough = self._annealed(each, theta, before, own)
+            log_z, _, rough = self._annealed(each, theta, before, intercepts)
             if excess is not None:
                 excess.append(rough)
-            return np.asarray(found + (after[:, u] * after[:, v]) @ weights - log_z)
+            return np.asarray(log_weight + (after[:, u] * after[:, v]) @ weights - log_z)
         return np.sum([w[rows, x] - logsumexp(w, axis=1) for w, x in zip(each, after.T, strict=True)], axis=0)
 
-    def _probabilities(self, theta: np.ndarray, before: np.ndarray, own: Any) -> np.ndarray:
-        each, weights = self._fields(theta, before, own)
+    def _probabilities(self, theta: np.ndarray, before: np.ndarray, intercepts: Any) -> np.ndarray:
+        each, weights = self._fields(theta, before, intercepts)
         model = self._panel()
         if model.within and not self._is_summed(before):
-            return self._annealed(each, theta, before, own)[1]
-        found = np.zeros((len(before), model.n_nodes, max(model.sizes)))
+            return self._annealed(each, theta, before, intercepts)[1]
+        probabilities = np.zeros((len(before), model.n_nodes, max(model.sizes)))
         joint = np.exp(self._joint(each, weights)) if model.within else None
         for i, (w, m) in enumerate(zip(each, model.sizes, strict=True)):
             others = tuple(k + 1 for k in range(model.n_nodes) if k != i)
             p = np.exp(w - logsumexp(w, axis=1, keepdims=True)) if joint is None else joint.sum(axis=others)
-            found[:, i, :m] = p
-        return found
+            probabilities[:, i, :m] = p
+        return probabilities

@@ -71,8 +71,8 @@ class Truth:
         nothing = np.full(len(self.names), -1, dtype=np.int8)
         states = np.empty((n, len(self.names)), dtype=np.int8)
         for g, theta in enumerate(self.thetas):
-            mine = groups == g
-            states[mine] = draw_missing(self.model, theta, nothing, int(mine.sum()), rng, Tempered())[0]
+            is_member = groups == g
+            states[is_member] = draw_missing(self.model, theta, nothing, int(is_member.sum()), rng, Tempered())[0]
         return self.frame(states), (groups,)
 
     def frame(self, states: np.ndarray) -> Any:
@@ -149,16 +149,16 @@ class Replicate:
         of, known = factors(est), dict(zip(map(tuple, truth.model.graph.edges), truth.exists, strict=True))
         exists = np.array([known.get(tuple(edge), False) for edge in est.edges_])
         of, exists = of[~np.isnan(of)], exists[~np.isnan(of)]  # certain edges are neither found nor ruled out
-        found, out = of > LIMITS[1], of < 1 / LIMITS[1]
+        is_found, out = of > LIMITS[1], of < 1 / LIMITS[1]
         return {
             "n": n,
             "edges": len(of),
             "present": int(exists.sum()),
             "absent": int((~exists).sum()),
-            "found": int((found & exists).sum()),
+            "found": int((is_found & exists).sum()),
             "ruled_out": int((out & ~exists).sum()),
-            "inconclusive": int((~found & ~out).sum()),
-            "wrongly_found": int((found & ~exists).sum()),
+            "inconclusive": int((~is_found & ~out).sum()),
+            "wrongly_found": int((is_found & ~exists).sum()),
             "wrongly_ruled_out": int((out & exists).sum()),
             "verdict": verdict(est.posterior_).grade,
         }
@@ -230,9 +230,9 @@ def exist_or_differ(model: Any, thetas: np.ndarray) -> np.ndarray:
     """Return whether each edge exists, of one group of people; or differs between several."""
     of_edge = edge_of(model)
     weights = thetas[:, : len(of_edge)]
-    there = (weights != (0 if len(weights) == 1 else weights[:1])).any(axis=0)
-    found: np.ndarray = np.bincount(of_edge, there, model.n_edges) > 0
-    return found
+    of_parameters = (weights != (0 if len(weights) == 1 else weights[:1])).any(axis=0)
+    of_edges: np.ndarray = np.bincount(of_edge, of_parameters, model.n_edges) > 0
+    return of_edges
 
 
 def _some(share: float, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -334,8 +334,8 @@ def plan(
         settings["replicates"] = str(replicates)
     items = {f"n{size}-{r}": (size, r) for size in sizes for r in range(replicates)}
     how = {"folder": folder, "n_jobs": n_jobs, "executor": executor, "progress": progress}
-    found = run_replicates(Replicate(source, est, entropy), items, settings, "tables", **how)
-    return Plan(found, "difference" if isinstance(est, CompareMRF) else "edge", source.words)
+    results = run_replicates(Replicate(source, est, entropy), items, settings, "tables", **how)
+    return Plan(results, "difference" if isinstance(est, CompareMRF) else "edge", source.words)
 
 
 def _are_counts(n: Any) -> bool:
@@ -382,7 +382,7 @@ def described(est: Any, every: bool = True) -> str:
     """
     import re
 
-    given = sorted(est.get_params(deep=False).items())
+    options = sorted(est.get_params(deep=False).items())
     usual = type(est)().get_params(deep=False)
-    some = ", ".join(f"{k}={v!r}" for k, v in given if k not in _OF_THE_RUN and repr(v) != repr(usual[k]))
-    return re.sub(r" at 0x[0-9a-f]+", "", f"{type(est).__name__}({repr(given) if every else some})")
+    changed = ", ".join(f"{k}={v!r}" for k, v in options if k not in _OF_THE_RUN and repr(v) != repr(usual[k]))
+    return re.sub(r" at 0x[0-9a-f]+", "", f"{type(est).__name__}({repr(options) if every else changed})")

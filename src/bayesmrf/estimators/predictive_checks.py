@@ -107,7 +107,7 @@ class Table:
             bins = [f"{a + 1}" if b == a + 1 else f"{a + 1} to {b}" for a, b in pairwise(ends)]
             return [*bins, f"above {ends[-1]}"], False
         places = self.quantities.triples if family == "triples" else self.quantities.pairs
-        return [_listed([self.nodes[i] for i in some]) for some in places], True
+        return [_listed([self.nodes[i] for i in place]) for place in places], True
 
 
 class Rows(Table):
@@ -180,9 +180,9 @@ class Rows(Table):
             self.chains = _follow(model, form, self.chains, n, rng, self.x)
             other = gibbs.to_states(self.chains, n, states_of(model))
             drawn_log_p = _by_parts(model, theta, other, form)
-        seen = _by_parts(model, theta, self.x, form)
+        data_log_p = _by_parts(model, theta, self.x, form)
         mean = drawn_log_p.mean()
-        return self.x, other, mean - seen, mean - drawn_log_p
+        return self.x, other, mean - data_log_p, mean - drawn_log_p
 
 
 def _by_parts(model: Any, theta: np.ndarray, x: np.ndarray, form: Any) -> np.ndarray:
@@ -237,14 +237,14 @@ def compared(
     numbers = np.linspace(0, n_draws - 1, most).astype(int)
     sparse = np.arange(most) % (most // FIRST) == 0
     pairs: list[list[Any]] = [[] for _ in tables]
-    for some in (numbers[sparse], numbers[~sparse]):
-        for draw in read(some):
+    for batch in (numbers[sparse], numbers[~sparse]):
+        for draw in read(batch):
             for table, of_table in zip(tables, pairs, strict=True):
                 of_table.append(table.compare(draw))
-        found = [_family(name, tables, pairs) for name in families]
-        if min(family.largest_p for family in found if family.observed.shape[1]) > _DOUBTFUL:
+        results = [_family(name, tables, pairs) for name in families]
+        if min(family.largest_p for family in results if family.observed.shape[1]) > _DOUBTFUL:
             break
-    frame = judged(found, {name: [one for table in tables for one in table.names(name)] for name in families})
+    frame = judged(results, {name: [one for table in tables for one in table.names(name)] for name in families})
     return Checked(frame, len(pairs[0]), sum(table.n_rows for table in tables), tables[0].is_counted)
 
 
@@ -255,19 +255,20 @@ def in_parts(draws: Any, numbers: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _family(name: str, tables: Sequence[Table], pairs: list[list[Any]]) -> Family:
-    """Return a family of checks, of all tables together."""
+    """Gather a family of checks from all tables."""
     if name == "rows":
-        nats = np.concatenate([np.array([one[name] for one, _ in found]) for found in pairs], axis=1)
-        largest = np.max([[other["largest"] for _, other in found] for found in pairs], axis=0)
-        tails = np.concatenate([np.mean([other["less"] for _, other in found], axis=0) for found in pairs])
+        nats = np.concatenate([np.array([one[name] for one, _ in of_table]) for of_table in pairs], axis=1)
+        largest = np.max([[other["largest"] for _, other in of_table] for of_table in pairs], axis=0)
+        tails = np.concatenate([np.mean([other["less"] for _, other in of_table], axis=0) for of_table in pairs])
         return Family(name, nats, tails[None], np.zeros(nats.shape[1]), largest)
     parts = []
-    for table, found in zip(tables, pairs, strict=True):
-        first = [one for one, _ in (found if table.is_completed else found[:1])]  # equal tables are equal statistics
-        second = [other for _, other in found]
-        observed, given = (np.array([one[key] for one in first]) for key in (name, "given"))
+    for table, of_table in zip(tables, pairs, strict=True):
+        # Equal tables have equal statistics.
+        first = [one for one, _ in (of_table if table.is_completed else of_table[:1])]
+        second = [other for _, other in of_table]
+        observed, conditions = (np.array([one[key] for one in first]) for key in (name, "given"))
         replicated, others = (np.array([other[key] for other in second]) for key in (name, "given"))
-        parts.append(less_given(observed, replicated, given, others, table.given(name)))
+        parts.append(less_given(observed, replicated, conditions, others, table.given(name)))
     n_seen = max(len(part[0]) for part in parts)
     observed = np.concatenate([np.broadcast_to(part[0], (n_seen, part[0].shape[1])) for part in parts], axis=1)
     replicated, expected = (np.concatenate([part[i] for part in parts], axis=-1) for i in (1, 2))
@@ -287,7 +288,7 @@ def checks_of(estimator: Any, parts: Sequence[tuple[int | None, States]], rng: n
     """Compare the rows of each group of people with tables from draws."""
     draws, tables = variable(estimator.posterior_, "theta"), tables_of(estimator, parts, rng)
     work = sum(table.work for table in tables)
-    return compared(tables, FAMILIES, work, draws.shape[0] * draws.shape[1], lambda some: in_parts(draws, some))
+    return compared(tables, FAMILIES, work, draws.shape[0] * draws.shape[1], lambda numbers: in_parts(draws, numbers))
 
 
 def check_fit(estimator: Any, setup: Any, seeds: np.random.SeedSequence, is_told: bool) -> None:
@@ -299,11 +300,11 @@ def check_fit(estimator: Any, setup: Any, seeds: np.random.SeedSequence, is_told
     if draws.shape[0] * draws.shape[1] < FIRST or invalid_values(estimator.posterior_):
         return
     with one_thread():
-        found = estimator._checks(setup, descendant(seeds, _KEY))
-    if found is None:
+        checked = estimator._checks(setup, descendant(seeds, _KEY))
+    if checked is None:
         return
-    add_checks(estimator.posterior_, *found)
-    for sentence in sentences(found.frame, found.is_counted) if is_told else ():
+    add_checks(estimator.posterior_, *checked)
+    for sentence in sentences(checked.frame, checked.is_counted) if is_told else ():
         tell(sentence, ModelFitWarning)
 
 

@@ -68,12 +68,12 @@ def _blocks(prior: Blocks, n: int, n_nodes: int, rng: np.random.Generator) -> np
 
 def _process(alpha: float, n: int, n_items: int, rng: np.random.Generator) -> np.ndarray:
     """Draw partitions of items by a Dirichlet process, (n, n_items): labels in order of first appearance."""
-    found = np.zeros((n, n_items), dtype=int)
+    labels = np.zeros((n, n_items), dtype=int)
     for i in range(1, n_items):  # as one of the items before, or a new block
         like = rng.integers(0, i, n)
         new = rng.random(n) * (alpha + i) < alpha
-        found[:, i] = np.where(new, found[:, :i].max(axis=1) + 1, found[np.arange(n), like])
-    return found
+        labels[:, i] = np.where(new, labels[:, :i].max(axis=1) + 1, labels[np.arange(n), like])
+    return labels
 
 
 def all_absent(prior: EdgesPrior) -> float | None:
@@ -127,10 +127,10 @@ def draw_process(prior: DirichletProcess, n_edges: int, rng: np.random.Generator
     if isinstance(alpha, Gamma):
         alpha = rng.standard_gamma(alpha.shape) / alpha.rate
     p0 = 1.0 if prior.density is None else prior.density
-    there = np.flatnonzero(rng.random(n_edges) < (rng.beta(p0.a, p0.b) if isinstance(p0, Beta) else p0))
-    groups = _process(float(alpha), 1, len(there), rng)[0]
+    present = np.flatnonzero(rng.random(n_edges) < (rng.beta(p0.a, p0.b) if isinstance(p0, Beta) else p0))
+    groups = _process(float(alpha), 1, len(present), rng)[0]
     n_groups = int(groups.max(initial=-1)) + 1
     base = LogisticBeta(prior.base.a, prior.base.b) if isinstance(prior.base, Beta) else prior.base
-    found = np.zeros(n_edges)
-    found[there] = base.sample(1, n_groups, rng)[0][groups]
-    return found, n_groups
+    values = np.zeros(n_edges)
+    values[present] = base.sample(1, n_groups, rng)[0][groups]
+    return values, n_groups

@@ -146,18 +146,18 @@ class PanelTruth(Truth):
     def table(self, n: int, rng: np.random.Generator) -> tuple[Any, tuple[np.ndarray, ...]]:
         """Draw waves of ``n`` people, the first one uniformly, and the person and the wave of each row."""
         rows = [np.stack([rng.integers(0, m, n) for m in self.model.sizes], axis=1)]
-        own: Any = rng.standard_normal((n, len(self.root))) @ self.root.T
+        intercepts: Any = rng.standard_normal((n, len(self.root))) @ self.root.T
         if "intercept_slope" in self.others:
-            own += (rows[0] - rows[0].mean(axis=0)) @ self.others["intercept_slope"]
+            intercepts += (rows[0] - rows[0].mean(axis=0)) @ self.others["intercept_slope"]
         for _ in range(self.waves - 1):
-            rows.append(self._after(rows[-1], own, rng))
+            rows.append(self._after(rows[-1], intercepts, rng))
         of_rows = np.tile(np.arange(n), self.waves), np.repeat(np.arange(self.waves), n)
         return self.frame(np.concatenate(rows)), of_rows
 
-    def _after(self, before: np.ndarray, own: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _after(self, before: np.ndarray, intercepts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draw the row after each one: an item at a time, or all together if they have edges within a wave."""
         model, theta, d = self.model, self.thetas[0], self.model.n_nodes
-        lagged, found = before @ theta[: d * d].reshape(d, d) + own, np.empty_like(before)
+        lagged, after = before @ theta[: d * d].reshape(d, d) + intercepts, np.empty_like(before)
         for items in [np.arange(d)] if model.within else np.arange(d)[:, None]:
             states = np.indices([model.sizes[i] for i in items]).reshape(len(items), -1)
             log_weights = lagged[:, items] @ states
@@ -165,8 +165,8 @@ class PanelTruth(Truth):
                 log_weights += np.append(0.0, theta[model.starts[i] : model.starts[i + 1]])[x]
             for w, (u, v) in zip(theta[d * d : model.n_edges], model.pairs, strict=True):
                 log_weights += w * states[u] * states[v]
-            found[:, items] = states[:, (log_weights + rng.gumbel(size=log_weights.shape)).argmax(axis=1)].T
-        return found
+            after[:, items] = states[:, (log_weights + rng.gumbel(size=log_weights.shape)).argmax(axis=1)].T
+        return after
 
 
 def _biases(prior: SpikeSlab, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:

@@ -27,9 +27,9 @@ _NO_DRAWS = (
 
 def rarely_observed(states: States, graph: Graph) -> list[int]:
     """Return the nodes with edges that were observed in fewer than 30 rows, and in fewer than not."""
-    there = states.values >= 0
-    seen = there.sum(axis=0) if states.weights is None else states.weights @ there
-    few = (seen < FEW) & (2 * seen < states.n_samples)
+    is_observed = states.values >= 0
+    n_observed = is_observed.sum(axis=0) if states.weights is None else states.weights @ is_observed
+    few = (n_observed < FEW) & (2 * n_observed < states.n_samples)
     return [int(i) for i in np.intersect1d(np.flatnonzero(few), graph.edges)]
 
 
@@ -59,8 +59,8 @@ class Silent(NamedTuple):
         each, never = np.zeros((2, len(samples), graph.n_edges), dtype=bool)
         for g, states in enumerate(samples):
             if (states.values < 0).any():
-                found = pairs_observed(states.values, states.values, states.weights)
-                each[g], never[g] = (x[tuple(graph.edges.T)] for x in (found.is_silent, found.is_never))
+                observed = pairs_observed(states.values, states.values, states.weights)
+                each[g], never[g] = (x[tuple(graph.edges.T)] for x in (observed.is_silent, observed.is_never))
         n = each.sum(axis=0)
         in_all, in_most = n == len(samples), n > max(len(samples) - 2, 0)
         groups = [str(label) for label, one in zip(labels, each, strict=False) if (one & in_most & ~in_all).any()]
@@ -122,9 +122,9 @@ class Silent(NamedTuple):
         return _in_words(texts, which & self.is_never, which & ~self.is_never, "row")
 
 
-def silent_edges(states: States, found: Transitions, model: Panel) -> np.ndarray:
+def silent_edges(states: States, steps: Transitions, model: Panel) -> np.ndarray:
     """Return of which edges of a panel the transitions say nothing, (n_edges,), and tell of them."""
-    before, after = states.values[found.before], states.values[found.after]
+    before, after = states.values[steps.before], states.values[steps.after]
     silent, never = np.zeros((2, model.n_edges), dtype=bool)
     if (before < 0).any() or (after < 0).any():
         lagged, within = pairs_observed(before, after), pairs_observed(after, after)
@@ -141,13 +141,13 @@ def silent_edges(states: States, found: Transitions, model: Panel) -> np.ndarray
 
 
 def _in_words(texts: Sequence[str], never: np.ndarray, constant: np.ndarray, unit: str) -> str:
-    """Return which pairs are never observed together, and in which one end is constant where both are."""
-    found = [
+    """Say which pairs are never observed together, and in which one end is constant where both are."""
+    phrases = [
         f"{why} {len(names):,} pair{'s' * (len(names) > 1)} ({listed(names, 3)})"
-        for some, why in (
+        for selected, why in (
             (never, f"no {unit} shows both ends of"),
             (constant, f"one end is constant in all {unit}s that show the other end of"),
         )
-        if (names := [text for text, is_in in zip(texts, some, strict=True) if is_in])
+        if (names := [text for text, is_in in zip(texts, selected, strict=True) if is_in])
     ]
-    return "; ".join(found)
+    return "; ".join(phrases)

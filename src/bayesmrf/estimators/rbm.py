@@ -109,10 +109,10 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _outcome(self) -> list[str]:
         scale = self._settings.prior_scale
         normal = "" if scale is None else f", prior of each parameter normal, scale {scale:g}"
-        found = "likelihood" if scale is None else "posterior"
+        objective = "likelihood" if scale is None else "posterior"
         hidden, visible = self.components_.shape
         size = f"{count(visible, 'visible unit')}, {count(hidden, 'hidden unit')}"
-        return [size, f"Maximum of the {found}, by persistent contrastive divergence{normal}"]
+        return [size, f"Maximum of the {objective}, by persistent contrastive divergence{normal}"]
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> RBM:
         """Maximise the likelihood, or the posterior, from small random weights.
@@ -204,9 +204,9 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_samples(n_samples, len(rows), self.model_.joint.graph.n_nodes)
         rng = np.random.default_rng(as_seed_sequence(self.random_state if random_state is None else random_state))
         tempered, model, n = Tempered(), self.model_.joint, self.model_.n_visible
-        found, shares = zip(*[draw_missing(model, self.theta_, x, n_samples, rng, tempered) for x in rows], strict=True)
+        drawn, shares = zip(*[draw_missing(model, self.theta_, x, n_samples, rng, tempered) for x in rows], strict=True)
         tempered.warn_unless_renewed(float(np.mean(shares)))
-        return decode(np.concatenate(found)[:, :n], self._coding)
+        return decode(np.concatenate(drawn)[:, :n], self._coding)
 
     def predict_conditional(self, X: Any, nodes: Any) -> np.ndarray:
         """Compute the probability of each joint state of some columns, given the other values of each row.
@@ -297,14 +297,14 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _log_sums(self, values: np.ndarray) -> np.ndarray:
         """Compute the log of the sum over missing values, and hidden units, of each row."""
-        found = log_sums(
+        sums = log_sums(
             values,
             self.theta_[None],
             lambda: [self.log_z_],
             lambda rows: -self.model_.free_energy(self.theta_, rows),
             lambda rows: PartlySeen(self.model_.joint, self._joint(rows)),
         )
-        return np.asarray(found[0])
+        return np.asarray(sums[0])
 
     def _check_fit(self, values: np.ndarray) -> None:
         """Warn of uninformative hidden units, else of a mode that the fit has lost."""
@@ -327,11 +327,11 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _annealed(self, temperatures: int) -> Annealed:
         """Estimate log Z, with a warning if the means of columns are not those of the data."""
         rng = np.random.default_rng(self._seed)
-        found = annealed.forward(self.model_, self.theta_, rng, temperatures=temperatures, margins=self._margins)
-        if not found.status and found.states is not None:
-            weights = np.exp(found.log_weights - found.log_weights.max())
-            self._warn_unless_matched(np.average(found.states, 0, weights), found.n_effective)
-        return found
+        estimate = annealed.forward(self.model_, self.theta_, rng, temperatures=temperatures, margins=self._margins)
+        if not estimate.status and estimate.states is not None:
+            weights = np.exp(estimate.log_weights - estimate.log_weights.max())
+            self._warn_unless_matched(np.average(estimate.states, 0, weights), estimate.n_effective)
+        return estimate
 
     def _warn_unless_matched(self, means: np.ndarray, n_annealed: float = np.inf) -> None:
         """Warn if the ``means`` of visible units, exact or of annealed chains, are far from those of the data."""
@@ -371,13 +371,13 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self._normaliser()[2]
 
     def _normaliser(self) -> tuple[np.ndarray, float, float]:
-        """Return theta, its log Z and the standard error, which are computed once while theta is the same."""
+        """Compute log Z at theta and its standard error, once while theta is the same; return theta, too."""
         check_is_fitted(self)
         if self._log_z is None or not np.array_equal(self._log_z[0], self.theta_):
             if min(self.model_.n_visible, self.model_.n_hidden) <= _EXACT_UNITS:
-                found = self.model_.exact(self.theta_)
-                self._log_z = self.theta_.copy(), found.log_z, 0.0
-                self._warn_unless_matched(self.model_.split(found.moments).visible)
+                inference = self.model_.exact(self.theta_)
+                self._log_z = self.theta_.copy(), inference.log_z, 0.0
+                self._warn_unless_matched(self.model_.split(inference.moments).visible)
             else:
                 estimate = self._annealed(_TEMPERATURES[1])
                 if estimate.status:

@@ -171,14 +171,14 @@ class SpikeSlabMRF(SpikeSlabParameters, Posterior):
         starts = display_in(self.posterior_).edge_starts
         self.theta_[: starts[-1]] /= np.repeat(np.where(share > 0, share, 1), np.diff(starts))
         self.density_, self.slab_scale_ = mean_of(self.posterior_, "density"), mean_of(self.posterior_, "slab_scale")
-        if (found := communities_of(self.posterior_)) is not None:
-            self.communities_ = found.allocation
-            if found.point is None:
-                add_partition(self.posterior_, "blocks", found.allocation - 1)
+        if (communities := communities_of(self.posterior_)) is not None:
+            self.communities_ = communities.allocation
+            if communities.point is None:
+                add_partition(self.posterior_, "blocks", communities.allocation - 1)
 
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
         prior, data, scales = self._object("prior"), setup.likelihood, np.asarray(draws.fields["slab_scale"])
-        seen = data.s_bar if data.hidden is None else None
+        s_bar = data.s_bar if data.hidden is None else None
         row = EDGES.find(self.method_)
         births = "" if row is None else row.births
         # Where only weak edges are born, chains may start without edges, and stay there however little theta varies.
@@ -188,7 +188,7 @@ class SpikeSlabMRF(SpikeSlabParameters, Posterior):
         )
         weights = Columns(variable(self.posterior_, "theta"), 0, int(edge_starts(data.model)[-1]))
         if has_lines(data.model):
-            warn_of_prior(weights, scales.ravel(), prior, data.model, seen, data.n_samples, is_sure)
+            warn_of_prior(weights, scales.ravel(), prior, data.model, s_bar, data.n_samples, is_sure)
         if births == "any":
             warn_of_taper(prior.slab)
         if births and self.method_ != "exact":

@@ -63,8 +63,8 @@ class Start:
     @cached_property
     def scale(self) -> np.ndarray:
         """Standard deviation of each parameter given the others."""
-        found = 1 / np.sqrt(np.maximum(self.curvature.diagonal(), _FLATTEST)) if self.is_dense else self.own
-        return _rounded(found)
+        sd = 1 / np.sqrt(np.maximum(self.curvature.diagonal(), _FLATTEST)) if self.is_dense else self.own
+        return _rounded(sd)
 
     @cached_property
     def root(self) -> np.ndarray:
@@ -142,7 +142,7 @@ def find_start(likelihood: Likelihood, prior: Prior, states: States) -> Start:
     return Start(theta, (hessian + hessian.T) / 2, own_scale(likelihood, prior))
 
 
-def uncorrected_epsilon(given: float | None, stiffness: float) -> float:
+def uncorrected_epsilon(epsilon: float | None, stiffness: float) -> float:
     """Return the step of Langevin dynamics without an accept step, as given or from the curvature ``stiffness``.
 
     Warns
@@ -152,19 +152,19 @@ def uncorrected_epsilon(given: float | None, stiffness: float) -> float:
         makes a variance too large by more than a quarter.
     """
     safe = float(f"{stable_epsilon(stiffness):.3g}")
-    if given is None:
+    if epsilon is None:
         return safe
-    if is_stable(given, stiffness):
-        if (factor := excess(given, stiffness)) > _EXCESS:
+    if is_stable(epsilon, stiffness):
+        if (factor := excess(epsilon, stiffness)) > _EXCESS:
             tell(
-                f"epsilon = {given:g} makes variances of the posterior up to {factor:.2g} times as large as they are: "
-                f"Langevin dynamics without an accept step are exact for short steps only; use epsilon <= {safe:g}, "
-                "with which it is 1.05 times",
+                f"epsilon = {epsilon:g} makes variances of the posterior up to {factor:.2g} times as large as they are"
+                f": Langevin dynamics without an accept step are exact for short steps only; use epsilon <= "
+                f"{safe:g}, with which it is 1.05 times",
                 ApproximatePosteriorWarning,
             )
-        return given
+        return epsilon
     tell(
-        f"epsilon = {given:g} is unstable: Langevin dynamics without an accept step need epsilon < "
+        f"epsilon = {epsilon:g} is unstable: Langevin dynamics without an accept step need epsilon < "
         f"{2 / stiffness**0.5:.3g} for the curvature of this posterior, and run away beyond it; epsilon = {safe:g} is "
         "used instead",
         ApproximatePosteriorWarning,
@@ -177,16 +177,16 @@ def _filled(states: States) -> np.ndarray:
     """Impute each missing entry by a draw from the observed entries of its column, the same in every run."""
     table, rng = states.values.copy(), np.random.default_rng(0)
     for column in table.T:
-        gone = column < 0
-        if gone.any():
+        is_missing = column < 0
+        if is_missing.any():
             weights = np.ones(len(column)) if states.weights is None else states.weights
-            seen = weights * ~gone
-            column[gone] = rng.choice(column, gone.sum(), p=seen / seen.sum())
+            observed = weights * ~is_missing
+            column[is_missing] = rng.choice(column, is_missing.sum(), p=observed / observed.sum())
     return table
 
 
 def _by_chains(likelihood: Likelihood, prior: Prior, states: States) -> Start:
-    """Return the mode by persistent chains, and the curvature N Cov[s] of the model there plus that of the prior.
+    """Find the mode by persistent chains, and the curvature N Cov[s] of the model there plus that of the prior.
 
     No value of ``states`` is missing.
 
@@ -210,15 +210,15 @@ def _by_chains(likelihood: Likelihood, prior: Prior, states: States) -> Start:
     features -= features.mean(axis=0)
     if tied is not None:
         features, theta = features @ tied.matrix, tied.pull_back(theta, theta) / shared
-    own, scale = own_scale(likelihood, prior), n / n_chains
+    own_sd, scale = own_scale(likelihood, prior), n / n_chains
     if p <= _DENSE:
-        return Start(theta, scale * features.T @ features + np.diag(slope), own)
+        return Start(theta, scale * features.T @ features + np.diag(slope), own_sd)
 
     def along(direction: np.ndarray) -> np.ndarray:
         v = direction.ravel()
         return scale * (features.T @ (features @ v)) + slope * v
 
-    return Start(theta, LinearOperator((p, p), matvec=along, dtype=np.float64), own)
+    return Start(theta, LinearOperator((p, p), matvec=along, dtype=np.float64), own_sd)
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:

@@ -84,25 +84,25 @@ def gaps(likelihood: Likelihood, prior: Prior, draws: np.ndarray, seeds: np.rand
     """
     hidden, model, half = likelihood.hidden, likelihood.model, draws.shape[1] // 2
     first, second = (part.reshape(-1, draws.shape[2]) for part in (draws[:, :half], draws[:, half:]))
-    own = model.family not in EVERY_FAMILY  # a user's, of which the given engine alone knows
-    if own and not (likelihood.is_exact and MOMENTS in likelihood.engine.answers):
+    is_custom = model.family not in EVERY_FAMILY  # a user's, of which the given engine alone knows
+    if is_custom and not (likelihood.is_exact and MOMENTS in likelihood.engine.answers):
         return None
     if len(first) < _FEWEST or (hidden is not None and hidden.engine.kind is not Kind.EXACT):
         return None
     covariance = np.atleast_2d(np.cov(first.T))
     sd = np.sqrt(covariance.diagonal())
-    is_exact = own or is_cheap(model.graph, states_of(model))
+    is_exact = is_custom or is_cheap(model.graph, states_of(model))
     n = min(_CHECKED if is_exact else _TEMPERED, len(second))
     at = second[np.linspace(0, len(second) - 1, n).astype(int)]
     if not sd.all() or not at.std(axis=0).all():
         return None
     rng = descendant(seeds, OTHER + 1)
-    engine = likelihood.engine if own else Elimination() if is_exact else _Tempering(rng)
+    engine = likelihood.engine if is_custom else Elimination() if is_exact else _Tempering(rng)
     truth = Likelihood(model, likelihood.s_bar, likelihood.n_samples, engine, hidden, likelihood.curve)
-    found = [truth.evaluate(phi) for phi in at]
-    if min(f.stats.get("renewed", 1.0) for f in found) < RENEWED:
+    evaluations = [truth.evaluate(phi) for phi in at]
+    if min(f.stats.get("renewed", 1.0) for f in evaluations) < RENEWED:
         return None
-    steps = (np.array([f.score for f in found]) + [prior.gradient(phi) for phi in at]) @ covariance / sd
+    steps = (np.array([f.score for f in evaluations]) + [prior.gradient(phi) for phi in at]) @ covariance / sd
     shift, error = _mean(steps)
     if (np.abs(shift) - _SURE * error > _SHIFT).any():
         return Gaps(_moved(truth, prior, at[:: max(1, n // _MOVED)], covariance) / sd, 1.0, is_exact)
@@ -112,7 +112,7 @@ def gaps(likelihood: Likelihood, prior: Prior, draws: np.ndarray, seeds: np.rand
 
 
 def _moved(truth: Likelihood, prior: Prior, at: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Return the vector that, added to the draws, makes their mean gradient zero."""
+    """Find the vector that, added to the draws, makes their mean gradient zero."""
     values, vectors = np.linalg.eigh(covariance)
     scale = vectors * np.sqrt(np.maximum(values, 0.0))
 
@@ -122,8 +122,8 @@ def _moved(truth: Likelihood, prior: Prior, at: np.ndarray, covariance: np.ndarr
 
     start = np.zeros(len(values))
     # Without derivatives, and with few evaluations: each is a mean over draws.
-    found = root(slope, start, method="df-sane", options={"maxfev": _EVALUATIONS, "fatol": _NEAR})
-    moved: np.ndarray = scale @ found.x
+    solution = root(slope, start, method="df-sane", options={"maxfev": _EVALUATIONS, "fatol": _NEAR})
+    moved: np.ndarray = scale @ solution.x
     return moved
 
 
@@ -147,22 +147,22 @@ def remark_on_draws(
 
     ``names`` are those of the parameters; for the others see `gaps`.
     """
-    found = gaps(likelihood, prior, draws, seeds)
-    if found is None:
+    deviation = gaps(likelihood, prior, draws, seeds)
+    if deviation is None:
         return ""
-    far, worst = np.abs(found.shift), int(np.abs(found.shift).argmax())
+    far, worst = np.abs(deviation.shift), int(np.abs(deviation.shift).argmax())
     if far[worst] > _SHIFT:
         n = int((far > _SHIFT).sum()) - 1
         others = f" (that of {n} other{'s' * (n > 1)} by more than {_SHIFT:.0f})" if n else ""
-        side = "large" if found.shift[worst] < 0 else "small"
+        side = "large" if deviation.shift[worst] < 0 else "small"
         gap = f"the mean of {shown(names[worst])} is too {side} by about {far[worst]:.0f} of its standard deviations"
         gap += others
-    elif found.ratio != 1:
-        side, factor = ("large", found.ratio) if found.ratio > 1 else ("small", 1 / found.ratio)
+    elif deviation.ratio != 1:
+        side, factor = ("large", deviation.ratio) if deviation.ratio > 1 else ("small", 1 / deviation.ratio)
         gap = f"standard deviations are too {side} by a factor of about {factor**0.5:.1f}"
     else:
         return ""
-    if found.is_exact:
+    if deviation.is_exact:
         remedy = "use the automatic kernel with the exact engine"
     elif likelihood.engine.name == "tempered":
         remedy = "use more sweeps of the engine"

@@ -38,8 +38,8 @@ def read_ties(ties: Any, model: Any) -> LinearMap | None:
     else:
         edges, nodes = _in_order(ties, graph.n_edges), [None] * graph.n_nodes
     of_nodes = has_contrasts(model)
-    own = [*of_nodes[graph.edges].any(axis=1), *of_nodes]
-    if any(k is not None and is_own for k, is_own in zip([*edges, *nodes], own, strict=True)):
+    is_contrast = [*of_nodes[graph.edges].any(axis=1), *of_nodes]
+    if any(k is not None and is_own for k, is_own in zip([*edges, *nodes], is_contrast, strict=True)):
         raise OptionError(
             option="ties", got=ties, expected="None, or labels of ordered and yes/no columns and of their edges",
             remedy="categories without order have no counterparts in another column",
@@ -84,7 +84,7 @@ def _in_order(ties: Any, n_edges: int) -> list[Any]:
 
 
 def _by_name(ties: dict[Any, Any], graph: Any) -> tuple[list[Any], list[Any]]:
-    """Return labels of edges, by ``u-v`` or (u, v) in either order, and of nodes; None if not named."""
+    """Put in order the labels of edges, named ``u-v`` or (u, v) in either order, and of nodes; None if not named."""
     u_names, v_names = ([graph.names[i] for i in end] for end in graph.edges.T)
     place: dict[Any, int] = {}
     for e, (u, v) in enumerate(zip(u_names, v_names, strict=True)):
@@ -93,17 +93,17 @@ def _by_name(ties: dict[Any, Any], graph: Any) -> tuple[list[Any], list[Any]]:
     edges: list[Any] = [None] * graph.n_edges
     nodes: list[Any] = [None] * graph.n_nodes
     named: set[int] = set()
-    for given, label in ties.items():
-        key = tuple(map(str, given)) if isinstance(given, tuple) else str(given)
+    for item, label in ties.items():
+        key = tuple(map(str, item)) if isinstance(item, tuple) else str(item)
         if key in place:
             if place[key] in named:
                 remedy = "an edge has no direction: label it once"
-                raise OptionError(option="ties", got=given, expected="one label for each edge", remedy=remedy)
+                raise OptionError(option="ties", got=item, expected="one label for each edge", remedy=remedy)
             named.add(place[key])
             edges[place[key]] = label
         elif key in node:
             nodes[node[key]] = label
         else:
-            raise OptionError(option="ties", got=given, expected="labels by the names of edges (u-v) and nodes of the "
+            raise OptionError(option="ties", got=item, expected="labels by the names of edges (u-v) and nodes of the "
                               "graph")  # fmt: skip
     return edges, nodes
