@@ -114,17 +114,17 @@ class AIS(Method):
                 swarm, acceptance = move(target, swarm, size, mass**-0.5, self.n_leapfrog, rng, high)
                 accepted.append(acceptance.mean())
         is_steep = np.ndim(self.temperatures) or self._power >= LADDERS["cubic"]
-        found = estimate(log_weights, remedy=_REMEDY if is_steep else f"{_REMEDY}, or the ladder 'cubic'")
+        estimated = estimate(log_weights, remedy=_REMEDY if is_steep else f"{_REMEDY}, or the ladder 'cubic'")
         parts = {
             "acceptance": float(np.mean(accepted)) if accepted else float("nan"),
             "lowest_acceptance": min((float(a.mean()) for a in np.array_split(accepted, 10) if len(a)), default=np.nan),
-            "effective_chains": found.n_effective,
+            "effective_chains": estimated.n_effective,
             "chains": self.n_chains,
             "temperatures": len(path) - 1,
             "leapfrog_steps": self.n_leapfrog,
         }
         arrays = {"theta": swarm.theta, "log_weights": log_weights}
-        return target.evidence(self.name, found.log_z, found.standard_error, parts, [found.status], arrays)
+        return target.evidence(self.name, estimated.log_z, estimated.standard_error, parts, [estimated.status], arrays)
 
 
 def _start(target: Target, n_chains: int, rng: np.random.Generator) -> Swarm:

@@ -71,8 +71,8 @@ class AtMode(Method):
         if self.search.is_exact(target):
             value = target.log_z(theta)
         else:
-            found = target.anneal(theta, rng, self.n_chains, self.temperatures)
-            value, error, status = found.log_z, found.standard_error, found.status
+            estimated = target.anneal(theta, rng, self.n_chains, self.temperatures)
+            value, error, status = estimated.log_z, estimated.standard_error, estimated.status
         parts = {
             "data": target.positive(theta),
             "log_z": -target.n_samples * value,

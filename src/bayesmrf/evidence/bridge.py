@@ -53,14 +53,14 @@ class BridgeSampling(FromDraws):
         n = work.log_likelihood.size if self.n_prior is None else int(self.n_prior)
         thetas = target.prior.sample(n, target.n_features, rng)
         prior, n_astray = log_likelihoods(target, thetas, work.is_exact, progress)
-        found, n_posterior = bridge_ratio(work.log_likelihood, prior, self.variant)
+        ratio, n_posterior = bridge_ratio(work.log_likelihood, prior, self.variant)
         remarks = []
         if n_astray:
             remarks.append(f"belief propagation did not converge at {n_astray} of {n} draws of the prior")
-        few = not min(found.n_effective, n_posterior) >= FEW
+        few = not min(ratio.n_effective, n_posterior) >= FEW
         if few:
             remarks.append(
-                f"prior and posterior overlap too little: {found.n_effective:.1f} effective draws from the prior and "
+                f"prior and posterior overlap too little: {ratio.n_effective:.1f} effective draws from the prior and "
                 f"{n_posterior:.1f} from the posterior are too few for the estimate and its standard error; use "
                 "more draws (in Python, also by n_prior), or 'laplace'"
             )
@@ -68,10 +68,10 @@ class BridgeSampling(FromDraws):
             "n_prior": n,
             "prior_not_converged": n_astray / n,
             "n_effective_posterior": n_posterior,
-            "n_effective_prior": found.n_effective,
+            "n_effective_prior": ratio.n_effective,
         }
-        error = np.nan if few else found.standard_error
-        return self._result(target, work, found.value, error, parts, remarks, prior_log_likelihood=prior)
+        error = np.nan if few else ratio.standard_error
+        return self._result(target, work, ratio.value, error, parts, remarks, prior_log_likelihood=prior)
 
 
 def bridge_ratio(posterior: np.ndarray, prior: np.ndarray, variant: str) -> tuple[Estimate, float]:
@@ -97,10 +97,10 @@ def bridge_ratio(posterior: np.ndarray, prior: np.ndarray, variant: str) -> tupl
         return (x / 2, -x / 2) if variant == "geometric" else (log_expit(x), log_expit(-x))
 
     above, _ = log_terms(prior)
-    there, below = log_terms(posterior)
+    above_posterior, below = log_terms(posterior)
     log_below, v_below, n_below = mean_of(below)
     ratio = log_mean(above) - log_below
-    _, v_above, n_above = mean_of(above, chains=False, log_square=ratio + log_mean(there + below))
+    _, v_above, n_above = mean_of(above, chains=False, log_square=ratio + log_mean(above_posterior + below))
     return Estimate(ratio + shift, float(np.sqrt(v_above + v_below)), n_above), n_below
 
 

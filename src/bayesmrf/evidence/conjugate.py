@@ -46,25 +46,25 @@ class Conjugate(Method):
         _independent(target)
 
     def _estimate(self, target: Target, rng: np.random.Generator, work: None, progress: bool) -> Evidence:
-        integrals, found, constant = _integrate(target, target.prior)
+        integrals, log_integrals, constant = _integrate(target, target.prior)
         others = {name: _integrate(target, prior)[0] + constant for name, prior in target.other_scales().items()}
         parts = {"integrals": integrals, "free_signs": constant, **others}
-        return target.evidence(self.name, integrals + constant, 0.0, parts, arrays={"log_integrals": found})
+        return target.evidence(self.name, integrals + constant, 0.0, parts, arrays={"log_integrals": log_integrals})
 
 
 def _integrate(target: Target, prior: ProperPrior) -> tuple[float, np.ndarray, float]:
-    """Return the sum of the log integrals, each of them, and the term of the free signs."""
+    """Integrate over each parameter: the sum of the log integrals, each of them, and the term of the free signs."""
     kappa, features, free, label = _independent(target)
     n, n_features = target.n_samples, target.n_features
     successes = np.bincount(label, target.weights @ features, n_features)
     trials = n * np.bincount(label, minlength=n_features)
     if isinstance(prior, LogisticBeta) and kappa == 1:
-        found = betaln(prior.a + successes, prior.b + trials - successes) - betaln(prior.a, prior.b)
-        integrals = float(found.sum())
+        log_integrals = betaln(prior.a + successes, prior.b + trials - successes) - betaln(prior.a, prior.b)
+        integrals = float(log_integrals.sum())
     else:
-        found = _quadrature(kappa, successes, trials, prior)
-        integrals = float(found.sum()) + prior.log_constant(n_features)
-    return integrals, found, -free * n * float(np.log(2))
+        log_integrals = _quadrature(kappa, successes, trials, prior)
+        integrals = float(log_integrals.sum()) + prior.log_constant(n_features)
+    return integrals, log_integrals, -free * n * float(np.log(2))
 
 
 def _independent(target: Target) -> tuple[float, np.ndarray, int, np.ndarray]:

@@ -148,18 +148,18 @@ class Laplace(AtMode):
 
         if self.corrected:
             top = mode.density(mode.theta)[0]
-            found = []
+            spans = []
             for i in track(np.flatnonzero(below), "overlapping modes", progress=progress):
                 # A little beyond the point at which a normal density has dropped to a half.
                 step = 1.05 * np.sqrt(2 * np.log(2) / max(values[i], curvature[i] / 10))
-                found.append(trapezoid(mode.density, mode.theta, vectors[:, i], step, top))
-            width = np.array([t.right - t.left for t in found])
+                spans.append(trapezoid(mode.density, mode.theta, vectors[:, i], step, top))
+            width = np.array([t.right - t.left for t in spans])
             parts["trapezoids"] = float(np.log(width).sum() - len(width) / 2 * np.log(2 * np.pi / n))
-            arrays["trapezoids"] = np.array([(v, t.left, t.right) for v, t in zip(values[below], found, strict=True)])
+            arrays["trapezoids"] = np.array([(v, t.left, t.right) for v, t in zip(values[below], spans, strict=True)])
             arrays["groups"] = groups_of_units(mode.theta, hessian, target.units)
             parts["equivalent_modes"] = log_equivalent_modes(arrays["groups"])
-            numbers["n_trapezoids"] = float(len(found))
-            numbers["n_trapezoids_by_states"] = float(sum(t.by_states for t in found))
+            numbers["n_trapezoids"] = float(len(spans))
+            numbers["n_trapezoids_by_states"] = float(sum(t.by_states for t in spans))
             numbers["n_groups"] = float(len(np.unique(arrays["groups"])))
 
         numbers["mirrored_modes"] = log_mirrored_modes(target, mode.theta, hessian)
@@ -180,10 +180,10 @@ class Laplace(AtMode):
                 plain = replace(self, scales=False, n_checks=self.n_checks if is_clear else 0)
                 for name, prior in target.other_scales().items():
                     other = replace(target, prior=prior)
-                    there = plain(other, rng, climb_exactly(other, mode.theta))
-                    numbers[name] = there.log_evidence
-                    if is_clear and there.status:
-                        statuses.append(f"at {'half' if SCALES[name] < 1 else 'twice'} the prior scale: {there.status}")
+                    rerun = plain(other, rng, climb_exactly(other, mode.theta))
+                    numbers[name] = rerun.log_evidence
+                    if is_clear and rerun.status:
+                        statuses.append(f"at {'half' if SCALES[name] < 1 else 'twice'} the prior scale: {rerun.status}")
         elif n < _EACH * f or numbers.get("n_trapezoids"):
             statuses.append(
                 f"the posterior may be far from normal with {n:,.0f} observations for {f:,} parameters: Laplace's "
@@ -196,26 +196,26 @@ def _check(
     target: Target, theta: np.ndarray, root: np.ndarray, value: float, n_checks: int, rng: np.random.Generator
 ) -> tuple[dict[str, float], str]:
     """Compute the log evidence by importance sampling around the mode; return its numbers and a remark on ``value``."""
-    found = normality(target, theta, root, rng.spawn(1)[0], n_checks)
-    gap, error = abs(found.log_integral - value), found.standard_error
-    if found.n_effective >= _FEW and gap <= _SURE * error and gap + 2 * error > _OFF:
+    draws = normality(target, theta, root, rng.spawn(1)[0], n_checks)
+    gap, error = abs(draws.log_integral - value), draws.standard_error
+    if draws.n_effective >= _FEW and gap <= _SURE * error and gap + 2 * error > _OFF:
         n_checks *= _MORE
-        found = normality(target, theta, root, rng.spawn(1)[0], n_checks)
+        draws = normality(target, theta, root, rng.spawn(1)[0], n_checks)
     numbers = {
-        "importance_sampling": found.log_integral,
-        "importance_error": found.standard_error,
-        "importance_draws": found.n_effective,
+        "importance_sampling": draws.log_integral,
+        "importance_error": draws.standard_error,
+        "importance_draws": draws.n_effective,
     }
     about = f"{target.n_samples:,.0f} observations for {target.n_features:,} parameters"
-    gap = found.log_integral - value
-    if found.n_effective < _FEW:
-        return numbers, (f"the posterior is far from normal ({about}): {found.n_effective:.0f} of {n_checks:,} draws "
+    gap = draws.log_integral - value
+    if draws.n_effective < _FEW:
+        return numbers, (f"the posterior is far from normal ({about}): {draws.n_effective:.0f} of {n_checks:,} draws "
                          "from the Gaussian are effective, and Laplace's approximation may be off by nats; compare "
                          "with 'ais'")  # fmt: skip
-    if abs(gap) > max(_OFF, _SURE * found.standard_error):
+    if abs(gap) > max(_OFF, _SURE * draws.standard_error):
         side = "low" if gap > 0 else "high"
         return numbers, (f"Laplace's approximation is {abs(gap):.2f} nats too {side} ({about}): importance sampling "
-                         f"around the mode gives {found.log_integral:,.2f} ± {found.standard_error:.2f}; compare with "
+                         f"around the mode gives {draws.log_integral:,.2f} ± {draws.standard_error:.2f}; compare with "
                          "'ais'")  # fmt: skip
     return numbers, ""
 

@@ -77,13 +77,13 @@ def evaluate(
 
     for method in called:
         if not isinstance(method, Method):
-            found = method(target, stream(getattr(method, "__qualname__", type(method).__qualname__)))
-            if not isinstance(found, Evidence):
+            evidence = method(target, stream(getattr(method, "__qualname__", type(method).__qualname__)))
+            if not isinstance(evidence, Evidence):
                 raise OptionError(
-                    option="method", got=found, expected="a function that returns an Evidence",
+                    option="method", got=evidence, expected="a function that returns an Evidence",
                     remedy="make it with target.evidence(name, value)",
                 )  # fmt: skip
-            yield found
+            yield evidence
             continue
         work = method.work
         if work is not None and work not in made:
@@ -99,8 +99,8 @@ def parts(method: Work) -> list[Work]:
 
 def option_names(method: Work) -> set[str]:
     """Return the names of the options of a method, and of its search or sampler."""
-    found = {f.name: getattr(part, f.name) for part in parts(method) for f in fields(part)}
-    return {name for name, value in found.items() if not isinstance(value, Work)}
+    options = {f.name: getattr(part, f.name) for part in parts(method) for f in fields(part)}
+    return {name for name, value in options.items() if not isinstance(value, Work)}
 
 
 def with_options(method: Any, **options: Any) -> Any:

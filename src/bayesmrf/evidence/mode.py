@@ -158,8 +158,8 @@ def _fine_tune(mode: Mode, limits: np.ndarray) -> Mode:
 
 
 def _with_status(mode: Mode, limits: np.ndarray, work: str) -> Mode:
-    """Return ``mode`` with its status; ``work`` describes what was done without convergence."""
-    found = (
+    """Set the status of ``mode``; ``work`` describes what was done without convergence."""
+    notes = (
         [f"the search for the mode has not converged after {work}; in Python, raise n_steps or n_states of ModeSearch"]
         if work
         else []
@@ -167,9 +167,9 @@ def _with_status(mode: Mode, limits: np.ndarray, work: str) -> Mode:
     bounded = np.abs(mode.theta) >= limits
     if bounded.any():
         at = " or ".join(f"{limit:.3g}" for limit in np.unique(limits[bounded]))
-        found.append(f"the maximum of the likelihood is at infinity: {bounded.sum()} of {len(limits)} parameters were "
+        notes.append(f"the maximum of the likelihood is at infinity: {bounded.sum()} of {len(limits)} parameters were "
                      f"bounded at +-{at}")  # fmt: skip
-    return replace(mode, status="; ".join(found)) if found else mode  # the same object keeps its cached curvature
+    return replace(mode, status="; ".join(notes)) if notes else mode  # the same object keeps its cached curvature
 
 
 def _ascend(mode: Mode, limits: np.ndarray) -> tuple[Mode, str | None]:
@@ -195,7 +195,7 @@ def _ascend(mode: Mode, limits: np.ndarray) -> tuple[Mode, str | None]:
 
 
 def _beside(mode: Mode, limits: np.ndarray) -> np.ndarray | None:
-    """Return the highest point along the eigenvector of the least eigenvalue, if that is negative.
+    """Find the highest point along the eigenvector of the least eigenvalue, if that is negative.
 
     Points need enough effective states. None at a maximum: no eigenvalue is negative, or no point is higher.
     """
@@ -211,13 +211,13 @@ def _beside(mode: Mode, limits: np.ndarray) -> np.ndarray | None:
         direction[free] = eigh(curvature, subset_by_index=[0, 0])[1][:, 0]
     top = mode.density(mode.theta)[0]
     top += _LBFGS["ftol"] * abs(top)
-    found = None
+    best = None
     for stride in np.concatenate([_STRIDES, -_STRIDES]):
         theta = np.clip(mode.theta + stride * direction, -limits, limits)
         value, share = mode.density(theta)
         if value > top and share >= SHARE:
-            top, found = value, theta
-    return found
+            top, best = value, theta
+    return best
 
 
 def _climb(
@@ -227,18 +227,18 @@ def _climb(
 
     If a step leaves that region, the search ends at the boundary.
     """
-    seen: dict[bytes, float] = {}
+    shares: dict[bytes, float] = {}
     inside, left = theta, False
 
     def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient, seen[x.tobytes()] = slope(x)
+        value, gradient, shares[x.tobytes()] = slope(x)
         return -value, -gradient
 
     def watch(intermediate_result: OptimizeResult) -> None:
         nonlocal inside, left
         x = intermediate_result.x
-        share = seen.get(x.tobytes())
-        seen.clear()
+        share = shares.get(x.tobytes())
+        shares.clear()
         if (slope(x)[2] if share is None else share) >= SHARE:
             inside = x.copy()
             return
@@ -250,8 +250,8 @@ def _climb(
         raise StopIteration
 
     box = np.stack([-limits, limits], axis=1)
-    found = minimize(negative, theta, jac=True, method="L-BFGS-B", bounds=box, callback=watch, options=_LBFGS)
+    optimum = minimize(negative, theta, jac=True, method="L-BFGS-B", bounds=box, callback=watch, options=_LBFGS)
     if left:
         return inside, False
     # A line search that fails at the rounding of the objective has converged.
-    return found.x, bool(found.success or np.abs(found.jac).max() < _FLAT)
+    return optimum.x, bool(optimum.success or np.abs(optimum.jac).max() < _FLAT)

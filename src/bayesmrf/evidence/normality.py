@@ -63,11 +63,11 @@ def normality(target: Target, theta: np.ndarray, root: np.ndarray, rng: np.rando
 
 
 def _in_order(draws: np.ndarray, theta: np.ndarray, units: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return whether hidden units are nearer to those of ``theta`` in this order than in any other."""
+    """Check whether hidden units are nearer to those of ``theta`` in this order than in any other."""
     if len(units) < 2:
         return np.ones(len(draws), dtype=bool)
-    mine, theirs = theta[units], draws[:, units]
-    mine = mine + _NUDGE * (1 + np.abs(mine).max()) * rng.standard_normal(mine.shape)
-    product = theirs @ mine.T  # (n_draws, unit of the draw, unit of the mode); squares are the same in any order
+    of_mode, of_draws = theta[units], draws[:, units]
+    of_mode = of_mode + _NUDGE * (1 + np.abs(of_mode).max()) * rng.standard_normal(of_mode.shape)
+    product = of_draws @ of_mode.T  # (n_draws, unit of the draw, unit of the mode); squares are the same in any order
     stand = np.arange(len(units))
     return np.array([(linear_sum_assignment(p, maximize=True)[1] == stand).all() for p in product])

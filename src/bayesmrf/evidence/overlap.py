@@ -68,23 +68,23 @@ def trapezoid(
     height = density(mode)[0] if top is None else top
     ends, by_states = [], False
     for side in (-1, 1):
-        seen = {0.0: (-float(_HALF), False)}
+        margins = {0.0: (-float(_HALF), False)}
 
-        def left(square: float, side: int = side, seen: dict[float, tuple[float, bool]] = seen) -> float:
+        def left(square: float, side: int = side, margins: dict[float, tuple[float, bool]] = margins) -> float:
             """Return a positive number while the density is above a half and enough states are effective."""
-            if square not in seen:
+            if square not in margins:
                 value, share = density(mode + side * np.sqrt(square) * direction)
                 by_density, by_share = value - height - _HALF, np.log(share / SHARE)
                 least = np.clip(np.nan_to_num(min(by_density, by_share), nan=-_FAR), -_FAR, _FAR)
-                seen[square] = float(least), bool(by_share < by_density)
-            return seen[square][0]
+                margins[square] = float(least), bool(by_share < by_density)
+            return margins[square][0]
 
         near, far = 0.0, step**2
         while left(far) > 0:
             near, far = far, 4 * far
         end = brentq(left, near, far, xtol=np.finfo(float).tiny, rtol=2 * _PRECISION)
         ends.append(side * float(np.sqrt(end)))
-        by_states |= seen[min(seen, key=lambda square: abs(square - end))][1]
+        by_states |= margins[min(margins, key=lambda square: abs(square - end))][1]
     return Trapezoid(ends[0], ends[1], by_states)
 
 
@@ -133,5 +133,5 @@ def log_mirrored_modes(target: Target, theta: np.ndarray, hessian: np.ndarray) -
     bits = np.arange(2 ** len(units))[:, None] >> np.arange(len(units)) & 1
     swapped = np.zeros((len(bits), len(single)), dtype=bool)
     swapped[:, units] = bits
-    there = [target.prior.log_density(target.mirrored(theta, s[None]))[0].sum() for s in swapped]
-    return float(logsumexp(np.array(there) - height))
+    heights = [target.prior.log_density(target.mirrored(theta, s[None]))[0].sum() for s in swapped]
+    return float(logsumexp(np.array(heights) - height))

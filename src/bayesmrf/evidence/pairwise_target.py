@@ -107,7 +107,7 @@ class PairwiseTarget(Checked, Target):
 
     def limits(self, limit: float) -> np.ndarray:
         """Return the bounds; those of fields that are finite at the maximum are beyond it, without hidden nodes."""
-        found, model, r = super().limits(limit), self.model, edge_starts(self.model)[-1]
+        bounds, model, r = super().limits(limit), self.model, edge_starts(self.model)[-1]
         if self.n_hidden == 0:
             mean = model.statistics(self.states, self.weights)
             inside = (mean > model.feature_low) & (mean < model.feature_high)  # a state occurs, but not always
@@ -115,8 +115,8 @@ class PairwiseTarget(Checked, Target):
             one = np.arange(model.n_features)
             rows, columns = (one, one) if self.linear is None else (self.linear.rows, self.linear.columns)
             finite = np.setdiff1d(columns[inside[rows]], columns[rows < r])
-            found[finite] = bound_of_nodes(limit, model)
-        return found
+            bounds[finite] = bound_of_nodes(limit, model)
+        return bounds
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
         """Return the natural parameters, one for each feature."""
@@ -127,12 +127,12 @@ class PairwiseTarget(Checked, Target):
         return features if self.linear is None else np.asarray(features @ self.linear.matrix)
 
     def _features(self, spins: np.ndarray) -> np.ndarray:
-        """Return s(x) of each row of states of all nodes in {-1, +1}, (n_rows, n_features)."""
+        """Compute s(x) of each row of states of all nodes in {-1, +1}, (n_rows, n_features)."""
         f, (u, v) = self.model.form, self.model.graph.edges.T
-        found = f.a + f.b * spins[:, u] * spins[:, v] + f.c * (spins[:, u] + spins[:, v])
+        features = f.a + f.b * spins[:, u] * spins[:, v] + f.c * (spins[:, u] + spins[:, v])
         if self.model.fields:
-            found = np.hstack([found, f.p + f.q * spins])
-        return self._pull(found)
+            features = np.hstack([features, f.p + f.q * spins])
+        return self._pull(features)
 
     @property
     def row_size(self) -> int:
@@ -170,8 +170,8 @@ class PairwiseTarget(Checked, Target):
     def exact(self, theta: np.ndarray, want: str = MOMENTS) -> Inference:
         """Compute log Z and moments by elimination."""
         self.require_exact("this")
-        found = self._engine.infer(self.model, self.natural(theta), self._plan, want)
-        return found if found.moments is None else Inference(found.log_z, self._pull(found.moments))
+        inference = self._engine.infer(self.model, self.natural(theta), self._plan, want)
+        return inference if inference.moments is None else Inference(inference.log_z, self._pull(inference.moments))
 
     @cached_property
     def _visible(self) -> tuple[np.ndarray, np.ndarray]:
@@ -201,10 +201,10 @@ class PairwiseTarget(Checked, Target):
 
     def covariance(self, theta: np.ndarray) -> np.ndarray:
         """Return central differences of the exact moments."""
-        found = np.empty((self.n_features, self.n_features))
+        matrix = np.empty((self.n_features, self.n_features))
         for i, step in enumerate(_STEP * np.eye(self.n_features)):
-            found[i] = (self.exact(theta + step).moments - self.exact(theta - step).moments) / (2 * _STEP)
-        return (found + found.T) / 2
+            matrix[i] = (self.exact(theta + step).moments - self.exact(theta - step).moments) / (2 * _STEP)
+        return (matrix + matrix.T) / 2
 
     def require_exact(self, method: str) -> None:
         """Raise TooWideError if elimination is not cheap."""
@@ -244,21 +244,21 @@ class PairwiseTarget(Checked, Target):
         theta = 0.01 * rng.standard_normal(self.n_features)  # breaks the symmetry of hidden nodes
         curvature = n * np.maximum(self._spread(), 1 / n) + self.prior.curvature(theta)
         for t in range(n_steps):
-            found = engine.infer(self.model, self.natural(theta), plan, MOMENTS, state)
-            state = found.state
-            slope = self.sums(theta)[1] - n * self._pull(found.moments)
+            inference = engine.infer(self.model, self.natural(theta), plan, MOMENTS, state)
+            state = inference.state
+            slope = self.sums(theta)[1] - n * self._pull(inference.moments)
             if penalised:
                 slope = slope + self.prior.gradient(theta)
             theta = theta + 0.3 / (1 + 10 * t / n_steps) * slope / curvature
         return theta
 
     def _spread(self) -> np.ndarray:
-        """Return the variance over the observations of each E[s | x] at theta = 0."""
+        """Compute the variance over the observations of each E[s | x] at theta = 0."""
         at = np.zeros(self.n_features)
         mean = self.sums(at)[1] / self.n_samples
         if self.n_hidden == 0 and self.linear is None and self.model.n_states == 2:  # each feature has two values
             return (mean - self.model.feature_low) * (self.model.feature_high - mean)
-        squares = sum(self.weights[rows] @ (given.mean() - mean) ** 2 for rows, given in self.blocks.given(at))
+        squares = sum(self.weights[rows] @ (hidden.mean() - mean) ** 2 for rows, hidden in self.blocks.given(at))
         return np.asarray(squares / self.n_samples)
 
     def brief(self, n_sweeps: int) -> Likelihood:

@@ -215,16 +215,16 @@ def log_likelihoods(
     def look(block: np.ndarray) -> list[tuple[float, bool]]:
         answers = []
         for theta in block:
-            found = engine.infer(target.joint, target.natural(theta), plan, LOG_Z)
-            answers.append((target.positive(theta) - target.n_samples * found.log_z, bool(found.status)))
+            inference = engine.infer(target.joint, target.natural(theta), plan, LOG_Z)
+            answers.append((target.positive(theta) - target.n_samples * inference.log_z, bool(inference.status)))
         return answers
 
     # Compiled code releases the interpreter lock, so threads suffice.
     answers = Parallel(n_jobs=count_jobs(None, len(blocks)), require="sharedmem", return_as="generator")(
         delayed(look)(block) for block in blocks
     )
-    found = [a for part in track(answers, "log likelihoods", len(blocks), progress) for a in part]
-    return np.array([f[0] for f in found]), sum(f[1] for f in found)
+    pairs = [a for part in track(answers, "log likelihoods", len(blocks), progress) for a in part]
+    return np.array([f[0] for f in pairs]), sum(f[1] for f in pairs)
 
 
 def scale_reduction(draws: np.ndarray) -> float:
@@ -268,18 +268,18 @@ def _mixing(reduction: float) -> list[str]:
 def _bethe_bias(
     target: Target, thetas: np.ndarray, log_likelihood: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the mean error of Bethe's log likelihoods (exact, or by annealed importance sampling) and its error."""
+    """Estimate the mean error of Bethe's log likelihoods (exact, or by annealed importance sampling) and its error."""
     feasible = target.can_sum
-    some = np.linspace(0, len(thetas) - 1, min(_CHECKED if feasible else _ANNEALED, len(thetas))).astype(int)
+    checked = np.linspace(0, len(thetas) - 1, min(_CHECKED if feasible else _ANNEALED, len(thetas))).astype(int)
     if feasible:
-        return float(np.mean(log_likelihood[some] - target.log_likelihoods(thetas[some])[0])), 0.0
-    found = [target.anneal(thetas[i], rng, 100, 1000) for i in some]
-    if any(f.status for f in found):
+        return float(np.mean(log_likelihood[checked] - target.log_likelihoods(thetas[checked])[0])), 0.0
+    estimates = [target.anneal(thetas[i], rng, 100, 1000) for i in checked]
+    if any(f.status for f in estimates):
         return np.nan, np.nan
     n = target.n_samples
-    truth = np.array([target.positive(thetas[i]) - n * f.log_z for i, f in zip(some, found, strict=True)])
-    error = n * np.sqrt(sum(f.standard_error**2 for f in found)) / len(some)
-    return float(np.mean(log_likelihood[some] - truth)), float(error)
+    truth = np.array([target.positive(thetas[i]) - n * f.log_z for i, f in zip(checked, estimates, strict=True)])
+    error = n * np.sqrt(sum(f.standard_error**2 for f in estimates)) / len(checked)
+    return float(np.mean(log_likelihood[checked] - truth)), float(error)
 
 
 def _biased(bias: float, error: float) -> list[str]:

@@ -103,9 +103,9 @@ class RBMTarget(Target):
             weights = np.arange(k * d).reshape(k, d).T.ravel()
             place = np.concatenate([weights, k * d + d + np.arange(k), k * d + np.arange(d)])
             turned = RBMTarget(RestrictedBoltzmann(k, d), self.states[:, :0], self.weights, self.prior)
-            found = np.empty((self.n_features, self.n_features))
-            found[np.ix_(place, place)] = turned.covariance(np.asarray(theta)[place])
-            return found
+            matrix = np.empty((self.n_features, self.n_features))
+            matrix[np.ix_(place, place)] = turned.covariance(np.asarray(theta)[place])
+            return matrix
         every = Blocks(self, (np.arange(2**d)[:, None] >> np.arange(d) & 1).astype(np.int8))
         p = softmax(every.log_weights(theta))
         return every.scatter(theta, p, every.sums(theta, p)[1])[0]

@@ -89,12 +89,12 @@ class SampledPosterior:
         # One pass over the states: sums are rescaled when a block has a larger weight than those before it.
         log_weights, top = np.empty(len(self.states)), -np.inf
         model = np.zeros(self.target.n_features)
-        for rows, given in self.blocks.given(theta):
-            log_weights[rows] = given.log_weights
+        for rows, hidden in self.blocks.given(theta):
+            log_weights[rows] = hidden.log_weights
             log_ratio = log_weights[rows] - self.log_weights[rows]
             highest = max(top, float(log_ratio.max()))
             model *= np.exp(top - highest)
-            model += given.sum(self._total[rows] * np.exp(log_ratio - highest))
+            model += hidden.sum(self._total[rows] * np.exp(log_ratio - highest))
             top = highest
         log_mean, _, share = self._ratios(log_weights)
         model *= np.exp(top - log_mean) / self.n_states
@@ -108,8 +108,8 @@ class SampledPosterior:
         each = self.counts * (weights / self._total)[:, None]
         each /= each.sum(axis=0)
         model = np.zeros((BATCHES, self.target.n_features))
-        for rows, given in self.blocks.given(theta):
-            model += [given.sum(w) for w in each[rows].T]
+        for rows, hidden in self.blocks.given(theta):
+            model += [hidden.sum(w) for w in each[rows].T]
         return self._penalise(theta, self.target.sums(theta)[1] - self.target.n_samples * model)
 
     def _penalise(self, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -148,13 +148,13 @@ class Hessian:
         left = [b for b in range(BATCHES) if b != batch]
         share = self.shares[left].sum()
         mean = self.sums[left].sum(axis=0) / share
-        found = np.zeros(self.fixed.shape)
+        matrix = np.zeros(self.fixed.shape)
         for b in left:
-            found += self.squares[b]
-        found *= self.n_samples / share
-        found -= self.n_samples * np.outer(mean, mean)
-        found += self.fixed
-        return found
+            matrix += self.squares[b]
+        matrix *= self.n_samples / share
+        matrix -= self.n_samples * np.outer(mean, mean)
+        matrix += self.fixed
+        return matrix
 
 
 def log_prior(target: Target, theta: np.ndarray, penalised: bool) -> float:
@@ -164,19 +164,19 @@ def log_prior(target: Target, theta: np.ndarray, penalised: bool) -> float:
 
 def fixed_curvature(target: Target, theta: np.ndarray, penalised: bool) -> np.ndarray:
     """Return the terms of the data and of the prior in minus the second derivative."""
-    found = np.zeros((target.n_features, target.n_features))
+    matrix = np.zeros((target.n_features, target.n_features))
     if target.has_hidden:
-        for rows, given in target.blocks.given(theta):
-            found -= given.covariance(target.weights[rows])
+        for rows, hidden in target.blocks.given(theta):
+            matrix -= hidden.covariance(target.weights[rows])
     if penalised:
-        found[np.diag_indices(len(found))] += target.prior.curvature(theta)
-    return found
+        matrix[np.diag_indices(len(matrix))] += target.prior.curvature(theta)
+    return matrix
 
 
 def curvature_of_states(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Estimate N Cov_theta[s] plus the curvature of the prior from states of the model; positive definite."""
     states = Blocks(target, target.sample(theta, _STATES, rng))
     square, mean = states.scatter(theta, np.ones(_STATES), np.zeros(target.n_features))
-    found = target.n_samples * (square / _STATES - np.outer(mean, mean) / _STATES**2)
-    found[np.diag_indices_from(found)] += target.prior.curvature(theta)
-    return found
+    matrix = target.n_samples * (square / _STATES - np.outer(mean, mean) / _STATES**2)
+    matrix[np.diag_indices_from(matrix)] += target.prior.curvature(theta)
+    return matrix

@@ -127,23 +127,23 @@ class Blocks:
 
     def log_weights(self, theta: np.ndarray) -> np.ndarray:
         """Return log Z(x, theta) for each row."""
-        return np.concatenate([given.log_weights for _, given in self.given(theta)])
+        return np.concatenate([hidden.log_weights for _, hidden in self.given(theta)])
 
     def sums(self, theta: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sums over the rows of log Z(x, theta) and E[s(x, z) | x]."""
         value, total = 0.0, np.zeros(self.target.n_features)
-        for rows, given in self.given(theta):
-            value += float(weights[rows] @ given.log_weights)
-            total += given.sum(weights[rows])
+        for rows, hidden in self.given(theta):
+            value += float(weights[rows] @ hidden.log_weights)
+            total += hidden.sum(weights[rows])
         return value, total
 
     def scatter(self, theta: np.ndarray, weights: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the weighted sums of C + (m - c)(m - c)' and m - c, with C = Cov[s | x], m = E[s | x], centre c."""
         f = self.target.n_features
         square, total = np.zeros((f, f)), np.zeros(f)
-        for rows, given in self.given(theta):
-            square += given.covariance(weights[rows])
-            mean = given.mean() - centre
+        for rows, hidden in self.given(theta):
+            square += hidden.covariance(weights[rows])
+            mean = hidden.mean() - centre
             total += weights[rows] @ mean
             mean *= np.sqrt(weights[rows])[:, None]
             square += mean.T @ mean
@@ -370,11 +370,11 @@ class Target(ABC):
 
     def log_likelihood(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the exact log p(X | theta) and its gradient."""
-        found = self.exact(theta)
+        inference = self.exact(theta)
         value, statistics = self.sums(theta)
-        return value - self.n_samples * found.log_z, statistics - self.n_samples * found.moments
+        return value - self.n_samples * inference.log_z, statistics - self.n_samples * inference.moments
 
     def log_likelihoods(self, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return log p(X | theta) (n,) and its gradient (n, n_features) for each row of ``thetas`` (n, n_features)."""
-        found = [self.log_likelihood(theta) for theta in thetas]
-        return np.array([f[0] for f in found]), np.array([f[1] for f in found])
+        pairs = [self.log_likelihood(theta) for theta in thetas]
+        return np.array([f[0] for f in pairs]), np.array([f[1] for f in pairs])
