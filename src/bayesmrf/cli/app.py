@@ -38,8 +38,8 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of a command, the command with all its flags, and its arguments."""
-        name, found, rest = super().resolve_command(ctx, args)
-        return name, whole(name) if name in COMMANDS else found, rest
+        name, subcommand, rest = super().resolve_command(ctx, args)
+        return name, whole(name) if name in COMMANDS else subcommand, rest
 
 
 def whole(name: str) -> Any:
@@ -135,14 +135,14 @@ def export(
 
 
 def _problem(e: Any) -> str:
-    """Return what is wrong with a command line; of an unknown option, also which one was meant."""
+    """Say what is wrong with a command line; of an unknown option, also which one was meant."""
     if type(e).__name__ != "NoSuchOption" or e.ctx is None:
         return str(e.format_message())
     unknown = e.option_name
     flags = {flag.removeprefix("--").replace("-", "_"): flag for p in e.ctx.command.params for flag in p.opts}
     words = arguments_of(unknown.removeprefix("--"))  # an argument of Python, or what other packages call it
-    found = next((flag for flag in map(flag_of, words) if flag in flags.values()), flags.get(meant(words[0], flags)))
-    return f"No such option: {unknown}" + (f" (did you mean {found}?)" if found else "")
+    guess = next((flag for flag in map(flag_of, words) if flag in flags.values()), flags.get(meant(words[0], flags)))
+    return f"No such option: {unknown}" + (f" (did you mean {guess}?)" if guess else "")
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -29,7 +29,7 @@ def columns(
     overwrite: bool = flag("Replace --out.", None, False, "--overwrite"),
     spreadsheet_safe: bool = flag(SPREADSHEET_SAFE, None, False, "--spreadsheet-safe"),
     *,
-    given: ColumnFlags,
+    column_flags: ColumnFlags,
 ) -> None:
     """Show what each column of a table is: its kind, its levels in order, missing values, and what is done with it."""
     from ..data.columns import described
@@ -42,12 +42,12 @@ def columns(
         raise OptionError(option="spreadsheet_safe", got=True, expected="omitted without --out")
     if out is not None and out.exists() and not overwrite:
         raise StoreError(f"--out: {out} exists already; give another path, or --overwrite to replace it")
-    raw, _, _ = read_votes(table, asked=given.asked, person=given.combine_rows)
+    raw, _, _ = read_votes(table, asked=column_flags.asked, person=column_flags.combine_rows)
     console = common.new_console()
     from ..progress import announced  # imports numpy
 
     with announced("understanding the columns of the table", True):
-        book = described(raw, given.asked.of_columns)
+        book = described(raw, column_flags.asked.of_columns)
     frame = book.frame()
     texts = [name for name in _TEXTS if (frame[name] != "").any()]
     printed = new_table("Columns", texts, ["missing"] if frame["missing"].any() else [])
@@ -58,7 +58,7 @@ def columns(
         (text,) = csv_of({"columns": frame}, spreadsheet_safe).values()
         out.write_text(text, encoding="utf-8", newline="")
         console.print(f"The table is in {out}; other commands take it, edited, with --columns {out}", soft_wrap=True)
-    for problem in [*problems_of(book), *_of_values(raw, book, given.asked.columns is not None)]:
+    for problem in [*problems_of(book), *_of_values(raw, book, column_flags.asked.columns is not None)]:
         console.print(f"To answer before a run: {said(problem, common.spoken)}.", soft_wrap=True)
 
 

@@ -88,11 +88,11 @@ def checked(owner: Any, **options: Any) -> dict[str, Any]:
     return options
 
 
-def own_options(registry: Registry[Any], name: str, given: dict[str, Any]) -> Any:
-    """Return the options of a method with some of them given; of "auto", which has none, it."""
+def own_options(registry: Registry[Any], name: str, options: dict[str, Any]) -> Any:
+    """Build the options of a method from those given; "auto", which has none, is returned as it is."""
     if name != "auto":
-        return registry.build(name, given)
-    for option, value in given.items():
+        return registry.build(name, options)
+    for option, value in options.items():
         raise OptionError(
             option=option,
             got=value,

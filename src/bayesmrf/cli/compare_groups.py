@@ -23,7 +23,7 @@ def compare(
     ),
     by: str = flag("Column with the label of each row's group.", "COLUMN", ...),
     *,
-    given: Annotated[dict[str, Any], CompareParameters],
+    flags: Annotated[dict[str, Any], CompareParameters],
     density: str = density_flag("edges that differ", "0.5"),
     slab: str = slab_flag("differences that are not 0", "cauchy:1"),
     bias_scale: float = flag(
@@ -31,15 +31,17 @@ def compare(
     ),
     binarize: str | None = BINARIZE,
     sensitivity: bool = SENSITIVITY,
-    own: Annotated[dict[str, Any], COMPARISONS],
+    of_method: Annotated[dict[str, Any], COMPARISONS],
     run: Run,
 ) -> None:
     """Find out in which edges the networks of two or more groups of people differ, and by how much."""
     from ..priors import SpikeSlab, read_slab
 
     p0, prior = common.density(density), replace(SpikeSlab(), slab=read_slab(slab), bias_scale=bias_scale)
-    options = run.settle(CompareParameters, given | {"method": common.own_options(COMPARISONS, given["method"], own)})
-    data, family = run.read_coded(given["model"], binarize, "CompareMRF", by)
+    options = run.settle(
+        CompareParameters, flags | {"method": common.own_options(COMPARISONS, flags["method"], of_method)}
+    )
+    data, family = run.read_coded(flags["model"], binarize, "CompareMRF", by)
     options |= {"model": family.name, "prior": replace(prior, density=read_pairs(p0, data[0].columns))}
-    asked = {"candidates": given["candidates"], "by": by, "binarize": binarize and binarize.strip()}
+    asked = {"candidates": flags["candidates"], "by": by, "binarize": binarize and binarize.strip()}
     run.fit("CompareMRF", options, data, sensitivity, **asked)

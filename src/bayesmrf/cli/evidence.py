@@ -77,8 +77,8 @@ def evidence(
         shown="ANSWERS-evidence, or ANSWERS-models with --compare",
     ),
     *,
-    own: Annotated[dict[str, Any], methods_of_evidence],
-    given: Data,
+    of_method: Annotated[dict[str, Any], methods_of_evidence],
+    flags: Data,
 ) -> None:
     """Compare models by their evidence: numbers of hidden units, or sets of edges.
 
@@ -92,35 +92,35 @@ def evidence(
     from ..graphs import from_edges
     from ..runs.workers import connect
 
-    out, console = given.path(out, "-models" if compare else "-evidence"), given.console
-    if given.survey_weight is not None:
+    out, console = flags.path(out, "-models" if compare else "-evidence"), flags.console
+    if flags.survey_weight is not None:
         expected = "omitted, as the evidence is a probability of whole observations"
-        raise OptionError(option="survey_weight", got=given.survey_weight, expected=expected)
-    names = _models(hidden, compare, {"--edges": edges, "--holdout": holdout, "--neutral": given.neutral})
+        raise OptionError(option="survey_weight", got=flags.survey_weight, expected=expected)
+    names = _models(hidden, compare, {"--edges": edges, "--holdout": holdout, "--neutral": flags.neutral})
     if task is not None:
-        names = [_of_task(names, task, given.overwrite, plot)]
-    options = own | ({"ladder": _ladder(own["ladder"])} if "ladder" in own else {})
+        names = [_of_task(names, task, flags.overwrite, plot)]
+    options = of_method | ({"ladder": _ladder(of_method["ladder"])} if "ladder" in of_method else {})
     methods = _with_options(_methods(method), options)
 
     SCALE.check("prior_scale", prior_scale)
-    SEED.check("random_state", given.seed)
+    SEED.check("random_state", flags.seed)
     executor = None if cluster is None else connect(cluster)
-    data, weights, _ = given.read(takes=() if binarize is None else ("numbers",))
+    data, weights, _ = flags.read(takes=() if binarize is None else ("numbers",))
     if binarize is not None:
         data = to_binary(table, data, binarize)
     model: Any = CODING
-    if not hidden and not given.neutral and (column := nominal_column(data)) is not None:
+    if not hidden and not flags.neutral and (column := nominal_column(data)) is not None:
         model = chosen_by_data("nominal")
         console.print(f"The model is nominal, as column {quoted(column)} has categories without order.")
         if "groups" in names:
             raise OptionError("--compare groups does not support columns without order; remove it.")
-    elif not hidden and (given.neutral or ordered_column(data) is not None):
-        model = given.around("ordinal")
-        reason = "--neutral is given" if given.neutral else "columns have more than two ordered levels"
+    elif not hidden and (flags.neutral or ordered_column(data) is not None):
+        model = flags.around("ordinal")
+        reason = "--neutral is given" if flags.neutral else "columns have more than two ordered levels"
         console.print(f"The model is ordinal, as {reason}.")
     else:
         data = to_binary(table, data, None)
-    ends = None if edges is None else given.edges(data, str(edges), "--edges")
+    ends = None if edges is None else flags.edges(data, str(edges), "--edges")
     asked = {
         "prior_scale": prior_scale,
         "coding": CODING,
@@ -128,29 +128,29 @@ def evidence(
         "holdout": holdout,
         "options": sorted(options.items()),
     }
-    if given.neutral:
-        asked["neutral"] = sorted(given.neutral)
+    if flags.neutral:
+        asked["neutral"] = sorted(flags.neutral)
     check_path(out, "--out: ")
     picture = out / "evidence.png"
     if plot:
-        common.check_picture(picture, given.overwrite)
+        common.check_picture(picture, flags.overwrite)
     with common.about_file(table):
         states = read(data, weights, None if model == CODING else FAMILIES.read(model))
-        if given.neutral:  # refused before anything is stored
+        if flags.neutral:  # refused before anything is stored
             FAMILIES.read(model).on(from_edges([], states.names), states.sizes, True)
     request = common.checksum(asked, data, weights)
     place, fresh = (out, secrets.randbits(32)) if task is None else (out / f"{TASK}{names[0]}", 0)
     from .evidence_store import opened  # imports numpy
 
-    store = given.context.with_resource(opened(place, request, given.seed, fresh, given.overwrite))
+    store = flags.context.with_resource(opened(place, request, flags.seed, fresh, flags.overwrite))
     if store.cells:
-        given.kept = f"stopped; {len(store.cells)} results are kept in {place}; give the same command again to continue"
+        flags.kept = f"stopped; {len(store.cells)} results are kept in {place}; give the same command again to continue"
         console.print(f"{place} contains {len(store.cells)} finished results, which are kept", soft_wrap=True)
     jobs = machines(names, data, weights, prior_scale) if hidden else fields(
-        names, model, data, weights, prior_scale, ends, holdout, store.seed, not given.quiet)  # fmt: skip
+        names, model, data, weights, prior_scale, ends, holdout, store.seed, not flags.quiet)  # fmt: skip
     with common.about_file(table):
-        _run(jobs, methods, store, console, not given.quiet, executor)
-    given.kept = f"stopped; the results are in {store.path}; give the same command again to print them"
+        _run(jobs, methods, store, console, not flags.quiet, executor)
+    flags.kept = f"stopped; the results are in {store.path}; give the same command again to print them"
     results = {m: {job.name: store.evidence(job.name, m) for job in jobs} for m in methods}
 
     show_evidence(results, bool(hidden), console)
@@ -174,7 +174,7 @@ def _methods(text: str) -> list[str]:
 
 
 def _models(hidden: str | None, compare: str | None, others: Mapping[str, Any]) -> list[Any]:
-    """Return the names of the models to compare; ``others`` are the options of models without hidden units."""
+    """Read the names of the models to compare; ``others`` are the options of models without hidden units."""
     if (hidden is None) == (compare is None):
         raise OptionError(
             f"give either --hidden 1:9, for machines with hidden units, or --compare {','.join(_COMPARED)}, for models "
@@ -211,23 +211,23 @@ def _models(hidden: str | None, compare: str | None, others: Mapping[str, Any]) 
     is_span = hidden.count(":") == 1 and len(parts) == 2
     if not all(is_count(part.removeprefix("-")) for part in parts) or (":" in hidden and not is_span):
         raise OptionError(option="--hidden", got=hidden, expected=expected)
-    given = [int(part) for part in parts]
+    counts = [int(part) for part in parts]
     remedy = "--compare independent is the model without hidden units, with the same prior of its biases"
     rule = rule_of(RBM, "n_hidden")
     assert rule is not None
     rule = replace(rule, remedy=remedy)
-    for k in given:
+    for k in counts:
         rule.check("--hidden", k)
-    numbers = list(range(given[0], given[1] + 1)) if is_span else given
+    numbers = list(range(counts[0], counts[1] + 1)) if is_span else counts
     if not numbers or len(set(numbers)) < len(numbers):
         raise OptionError(option="--hidden", got=hidden, expected=expected)
     return numbers
 
 
 def _of_task(names: Sequence[Any], task: int, overwrite: bool, plot: bool) -> Any:
-    """Return the name of the model that a task computes."""
-    for option, given in (("--overwrite", overwrite), ("--plot", plot)):
-        if given:
+    """Select the name of the model that a task computes."""
+    for option, is_on in (("--overwrite", overwrite), ("--plot", plot)):
+        if is_on:
             remedy = "remove the folder" if overwrite else "plot when the results are joined"
             raise OptionError(f"--task {task} does not support {option}; {remedy}.")
     if task >= len(names):
@@ -281,9 +281,9 @@ def _run(
             results = ((i, _evaluate(item, progress)) for i, item in enumerate(items))
         else:
             results = run_each(_evaluate_all, items, "models", executor=executor, progress=progress)
-        for i, found in results:
+        for i, evidences in results:
             name, target, note, _ = todo[i]
-            for result, seconds in found:
+            for result, seconds in evidences:
                 done = label(result, target, note)
                 store.add(name, done, seconds)
                 console.print(f"{named(name)}, {done.method}: {done.log_evidence:,.2f}")
@@ -294,12 +294,12 @@ def _run(
 
 
 def _evaluate(item: tuple[Any, list[Any], int], progress: bool) -> Iterator[tuple[Evidence, float]]:
-    """Return the result of each method for a model, with the seconds that it took, as they are computed."""
+    """Evaluate each method for a model; yield each result when it is computed, with the seconds that it took."""
     from ..evidence.methods import evaluate
 
     begun = time.perf_counter()
-    for found in evaluate(*item, progress):
-        yield found, time.perf_counter() - begun
+    for result in evaluate(*item, progress):
+        yield result, time.perf_counter() - begun
         begun = time.perf_counter()
 
 

@@ -26,11 +26,11 @@ def show_evidence(results: Results, hidden: bool, console: Console) -> None:
     n = first.n_samples
     console.print(f"\n{n:,.0f} observations; prior of the parameters: {first.prior}\n")
     parts = [{m: results[m] for m in methods[i : i + _COLUMNS]} for i in range(0, len(methods), _COLUMNS)]
-    for some in parts:
-        _table("Log evidence in nats", some, hidden, console, _value)
-    for some in parts:
-        _table("Per observation", some, hidden, console, lambda e: f"{e.log_evidence / n:.4f}", counted=True)
-    warned = any(e.status for found in results.values() for e in found.values())
+    for part in parts:
+        _table("Log evidence in nats", part, hidden, console, _value)
+    for part in parts:
+        _table("Per observation", part, hidden, console, lambda e: f"{e.log_evidence / n:.4f}", counted=True)
+    warned = any(e.status for evidences in results.values() for e in evidences.values())
     console.print(f"* best by this method{'; ! see the warnings' if warned else ''}\n")
     verdicts = [line for method in methods for line in _verdicts(method, results[method], hidden)]
     console.print("\n".join(verdicts))
@@ -51,12 +51,12 @@ def _table(
         table.add_column("parameters", justify="right")
     for method in results:
         table.add_column(method, justify="right", no_wrap=True)
-    best = {method: _best(found) for method, found in results.items()}
-    some = next(iter(results.values()))
-    for name, one in some.items():
+    best = {method: _best(evidences) for method, evidences in results.items()}
+    first = next(iter(results.values()))
+    for name, one in first.items():
         row = [f"{one.n_features:,}"] if counted else []
-        for method, found in results.items():
-            e = found[name]
+        for method, evidences in results.items():
+            e = evidences[name]
             mark = ("*" if name == best[method] else "") + ("!" if e.status else "")
             row.append(f"{'–' if math.isnan(e.log_evidence) else cell(e)} {mark:<2}")
         table.add_row(str(name), *row)
@@ -68,21 +68,21 @@ def _value(e: Evidence) -> str:
     return f"{e.log_evidence:,.2f}{error}"
 
 
-def _best(found: Mapping[Any, Evidence]) -> Any:
-    """Return the name of the model with the largest value; None if there is no value."""
-    known = {name: e.log_evidence for name, e in found.items() if not math.isnan(e.log_evidence)}
+def _best(evidences: Mapping[Any, Evidence]) -> Any:
+    """Find the name of the model with the largest value; None if there is no value."""
+    known = {name: e.log_evidence for name, e in evidences.items() if not math.isnan(e.log_evidence)}
     return max(known, key=known.__getitem__) if known else None
 
 
-def _verdicts(method: str, found: Mapping[Any, Evidence], hidden: bool) -> list[str]:
-    """Return the verdict of a method, and whether it depends on the scale of the prior, if that is known."""
+def _verdicts(method: str, evidences: Mapping[Any, Evidence], hidden: bool) -> list[str]:
+    """Say which model a method favours, and whether this depends on the scale of the prior, if that is known."""
     from ..evidence.target import SCALES
 
-    verdict, best = _verdict(method, found, hidden), _best(found)
-    values = [{name: e.parts.get(part, math.nan) for name, e in found.items()} for part in SCALES]
-    if best is None or len(found) == 1 or any(math.isnan(v) for there in values for v in there.values()):
+    verdict, best = _verdict(method, evidences, hidden), _best(evidences)
+    values = [{name: e.parts.get(part, math.nan) for name, e in evidences.items()} for part in SCALES]
+    if best is None or len(evidences) == 1 or any(math.isnan(v) for at_scale in values for v in at_scale.values()):
         return [verdict]
-    half, double = (max(there, key=there.__getitem__) for there in values)
+    half, double = (max(at_scale, key=at_scale.__getitem__) for at_scale in values)
     if half == double == best:
         return [verdict, f"  It is also best by {method} at half and at twice the prior scale."]
     where = [named(name) if hidden else name for name in (half, double)]
@@ -90,28 +90,28 @@ def _verdicts(method: str, found: Mapping[Any, Evidence], hidden: bool) -> list[
                      f"{where[1]} at twice the scale."]  # fmt: skip
 
 
-def _verdict(method: str, found: Mapping[Any, Evidence], hidden: bool) -> str:
-    """Return the best model by a method, with its probability or the models within the error."""
+def _verdict(method: str, evidences: Mapping[Any, Evidence], hidden: bool) -> str:
+    """Name the best model by a method, with its probability or the models within the error."""
     from ..estimators.evidence import compare_evidence
 
-    best = _best(found)
+    best = _best(evidences)
     if best is None:
         return f"{method} has no result."
-    table = compare_evidence(found)
+    table = compare_evidence(evidences)
     said = f"{method} favours {named(best) if hidden else best}"
     probability = table["probability"][best]
-    if len(found) > 1 and not math.isnan(probability):
+    if len(evidences) > 1 and not math.isnan(probability):
         said += f" (probability {probability:.3f})"
     close = []
-    for name, e in found.items():
-        error = math.hypot(*(0.0 if math.isnan(x.standard_error) else x.standard_error for x in (e, found[best])))
-        if name != best and error > 0 and found[best].log_evidence - e.log_evidence < _SURE * error:
+    for name, e in evidences.items():
+        error = math.hypot(*(0.0 if math.isnan(x.standard_error) else x.standard_error for x in (e, evidences[best])))
+        if name != best and error > 0 and evidences[best].log_evidence - e.log_evidence < _SURE * error:
             close.append(str(name))
     if close:
         said += f"; not significantly better than {', '.join(close)}"
-    if found[best].status:
+    if evidences[best].status:
         said += "; see the warnings"
-    if hidden and len(found) > 1 and best == max(found):
+    if hidden and len(evidences) > 1 and best == max(evidences):
         said += ", the largest number tried"
     return said + "."
 
@@ -119,8 +119,8 @@ def _verdict(method: str, found: Mapping[Any, Evidence], hidden: bool) -> str:
 def _warn(results: Results, hidden: bool) -> None:
     """Print each status once, with all results that have it."""
     about: dict[str, dict[str, list[str]]] = {}
-    for method, found in results.items():
-        for name, e in found.items():
+    for method, evidences in results.items():
+        for name, e in evidences.items():
             if e.status:
                 about.setdefault(e.status, {}).setdefault(method, []).append(str(name))
     for status, where in about.items():

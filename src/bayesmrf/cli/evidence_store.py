@@ -92,9 +92,9 @@ class EvidenceStore:
             self.cells[cell["model"], cell["method"]] = cell
         return head, whole
 
-    def add(self, model: Any, found: Evidence, seconds: float) -> None:
+    def add(self, model: Any, evidence: Evidence, seconds: float) -> None:
         """Append one result, as one complete line."""
-        cell = {"model": str(model)} | {name: _plain(getattr(found, name)) for name in (*_FIELDS, "prior")}
+        cell = {"model": str(model)} | {name: _plain(getattr(evidence, name)) for name in (*_FIELDS, "prior")}
         self.write([cell | {"seconds": round(seconds, 6)}])
 
     def write(self, cells: Iterable[dict[str, Any]]) -> None:
@@ -120,11 +120,11 @@ class EvidenceStore:
         from ..evidence.target import Evidence
 
         cell = self.cells[str(model), method]
-        found = {name: cell[name] for name in (*_FIELDS, "prior")}
+        values = {name: cell[name] for name in (*_FIELDS, "prior")}
         for name in ("log_evidence", "standard_error"):
-            found[name] = math.nan if found[name] is None else found[name]
-        found["parts"] = {k: math.nan if v is None else v for k, v in found["parts"].items()}
-        return Evidence(**found)
+            values[name] = math.nan if values[name] is None else values[name]
+        values["parts"] = {k: math.nan if v is None else v for k, v in values["parts"].items()}
+        return Evidence(**values)
 
 
 @contextmanager

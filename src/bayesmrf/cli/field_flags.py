@@ -58,7 +58,7 @@ def _classes(methods: Methods) -> list[tuple[str, type]]:
     return [(row.name, row.options) for row in methods] if isinstance(methods, Registry) else methods()
 
 
-def check_given(methods: Methods, given: Mapping[str, Any]) -> None:
+def check_given(methods: Methods, values: Mapping[str, Any]) -> None:
     """Check options of methods by the names of their flags, before anything is read.
 
     Raises
@@ -67,8 +67,8 @@ def check_given(methods: Methods, given: Mapping[str, Any]) -> None:
     """
     for _, kind in _classes(methods):
         for key, option in flags_of(kind).items():
-            if key in given:
-                options_of(kind)[option].rule.check(key, given[key])
+            if key in values:
+                options_of(kind)[option].rule.check(key, values[key])
 
 
 def _flag_of(name: str, options: Sequence[tuple[str, Any, Option]]) -> Any:

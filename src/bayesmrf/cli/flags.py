@@ -69,31 +69,31 @@ def command(function: Callable[..., None], whole: bool = False) -> Callable[...,
         if name not in parameters
     }
     kinds |= parameters | methods
-    own = {p.name: p.replace(kind=Parameter.KEYWORD_ONLY) for p in signature(function).parameters.values()}
-    found: dict[str, Parameter] = {}
-    for name, parameter in own.items():
+    outer = {p.name: p.replace(kind=Parameter.KEYWORD_ONLY) for p in signature(function).parameters.values()}
+    flattened: dict[str, Parameter] = {}
+    for name, parameter in outer.items():
         if name not in kinds:
-            found[name] = parameter.replace(annotation=hints[name])
+            flattened[name] = parameter.replace(annotation=hints[name])
             continue
-        kind, given = get_type_hints(kinds[name]), signature(kinds[name]).parameters
+        kind, inner = get_type_hints(kinds[name]), signature(kinds[name]).parameters
         inherited = {f.name for base in kinds[name].__bases__ if is_dataclass(base) for f in fields(base)}
-        for f in sorted(given.keys() - own.keys(), key=lambda f: (f in inherited, [*given].index(f))):
-            found[f] = Parameter(f, Parameter.KEYWORD_ONLY, default=given[f].default, annotation=kind[f])
+        for f in sorted(inner.keys() - outer.keys(), key=lambda f: (f in inherited, [*inner].index(f))):
+            flattened[f] = Parameter(f, Parameter.KEYWORD_ONLY, default=inner[f].default, annotation=kind[f])
 
     @functools.wraps(function)
-    def called(**given: Any) -> None:
-        records = {name: kind(**{f.name: given[f.name] for f in fields(kind)}) for name, kind in kinds.items()}
+    def called(**values: Any) -> None:
+        records = {name: kind(**{f.name: values[f.name] for f in fields(kind)}) for name, kind in kinds.items()}
         records |= {name: vars(records[name]) for name in parameters}
         for name in methods:
             records[name] = {option: value for option, value in vars(records[name]).items() if value is not None}
         try:
-            function(**{name: records[name] if name in records else given[name] for name in own})
+            function(**{name: records[name] if name in records else values[name] for name in outer})
         except (KeyboardInterrupt, StoppedWarning):
             kept = next((record.kept for record in records.values() if isinstance(record, Data)), NOTHING)
             raise Stopped(kept) from None
 
     if Run in kinds.values():
         called.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{_CONTINUES}"
-    called.__signature__ = Signature(list(found.values()))  # type: ignore[attr-defined]
-    called.__annotations__ = {name: p.annotation for name, p in found.items()}
+    called.__signature__ = Signature(list(flattened.values()))  # type: ignore[attr-defined]
+    called.__annotations__ = {name: p.annotation for name, p in flattened.items()}
     return called

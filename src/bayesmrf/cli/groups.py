@@ -25,7 +25,7 @@ def groups(
     ),
     graph: str | None = field_flag(GroupedParameters, "graph", None),
     *,
-    given: Annotated[dict[str, Any], GroupedParameters],
+    flags: Annotated[dict[str, Any], GroupedParameters],
     prior_scale: float | None = flag(
         "With the models ordinal and symmetric, prior standard deviation of the weights or log potentials.", shown="1.0"
     ),
@@ -47,13 +47,13 @@ def groups(
         "Base distribution Beta(A, B) of an agreement, with the models agreement and potts.", "A,B", shown="1,1"
     ),
     sensitivity: bool = SENSITIVITY,
-    own: Annotated[dict[str, Any], GROUPS],
+    of_method: Annotated[dict[str, Any], GROUPS],
     run: Run,
 ) -> None:
     """Find the groups of edges that share a parameter; with --candidates, also which edges exist."""
     from ..priors import Beta, DirichletProcess, Gamma, Normal
 
-    candidates = given["candidates"]
+    candidates = flags["candidates"]
     spike = candidates is not None or density is not None
     p0 = common.density(density or "5,5", files=False)
     concentration = common.prior_of("--alpha", alpha, (1, 2), Gamma, "a number, or SHAPE,RATE, such as 1.0 or 2,4")
@@ -61,9 +61,9 @@ def groups(
     scale = 1.0 if prior_scale is None else prior_scale
     SCALE.check("prior_scale", scale)
     options = (
-        given
+        flags
         | ({} if graph is None else {"graph": graph})
-        | {"method": common.own_options(GROUPS, given["method"], own)}
+        | {"method": common.own_options(GROUPS, flags["method"], of_method)}
     )
     if graph is None and candidates is None:
         remedy = "--candidates complete finds which edges exist"
@@ -76,8 +76,8 @@ def groups(
         expected = "omitted with edges that all exist"
         raise OptionError(option="sensitivity", got=True, expected=expected, remedy="give --candidates, or a density")
     options = run.settle(GroupedParameters, options | {"fields": "grouped" if field_groups else fields is not False})
-    data = run.read(given["model"])
-    family = run.choose(given["model"], data, "GroupedMRF", "agreement")
+    data = run.read(flags["model"])
+    family = run.choose(flags["model"], data, "GroupedMRF", "agreement")
     if family in _NORMAL:
         if base is not None:
             expected = f"omitted with --model {family}"

@@ -21,7 +21,7 @@ def panel(
         "a row for each person and wave; 0/1, -1/+1 or True/False, or ordered levels; empty where a value is missing",
     ),
     *,
-    given: Annotated[dict[str, Any], PanelParameters],
+    flags: Annotated[dict[str, Any], PanelParameters],
     person: str | None = flag("Column with the person of each row.", "COLUMN", shown="all rows are one series"),
     wave: str | None = flag(
         "Column with the number of the wave, or with a time, such as 2024-03-01 09:00. Lags never go over missing "
@@ -59,10 +59,10 @@ def panel(
         if wide and value is not None:
             raise OptionError(option=option, got=value, expected="omitted with --wide")
     prior = replace(SpikeSlab(), density=common.density(density), slab=read_slab(slab), bias_scale=bias_scale)
-    options = run.settle(PanelParameters, given | {"prior": prior})
+    options = run.settle(PanelParameters, flags | {"prior": prior})
     of_rows = {"person": person, "wave": wave, "day": day}
     also = {f"--{name}": column for name, column in of_rows.items() if column is not None}
-    data, _, order = run.read(given["model"], also=also, wide=wide)
+    data, _, order = run.read(flags["model"], also=also, wide=wide)
     run.n_levels = 0  # of other models
     labels = {name.removeprefix("--"): values.to_numpy() for name, values in (order or {}).items()}
     run.fit("PanelMRF", options, (data, None, labels))

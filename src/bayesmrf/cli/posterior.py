@@ -27,7 +27,7 @@ def engines() -> list[tuple[str, type]]:
 def posterior(
     table: Path = observations("TABLE.csv", "0/1, -1/+1 or True/False, or ordered levels; missing values are empty"),
     *,
-    given: Annotated[dict[str, Any], BayesianParameters],
+    flags: Annotated[dict[str, Any], BayesianParameters],
     hidden_engine: str | None = flag(
         "The same for missing values: exact, mean-field, tree, bethe, persistent, cftp.",
         "NAME",
@@ -51,21 +51,21 @@ def posterior(
         row_of(hidden_engine, "hidden_engine")
     check_given(KERNELS, of_kernel)
     check_given(engines, of_engine)
-    kernel, engine = common.own_options(KERNELS, given["kernel"], of_kernel), _engine(given["engine"], of_engine)
+    kernel, engine = common.own_options(KERNELS, flags["kernel"], of_kernel), _engine(flags["engine"], of_engine)
     changed = {"kernel": kernel, "engine": engine if hidden_engine is None else Phases(engine, hidden_engine)}
-    options = run.settle(BayesianParameters, given | changed | {"prior": WeightsAndBiases(*scales.values())})
-    data = run.read(given["model"])
-    options["model"] = run.choose(given["model"], data, "BayesianMRF")
-    if given["ties"] not in (None, "all", "edges"):
-        options["ties"] = read_labels(Path(given["ties"]), [str(c) for c in data[0].columns])
-    run.fit("BayesianMRF", options, data, graph=given["graph"])
+    options = run.settle(BayesianParameters, flags | changed | {"prior": WeightsAndBiases(*scales.values())})
+    data = run.read(flags["model"])
+    options["model"] = run.choose(flags["model"], data, "BayesianMRF")
+    if flags["ties"] not in (None, "all", "edges"):
+        options["ties"] = read_labels(Path(flags["ties"]), [str(c) for c in data[0].columns])
+    run.fit("BayesianMRF", options, data, graph=flags["graph"])
 
 
-def _engine(name: str, given: dict[str, Any]) -> Any:
-    """Return the engine's name, or the engine with the options given."""
+def _engine(name: str, options: dict[str, Any]) -> Any:
+    """Build the engine with its options; without any, return its name."""
     has = {} if name == AUTO else flags_of(row_of(name, others=(AUTO,)).engine_class)
-    for option, value in given.items():
+    for option, value in options.items():
         if option not in has:
             expected = f"omitted with {argument('engine', name)}"
             raise OptionError(option=option, got=value, expected=expected, remedy="name an engine that has it")
-    return engine_of(name, **{has[option]: value for option, value in given.items()}) if given else name
+    return engine_of(name, **{has[option]: value for option, value in options.items()}) if options else name

@@ -235,15 +235,15 @@ class Run(Data):
     @property
     def arguments(self) -> tuple[str, ...]:
         """The command line without --chain."""
-        given = list(self.context.obj)
-        for i, word in enumerate(given):
+        words = list(self.context.obj)
+        for i, word in enumerate(words):
             if word == "--chain":
-                del given[i : i + 2]
+                del words[i : i + 2]
                 break
             if word.startswith("--chain="):
-                del given[i]
+                del words[i]
                 break
-        return tuple(given)
+        return tuple(words)
 
     @property
     def _again(self) -> str:
@@ -256,10 +256,10 @@ class Run(Data):
         from ..runs.store import RESULTS, read_kind
 
         table, weights, groups = data
-        with collected() as found:
+        with collected() as findings:
             of_rows = {"sample_weight": weights, "survey_weight": self.survey, "groups": groups}
-            given = groups if isinstance(groups, dict) else {k: v for k, v in of_rows.items() if v is not None}
-            self._fit(estimator, table, out, given)
+            fit_arguments = groups if isinstance(groups, dict) else {k: v for k, v in of_rows.items() if v is not None}
+            self._fit(estimator, table, out, fit_arguments)
         tree = estimator.posterior_
         if self.chain is not None:
             self._end_chain(out, self.chain)
@@ -270,12 +270,12 @@ class Run(Data):
             "data_file": "standard input" if self.table == STDIN else self.table.name,
             "command": shlex.join(["bayesmrf", *self.context.obj]),
             "chosen_model": self.chosen,
-            "findings": dumped([*self.noticed, *found], lambda text: said(text, common.spoken)),
+            "findings": dumped([*self.noticed, *findings], lambda text: said(text, common.spoken)),
             **more,
         }
         if sensitivity:
             with common.shown_log(self.console):  # its runs are removed with the checkpoint
-                estimator.sensitivity(table, **given, checkpoint=out / "sensitivity.partial")
+                estimator.sensitivity(table, **fit_arguments, checkpoint=out / "sensitivity.partial")
         try:
             results.finish(tree, out)
         finally:  # an interruption may come when the result is complete

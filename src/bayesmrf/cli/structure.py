@@ -23,7 +23,7 @@ def structure(
         "0/1, -1/+1 or True/False, or ordered levels; any levels with --model potts; empty where a value is missing",
     ),
     *,
-    given: Annotated[dict[str, Any], SpikeSlabParameters],
+    flags: Annotated[dict[str, Any], SpikeSlabParameters],
     density: str | None = density_flag("candidates that exist", None, shown="1,1"),
     blocks: str | None = flag(
         "In place of --density: blocks of nodes, which are learnt, each pair of which has its own share of edges; the "
@@ -38,7 +38,7 @@ def structure(
     ),
     binarize: str | None = BINARIZE,
     sensitivity: bool = SENSITIVITY,
-    own: Annotated[dict[str, Any], EDGES],
+    of_method: Annotated[dict[str, Any], EDGES],
     run: Run,
 ) -> None:
     """Find out which edges exist, and how strong they are."""
@@ -51,8 +51,8 @@ def structure(
     p0 = common.density(density or "1,1") if blocks is None else Blocks(blocks)
     changed: dict[str, Any] = {} if slab is None else {"slab": read_slab(slab)}
     changed |= {} if bias_scale is None else {"bias_scale": bias_scale}
-    options = run.settle(SpikeSlabParameters, given | {"method": common.own_options(EDGES, given["method"], own)})
-    data, family = run.read_coded(given["model"], binarize, "SpikeSlabMRF")
+    options = run.settle(SpikeSlabParameters, flags | {"method": common.own_options(EDGES, flags["method"], of_method)})
+    data, family = run.read_coded(flags["model"], binarize, "SpikeSlabMRF")
     prior = replace(default_prior(family.options()), density=read_pairs(p0, data[0].columns), **changed)
-    asked = {"candidates": given["candidates"], "binarize": binarize and binarize.strip()}
+    asked = {"candidates": flags["candidates"], "binarize": binarize and binarize.strip()}
     run.fit("SpikeSlabMRF", options | {"model": family.name, "prior": prior}, data, sensitivity, **asked)

@@ -150,22 +150,22 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
     """
     try:
         text = read_text(path)
-        given = list(lines_of(path, text, separator_of(text)))
+        rows = list(lines_of(path, text, separator_of(text)))
     except DataError as e:
         raise GraphError(f"{option}: {e}") from None
-    width = max(map(len, given), default=0)
+    width = max(map(len, rows), default=0)
     if width == 0:
         raise GraphError(f"{option}: {call(path)}: the file is empty; write two nodes a line, separated by a comma")
     if width != 2:
         raise GraphError(f"{option}: {call(path)} must have two columns, the ends of each edge, got {width}.")
-    padded = ((i, [*(s.strip() for s in line), "", ""]) for i, line in enumerate(given, start=1))
+    padded = ((i, [*(s.strip() for s in line), "", ""]) for i, line in enumerate(rows, start=1))
     lines = [(i, ends[0], ends[1]) for i, ends in padded if ends[0] or ends[1]]
     half = next((i for i, a, b in lines if not (a and b)), None)
     if half is not None:
         raise GraphError(
             f"{option}: line {half} of {call(path)} has only one end; write two nodes, separated by a comma"
         )
-    known, seen = set(names), set[frozenset[str]]()
+    known, pairs = set(names), set[frozenset[str]]()
 
     def is_node(s: str) -> bool:
         return s in known or _is_number(s)
@@ -179,11 +179,11 @@ def read_edges(path: Path, names: Sequence[str], option: str = "--graph") -> tup
     for i, a, b in lines:
         if a == b:
             raise GraphError(f"{option}: line {i} of {call(path)} joins {quoted(a)} to itself; remove self-loops")
-        if frozenset((a, b)) in seen:
+        if frozenset((a, b)) in pairs:
             raise GraphError(
                 f"{option}: line {i} of {call(path)} ({quoted(a)}, {quoted(b)}) is a duplicate; list each pair once"
             )
-        seen.add(frozenset((a, b)))
+        pairs.add(frozenset((a, b)))
     if all(_is_number(s) for _, *ends in lines for s in ends) and not any(map(_is_number, names)):
         wrong = next(((i, s) for i, *ends in lines for s in ends if not 0 <= int(s) < len(names)), None)
         if wrong is not None:
@@ -231,7 +231,7 @@ def read_labels(path: Path, names: Sequence[str], option: str = "--ties") -> dic
     lines = [[s.strip() for s in line] for line in lines_of(path, text, separator_of(text))]
     if lines and not any(name in names or "-" in name for name in lines[0][:-1]):
         lines = lines[1:]
-    found, named = dict[Any, str](), set[tuple[str, ...]]()
+    labels, named = dict[Any, str](), set[tuple[str, ...]]()
     for number, line in enumerate(lines, 1):
         if len(line) not in (2, 3) or not all(line):
             got = f"line {number} has {len(line)} entries"
@@ -239,5 +239,5 @@ def read_labels(path: Path, names: Sequence[str], option: str = "--ties") -> dic
         if (ends := tuple(sorted(line[:-1]))) in named:
             raise DataError(f"{option}: line {number} of {call(path)} names {' - '.join(ends)} again; list each once")
         named.add(ends)
-        found[tuple(line[:-1]) if len(line) == 3 else line[0]] = line[-1]
-    return found
+        labels[tuple(line[:-1]) if len(line) == 3 else line[0]] = line[-1]
+    return labels
