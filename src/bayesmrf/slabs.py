@@ -135,8 +135,8 @@ def _check_draws(part: _Part, n: int) -> None:
     log_area = log(2) + n / 2 * log(pi) - lgamma(n / 2) + n * log(scale)
     density = np.exp(part.log_density(scale**2 * np.exp(2 * t), n) + log_area + n * t)
     law = np.cumsum(density) / density.sum()
-    found = 0.5 * np.log(np.maximum((drawn**2).sum(axis=2)[:, 0], 1e-300)) - log(scale)
-    if stats.kstest(found, lambda x: np.interp(x, t, law)).pvalue < _LEAST:
+    log_length = 0.5 * np.log(np.maximum((drawn**2).sum(axis=2)[:, 0], 1e-300)) - log(scale)
+    if stats.kstest(log_length, lambda x: np.interp(x, t, law)).pvalue < _LEAST:
         raise part.fail(f"draws of {n} parameters do not have its density")
 
 
@@ -160,13 +160,13 @@ def _check_mixture(part: _Part, n: int) -> None:
             h = 1e-4 * size
             ends = part.log_density([size - h, size + h], n)
             expected = (ends[0] - ends[1]) / h
-            found = slope(constants, precision, size, precision * size, n, 0.0)
-            if not abs(found - expected) < _CLOSE * (abs(expected) + precision):
-                raise part.fail(f"its slope is {found:.4g} where that of its density is {expected:.4g}")
+            computed = slope(constants, precision, size, precision * size, n, 0.0)
+            if not abs(computed - expected) < _CLOSE * (abs(expected) + precision):
+                raise part.fail(f"its slope is {computed:.4g} where that of its density is {expected:.4g}")
 
 
 def _check_scale(part: _Part, slab: Slab, factor: float, n: int) -> None:
     squares = np.square(_LENGTHS) / slab.precision
-    there = log_densities(slab, slab.precision, squares, n) - n * log(factor)
-    if not np.allclose(part.log_density(squares * factor**2, n), there, atol=_STRETCHED):
+    expected = log_densities(slab, slab.precision, squares, n) - n * log(factor)
+    if not np.allclose(part.log_density(squares * factor**2, n), expected, atol=_STRETCHED):
         raise part.fail(f"that of another scale has not the same density, stretched ({n} parameters)")
