@@ -28,6 +28,7 @@ from bayesmrf import cli, estimators
 from bayesmrf.base import InferenceEngine, Kind
 from bayesmrf.engines import Elimination
 from bayesmrf.errors import ConvergenceWarning
+from bayesmrf.priors.slab import KINDS
 from docs import make_api
 from tests import ROOT
 from tests.lint.test_architecture import offenders
@@ -135,7 +136,12 @@ def page_module(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "page", module)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    return module
+    for example in (ROOT / "examples").glob("*.py"):  # a page writes its own copy, which it imports
+        monkeypatch.delitem(sys.modules, example.stem, raising=False)
+    kinds = dict(KINDS)
+    yield module
+    KINDS.clear()
+    KINDS.update(kinds)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
