@@ -19,7 +19,8 @@ def display_in(tree: xr.DataTree) -> ParameterDisplay:
     edges, n_parameters = np.asarray(constant["edges"]), constant.sizes.get("edge_parameter", 1)
     if "phi" not in posterior and len(edges):
         n_parameters = max(n_parameters, int(tree.attrs.get("n_edge_parameters", 0)) // len(edges))
-    nodes = [str(name) for name in constant["node"].values]
+    names = constant["node"].values if "node" in constant.variables else range(int(edges.max(initial=-1)) + 1)
+    nodes = [str(name) for name in names]
     return restored(
         str(tree.attrs.get("model")), constant.attrs, nodes, edges, posterior["feature"].values, n_parameters
     )

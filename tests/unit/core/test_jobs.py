@@ -94,7 +94,7 @@ def test_zero_is_refused_by_name():
     kinds = functions()
     estimators = [name for name, kind in kinds.items() if hasattr(kind, "fit") and name not in CALLS]
     assert {"SpikeSlabMRF", "CompareMRF", "PanelMRF", "GroupedMRF", "BayesianMRF", "LabelFieldMRF"} <= set(estimators)
-    assert set(kinds) - set(estimators) <= set(CALLS) | {"RunOptions"}
+    assert set(kinds) - set(estimators) <= set(CALLS) | {"RunOptions", "Sampled"}
     calls = {name: call for name, call in CALLS.items() if call}
     calls |= {name: lambda n, name=name: getattr(bayesmrf, name)(n_jobs=n).fit(X, X[:, 0]) for name in estimators if
               name in bayesmrf.__all__}  # fmt: skip

@@ -150,7 +150,14 @@ def test_a_table_is_one_function(rng, tmp_path, monkeypatch):
     @base.table("twice", type(summarise(structure_tree(rng))))
     def twice(s):
         frame = pd.DataFrame({"node": s.nodes, "number": 2.0})
-        return Table("twice", frame, (base.text("node"), base.number("number")), Listing("Twice", frame), note="Two.")
+        return Table(
+            "twice",
+            frame,
+            (base.text("node"), base.number("number")),
+            Listing("Twice", frame),
+            Listing("", frame),
+            note="Two.",
+        )
 
     def section(s):
         return [("Twice as much", listed(twice(s)))] if twice.is_in(s) else []
