@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from bayesmrf.posterior.conditionals.slab_mean import SlabLine, fill_slab_means
+from bayesmrf.posterior.conditionals.slab_mean import SlabLine, fill_slab_estimates, fill_slab_means
 from bayesmrf.posterior.conditionals.spike import edge_prior, log_slab_density
 from bayesmrf.priors import Cauchy, Gamma, Moment, Normal, SpikeSlab
 from tests.oracle.bounds import assert_mean, assert_other_mean
@@ -54,7 +54,11 @@ def means(rng, lines, slab):
     parts = [np.array([getattr(line, name) for line in lines]) for name in SlabLine._fields]
     batch = SlabLine(*parts)._replace(n=lines[0].n)
     found, modes, noise = np.empty(len(lines)), np.empty((len(lines), d)), np.zeros(len(lines))
-    fill_slab_means(rng, batch, prior, slab.log_constant(d), prior, found, modes, noise)
+    of = batch, prior, slab.log_constant(d), prior, found, modes
+    if d == 1:
+        fill_slab_means(*of)
+    else:
+        fill_slab_estimates(rng, *of, noise)
     return lines, found, modes, noise
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...compiled import strict_leaf
 from .centred import by_node, line_values
 from .group_lines import BASELINE, GroupProblem
-from .slab_mean import SlabLine, fill_slab_means
+from .slab_mean import SlabLine, fill_slab_estimates, fill_slab_means
 from .state_table import fill_table, pair_sums, sum_out
 
 _BLOCK = 2**18  # numbers that are an array at a time
@@ -76,7 +76,10 @@ def log_factors(
             batch = draw[i : i + width], edge[i : i + width]
             lines, cells = _lines(problem, at, part, batch, int(size), values, rows)
             means, modes, variance = np.empty(len(cells)), np.empty((len(cells), d)), np.zeros(len(cells))
-            fill_slab_means(rng, lines, slab, top, problem.baseline, means, modes, variance)
+            if d == 1:
+                fill_slab_means(lines, slab, top, problem.baseline, means, modes)
+            else:
+                fill_slab_estimates(rng, lines, slab, top, problem.baseline, means, modes, variance)
             log_factor[batch] = means
             noise[batch] = variance + (_variance(lines, cells, modes) / n_chains if n_chains < np.inf else 0.0)
     return log_factor, noise

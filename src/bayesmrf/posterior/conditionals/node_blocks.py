@@ -27,7 +27,7 @@ _LEAST, _MOST = 1e-300, 1 - 1e-16  # of a probability, so that log odds are fini
 
 
 class BlockPrior(NamedTuple):
-    """Constants of `bayesmrf.priors.Blocks` on the candidates, and the present blocks; empty without blocks."""
+    """Constants of `bayesmrf.priors.Blocks` on the candidates, and the present blocks."""
 
     edges: np.ndarray  # (n_edges, 2)
     starts: np.ndarray  # (n_nodes + 1,), of the candidates of each node
@@ -39,10 +39,10 @@ class BlockPrior(NamedTuple):
     labels: np.ndarray  # (n_nodes,), of the present blocks, from 0 in the order of their first nodes
 
 
-def no_blocks() -> BlockPrior:
-    """Return what stands for a prior without blocks."""
-    none = np.empty(0, np.int64)
-    return BlockPrior(np.empty((0, 2), np.int64), none, none, none, np.empty(0), np.empty(0), np.ones((2, 2)), none)
+class NoBlocks(NamedTuple):
+    """What stands for a prior without blocks, for which code that draws them is not compiled."""
+
+    labels: np.ndarray = np.empty(0, np.int64)
 
 
 def block_prior(prior: Blocks, graph: Graph) -> BlockPrior:

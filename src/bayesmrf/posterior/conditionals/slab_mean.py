@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiled import strict_leaf
+from ...compiled import copy_to, strict_leaf
 from .slab_leaves import log_slab_guide, slab_guide_slope
 from .spike import log_slab_density
 
@@ -141,25 +141,26 @@ def _newton(a, line, prior, baseline):
 
 
 @strict_leaf
-def _mode(line, prior, top, baseline):
-    """Return a mode of the integrand with guides, and the curvature there, by Newton's method with halved steps."""
-    a = np.zeros(len(line.score))
-    value, _ = _log_density(a, line, prior, top, baseline)
-    slope, curvature = _newton(a, line, prior, baseline)
-    for _ in range(_STEPS):
-        step = slope / curvature[0, 0] if len(a) == 1 else np.linalg.solve(curvature, slope)
-        if (step * slope).sum() < _NEAR**2:
-            break
-        at, _ = _log_density(a + step, line, prior, top, baseline)
-        for _ in range(_HALVINGS):
+def _mode(line, prior, top, baseline, several):
+    """Return a mode of the integrand with guides, and the curvature there, by Newton's method with halved steps.
+
+    ``several`` is None for one coordinate, for which the solution of linear equations is not compiled.
+    """
+    a, step, value = np.zeros(len(line.score)), np.zeros(len(line.score)), -np.inf
+    slope, curvature = a, line.stiffness
+    for _ in range(_STEPS + 1):  # the first step is none: code that is called in one place is compiled once
+        for _ in range(_HALVINGS + 1):
+            at, _ = _log_density(a + step, line, prior, top, baseline)
             if at >= value:
                 break
             step *= 0.5
-            at, _ = _log_density(a + step, line, prior, top, baseline)
         if not at >= value:
             break
         a, value = a + step, at
         slope, curvature = _newton(a, line, prior, baseline)
+        step = slope / curvature[0, 0] if several is None else np.linalg.solve(curvature, slope)
+        if (step * slope).sum() < _NEAR**2:
+            break
     return a, curvature
 
 
@@ -192,16 +193,19 @@ def log_slab_mean(line, prior, top, baseline):
 
     The trapezoidal rule converges geometrically; intervals are halved until two sums agree.
     """
-    mode, curvature = _mode(line, prior, top, baseline)
-    scale, h = 1 / sqrt(curvature[0, 0]), 2 * _REACH / _INTERVALS
-    total = _log_sum(0.0, h, mode[0], scale, line, prior, top, baseline)
+    mode, curvature = _mode(line, prior, top, baseline, None)
+    scale, h, first, total = 1 / sqrt(curvature[0, 0]), 2 * _REACH / _INTERVALS, 0.0, 0.0
     while True:
-        middle = _log_sum(0.5 * h, h, mode[0], scale, line, prior, top, baseline)
-        agreed = abs(middle - total) < 2 * _CLOSE
-        total = max(total, middle) + log1p(exp(-abs(middle - total)))
-        h *= 0.5
-        if agreed or h < _FINEST:
-            return total + log(h * scale), mode
+        part = _log_sum(first, h, mode[0], scale, line, prior, top, baseline)
+        if first == 0:
+            total = part
+        else:
+            agreed = abs(part - total) < 2 * _CLOSE
+            total = max(total, part) + log1p(exp(-abs(part - total)))
+            h *= 0.5
+            if agreed or h < _FINEST:
+                return total + log(h * scale), mode
+        first = 0.5 * h
 
 
 @strict_leaf
@@ -210,7 +214,7 @@ def _log_estimate(rng, line, prior, top, baseline):
 
     That of L is unbiased, and its log too low by half the variance.
     """
-    mode, curvature = _mode(line, prior, top, baseline)
+    mode, curvature = _mode(line, prior, top, baseline, True)
     root, logs, d = np.linalg.cholesky(curvature), np.empty(2 * _PAIRS), len(mode)
     constant, t, step = lgamma(0.5 * (_DF + d)) - lgamma(0.5 * _DF) - 0.5 * d * log(_DF * pi), np.empty(d), np.empty(d)
     for i in range(d):
@@ -235,14 +239,25 @@ def _log_estimate(rng, line, prior, top, baseline):
 
 
 @strict_leaf
-def fill_slab_means(rng, lines, prior, top, baseline, found, modes, noise):
-    """Set log L (B,) of each edge, the mode (B, D), and the variance of estimates, which are made if D > 1."""
-    for b in range(len(found)):
-        line = SlabLine(
-            lines.gain[b], lines.log_share[b], lines.n, lines.score[b], lines.stiffness[b], lines.base[b],
-            lines.base_rate[b], lines.moves[b], lines.precision[b], lines.base_precision[b],
-        )  # fmt: skip
-        if modes.shape[1] > 1:
-            found[b], modes[b], noise[b] = _log_estimate(rng, line, prior, top, baseline)
-        else:
-            found[b], modes[b] = log_slab_mean(line, prior, top, baseline)
+def _line(lines, b):
+    """Return the terms of one of several edges."""
+    return SlabLine(
+        lines.gain[b], lines.log_share[b], lines.n, lines.score[b], lines.stiffness[b], lines.base[b],
+        lines.base_rate[b], lines.moves[b], lines.precision[b], lines.base_precision[b],
+    )  # fmt: skip
+
+
+@strict_leaf
+def fill_slab_means(lines, prior, top, baseline, means, modes):
+    """Set log L (B,) of each edge of one coordinate, and its mode (B, 1)."""
+    for b in range(len(means)):
+        means[b], mode = log_slab_mean(_line(lines, b), prior, top, baseline)
+        modes[b, 0] = mode[0]
+
+
+@strict_leaf
+def fill_slab_estimates(rng, lines, prior, top, baseline, means, modes, noise):
+    """Set estimates of log L (B,) of each edge, the mode (B, D), and the variance of the estimate."""
+    for b in range(len(means)):
+        means[b], mode, noise[b] = _log_estimate(rng, _line(lines, b), prior, top, baseline)
+        copy_to(modes[b], mode)

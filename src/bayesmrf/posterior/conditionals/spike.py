@@ -16,9 +16,10 @@ from ...declare.rule import is_number
 from ...errors import DivergenceError
 from ...graphs import Graph
 from ...priors import Beta, Blocks, Normal, Slab, SpikeSlab
+from .by_class import by_class
 from .line import line_log_density, line_mode
 from .log_concave import draw_around
-from .node_blocks import BlockPrior, block_prior, draw_blocks, no_blocks
+from .node_blocks import BlockPrior, NoBlocks, block_prior, draw_blocks
 from .polya_gamma import draw_polya_gamma
 from .slab_leaves import (
     draw_slab_mixture,
@@ -45,7 +46,7 @@ class EdgePrior(NamedTuple):
     is_given: bool  # whether each edge has a probability of its own
     log_odds: np.ndarray  # (n,) of each edge at present: infinite if it is forced, minus that if it is forbidden
     free: np.ndarray  # (n,) bool, whether it is neither
-    blocks: BlockPrior  # of nodes, on which log odds depend
+    blocks: BlockPrior | NoBlocks  # of nodes, on which log odds depend
     slab: Any  # constants of a class that has leaves (`bayesmrf.posterior.conditionals.slab_leaves`)
     precision: float  # of the slab, scale^-2, or 0 if it is learnt
     log_constant: float  # of one parameter (`bayesmrf.priors.Slab.log_constant`)
@@ -86,7 +87,7 @@ def plain_prior(slab: Slab = _NORMAL, nodes: Slab = _NORMAL, n_edges: int = 0) -
     """Return the constants of a prior without a spike, of the coordinates of edges and of nodes."""
     return EdgePrior(
         a=1.0, b=1.0, fixed=1.0, is_given=False, log_odds=np.full(n_edges, np.inf), free=np.zeros(n_edges, dtype=bool),
-        blocks=no_blocks(), slab=constants_of(slab), precision=slab.precision, log_constant=slab.log_constant(1),
+        blocks=NoBlocks(), slab=constants_of(slab), precision=slab.precision, log_constant=slab.log_constant(1),
         stiffness=slab.stiffness, nodes=constants_of(nodes), bias_precision=1.0, logistic=0.0, tilt=0.0,
     )  # fmt: skip
 
@@ -119,6 +120,26 @@ def require_finite(theta: np.ndarray) -> None:
 
 
 @strict_leaf
+def _draw_common_odds(rng, prior, has):
+    density = draw_density(rng, prior, has.sum(), len(has))
+    if not prior.is_given:
+        prior.log_odds[:] = log(density) - log1p(-density)
+    return density
+
+
+@strict_leaf
+def _draw_odds_of_blocks(rng, prior, has):
+    return draw_blocks(rng, prior.blocks, has, prior.log_odds)
+
+
+@by_class({NoBlocks: _draw_common_odds, BlockPrior: _draw_odds_of_blocks}, field="blocks", place=1)
+def draw_odds(rng, prior, has):
+    """Draw p0, or the blocks, given which edges exist; let the log odds of each edge follow, and return p0, or the mean
+    probability of an edge.
+    """
+
+
+@strict_leaf
 def draw_hyper(rng, prior, has, weights):
     """Draw p0 and the slab's precision given which edges exist, unless fixed (Chen and Welling 2012 structure, eq. 14).
 
@@ -126,19 +147,6 @@ def draw_hyper(rng, prior, has, weights):
     """
     density = draw_odds(rng, prior, has)
     return density, draw_slab_scale(rng, prior.slab, prior.precision, weights * weights, np.ones(len(weights)))
-
-
-@strict_leaf
-def draw_odds(rng, prior, has):
-    """Draw p0, or the blocks, given which edges exist; let the log odds of each edge follow, and return p0, or the mean
-    probability of an edge.
-    """
-    if len(prior.blocks.labels) > 0:
-        return draw_blocks(rng, prior.blocks, has, prior.log_odds)
-    density = draw_density(rng, prior, has.sum(), len(has))
-    if not prior.is_given:
-        prior.log_odds[:] = log(density) - log1p(-density)
-    return density
 
 
 @strict_leaf
