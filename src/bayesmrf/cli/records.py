@@ -113,7 +113,7 @@ class Data(ColumnFlags):
 
     def choose(self, model: str, data: Sequence[Any], estimator: str, yes_no: str = "boltzmann") -> str:
         """Return the name of the model; if it is "auto", the table chooses it, and what is noticed is a finding."""
-        from ..data.read import choose
+        from ..data.chosen_model import choose
 
         if model != AUTO or self.neutral:
             return "ordinal" if model == AUTO else model

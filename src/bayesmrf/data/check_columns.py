@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..blas import one_thread
-from ..errors import ConstantColumnWarning, DataError, EmptyRowsWarning, argument
+from ..errors import ConstantColumnWarning, DataError, EmptyRowsWarning, LevelsWarning, argument, missing_code
 from ..findings import tell
 from ..names import listed, quoted
+from .known_words import says_no_answer
 
 _X = argument("X")
 LEFT_OUT, NO_DENSITY = "were left out", "have no density (NaN)"
@@ -175,3 +176,25 @@ def _varies(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     used = values if weights is None else values[weights > 0]
     varies: np.ndarray = used.max(axis=0, initial=-1) > np.where(used < 0, np.int8(127), used).min(axis=0, initial=127)
     return varies
+
+
+def warn_of_texts(what: str, levels: Iterable[Any]) -> None:
+    """Warn of texts that mean no answer, such as "refused", and of those that differ in case or in spaces only."""
+    texts = [level for level in levels if isinstance(level, str)]
+    refusals = list(filter(says_no_answer, texts))
+    if refusals:
+        tell(
+            f"{listed(list(map(quoted, refusals)))} of {what} {'count' if len(refusals) > 1 else 'counts'} like the "
+            f"others; {missing_code(*refusals)} if no answer is meant",
+            LevelsWarning,
+        )
+    known: dict[str, str] = {}
+    for text in texts:
+        other = known.setdefault("".join(text.casefold().split()), text)
+        if other != text:
+            tell(
+                f"{quoted(other)} and {quoted(text)} of {what} differ in upper and lower case or in spaces only, and "
+                "count as two; write them in one way if they are one",
+                LevelsWarning,
+            )
+            return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from ..findings import tell
 from ..names import digits, quoted
 from .cells import to_numbers, unmasked
 from .codebook import MOST_LEVELS
+from .counts_and_labels import check_weights
 from .frames import cells, in_pandas, is_frame
+from .kinds.nominal import is_unordered, nominal_column
 from .kinds.number import problems_of_few, recoded, with_gaps, without_scale
 from .kinds.ordered import ordered_scales
 from .kinds.values import Values
+from .level_names import NOMINAL
 from .levels import remedy_of
-from .sample_weight import check_weights
 from .table_forms import require_answers
 
 _log = logging.getLogger(__name__)
@@ -148,3 +151,17 @@ def _warn_of_stray_levels(X: Any, sample_weight: Any) -> None:
         f"{argument('model', 'ordinal')}",
         LevelsWarning,
     )
+
+
+def choose(X: Any, sample_weight: Any, yes_no: str, models: Sequence[str]) -> str:
+    """Return the model that "auto" stands for: "nominal" if columns have categories without order, among ``models``.
+
+    The others are those of `bayesmrf.data.chosen_model.choose_model`.
+    """
+    column = nominal_column(X) if NOMINAL in models else None
+    if column is None:
+        return choose_model(X, sample_weight, yes_no)
+    X = in_pandas(X)
+    ordered_column(X.loc[:, [not is_unordered(item) for _, item in X.items()]])  # refuses columns that are no answers
+    _log.info("The model is nominal, as column %s has categories without order.", quoted(column))
+    return NOMINAL

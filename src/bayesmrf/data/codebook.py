@@ -77,10 +77,13 @@ class Codebook:
     columns : tuple of Column
         Those that are read; others of a table are left out.
     problems : tuple of Problem
+    plain : bool
+        Whether all columns of the table are 0 and 1, or -1 and 1, which need no codebook to be read correctly.
     """
 
     columns: tuple[Column, ...]
     problems: tuple[Problem, ...] = ()
+    plain: bool = False
 
     def frame(self) -> pd.DataFrame:
         """Return a table with a row for each column, which `read` takes back; it may be edited.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
-from .cells import unmasked
 from .codebook import NO_NODES, Codebook
 from .column_options import ColumnOptions
 from .derived_columns import COPY, relations
-from .frames import column_names, in_pandas, is_frame, no_table
+from .frames import frame_of
 from .infer_columns import infer_columns, require_readable
 from .kinds.several import expanded
 from .typed_table import typed
@@ -125,20 +122,3 @@ def described(frame: pd.DataFrame, asked: ColumnOptions | None = None) -> Codebo
         c._replace(kind=kinds[c.name].kind, does=kinds[c.name].sentence) if c.name in kinds else c for c in book.columns
     ]
     return replace(book, columns=tuple(columns))
-
-
-def frame_of(table: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return a table as a pandas DataFrame; columns of an array have ``names``, or their numbers."""
-    import pandas as pd
-
-    table = in_pandas(table)
-    if is_frame(table):
-        labels = column_names(table)
-        if len(set(labels)) < len(labels):
-            twice = next(name for i, name in enumerate(labels) if name in labels[:i])
-            raise DataError(f"X must have unique column names, but {twice!r} occurs twice; rename one of them.")
-        return table
-    values = unmasked(table)
-    if values.ndim != 2:
-        raise no_table(table)
-    return pd.DataFrame(values, columns=list(names or map(str, range(values.shape[1]))))

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import DataError, argument, data_row, preparing
 from ..names import listed, quoted
-from .cells import widened
+from .cells import unmasked, widened
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # What makes a table of objects of other packages, which are known by the names of package and type.
 _OTHERS = {
@@ -244,3 +248,20 @@ def _is_narrow(kind: Any) -> bool:
 def _plain(kind: Any) -> np.dtype:
     """Return NumPy's type of the values of a type of pandas: nullable, of Arrow, sparse, or NumPy's own."""
     return np.dtype(getattr(kind, "numpy_dtype", getattr(kind, "subtype", kind)))
+
+
+def frame_of(table: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return a table as a pandas DataFrame; columns of an array have ``names``, or their numbers."""
+    import pandas as pd
+
+    table = in_pandas(table)
+    if is_frame(table):
+        labels = column_names(table)
+        if len(set(labels)) < len(labels):
+            twice = next(name for i, name in enumerate(labels) if name in labels[:i])
+            raise DataError(f"X must have unique column names, but {twice!r} occurs twice; rename one of them.")
+        return table
+    values = unmasked(table)
+    if values.ndim != 2:
+        raise no_table(table)
+    return pd.DataFrame(values, columns=list(names or map(str, range(values.shape[1]))))

@@ -12,8 +12,9 @@ from ..errors import DataError, LevelsWarning, OptionError, argument, data_row, 
 from ..findings import tell
 from ..names import listed, quoted, shown
 from .cells import is_missing, stripped, unmasked
+from .check_columns import warn_of_texts
 from .frames import check_index, column_in_pandas, widened_column
-from .levels import warn_of_codes, warn_of_texts
+from .levels import warn_of_codes
 from .states import States, are_ordered, levels_of
 
 if TYPE_CHECKING:

@@ -28,12 +28,11 @@ from .codebook import (
 )
 from .column_options import ColumnOptions, matching
 from .declared_columns import changed, columns_of_codebook, declared_columns
-from .kinds import constant, metadata, nominal, number, several, text
+from .kinds import constant, nominal, number, several, text, yes_no
 from .kinds.count import is_count
 from .kinds.cut import problems_of_codes
 from .kinds.detect import kind_of
-from .kinds.identifier import is_unnamed_number
-from .kinds.metadata import metadata_columns
+from .kinds.identifier import is_unnamed_number, metadata_columns, problems_of_metadata
 from .kinds.number import weight_of_survey
 from .kinds.ordered import in_steps, share_levels
 from .kinds.values import Values, values_of
@@ -67,9 +66,12 @@ def infer_columns(
     of_panel : bool
         Whether it is a panel, whose rows follow each other in time.
     """
+    frame = frame if asked is None else several.expanded(frame, asked)
+    raw = values_of(frame)
+    if asked is None and all(s.is_bits for s in raw) and not metadata_columns(raw):
+        return Codebook(tuple(map(yes_no.of_bits, raw)), _of_table(frame, takes), plain=True)
     asked = asked or ColumnOptions()
-    frame = several.expanded(frame, asked)
-    contents, all_answers = _values(frame, asked)
+    contents, all_answers = _values(raw, asked)
     if asked.columns is not None:
         columns = columns_of_codebook(asked.columns, contents)
         columns = alphabet.as_given(columns) if asked.order_as_given else columns
@@ -87,7 +89,7 @@ def infer_columns(
     problems = list(apart.problems)
     if "values" not in takes:
         problems += problems_of_codes(_measured(columns, contents, asked, apart.codes))
-    problems += metadata.problems([c for c in columns if c.name not in apart.kinds])
+    problems += problems_of_metadata([c for c in columns if c.name not in apart.kinds])
     every = [Problem(text, unless=True) for text in (problems[:1] if apart.is_long else problems)]
     if not apart.is_long:  # which is to be another table
         boxes = {name for name, column in outer.items() if column.kind != METADATA}
@@ -95,10 +97,14 @@ def infer_columns(
     columns = [
         c._replace(does=f"{c.labels[1]} counts as yes") if nominal.is_pair(c) and not c.does else c for c in columns
     ]
-    of_rows = problem_of(frame if len(contents) == frame.shape[1] else _part(frame, [s.name for s in contents]))
-    if of_rows is not None and not (of_rows.unless and "values" in takes):
-        every = [of_rows]  # which makes others
-    return Codebook(tuple(columns), tuple(every))
+    read = frame if len(contents) == frame.shape[1] else _part(frame, [s.name for s in contents])
+    return Codebook(tuple(columns), _of_table(read, takes) or tuple(every))
+
+
+def _of_table(frame: pd.DataFrame, takes: Collection[str]) -> tuple[Problem, ...]:
+    """Return the problem of a table that is none of answers, which makes others."""
+    problem = problem_of(frame)
+    return () if problem is None or (problem.unless and "values" in takes) else (problem,)
 
 
 class _Apart(NamedTuple):
@@ -121,10 +127,10 @@ class _Apart(NamedTuple):
     is_long: bool
 
 
-def _values(frame: pd.DataFrame, asked: ColumnOptions) -> tuple[list[Values], bool]:
-    """Read the values of chosen columns without codes of missing values; and whether all values are answers."""
-    chosen = asked.chosen([str(name) for name in frame.columns])
-    kept = [s for s in values_of(frame) if s.name in chosen]
+def _values(raw: list[Values], asked: ColumnOptions) -> tuple[list[Values], bool]:
+    """Return the values of chosen columns without codes of missing values; and whether all values are answers."""
+    chosen = asked.chosen([s.name for s in raw])
+    kept = [s for s in raw if s.name in chosen]
     codes = set(map(as_text, asked.missing))
     answers = {code for code in codes if code.strip().lower() == ALL_ANSWERS}
     of_words = [s for s in kept if not all(map(is_number, s.counts.keys() - answers))]  # where "none" is one of them

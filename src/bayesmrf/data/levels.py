@@ -21,7 +21,6 @@ from .codebook import MOST_NAMED
 from .kinds.count import tail_of_counts
 from .kinds.identifier import is_identifier
 from .kinds.number import remedy_for_measurements, remedy_for_pictures
-from .known_words import says_no_answer
 
 _MANY_ROWS = 20  # fewer rows may differ by chance
 _MANY_VALUES = 100  # fewer may leave out a level by chance
@@ -164,28 +163,6 @@ def warn_of_codes(what: str, labels: Iterable[Any]) -> None:
             "looks like a code of missing values; leave out these rows if it is one",
             LevelsWarning,
         )
-
-
-def warn_of_texts(what: str, levels: Iterable[Any]) -> None:
-    """Warn of texts that mean no answer, such as "refused", and of those that differ in case or in spaces only."""
-    texts = [level for level in levels if isinstance(level, str)]
-    refusals = list(filter(says_no_answer, texts))
-    if refusals:
-        tell(
-            f"{listed(list(map(quoted, refusals)))} of {what} {'count' if len(refusals) > 1 else 'counts'} like the "
-            f"others; {missing_code(*refusals)} if no answer is meant",
-            LevelsWarning,
-        )
-    known: dict[str, str] = {}
-    for text in texts:
-        other = known.setdefault("".join(text.casefold().split()), text)
-        if other != text:
-            tell(
-                f"{quoted(other)} and {quoted(text)} of {what} differ in upper and lower case or in spaces only, and "
-                "count as two; write them in one way if they are one",
-                LevelsWarning,
-            )
-            return
 
 
 def _split(column: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], Counter[float]]:

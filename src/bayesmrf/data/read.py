@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import DataError
-from ..names import quoted
-from .chosen_model import choose_model, ordered_column
 from .codebook import Codebook
-from .columns import frame_of
 from .derived_columns import FIRST, Relation, linear_relations, warn_of_derived_columns, warn_of_equal
 from .empty_cells import warn_of_empty_cells
-from .frames import in_pandas, is_frame
-from .kinds.nominal import is_unordered, nominal_column
+from .frames import frame_of, is_frame
 from .level_names import MIXED, NOMINAL
 from .nominal import require_shared_levels, warn_of_nominal
 from .row_weights import refuse_forgotten_counts
 from .states import Coding, ColumnLevels, States, check_states, levels_of
 from .typed_table import typed
 from .waves_side_by_side import warn_of_waves
-
-_log = logging.getLogger(__name__)
-
-
-def choose(X: Any, sample_weight: Any, yes_no: str, models: Sequence[str]) -> str:
-    """Return the model that "auto" stands for: "nominal" if columns have categories without order, among ``models``.
-
-    The others are those of `bayesmrf.data.chosen_model.choose_model`.
-    """
-    column = nominal_column(X) if NOMINAL in models else None
-    if column is None:
-        return choose_model(X, sample_weight, yes_no)
-    X = in_pandas(X)
-    ordered_column(X.loc[:, [not is_unordered(item) for _, item in X.items()]])  # refuses columns that are no answers
-    _log.info("The model is nominal, as column %s has categories without order.", quoted(column))
-    return NOMINAL
 
 
 def read(X: Any, sample_weight: Any, model: Any = None, missing: bool = False, tied: bool = False) -> States:

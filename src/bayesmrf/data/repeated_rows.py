@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..names import listed, quoted
-from .row_blocks import FEWEST, Blocks
+from .counts_and_labels import FEWEST_BLOCKS, Blocks
 from .states import States
 from .within_blocks import Change, conditional
 
@@ -181,7 +181,9 @@ def _labels(parts: Sequence[States]) -> list[list[Blocks]]:
         columns = [_rounds(parts)]
     codes = [np.concatenate([part.codes for part in column]) if column else np.empty(0, int) for column in columns]
     return [
-        column for column, of in zip(columns, codes, strict=True) if of.size and (np.bincount(of) > 1).sum() >= FEWEST
+        column
+        for column, of in zip(columns, codes, strict=True)
+        if of.size and (np.bincount(of) > 1).sum() >= FEWEST_BLOCKS
     ]
 
 

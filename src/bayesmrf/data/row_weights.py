@@ -13,9 +13,9 @@ from ..errors import DataError, WeightWarning, argument, data_row
 from ..findings import NOTE, tell
 from ..names import digits, shown
 from .cells import unmasked
+from .counts_and_labels import Survey, read_weights
 from .frames import cells, in_pandas, is_frame
 from .kinds.count import count_problem, forgotten_count
-from .sample_weight import Survey, read_weights
 from .states import States, levels_of
 
 _WEIGHT = argument("survey_weight")

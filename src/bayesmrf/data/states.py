@@ -12,17 +12,16 @@ from scipy.sparse import issparse
 from ..errors import DataError, argument
 from ..names import quoted
 from .cells import CODED, missing_cells, present, refuse_missing, unmasked
-from .check_columns import check_columns, rows_that_say_something
+from .check_columns import check_columns, rows_that_say_something, warn_of_texts
 from .codes import read_levels, to_codes, to_table, warn_of_unused
+from .counts_and_labels import Blocks, Survey, blocks_of, check_weights, row_numbers
 from .frames import cells, column_names, in_pandas, is_frame, no_table
 from .kinds.nominal import unordered_levels
 from .kinds.number import recoded, warn_of_steps
 from .kinds.ordered import ordered_categories, ordered_levels
 from .kinds.yes_no import CODINGS, read_yes_no
 from .level_names import MIXED, NOMINAL
-from .levels import warn_of_texts, warn_outside
-from .row_blocks import Blocks, blocks_of
-from .sample_weight import Survey, check_weights, row_numbers
+from .levels import warn_outside
 
 _X = argument("X")
 

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit, stdtrit
 
 from ..blas import one_thread
-from .row_blocks import FEWEST
+from .counts_and_labels import FEWEST_BLOCKS
 from .states import States, are_ordered
 
 _MOST, _WIDEST = 10_000, 50  # rows and columns that are looked at
@@ -135,7 +135,7 @@ def _changes(states: States, pooled: Weights, within: Weights) -> tuple[Change, 
         return np.sign(of.weights) * (np.abs(of.weights) > limit * of.errors)
 
     ordered = are_ordered(states.coding, len(states.names))
-    changed = (score > far) & (sign(pooled) != sign(within)) & (within.n_informative >= FEWEST)
+    changed = (score > far) & (sign(pooled) != sign(within)) & (within.n_informative >= FEWEST_BLOCKS)
     return tuple(
         Change((names[u], names[v]), float(pooled.weights[k]), float(within.weights[k]), float(within.errors[k]))
         for k, (u, v) in enumerate(pairs)

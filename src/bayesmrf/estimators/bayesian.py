@@ -35,6 +35,7 @@ from .engines import (
     suitable_engine,
 )
 from .fitted_priors import ParametersPrior, parameters_prior
+from .network import Traits
 from .parameter_kernels import Problem, automatic_kernel, parameter_kernel
 from .pipeline import Setup
 from .posterior import Posterior
@@ -128,12 +129,7 @@ or callable
         "kernel": KERNELS.read,
         "engine": engine_of,
     }
-    _needs_edges = False
-    _method_option = "kernel"
-    _of_silent = "Their parameters are"
-
-    def _asked(self) -> np.ndarray:
-        return np.ones(self._graph.n_edges, dtype=bool)  # all edges exist
+    _traits = Traits(method="kernel", needs_edges=False, silent="Their parameters are")
 
     def _target(self, parts: list[States], request: None) -> Setup:
         (states,) = parts
@@ -176,6 +172,7 @@ or callable
         }
         if isinstance(prior, LogisticBeta):
             attrs["prior_beta"] = [prior.a, prior.b]
+        self._engine = None if likelihood.model.family in EVERY_FAMILY else likelihood.engine
         return Setup(
             parts,
             likelihood,
@@ -185,26 +182,12 @@ or callable
             particle_sweeps(engine),
             parameters=None if curve is None else list(curve.feature_names),
             own=(truth, prior),
+            correct=_correct,
+            finish=_finish,
         )
 
     def _priors(self) -> Priors:
         return ParametersPrior(self._object("prior"), self._model(), self._settings.ties)
-
-    def _correct(self, setup: Setup, draws: run.Draws) -> run.Draws:
-        truth, prior = setup.own
-        if truth is None or not _all_moved(draws):
-            return draws
-        setup.attrs["kind"] = setup.attrs["kind"].replace(")", ", corrected at the mode)")
-        return _corrected(draws, setup.likelihood, truth, prior)
-
-    def _finish(self, setup: Setup, draws: run.Draws) -> run.Draws:
-        curve = setup.likelihood.curve
-        self._engine = None if setup.likelihood.model.family in EVERY_FAMILY else setup.likelihood.engine
-        if curve is None:
-            return draws
-        phi = draws.values["theta"]
-        fields = draws.fields | {"theta": curve.natural(phi), "phi": phi}
-        return replace(draws, fields=fields, dims={**draws.dims, "phi": ("parameter",)})
 
     def _summarise(self) -> None:
         super()._summarise()
@@ -253,6 +236,25 @@ def _warn_of_taper(draws: np.ndarray, names: list[str]) -> None:
             f"bound it. Use a normal prior, or many draws by {argument('kernel', 'metropolis')}.",
             ApproximatePosteriorWarning,
         )
+
+
+def _correct(setup: Setup, draws: run.Draws) -> run.Draws:
+    """Correct the draws of a pseudo-posterior at the mode, where this is asked for."""
+    truth, prior = setup.own
+    if truth is None or not _all_moved(draws):
+        return draws
+    setup.attrs["kind"] = setup.attrs["kind"].replace(")", ", corrected at the mode)")
+    return _corrected(draws, setup.likelihood, truth, prior)
+
+
+def _finish(setup: Setup, draws: run.Draws) -> run.Draws:
+    """Add the parameters of the model, where others are sampled, of which these are a map."""
+    curve = setup.likelihood.curve
+    if curve is None:
+        return draws
+    phi = draws.values["theta"]
+    fields = draws.fields | {"theta": curve.natural(phi), "phi": phi}
+    return replace(draws, fields=fields, dims={**draws.dims, "phi": ("parameter",)})
 
 
 def _all_moved(draws: run.Draws) -> bool:

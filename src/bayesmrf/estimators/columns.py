@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..data.codebook import Codebook, frame_of_text
 from ..data.column_options import ColumnOptions
-from ..data.columns import frame_of
-from ..data.frames import is_frame
+from ..data.frames import frame_of, is_frame
 from ..data.infer_columns import ANYTHING, infer_columns, require_readable
 from ..data.read import Reading
 from ..data.typed_table import typed
@@ -16,7 +15,14 @@ from ..data.typed_table import typed
 _TEXT, _IS_TYPED = "columns", "columns_are_typed"  # attributes of a stored run
 
 
-def type_table(estimator: Any, X: Any, takes: Collection[str] = (), of_panel: bool = False) -> Any:
+class Typed(NamedTuple):
+    """A table with the types of its codebook."""
+
+    table: Any
+    plain: bool = False  # whether it is a DataFrame of 0 and 1, or -1 and 1, alone
+
+
+def type_table(estimator: Any, X: Any, takes: Collection[str] = (), of_panel: bool = False) -> Typed:
     """Give a table the types of its codebook, which the estimator keeps for later tables.
 
     Parameters
@@ -31,16 +37,16 @@ def type_table(estimator: Any, X: Any, takes: Collection[str] = (), of_panel: bo
     """
     columns, estimator._codebook = estimator._settings.columns, None
     if columns is None and (len(takes) == len(ANYTHING) or not is_frame(X)):
-        return X
+        return Typed(X)
     frame = frame_of(X)
     asked = None if columns is None else ColumnOptions.of(columns=columns)
     book = infer_columns(frame, asked, takes, of_panel)
     require_readable(book)
-    table = typed(frame, book)
+    table = frame if book.plain else typed(frame, book)
     estimator.columns_ = book.frame()
     if table is not frame or columns is not None:  # its labels may be those of a codebook
         estimator._codebook = Codebook(book.columns)
-    return X if table is frame else table
+    return Typed(X if table is frame else table, book.plain)
 
 
 def reading(estimator: Any) -> Reading:

@@ -37,9 +37,10 @@ from ..runs.run import Draws
 from .built_kernels import edge_method
 from .comparison_methods import DifferencesProblem
 from .edge_evidence import evidence_table, terms_of_differences
-from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, named_pairs, warn_of_taper
+from .edge_prior import as_attribute, constants, default_prior, in_order, in_words, like, warn_of_taper
 from .engines import read_sample
 from .fitted_priors import spiked_priors
+from .network import Traits
 from .pipeline import Setup, completed
 from .posterior import Posterior
 from .predictive_checks import check_new
@@ -135,7 +136,7 @@ class CompareMRF(CompareParameters, Posterior):
 
     _readers = {"method": COMPARISONS.read, "model": families_of("CompareMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
-    _of_silent = "The differences between groups in them are"
+    _traits = Traits(silent="The differences between groups in them are", priors=_PRIORS)
 
     @property
     def _labels(self) -> Sequence[Any]:
@@ -221,17 +222,6 @@ class CompareMRF(CompareParameters, Posterior):
         constant = constants(prior.prior, self._graph) | constants(prior.baseline, self._graph, "baseline_probability")
         setup = parts, likelihood, completed(built.kernel, likelihood), row.name, attrs, built.sweeps
         return Setup(*setup, constant=constant, edges=terms_of_differences(likelihood, prior, row.name == "exact"))
-
-    def _asked(self) -> np.ndarray:
-        named = [named_pairs(self._object(name), self._graph) for name in _PRIORS]
-        return super()._asked() | np.any(named, axis=0)
-
-    def _kept(self) -> Kept:
-        kept = super()._kept()
-        return kept._replace(
-            parameters=kept.parameters
-            | {name: in_order(getattr(self._settings, name), self._graph) for name in _PRIORS}
-        )
 
     def _summarise(self) -> None:
         super()._summarise()

@@ -88,20 +88,6 @@ class Estimator:
         """The parameters with which the last fit began, or those that are set if there was none; see the class."""
         return self if self._at_fit is None else self._at_fit
 
-    def _keep_settings(self) -> None:
-        """Copy the parameters: those of a fit must not change with a later ``set_params``, or in place."""
-        parameters = self.get_params(deep=False)
-        self._at_fit = type(self)(**{name: _copied(v) for name, v in parameters.items() if name not in STEERING})
-
-    def _begin(self) -> None:
-        """Begin a fit: keep its parameters, and remove the attributes of a former one.
-
-        The new fit may have other attributes, or be stopped before it has any.
-        """
-        self._keep_settings()
-        for name in self._of_fit:
-            delattr(self, name)
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters and, if ``deep``, the fields of those that are objects.
 
@@ -145,6 +131,23 @@ class Estimator:
         """Return the value of a parameter of the fit as an object; see `_settings`."""
         value = getattr(self._settings, name)
         return self._readers[name](value) if isinstance(value, str) and name in self._readers else value
+
+
+def begin(estimator: Estimator) -> None:
+    """Begin a fit: keep its parameters, and remove the attributes of a former one.
+
+    The new fit may have other attributes, or be stopped before it has any.
+    """
+    keep_settings(estimator)
+    for name in estimator._of_fit:
+        delattr(estimator, name)
+
+
+def keep_settings(estimator: Estimator) -> None:
+    """Copy the parameters: those of a fit must not change with a later ``set_params``, or in place."""
+    parameters = estimator.get_params(deep=False)
+    kept = {name: _copied(value) for name, value in parameters.items() if name not in STEERING}
+    estimator._at_fit = type(estimator)(**kept)
 
 
 def _copied(value: Any) -> Any:

@@ -38,6 +38,7 @@ from .columns import reading, type_table
 from .fitted_priors import parameters_prior
 from .grouped import GroupedMRF
 from .maximum_likelihood import MaximumLikelihoodMRF
+from .network import choose_model
 from .rbm import RBM
 from .ties import read_ties
 
@@ -80,7 +81,7 @@ def make_target(
                 option="coding", got=coding, expected="'boltzmann' for an RBM, whose units are in {0, 1}",
                 remedy=f"give {argument('coding', 'boltzmann')} to the models that it is compared with",
             )  # fmt: skip
-        states = read(type_table(clone(model), X), sample_weight)
+        states = read(type_table(clone(model), X).table, sample_weight)
         return _machine(model, states, prior), _remark(states)
     if isinstance(model, str) and model == "independent":
         model = BayesianMRF([])
@@ -116,7 +117,7 @@ def _fixed(
 ) -> tuple[Target, str]:
     check_params(model)
     reader = clone(model)
-    X = reader._choose_model(X, sample_weight)
+    X = choose_model(reader, X, sample_weight)
     states = reader._read(X, sample_weight)
     field = _supported(reader._model())
     curve, learns = read_ties(model.ties, field), isinstance(model.graph, str) and model.graph.startswith("learn")

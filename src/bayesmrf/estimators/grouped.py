@@ -39,6 +39,7 @@ from .engines import read_sample
 from .fitted_priors import GroupsPrior
 from .grouped_methods import GroupsProblem
 from .grouped_request import Request, choose_method, family_like, read_request
+from .network import Traits
 from .pipeline import Setup, completed
 from .posterior import Posterior
 
@@ -166,14 +167,11 @@ class GroupedMRF(GroupedParameters, Posterior):
         "prior": lambda _: DirichletProcess(),
         "method": GROUPS.read,
     }
-    _yes_no = "agreement"
+    _traits = Traits(yes_no="agreement")
 
     @property
     def _edges_option(self) -> str:
         return "graph" if self._settings.candidates is None else "candidates"
-
-    def _asked(self) -> np.ndarray:
-        return super()._asked() | (self._settings.candidates is None)  # then all edges exist
 
     def _request(self) -> Request:
         return read_request(self)
@@ -231,11 +229,8 @@ class GroupedMRF(GroupedParameters, Posterior):
             built.sweeps,
             seeds,
             {} if start.mle is None else {"mle": start.mle},
+            finish=_finish,
         )
-
-    def _finish(self, setup: Setup, draws: Draws) -> Draws:
-        unasked = {"density": "density" not in setup.attrs, "field_groups": self._settings.fields != "grouped"}
-        return replace(draws, fields={name: v for name, v in draws.fields.items() if not unasked.get(name)})
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         """Warn if there are too few particles: some noisy edges bias all, or fewer particles than observations."""
@@ -331,3 +326,9 @@ def _stacked(tree: Any, name: str) -> np.ndarray:
 def _constants(prior: Any) -> Any:
     """Return a number, or the two constants of a Beta or Gamma prior."""
     return list(astuple(prior)) if isinstance(prior, Beta | Gamma) else prior
+
+
+def _finish(setup: Setup, draws: Draws) -> Draws:
+    """Leave out what the prior does not have."""
+    unasked = {"density": "density" not in setup.attrs, "field_groups": setup.attrs["fields"] != "grouped"}
+    return replace(draws, fields={name: v for name, v in draws.fields.items() if not unasked.get(name)})

@@ -44,7 +44,7 @@ from ..runs.run_options import RunOptions
 from ..samplers.swendsen_wang import SwendsenWang
 from .base import hidden_probabilities, run_seed, sample_posterior
 from .built_kernels import kind_with
-from .estimator import Estimator
+from .estimator import Estimator, begin
 from .parameter_kernels import Problem, parameter_kernel
 from .pipeline import Sampled
 from .starts import uncorrected_epsilon
@@ -160,7 +160,7 @@ class LabelFieldMRF(Estimator, RunOptions, BaseEstimator):
             If points are not finite numbers, or there are not two classes.
         """
         check_params(self)
-        self._begin()
+        begin(self)
         points, names, labels = self._read(X, y)
         field = LabelField(points, names)
         self._warn_of_scale(field)

@@ -20,7 +20,7 @@ from ..models.display import display_of
 from ..results.summary import count
 from ..rng import as_seed_sequence
 from .base import warn_of_unbalanced
-from .network import Network
+from .network import Network, Traits, choose_model
 from .ties import read_ties
 
 
@@ -66,7 +66,7 @@ class MaximumLikelihoodMRF(Network, BaseEstimator):
     """
 
     _readers = {"model": families_of("MaximumLikelihoodMRF").read}  # noqa: RUF012
-    _yes_no = "agreement"
+    _traits = Traits(yes_no="agreement")
 
     graph: Any = "complete"
     model: Any = option("auto", model_rule("MaximumLikelihoodMRF"))
@@ -83,7 +83,7 @@ class MaximumLikelihoodMRF(Network, BaseEstimator):
     def fit(self, X: Any, y: None = None, sample_weight: Any = None, survey_weight: Any = None) -> MaximumLikelihoodMRF:
         """Fit to states; see `GroupedMRF.fit` for the arguments."""
         check_params(self)
-        X = self._choose_model(X, sample_weight)
+        X = choose_model(self, X, sample_weight)
         states = self._read(X, sample_weight, survey_weight=survey_weight)
         model = self._model()
         self.model_ = model.name

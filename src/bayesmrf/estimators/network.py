@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import DensityMixin
@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..answers.networks import with_attributes
 from ..answers.predictions.mixture import Mixture
+from ..data.chosen_model import choose
 from ..data.codebook import Codebook
 from ..data.frames import in_pandas, record_columns
 from ..data.kinds.identifier import without_others
 from ..data.nominal import warn_of_meanings
-from ..data.read import choose, read
+from ..data.read import read
 from ..data.row_weights import with_survey
 from ..data.states import States
 from ..families import AUTO, Custom, chosen_by_data, families_of
@@ -26,7 +27,7 @@ from ..results.fitted_model import model_on
 from ..results.median_model import median_network
 from .base import read_graph
 from .columns import reading, type_table
-from .estimator import Estimator
+from .estimator import Estimator, begin
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -34,6 +35,16 @@ if TYPE_CHECKING:
 # Attributes of edges and of nodes of ``graph_``, and those of the estimator that they come from, where it has them.
 _OF_EDGES = {"agreement": "agreement_", "group": "groups_", "potential": "potential_"}
 _OF_NODES = {"group": "field_groups_"}
+
+
+class Traits(NamedTuple):
+    """What sets the fit of an estimator apart."""
+
+    yes_no: str = "boltzmann"  # the model that "auto" is for yes/no nodes
+    method: str = "method"  # the parameter with the method; or "kernel"
+    needs_edges: bool = True
+    silent: str = "Their inclusion and weights are"  # what the prior determines of edges of which rows say nothing
+    priors: tuple[str, ...] = ()  # parameters whose priors may give pairs probabilities of their own
 
 
 class Network(Estimator, DensityMixin):
@@ -45,7 +56,7 @@ class Network(Estimator, DensityMixin):
     ``edges_``, (n_edges, 2), has the numbers of the ends of each edge; its order is that of all arrays of edges.
     """
 
-    _yes_no: ClassVar[str] = "boltzmann"  # what "auto" is for yes/no nodes
+    _traits: ClassVar[Traits] = Traits()
     _edges_option: Any = "graph"  # the parameter with the edges
     model: Any
     fields: Any = True
@@ -71,21 +82,9 @@ class Network(Estimator, DensityMixin):
         if name == "model" and callable(model):
             return Custom(model)
         if name == "model" and is_auto(model):
-            name = self._of_fit.get("model_", self._yes_no)
+            name = self._of_fit.get("model_", self._traits.yes_no)
             return self._readers["model"](chosen_by_data(name))
         return super()._object(name)
-
-    def _choose_model(self, X: Any, sample_weight: Any = None) -> Any:
-        """Forget a former fit, choose the model by the data if it is "auto", and return the table with its types."""
-        self._begin()
-        chooses = is_auto(self._settings.model)
-        table = type_table(self, X, () if chooses else self._object("model").takes)
-        # Counts of rows have the index of the table, and no labels.
-        X = table if sample_weight is not None or table is X else without_others(table, X)
-        if chooses:
-            self.model_ = choose(X, sample_weight, self._yes_no, families_of(type(self).__name__).names)
-        self._family = self._object("model")
-        return X
 
     def _read(
         self, X: Any, sample_weight: Any, missing: bool = False, progress: bool = False, survey_weight: Any = None
@@ -93,7 +92,8 @@ class Network(Estimator, DensityMixin):
         """Read the data and the graph."""
         family, option = self._family, self._edges_option
         states = read(X, sample_weight, family, missing, self._settings.ties is not None)
-        states = with_survey(states, survey_weight, in_pandas(X), len(X))
+        if survey_weight is not None:
+            states = with_survey(states, survey_weight, in_pandas(X), len(X))
         record_columns(self, X, len(states.names))
         self._graph = read_graph(getattr(self._settings, option), states, progress, option)
         self.edges_ = self._graph.edges
@@ -258,3 +258,17 @@ class Network(Estimator, DensityMixin):
 def is_auto(model: Any) -> bool:
     """Return whether the data choose the model."""
     return isinstance(model, str) and model == AUTO
+
+
+def choose_model(estimator: Network, X: Any, sample_weight: Any = None) -> Any:
+    """Forget a former fit, choose the model by the data if it is "auto", and return the table with its types."""
+    begin(estimator)
+    chooses = is_auto(estimator._settings.model)
+    table, is_plain = type_table(estimator, X, () if chooses else estimator._object("model").takes)
+    # Counts of rows have the index of the table, and no labels.
+    X = table if sample_weight is not None or table is X else without_others(table, X)
+    if chooses:
+        yes_no, models = estimator._traits.yes_no, families_of(type(estimator).__name__).names
+        estimator.model_ = yes_no if is_plain else choose(X, sample_weight, yes_no, models)
+    estimator._family = estimator._object("model")
+    return X

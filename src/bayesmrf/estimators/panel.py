@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.chosen_model import choose
 from ..data.frames import column_names, in_pandas, is_frame, record_columns
-from ..data.read import choose, read
+from ..data.read import read
 from ..data.states import States, levels_of
 from ..data.transitions import Transitions, transitions, without_order
 from ..data.waves_side_by_side import refuse_waves
@@ -38,6 +39,7 @@ from ..states.panel_tables import panel_tables
 from .columns import type_table
 from .edge_evidence import evidence_table
 from .edge_prior import as_attribute, default_prior, warn_of_taper
+from .estimator import begin
 from .panel_checks import checks_of
 from .panel_predictive import PanelPredictive
 from .pipeline import Sampled, Setup
@@ -181,10 +183,6 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
         add_recorded_evidence(tree, *(draws.values[name] for name in _OF_EVIDENCE))
         return tree
 
-    def _checks(self, setup: Setup, rng: np.random.Generator) -> Checked | None:
-        (states,), steps = setup.parts, setup.likelihood.transitions.of_whole(setup.parts[0].values)
-        return checks_of(self, states.values, steps, rng) if len(steps.before) else None
-
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         warn_of_taper(self._object("prior").slab)
 
@@ -194,7 +192,7 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
 
     def _understand(self, X: Any, person: Any, wave: Any, day: Any) -> Setup:
         check_params(self)
-        self._begin()
+        begin(self)
         density = self._object("prior").density
         if not (isinstance(density, Beta) or is_number(density)):
             expected = "a prior whose density is a number or a Beta, of all edges of a kind"
@@ -203,7 +201,7 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
         if is_frame(X):
             refuse_waves(list(map(str, column_names(in_pandas(X)))))
         chooses = self._settings.model == AUTO
-        X = type_table(self, X, () if chooses else self._family(self._settings.model).takes, of_panel=True)
+        X = type_table(self, X, () if chooses else self._family(self._settings.model).takes, of_panel=True).table
         name = choose(X, None, "boltzmann", ("boltzmann", "ordinal")) if chooses else self._settings.model
         states = read(X, None, self._family(name), missing=True)
         record_columns(self, X, len(states.names))
@@ -249,6 +247,7 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
             0,
             constant={FIELD: is_silent} if is_silent.any() else {},
             observed={"n_samples": len(steps.before)},
+            check=_check,
         )
 
     def _chains_of(self, model: Panel, values: np.ndarray, steps: Transitions) -> int:
@@ -352,3 +351,9 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
             about = {"inclusion": float(inclusion[u, v]), "weight": float(weights[u, v])}
             graph.add_edge(self._names[u], self._names[v], **about)
         return graph
+
+
+def _check(estimator: PanelMRF, setup: Setup, rng: np.random.Generator) -> Checked | None:
+    """Compare the transitions of whole rows with those that the posterior predicts, if there are any."""
+    (states,), steps = setup.parts, setup.likelihood.transitions.of_whole(setup.parts[0].values)
+    return checks_of(estimator, states.values, steps, rng) if len(steps.before) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -56,6 +56,11 @@ class Setup(NamedTuple):
     own: Any = None  # what the estimator needs after the draws
     edges: EdgeTerms | None = None  # what the evidence for edges, or differences, needs of it
     observed: Mapping[str, Any] = {}  # what is stored of the data
+    correct: Callable[[Setup, Draws], Draws] = lambda _, draws: draws  # in place of what chains made, when they end
+    finish: Callable[[Setup, Draws], Draws] = lambda _, draws: draws  # as they are judged and stored
+    impute: Callable[[Any, Setup], None] = lambda *_: None  # store the probabilities of missing values
+    judge_data: Callable[[Any, Setup], None] = lambda *_: None  # warn of the data, or of all chains
+    check: Callable[[Any, Setup, np.random.Generator], Checked | None] = lambda *_: None  # by predicted tables
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -111,20 +116,20 @@ class Sampled(Estimator, RunOptions):
                 judged[:] = [tree]
 
         made = sample_posterior(
-            self, s.likelihood.model, s.kernel, seeds, lambda d: self._tree(s, self._finish(s, d)), add_evidence,
+            self, s.likelihood.model, s.kernel, seeds, lambda d: self._tree(s, s.finish(s, d)), add_evidence,
             **several,
         )  # fmt: skip
-        corrected = self._correct(s, made)
-        draws = self._finish(s, corrected)
+        corrected = s.correct(s, made)
+        draws = s.finish(s, corrected)
         self.posterior_ = self._tree(s, draws)
         keep(self.posterior_, self._kept())
-        self._impute(s)
+        s.impute(self, s)
         if corrected is made and judged and judged[0]["posterior"].sizes["draw"] == draws.n_draws:
             self.posterior_["edge_evidence"] = judged[0]["edge_evidence"]
         else:
             add_evidence(self.posterior_)
         self._summarise()
-        self._judge_data(s)
+        s.judge_data(self, s)
         tell_if_short(draws)
         has_converged = convergence.warn_unless_converged(self.posterior_)
         check_fit(self, s, seeds, has_converged)
@@ -208,27 +213,9 @@ class Sampled(Estimator, RunOptions):
     def _prepare(self, X: Any, *rows: Any) -> Setup:
         """Return all that comes before the first draw, or refuse options or data."""
 
-    def _correct(self, setup: Setup, draws: Draws) -> Draws:
-        """Return the draws in place of those that the chains made, when these have ended."""
-        return draws
-
-    def _finish(self, setup: Setup, draws: Draws) -> Draws:
-        """Return the draws as they are judged and stored."""
-        return draws
-
-    def _impute(self, setup: Setup) -> None:
-        """Store the probabilities of missing values."""
-
     @abstractmethod
     def _summarise(self) -> None:
         """Set the attributes that sum up the tree, and depend on it alone."""
-
-    def _judge_data(self, setup: Setup) -> None:
-        """Warn of what is wrong with the data, or with all chains."""
-
-    @abstractmethod
-    def _checks(self, setup: Setup, rng: np.random.Generator) -> Checked | None:
-        """Compare the data with tables that the posterior predicts; None where that is not possible."""
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
         """Warn of what this estimator alone has."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,10 +22,11 @@ from ..results.log_prior import add_log_prior
 from ..results.statistics import INTERVAL
 from ..results.stored import Kept
 from .base import missing_in
+from .edge_prior import in_order
 from .network import Network
 from .pipeline import Sampled, Setup
-from .predictive_checks import Checked, check_new, checks_of_fit
-from .prepared import impute, judge_data, name_choices, prepare
+from .predictive_checks import check_new
+from .prepared import name_choices, prepare
 from .refit import refit
 
 if TYPE_CHECKING:
@@ -39,10 +39,6 @@ class Posterior(Sampled, Network, BaseEstimator):
 
     Such an estimator has parameters, the target of its chains and their kernel (`_target`), and what it sums up.
     """
-
-    _needs_edges: ClassVar[bool] = True
-    _method_option: ClassVar[str] = "method"  # or "kernel"
-    _of_silent: ClassVar[str] = "Their inclusion and weights are"  # what the prior determines
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None, survey_weight: Any = None) -> Any:
         """Sample the posterior.
@@ -80,12 +76,6 @@ class Posterior(Sampled, Network, BaseEstimator):
     def check(self, X: Any, sample_weight: Any = None, survey_weight: Any = None) -> None:
         """Raise the errors that `fit` raises before its first draw; as by `fit`, a former fit is forgotten."""
         self._prepare(X, sample_weight, survey_weight=survey_weight)
-
-    def _judge_data(self, setup: Setup) -> None:
-        judge_data(self, setup)
-
-    def _checks(self, setup: Setup, rng: np.random.Generator) -> Checked | None:
-        return checks_of_fit(self, setup.parts, rng)
 
     def predictive_checks(self, X: Any, sample_weight: Any = None, random_state: Any = None) -> pd.DataFrame:
         """Compare a table with tables of its size from the posterior: answers, pairs, triples, sums and single rows.
@@ -362,13 +352,6 @@ class Posterior(Sampled, Network, BaseEstimator):
     def _prepare(self, X: Any, sample_weight: Any = None, groups: Any = None, survey_weight: Any = None) -> Setup:
         return prepare(self, X, sample_weight, groups, survey_weight)
 
-    def _impute(self, setup: Setup) -> None:
-        self.missing_ = impute(self.posterior_, setup)
-
-    def _asked(self) -> np.ndarray:
-        """Return which edges the user names, (n_edges,)."""
-        return np.full(self._graph.n_edges, not isinstance(getattr(self._settings, self._edges_option), str))
-
     def _follow(self, tree: xr.DataTree, kept: Kept) -> None:
         self._graph, self.edges_, self._log_z = kept.graph, kept.graph.edges, {}
         self.model_ = tree.attrs["model"]
@@ -378,8 +361,9 @@ class Posterior(Sampled, Network, BaseEstimator):
     def _kept(self) -> Kept:
         """Return what is stored of this estimator; the graph of the data stands for given edges."""
         kept, option = super()._kept(), self._edges_option
-        is_text = isinstance(kept.parameters[option], str)
-        return kept if is_text else kept._replace(parameters=kept.parameters | {option: self._graph})
+        edges = {} if isinstance(kept.parameters[option], str) else {option: self._graph}
+        priors = {name: in_order(getattr(self._settings, name), self._graph) for name in self._traits.priors}
+        return kept._replace(parameters=kept.parameters | edges | priors)
 
     def _request(self) -> Any:
         """Return options as they are understood together, or refuse them, before the table is read."""

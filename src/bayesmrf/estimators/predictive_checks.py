@@ -300,7 +300,7 @@ def check_fit(estimator: Any, setup: Any, seeds: np.random.SeedSequence, is_told
     if draws.shape[0] * draws.shape[1] < FIRST or invalid_values(estimator.posterior_):
         return
     with one_thread():
-        checked = estimator._checks(setup, descendant(seeds, _KEY))
+        checked = setup.check(estimator, setup, descendant(seeds, _KEY))
     if checked is None:
         return
     add_checks(estimator.posterior_, *checked)
@@ -323,8 +323,9 @@ def check_table(estimator: Any, parts: Sequence[tuple[int | None, States]], rng:
         return checks_of(estimator, parts, rng).frame
 
 
-def checks_of_fit(estimator: Any, parts: Sequence[States], rng: np.random.Generator) -> Checked | None:
+def checks_of_fit(estimator: Any, setup: Any, rng: np.random.Generator) -> Checked | None:
     """Compare the data of a fit with tables from draws; None of survey weights, which tables do not have."""
+    parts: Sequence[States] = setup.parts
     if is_weighted(parts) or not can_be_checked(estimator):
         return None
     return checks_of(estimator, list(enumerate(parts)) if len(parts) > 1 else [(None, parts[0])], rng)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from .. import results
 from ..data.dependent_rows import warn_of_dependent_rows
@@ -13,29 +15,27 @@ from ..results.blocks import variable
 from ..results.identified import FIELD
 from ..results.surveyed import SURVEYED
 from .base import hash_of_samples, missing_table, require_edges
+from .edge_prior import named_pairs
 from .mode_check import check_modes
-from .network import is_auto
+from .network import choose_model, is_auto
 from .pipeline import Setup
+from .predictive_checks import checks_of_fit
 from .rarely_observed import Silent, warn_of_rare_levels
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
 
 
 def prepare(estimator: Any, X: Any, sample_weight: Any, groups: Any, survey_weight: Any) -> Setup:
     """Return all that comes before the first draw of an estimator, or refuse options or data."""
     check_params(estimator)
     with announced("understanding the columns of the table", estimator.progress):
-        table = estimator._choose_model(X, sample_weight)
+        table = choose_model(estimator, X, sample_weight)
     request = estimator._request()
     with announced("reading and checking the table", estimator.progress):
         states = estimator._read(table, sample_weight, True, estimator.progress, survey_weight)
-    if estimator._needs_edges:
+    if estimator._traits.needs_edges:
         require_edges(estimator._graph, estimator._edges_option)
     parts = estimator._parts(states, X, groups)
     silent = Silent.of(parts, estimator._graph, estimator._labels)
-    estimator._graph, not_identified = silent.settle(estimator._graph, estimator._asked(), estimator._of_silent)
+    estimator._graph, not_identified = silent.settle(estimator._graph, _asked(estimator), estimator._traits.silent)
     estimator.edges_ = estimator._graph.edges
     with announced("choosing how and where the chains start", estimator.progress):
         setup = estimator._target(parts, request)
@@ -50,22 +50,33 @@ def prepare(estimator: Any, X: Any, sample_weight: Any, groups: Any, survey_weig
         attrs=setup.attrs | attrs,
         observed={"statistics": statistics, "n_samples": sum(sizes), "group_sizes": sizes},
         constant={**setup.constant, **({FIELD: not_identified} if not_identified.any() else {})},
+        impute=impute,
+        judge_data=judge_data,
+        check=checks_of_fit,
     )
+
+
+def _asked(estimator: Any) -> np.ndarray:
+    """Return which edges a user names, or must exist, (n_edges,)."""
+    option, graph = estimator._edges_option, estimator._graph
+    named = [named_pairs(estimator._object(name), graph) for name in estimator._traits.priors]
+    every = option == "graph" or not isinstance(getattr(estimator._settings, option), str)
+    return np.full(graph.n_edges, every) | np.any(named, axis=0)
 
 
 def name_choices(estimator: Any, model: str, method: str) -> None:
     """Set the names of the model and of the method (or kernel)."""
     estimator.model_ = model
-    setattr(estimator, f"{estimator._method_option}_", method)
+    setattr(estimator, f"{estimator._traits.method}_", method)
 
 
-def impute(tree: xr.DataTree, setup: Setup) -> pd.DataFrame:
-    """Return the probabilities of missing values, and store them in the tree."""
+def impute(estimator: Any, setup: Setup) -> None:
+    """Compute and store the probabilities of missing values."""
+    tree = estimator.posterior_
     theta = variable(tree, "phi" if "phi" in tree["posterior"] else "theta")
-    missing = missing_table(setup.likelihood, theta, setup.parts, setup.seeds)
-    if len(missing):
-        results.add_missing(tree, missing)
-    return missing
+    estimator.missing_ = missing_table(setup.likelihood, theta, setup.parts, setup.seeds)
+    if len(estimator.missing_):
+        results.add_missing(tree, estimator.missing_)
 
 
 def judge_data(estimator: Any, setup: Setup) -> None:

@@ -39,7 +39,7 @@ from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from ..samplers.tempered import Tempered
 from .columns import reading, type_table
-from .estimator import Estimator
+from .estimator import Estimator, begin, keep_settings
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within seconds
 _QUICK = 2**22  # terms of this sum times units on the larger side, up to which `fit` has the time for it
@@ -141,7 +141,7 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     got, remedy = getattr(self, option), "fit again to change it"
                     raise OptionError(option=option, got=got, expected=expected, remedy=remedy)
             states = self._read(X, missing=False)
-            self._keep_settings()  # a step of a fit has those of now
+            keep_settings(self)  # a step of a fit has those of now
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstantColumnWarning)  # later rows may differ
@@ -248,8 +248,8 @@ class RBM(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _start(self, X: Any, sample_weight: Any = None) -> States:
         """Check X and the options, and initialise."""
         check_params(self)
-        self._begin()
-        X = type_table(self, X)
+        begin(self)
+        X = type_table(self, X).table
         states = read(X, sample_weight)
         record_columns(self, X, len(states.names))
         self._names, self._coding = states.names, states.coding

@@ -12,6 +12,7 @@ from ..errors import StoreError, UnknownArgumentError
 from ..results.stored import Kept, read_kept
 from ..runs.sealed import as_written
 from .columns import restore_columns
+from .estimator import keep_settings
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +39,7 @@ def restored(kind: Any, tree: xr.DataTree, kept: Kept) -> Any:
         est = kind(**kept.parameters)
     except UnknownArgumentError as e:  # the record is of another program
         raise ValueError(str(e)) from None
-    est._keep_settings()
+    keep_settings(est)
     restore_columns(est, {str(name): value for name, value in tree.attrs.items()})
     est._names, est._coding, est.posterior_ = kept.graph.names, kept.coding, tree
     est.n_features_in_ = len(kept.graph.names)

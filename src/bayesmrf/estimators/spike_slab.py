@@ -25,7 +25,6 @@ from ..results.blocks import Columns, mean_of, variable
 from ..results.communities import communities_of
 from ..results.display import display_in
 from ..results.median_model import in_median_model
-from ..results.stored import Kept
 from ..runs import run
 from .built_kernels import edge_method
 from .edge_evidence import evidence_table, terms_of_edges
@@ -36,7 +35,6 @@ from .edge_prior import (
     default_prior,
     in_order,
     like,
-    named_pairs,
     possible,
     warn_of_prior,
     warn_of_taper,
@@ -44,6 +42,7 @@ from .edge_prior import (
 )
 from .engines import read_sample
 from .fitted_priors import spiked_priors
+from .network import Traits
 from .pipeline import Setup, completed
 from .posterior import Posterior
 
@@ -116,6 +115,7 @@ class SpikeSlabMRF(SpikeSlabParameters, Posterior):
 
     _readers = {"method": EDGES.read, "model": families_of("SpikeSlabMRF").read}  # noqa: RUF012
     _edges_option = "candidates"
+    _traits = Traits(priors=("prior",))
 
     def _object(self, name: str) -> Any:
         """Return the value of a parameter as an object."""
@@ -134,13 +134,6 @@ class SpikeSlabMRF(SpikeSlabParameters, Posterior):
 
     def _priors(self) -> Priors:
         return spiked_priors(self._graph, self._object("prior"))
-
-    def _asked(self) -> np.ndarray:
-        return super()._asked() | named_pairs(self._object("prior"), self._graph)
-
-    def _kept(self) -> Kept:
-        kept = super()._kept()
-        return kept._replace(parameters=kept.parameters | {"prior": in_order(self._settings.prior, self._graph)})
 
     def _target(self, parts: list[States], request: None) -> Setup:
         (states,), model, prior = parts, self._model(), in_order(self._object("prior"), self._graph)

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..base import LOG_Z, MOMENTS, Inference
-from ..data.sample_weight import row_numbers
+from ..data.counts_and_labels import row_numbers
 from ..data.states import check_codes
 from ..errors import DataError, TooWideError
 from ..inference.annealed import Annealed

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..base import SAMPLE
-from ..data.sample_weight import check_listed
+from ..data.counts_and_labels import check_listed
 from ..declare.option import Checked, option
 from ..declare.rule import COUNT, instance
 from ..estimators.grouped_methods import GroupsProblem

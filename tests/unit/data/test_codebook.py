@@ -12,7 +12,7 @@ import pytest
 from bayesmrf import RBM, BayesianMRF, Beta, CompareMRF, MaximumLikelihoodMRF, SpikeSlabMRF, load, log_evidence, save
 from bayesmrf.cli.common import spoken_warnings
 from bayesmrf.data import Codebook, prepare, read_columns
-from bayesmrf.data.columns import frame_of
+from bayesmrf.data.frames import frame_of
 from bayesmrf.data.infer_columns import infer_columns, require_readable
 from bayesmrf.data.known_words import SCALES, known_order, leading_numbers, yes_and_no
 from bayesmrf.errors import ConstantColumnWarning, DataError, LevelsWarning, OptionError

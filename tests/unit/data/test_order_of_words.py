@@ -12,7 +12,8 @@ from bayesmrf import MaximumLikelihoodMRF, SpikeSlabMRF, datasets
 from bayesmrf.data import Codebook, prepare, read_columns
 from bayesmrf.data.alphabet import check_order, is_alphabetical
 from bayesmrf.data.coded_words import bare_words, quantities, split_code
-from bayesmrf.data.columns import described, frame_of
+from bayesmrf.data.columns import described
+from bayesmrf.data.frames import frame_of
 from bayesmrf.data.infer_columns import infer_columns, problems_of
 from bayesmrf.data.kinds.number import with_gaps
 from bayesmrf.errors import DataError, LevelsWarning, OptionError

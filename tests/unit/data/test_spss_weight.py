@@ -10,8 +10,8 @@ import pytest
 from bayesmrf import cli
 from bayesmrf.cli.tables import read_votes
 from bayesmrf.data.column_options import ColumnOptions
+from bayesmrf.data.counts_and_labels import check_weights
 from bayesmrf.data.files import read_declared
-from bayesmrf.data.sample_weight import check_weights
 from bayesmrf.errors import DataError
 
 ITEMS = pd.DataFrame({"sleep": [0.0, 1, 1, 0, 1], "mood": [1.0, 0, 1, 0, 1]})

@@ -9,7 +9,8 @@ import pytest
 import bayesmrf
 from bayesmrf.cli import run
 from bayesmrf.data import prepare, read_columns, stack_waves
-from bayesmrf.data.columns import described, frame_of
+from bayesmrf.data.columns import described
+from bayesmrf.data.frames import frame_of
 from bayesmrf.data.infer_columns import problems_of
 from bayesmrf.data.kinds.count import forgotten_count
 from bayesmrf.data.levels import find_foreign

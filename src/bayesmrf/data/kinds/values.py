@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LABELS, QUESTIONS = "variable_value_labels", "column_names_to_labels"  # as pandas.read_spss names them
 WRITTEN = "texts_for_missing"  # of a file: how its missing values are written, by column
 
+BITS = ({"0", "1"}, {"-1", "1"})
+
 
 @dataclass
 class Values:
@@ -42,6 +44,11 @@ class Values:
         if not self.counts or not all(map(is_number, self.counts)):
             return None
         return np.repeat([float(value) for value in self.counts], list(self.counts.values()))
+
+    @property
+    def is_bits(self) -> bool:
+        """Whether its values are 0 and 1, or -1 and 1, and nothing else is known of it than how often they occur."""
+        return self.counts.keys() in BITS and not (self.codes or self.declared or self.labels)
 
     def column(self, kind: str, levels: list[tuple[str, str]], does: str = "") -> Column:
         """Return the column as one of a kind, whose levels have these values and labels."""

@@ -16,7 +16,7 @@ from ..frames import categories_of, is_ordered
 from ..known_words import plain_word, yes_and_no
 from ..levels import remedy_in
 from .ordered import ORDER
-from .values import Values
+from .values import BITS, Values
 
 if TYPE_CHECKING:
     from ..column_options import ColumnOptions
@@ -147,10 +147,14 @@ def to_binary(numbers: np.ndarray, labels: tuple[str, ...], is_bool: bool, ordin
                     f"-1 by NaN if it means a missing value{or_else}.")  # fmt: skip
 
 
+def of_bits(content: Values) -> Column:
+    """Return a column of two numbers, the larger of which is yes."""
+    return content.column(YES_NO, [(value, value) for value in sorted(content.counts, key=float)])
+
+
 def of_numbers(content: Values, values: list[str]) -> Column | None:
     """Return a column of 0 and 1, or of -1 and 1; None for another one."""
-    is_pair = set(values) in ({"0", "1"}, {"-1", "1"})
-    return content.column(YES_NO, [(value, value) for value in values]) if is_pair else None
+    return of_bits(content) if set(values) in BITS else None
 
 
 def of_words(content: Values) -> Column | None:
