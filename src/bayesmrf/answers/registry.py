@@ -18,7 +18,7 @@ from ..show.tables import Table, TableOf
 # Their order is data, never that of imports.
 ROOMS = (
     "edges", "differences", "parameters", "groups", "lagged", "communities", "structures", "statistics", "checks",
-    "sensitivity", "loo", "statements", "predictions", "study", "run",
+    "sensitivity", "loo", "statements", "predictions", "study", "evidence", "run",
 )  # fmt: skip
 
 

@@ -8,19 +8,19 @@ colour-blind safe, and no information is in colour alone.
 from __future__ import annotations
 
 from ..answers.checks.shown import plot_checks
+from ..answers.edges.inclusion import plot_inclusion
+from ..answers.edges.network import plot_network
+from ..answers.edges.networks import plot_evidence_network, plot_networks
+from ..answers.evidence.shown import plot_evidence
 from ..answers.groups.partitions import plot_co_clustering, plot_credible_ball
+from ..answers.lagged.panel import plot_panel
+from ..answers.parameters.pictures import plot_marginals, plot_parameters, plot_strength
+from ..answers.run.trace import plot_trace
 from ..answers.sensitivity.shown import plot_sensitivity
 from ..answers.statistics.shown import plot_statistics
 from .calibration import plot_calibration
-from .evidence import plot_evidence
 from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
-from .inclusion import plot_inclusion
-from .network import plot_network
-from .networks import plot_evidence_network, plot_networks
-from .panel import plot_panel
-from .parameters import plot_marginals, plot_parameters, plot_strength
 from .planning import plot_plan
-from .trace import plot_trace
 
 __all__ = [
     "plot_agreement",

@@ -9,19 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import results
+from ..answers import registry
+from ..answers.run.shown import verdict
 from ..declare.arguments import named
-from ..results.summary import (
-    AnySummary,
-    DifferenceSummary,
-    GroupedSummary,
-    PanelSummary,
-    ParameterSummary,
-    StructureSummary,
-    summarise,
-)
+from ..results.summary import AnySummary, DifferenceSummary, GroupedSummary, summarise
 from ..runs.sealed import as_written
 from ..show.page import Section, check_out, paragraph, picture, table, write_page
-from . import differences, grouped, panel, parameters, structure
+from . import differences, grouped
 from .planning import write_calibration, write_plan
 
 __all__ = [
@@ -37,12 +31,10 @@ __all__ = [
     "write_report",
 ]
 
-_REPORTS: dict[type, tuple[str, Callable[..., list[Section]]]] = {
-    DifferenceSummary: ("Differences between groups", differences.sections),
-    GroupedSummary: ("Groups of shared parameters", grouped.sections),
-    PanelSummary: ("What follows what in time", panel.sections),
-    ParameterSummary: ("Posterior of the parameters", parameters.sections),
-    StructureSummary: ("Which edges exist", structure.sections),
+# Kinds of posteriors whose room has no sections of its own yet.
+_PARTS: dict[type, Callable[..., list[Section]]] = {
+    DifferenceSummary: differences.sections,
+    GroupedSummary: grouped.sections,
 }
 
 
@@ -75,11 +67,13 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     # The attributes of an untrusted store may have any type.
     with as_written(Path(tree)) if from_disk else nullcontext():
         summary = summarise(posterior)
-        title, sentence, parts = _REPORTS[type(summary)][0], summary.data_sentence, sections(summary)
+        sentence, parts = summary.data_sentence, sections(summary)
         answer = f"{summary.headline}." if summary.headline else ""
-    return write_page(out, title, sentence, parts, answer)
+    return write_page(out, summary.title, sentence, parts, answer)
 
 
 def sections(summary: AnySummary) -> list[Section]:
-    """Return the sections of the report on one run."""
-    return _REPORTS[type(summary)][1](summary)
+    """Return the sections of the report on one run: the first answer below the findings, then the others."""
+    parts = _PARTS[type(summary)](summary) if type(summary) in _PARTS else []
+    (title, answer), *others = [*parts, *registry.sections(summary)]
+    return [(title, verdict(summary) + answer), *others]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from .. import plots
+from ..answers.differences.shown import nodes
+from ..answers.edges.shown import CLASSES_OF_EVIDENCE, nodes_title, probable
 from ..answers.registry import table_of
 from ..results.median_model import ABOVE
 from ..results.summary import DifferenceSummary
-from ..show.page import Section, listed, paragraph, picture
-from .order import page
-from .shared import table_section
-from .structure import CITE, EVIDENCE, judged, nodes_title, probable
+from ..show.page import Section, listed, paragraph, picture, section_of
 
 
 def sections(summary: DifferenceSummary) -> list[Section]:
@@ -18,15 +17,14 @@ def sections(summary: DifferenceSummary) -> list[Section]:
         f"The network of each group, and the differences with an {ABOVE}, in one layout. Width: mean; "
         f"dashed: negative; pale: 90 % interval contains zero, or less probable. Differences: {summary.direction}."
     )
-    networks += f" Last: evidence for differences. {EVIDENCE}" if summary.evidence else ""
-    parts = [
+    networks += f" Last: evidence for differences. {CLASSES_OF_EVIDENCE}" if summary.evidence else ""
+    return [
         ("Do the groups differ?", _overview(summary)),
         ("Networks", picture(lambda: plots.plot_networks(summary), networks)),
         ("Differences", _differences(summary)),
         ("Differences of the parameters of nodes", _bias_differences(summary)),
-        *table_section(summary, "nodes", nodes_title(summary)),
+        *section_of(nodes, nodes_title(summary), summary),
     ]
-    return page(summary, parts, judged(summary, "the number of edges that differ"), "Number of edges that differ", CITE)
 
 
 def _overview(s: DifferenceSummary) -> str:
@@ -36,7 +34,7 @@ def _overview(s: DifferenceSummary) -> str:
         "The density is the share of the edges that differ."
     )
     caption = "Inclusion of the difference of each edge; a minus marks likely negative ones."
-    return probable(s, "Number of edges that differ", caption, text)
+    return probable(s, caption, text)
 
 
 def _differences(s: DifferenceSummary) -> str:

@@ -6,31 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import plots
+from ..answers.edges.shown import inclusion_part
 from ..answers.registry import table_of
 from ..results.median_model import EDGES
 from ..results.summary import GroupedSummary
 from ..show.page import Section, listed, paragraph, picture
-from .order import page
-from .structure import CITE as CITE_SPIKE
-from .structure import inclusion
 
 _NETWORK = "Edges coloured by group; wide: strong; dashed: the ends tend to differ (agreement below 0.5)."
 _NETWORK_SPIKE = f"{_NETWORK[:-1]}; pale: less probable. Shown are {EDGES}."
-_CITE = (
-    "J. Liu and D. Page, Bayesian Estimation of Latently-grouped Parameters in Undirected Graphical Models, Advances "
-    "in Neural Information Processing Systems 26 (2013)"
-)
 
 
 def sections(summary: GroupedSummary) -> list[Section]:
     """Return the sections of the report on one run."""
-    s, n_shown = summary, len(summary.shown)
-    judged, cite, network = "the number of groups, and the edges and fields with the worst convergence", _CITE, _NETWORK
-    if s.spike:
-        judged = "the numbers of groups and of edges, the density, and the edges and fields with the worst convergence"
-        cite, network = f"{_CITE}; edges that may be absent: {CITE_SPIKE}", _NETWORK_SPIKE
+    s, n_shown, network = summary, len(summary.shown), _NETWORK_SPIKE if summary.spike else _NETWORK
     parts: list[tuple[bool, str, Callable[[], Any]]] = [
-        (s.spike, "Which edges exist", lambda: inclusion(s)),
+        (s.spike, "Which edges exist", lambda: inclusion_part(s)),
         (True, "Number of groups", lambda: _number_of_groups(s)),
         (n_shown > 0, "Groups", lambda: _groups(s)),
         (len(s.entries) > 0, "Tables of the groups", lambda: _potentials(s)),
@@ -39,7 +29,7 @@ def sections(summary: GroupedSummary) -> list[Section]:
         (True, "Edges", lambda: _edges(s)),
         (len(s.field_table) > 0, "Thresholds" if _has_thresholds(s) else "Node fields", lambda: _fields(s)),
     ]
-    return page(s, [(title, say()) for wanted, title, say in parts if wanted], judged, "Number of groups", cite)
+    return [(title, say()) for wanted, title, say in parts if wanted]
 
 
 def _has_thresholds(s: GroupedSummary) -> bool:

@@ -18,7 +18,7 @@ from ..declare.paths import path_of
 from ..declare.rule import FLAG
 from ..errors import StoreError, argument
 from ..names import shown
-from .tables import Table
+from .tables import Table, TableOf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,6 +138,14 @@ def listed(found: Table, sortable: bool = True) -> str:
     if found.wide.title:
         html = f"<details open><summary>{found.wide.title}</summary>{html}</details>"
     return (paragraph(found.wide.rest) if found.wide.rest else "") + html
+
+
+def section_of(kind: TableOf, title: str, s: Any) -> list[Section]:
+    """Return a section with a table alone and what it means, of a result that has this table."""
+    if not kind.is_in(s):
+        return []
+    made = kind(s)
+    return [(title, (paragraph(made.note) if made.note else "") + listed(made))]
 
 
 _STYLE = """

@@ -18,6 +18,7 @@ from bayesmrf.errors import OptionError
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.results.summary import GroupedSummary, ParameterSummary
 from bayesmrf.show import style
+from bayesmrf.show.layout import layout
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree
 
 OF_GROUPS = [
@@ -183,7 +184,7 @@ def test_short_edges_are_all_in_colour_and_a_grid_lies_flat(rng):
     graph = graphs.grid(25, 25)
     grey, colour = drawn(plots.plot_network(posterior_tree(rng, graph, n_draws=8)))
     assert (len(grey), len(colour)) == (0, graph.n_edges)
-    place = plots.layout.layout(graph.n_nodes, graph.edges)
+    place = layout(graph.n_nodes, graph.edges)
     length = np.linalg.norm(np.diff(place[graph.edges], axis=1)[:, 0], axis=1)
     shuffled = rng.permutation(place)
     chance = np.linalg.norm(np.diff(shuffled[graph.edges], axis=1)[:, 0], axis=1)

@@ -1,4 +1,4 @@
-"""Tables of a posterior over which edges exist."""
+"""Tables and section of which edges exist."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ...results.edge_evidence import evidence_table, has_evidence
 from ...results.median_model import ABOVE, EDGES, NO_EDGE
-from ...results.summary import DifferenceSummary, PanelSummary, StructureSummary, Summary
-from ...results.summary.inclusion import InclusionSummary
+from ...results.summary import DifferenceSummary, InclusionSummary, PanelSummary, StructureSummary, Summary
+from ...show.page import Section, listed, paragraph, picture, section_of
 from ...show.tables import (
     ENDS,
     FACTOR,
@@ -25,6 +25,10 @@ from ...show.tables import (
     with_legend,
 )
 from ..registry import Answer
+from ..run.shown import log_odds
+from .inclusion import plot_inclusion
+from .network import plot_network
+from .networks import plot_evidence_network, plot_networks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +43,15 @@ _WORDS = (
 BAYES_FACTOR = f"Bayes factor: local, of the edge against its absence, {_WORDS}"
 OF_DIFFERENCE = f"Bayes factor: local, of the difference against none, {_WORDS}"
 STRONGEST = f"{ABOVE.capitalize()}, strongest first"
+_NETWORK = f"{EDGES.capitalize()}. Width: mean weight where the edge exists; dashed: negative; pale: less probable."
+_WEIGHTS = (
+    f"Left: {EDGES}. Width and saturation: mean weight where the edge exists; dashed: "
+    "negative. Right: evidence for each edge, in the same layout."
+)
+CLASSES_OF_EVIDENCE = (
+    "Blue: included, with a Bayes factor above 10; yellow: excluded, below 1/10; dashed: weaker evidence, grey where "
+    "it is inconclusive."
+)
 
 
 @table("edges", StructureSummary)
@@ -99,4 +112,54 @@ def nodes_of(s: Summary, frame: pd.DataFrame, columns: tuple[Column, ...]) -> Ta
     return Table("nodes", frame, columns, wide=listed, note=s.terms.meaning)
 
 
-ANSWER = Answer("edges", (edges, evidence, nodes), methods=("evidence_table",))
+def section(s: StructureSummary) -> list[Section]:
+    """Return the sections of the page on which edges exist."""
+    if not edges.is_in(s):
+        return []
+    table = edges(s)
+    return [
+        ("Which edges exist", inclusion_part(s, "and the slab scale is the scale of the prior of their weights")),
+        _network(s),
+        ("Edges", paragraph(table.note) + listed(table)),
+        *section_of(log_odds, "Log odds of categories", s),
+        *section_of(nodes, nodes_title(s), s),
+    ]
+
+
+def _network(s: StructureSummary) -> Section:
+    """Draw the network of weights and, where it is known, the evidence for each edge next to it."""
+    if s.evidence:
+        drawn = picture(lambda: plot_networks(s), f"{_WEIGHTS} {CLASSES_OF_EVIDENCE}")
+        return "Weights and evidence", drawn
+    return "Network", picture(lambda: plot_network(s), _NETWORK)
+
+
+def nodes_title(s: Summary) -> str:
+    """Return what parameters of nodes are called in a title."""
+    return f"{s.terms.node.capitalize()}{'es' if s.terms.node.endswith('s') else 's'}"
+
+
+def inclusion_part(s: InclusionSummary, also: str = "") -> str:
+    """Return the number of edges, density, and inclusion of each edge; ``also`` explains other quantities."""
+    text = (
+        "The inclusion of an edge is the posterior probability that it exists: near 1 the data support the edge, near "
+        "0 its absence, and in between they are inconclusive. The density is the share of the candidates that exist"
+        f"{', ' if also else ''}{also}."
+    )
+    return probable(s, "Inclusion of each edge; nodes that share edges are next to each other.", text)
+
+
+def probable(s: InclusionSummary, caption: str, text: str) -> str:
+    """Return the number of edges, the density, and the plot of inclusions, with an explanation."""
+    opening = [s.doubt_sentence] if s.doubt_sentence else []
+    lines = [*opening, f"{s.number.capitalize()}: {s.n_edges_sentence}.", f"{s.density_sentence}."]
+    return "".join(map(paragraph, lines)) + picture(lambda: plot_inclusion(s), caption) + paragraph(text)
+
+
+ANSWER = Answer(
+    "edges",
+    (edges, evidence, nodes),
+    (plot_inclusion, plot_network, plot_networks, plot_evidence_network),
+    section,
+    methods=("evidence_table",),
+)

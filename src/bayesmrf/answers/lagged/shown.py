@@ -1,12 +1,13 @@
-"""Tables of a posterior over lagged edges and edges within a wave."""
+"""Tables and section of lagged edges and edges within a wave."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from ...results.median_model import ABOVE, in_median_model
+from ...results.median_model import ABOVE, EDGES, in_median_model
 from ...results.summary import PanelSummary
+from ...show.page import Section, paragraph, picture, section_of
 from ...show.tables import (
     ENDS,
     Column,
@@ -21,10 +22,15 @@ from ...show.tables import (
     text,
     with_legend,
 )
-from ..edges.shown import BAYES_FACTOR, EVIDENCE, MOST_EDGES, MOST_LIKELY, nodes_of, opening, weaker
+from ..edges.shown import BAYES_FACTOR, EVIDENCE, MOST_EDGES, MOST_LIKELY, nodes_of, nodes_title, opening, weaker
 from ..registry import Answer
+from .panel import plot_panel
 
 _FROM_TO = Column("edge", ("source", "target"), "{}", "{} → {}", ("from the wave before", "to"))
+_NETWORKS = (
+    f"{EDGES.capitalize()}. Arrows: from a wave to the next, loops for autoregression. Width: mean weight "
+    "where the edge exists; dashed: negative; pale: less probable."
+)
 
 
 def _edges(s: PanelSummary, name: str, frame: pd.DataFrame, ends: Column, title: str, lead: str) -> Table:
@@ -95,4 +101,18 @@ def transitions(s: PanelSummary) -> Table:
     return Table("transitions", frame, (text("what", longest=None), number("number", each="{:,}")))
 
 
-ANSWER = Answer("lagged", (lagged, within, nodes, intercepts, transitions))
+def section(s: PanelSummary) -> list[Section]:
+    """Return the sections of the page on what follows what."""
+    if not lagged.is_in(s):
+        return []
+    numbers = paragraph(f"Number of edges: {s.n_edges_sentence}.") + paragraph(f"{s.density_sentence}.")
+    return [
+        ("Which edges exist", numbers + picture(lambda: plot_panel(s), _NETWORKS)),
+        *section_of(lagged, "Lagged edges", s),
+        *section_of(within, "Edges within a wave", s),
+        *section_of(nodes, nodes_title(s), s),
+        *section_of(intercepts, "How much people differ", s),
+    ]
+
+
+ANSWER = Answer("lagged", (lagged, within, nodes, intercepts, transitions), (plot_panel,), section)

@@ -1,4 +1,4 @@
-"""Tables of a posterior over parameters."""
+"""Tables and section of the parameters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import numpy as np
 import pandas as pd
 
 from ...results.summary import ParameterSummary
+from ...show.page import Section, listed, paragraph, picture, section_of
 from ...show.tables import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
+from ..edges.network import plot_network
 from ..registry import Answer
+from ..run.shown import log_odds
+from .pictures import plot_marginals, plot_parameters, plot_strength
 
 MOST_PARAMETERS = 500  # rows of the page
 MOST_NODES = 200  # rows of the table of strengths
@@ -80,4 +84,36 @@ def strength(s: ParameterSummary) -> Table:
     return Table("strength", frame, (text("node"), number("strength"), interval(s)), wide=wide)
 
 
-ANSWER = Answer("parameters", (parameters, edges, nodes, strength))
+def section(s: ParameterSummary) -> list[Section]:
+    """Return the sections of the page on the parameters, and on the network where each edge has one."""
+    if not parameters.is_in(s):
+        return []
+    caption = "Posterior mean and 90 % interval; hollow if the interval contains zero."
+    drawn = picture(lambda: plot_parameters(s), caption)
+    first = ("Parameters", paragraph(s.terms.meaning) + drawn + listed(parameters(s)))
+    if not s.n_weights:
+        return [first]
+    network = f"Width: size of the mean {s.terms.edge}; dashed: negative; pale: its 90 % interval contains zero."
+    return [
+        first,
+        ("Network", picture(lambda: plot_network(s), network)),
+        ("Strength of the nodes", _strength(s)),
+        *section_of(log_odds, "Log odds of categories", s),
+    ]
+
+
+def _strength(s: ParameterSummary) -> str:
+    text = (
+        "The strength of a node is the sum of the absolute parameters of its edges, computed in every draw. As a sum "
+        "of absolute values it is above zero even if the intervals of all edges contain zero."
+    )
+    drawn = picture(lambda: plot_strength(s), "Strength of each node with its 90 % interval.")
+    return paragraph(text) + drawn + listed(strength(s))
+
+
+ANSWER = Answer(
+    "parameters",
+    (parameters, edges, nodes, strength),
+    (plot_parameters, plot_strength, plot_marginals),
+    section,
+)

@@ -1,22 +1,30 @@
-"""Tables of every posterior: missing values, convergence, and findings."""
+"""Tables and sections of every run: what was run, convergence, findings, and missing values."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+
 import pandas as pd
 
-from ...data.codebook import frame_of_text
+from ...data.codebook import Codebook, frame_of_text
 from ...names import LONGEST
 from ...results.summary import Summary, count
 from ...results.summary.log_odds import log_odds_table
 from ...results.summary.structure import StructureSummary
+from ...results.until_good import CRITERION
+from ...show.page import Section, escape, listed, paragraph, picture, section_of
 from ...show.tables import ENDS, Column, Listing, Table, interval, number, rest_of, table, text
 from ..registry import Answer
+from .trace import plot_trace
 
 _SAID = ("question", "kind", "levels", "counts", "codes", "does")  # columns of a codebook that are texts
 _MAY_LACK = ("question", "codes", "does", "counts")  # those that may be empty
 MOST_MISSING = 100  # rows of the table of missing values
 _MOST_JUDGED = 7  # rows of the table of convergence
 _MOST_TABLES = 10  # edges of the page whose log odds are listed
+# Options of the command line that estimators do not have.
+_ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("Levels that count as yes", "binarize"))
 
 
 @table("missing", Summary, lambda s: s.n_missing > 0)
@@ -91,4 +99,67 @@ def findings(s: Summary) -> Table:
     return Table("findings", frame, (text("severity"), text("text", longest=None)), said)
 
 
-ANSWER = Answer("run", (missing, columns, log_odds, convergence, findings))
+def verdict(s: Summary) -> str:
+    """Return the findings of the run, each in a separate paragraph."""
+    return "".join(paragraph(sentence, f"verdict {severity}") for severity, sentence in s.verdict.sentences)
+
+
+def section(s: Summary) -> list[Section]:
+    """Return the last sections of every page: how the results were computed, and which answers were missing."""
+    return [
+        *section_of(columns, "Wording and levels of the items", s),
+        ("What was run", _what_was_run(s)),
+        ("Have the chains converged?", _convergence(s)),
+        ("Reproduce and cite", _run_again(s)),
+        *section_of(missing, "Missing values", s),
+    ]
+
+
+def _what_was_run(s: Summary) -> str:
+    """Return data, graph, method, exactness, draws and options."""
+    a = s.attrs
+    facts = [("Data", f"{a['data_file']}: {s.data_sentence}" if "data_file" in a else s.data_sentence)]
+    facts += [("Columns", "; ".join(Codebook.of_text(a["columns"]).lines()))] if a.get("columns") else []
+    facts += [(name, str(a[key])) for name, key in _ASKED if key in a]
+    facts += [("Method", s.method_sentence), ("Exact or approximate", s.kind_sentence)]
+    facts += [("Draws", s.draws_sentence)]
+    facts += [(label[0].upper() + label[1:], value) for label, value in s.options.items()]
+    facts += [("Run time", f"{a['run_time']:,.1f} s"), ("Created", str(a.get("created_at", "unknown")))]
+    cut = "" if a.get("complete", True) else paragraph(
+        "This run was stopped before its end; the report is on the draws until then.", "verdict fair")  # fmt: skip
+    return f"{cut}{_facts(facts)}"
+
+
+def _convergence(s: Summary) -> str:
+    """Return the verdict, the diagnostics, and the trace of one quantity."""
+    text = (
+        "R-hat compares the chains (1.00: they agree). The effective sample size (ESS) is the number "
+        "of independent draws with the same precision: bulk for means, tail for the ends of intervals. "
+        f"{count(len(s.diagnostics), 'quantity', 'quantities')} were checked; shown are {s.judged}."
+    )
+    if "short" in s.attrs:
+        text += f" {CRITERION}"
+    caption = f"{s.trace_title} along each chain: converged chains vary over the same range."
+    return paragraph(text) + listed(convergence(s), sortable=False) + picture(lambda: plot_trace(s), caption)
+
+
+def _run_again(s: Summary) -> str:
+    """Return the command, seed, versions, and the source of the method."""
+    a = s.attrs
+    versions = ", ".join(f"{k} {v}" for k, v in json.loads(a.get("versions", "{}")).items())
+    seed = str(a.get("seed", "unknown"))
+    items = [("Seed", seed), ("Versions", versions), ("Data and graph (SHA-256)", str(a.get("data_hash", "unknown")))]
+    command = ""
+    if "command" in a:
+        line = a["command"] if "--seed" in a["command"] else f"{a['command']} --seed {seed}"
+        command = f"<pre>{escape(line)}</pre>"
+    same = paragraph("The same seed, data, options and versions give the same draws.")
+    cite = paragraph(f"Method: {s.source}. Software: bayesmrf, in the version above.")
+    return f"{same}{command}{_facts(items)}{cite}"
+
+
+def _facts(items: Iterable[tuple[str, str]]) -> str:
+    return f"<dl>{''.join(f'<dt>{escape(k)}</dt><dd>{escape(v)}</dd>' for k, v in items)}</dl>"
+
+
+ANSWER = Answer("run", (missing, columns, log_odds, convergence, findings), (plot_trace,), section)

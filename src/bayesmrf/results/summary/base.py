@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -61,6 +61,7 @@ class Summary(ABC):
 
     tree: xr.DataTree
     probability: float = 0.9
+    title: ClassVar[str]  # of its page
     edge_noun: ClassVar[str] = "edge"  # what edges are in sentences
     parameters: ClassVar[type]  # of the estimator
 
@@ -225,6 +226,21 @@ class Summary(ABC):
     def verdict(self) -> convergence.Verdict:
         """Whether the chains have converged: "good", "fair" or "bad", and a sentence that says why."""
         return convergence.verdict(self.tree, self.of_edges, self.found_evidence)
+
+    @property
+    @abstractmethod
+    def judged(self) -> str:
+        """Which quantities the page lists with their convergence."""
+
+    @property
+    @abstractmethod
+    def trace_title(self) -> str:
+        """The quantity whose trace the page has, as the start of a sentence."""
+
+    @property
+    @abstractmethod
+    def source(self) -> str:
+        """The paper that has the method."""
 
     @property
     def kind(self) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 class DifferenceSummary(InclusionSummary):
     """Tables and sentences about the differences between groups."""
 
+    title, number = "Differences between groups", "number of edges that differ"
     thing, counted = "difference", "differences"
     parameters = CompareParameters
 

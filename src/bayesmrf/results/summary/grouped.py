@@ -21,11 +21,16 @@ from ..edge_evidence import NOT_IDENTIFIED
 from ..identified import not_identified
 from ..intervals import given_inclusion, intervals
 from .base import INTERVAL, count, mean_of_existing, plain, rows
-from .inclusion import InclusionSummary, prior_of_density
+from .inclusion import SOURCE, InclusionSummary, prior_of_density
 from .potentials import PotentialSummary
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_SOURCE = (
+    "J. Liu and D. Page, Bayesian Estimation of Latently-grouped Parameters in Undirected Graphical Models, Advances "
+    "in Neural Information Processing Systems 26 (2013)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +41,19 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     draws in which an edge exists.
     """
 
+    title, trace_title = "Groups of shared parameters", "Number of groups"
     parameters = GroupedParameters
+
+    @property
+    def judged(self) -> str:
+        """Numbers of groups and edges, and the worst parameters."""
+        numbers = "numbers of groups and of edges, the density," if self.spike else "number of groups,"
+        return f"the {numbers} and the edges and fields with the worst convergence"
+
+    @property
+    def source(self) -> str:
+        """The paper on groups, and the one on edges that may be absent."""
+        return f"{_SOURCE}; edges that may be absent: {SOURCE}" if self.spike else _SOURCE
 
     @cached_property
     def shown(self) -> np.ndarray:

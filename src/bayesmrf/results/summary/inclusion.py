@@ -22,6 +22,11 @@ from .base import INTERVAL, Summary, logit_of_beta
 if TYPE_CHECKING:
     import pandas as pd
 
+SOURCE = (
+    "Y. Chen and M. Welling, Bayesian Structure Learning for Markov Random Fields with a Spike and Slab Prior, "
+    "Uncertainty in Artificial Intelligence (2012)"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class InclusionSummary(Summary):
@@ -29,6 +34,7 @@ class InclusionSummary(Summary):
 
     thing: ClassVar[str] = "edge"  # what may be absent
     counted: ClassVar[str] = "pairs"  # what the headline counts
+    number: ClassVar[str] = "number of edges"
 
     @property
     def spike(self) -> bool:
@@ -95,6 +101,24 @@ class InclusionSummary(Summary):
     def numbers(self) -> np.ndarray:
         """Number of edges that exist (or differ) in each draw of all chains."""
         return np.concatenate([part.sum(axis=1) for part in in_turn(variable(self.tree, "included"))])
+
+    @property
+    def judged(self) -> str:
+        """Quantities of the prior that vary, the number of edges, and the worst parameters."""
+        known = {"density": "the density", "slab_scale": "the slab scale", "n_edges": f"the {self.number}"}
+        varying = [words for name, words in known.items() if name in self.diagnostics.index]
+        others = f"{', '.join(varying)}{',' * (len(varying) > 1)} and " if varying else ""
+        return f"{others}the parameters with the worst convergence"
+
+    @property
+    def trace_title(self) -> str:
+        """The number of edges."""
+        return self.number.capitalize()
+
+    @property
+    def source(self) -> str:
+        """The paper that has the method."""
+        return SOURCE
 
     @cached_property
     def evidence(self) -> dict[str, np.ndarray]:

@@ -11,7 +11,7 @@ from ...families import FAMILIES
 from ...parameters import PanelParameters
 from ..panel_statistics import PanelStatistics
 from .base import Terms, count
-from .inclusion import InclusionSummary, mean_and_interval
+from .inclusion import SOURCE, InclusionSummary, mean_and_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,9 @@ _REASON = (
 class PanelSummary(InclusionSummary):
     """Tables and sentences about a posterior over lagged edges and edges within a wave."""
 
-    edge_noun, counted = "candidate edge", "edges"
+    title, edge_noun, counted = "What follows what in time", "candidate edge", "edges"
+    judged = "the densities, the slab scale, the number of edges, and the parameters with the worst convergence"
+    source = f"a Markov chain of Markov random fields with spike-and-slab priors as in {SOURCE}"
     parameters = PanelParameters
 
     @cached_property

@@ -35,12 +35,33 @@ _REASONS = {
     "uncorrected": "there is no accept step, so they are correct in the limit of small steps and exact moments",
 }
 
+_LANGEVIN = (
+    "I. Murray and Z. Ghahramani, Bayesian Learning in Undirected Graphical Models: Approximate MCMC algorithms, "
+    "Uncertainty in Artificial Intelligence (2004)"
+)
+_SOURCES = {
+    "metropolis": _LANGEVIN,
+    "gibbs": "S. Geman and D. Geman, Stochastic Relaxation, Gibbs Distributions, and the Bayesian Restoration of "
+    "Images, IEEE Transactions on Pattern Analysis and Machine Intelligence 6 (1984)",
+    "hamiltonian": "M. Hoffman and A. Gelman, The No-U-Turn Sampler: Adaptively Setting Path Lengths in Hamiltonian "
+    "Monte Carlo, Journal of Machine Learning Research 15 (2014)",
+    "langevin": _LANGEVIN,
+    "exchange": "I. Murray, Z. Ghahramani and D. MacKay, MCMC for Doubly-intractable Distributions, Uncertainty in "
+    "Artificial Intelligence (2006)",
+    "auxiliary-variable": "J. Møller, A. Pettitt, R. Reeves and K. Berthelsen, An Efficient Markov Chain Monte Carlo "
+    "Method for Distributions with Intractable Normalising Constants, Biometrika 93 (2006)",
+    "pseudo-posterior": "L. Bouranis, N. Friel and F. Maire, Efficient Bayesian Inference for Exponential Random Graph "
+    "Models by Correcting the Pseudo-posterior Distribution, Social Networks 50 (2017)",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class ParameterSummary(Summary):
     """Tables and sentences about the posterior of the parameters."""
 
+    title = "Posterior of the parameters"
     parameters = BayesianParameters
+    judged = "the parameters with the worst convergence"
 
     @property
     def drawn_as(self) -> str:
@@ -134,6 +155,16 @@ class ParameterSummary(Summary):
         start = f"{self.drawn_as}["
         r_hat = self.diagnostics["r_hat"].filter(like=start).dropna()
         return str(r_hat.idxmax())[len(start) : -1] if len(r_hat) else str(self.table.index[0])
+
+    @property
+    def trace_title(self) -> str:
+        """The parameter with the worst convergence."""
+        return f"Parameter {self.worst_feature}, which has the largest R-hat,"
+
+    @property
+    def source(self) -> str:
+        """The paper that has the method."""
+        return _SOURCES.get(str(self.attrs.get("method")), _LANGEVIN)
 
     @property
     def headline(self) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class StructureSummary(InclusionSummary):
     """Tables and sentences about a posterior over which edges exist."""
 
-    edge_noun = "candidate edge"
+    title, edge_noun = "Which edges exist", "candidate edge"
     parameters = SpikeSlabParameters
 
     @cached_property

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import OptionError
-from ..names import short_names, shown
-from ..results.edge_evidence import FORCED, WORDS
-from ..results.median_model import EDGES, in_median_model
-from ..results.summary import INTERVAL, DifferenceSummary, ParameterSummary, StructureSummary, Summary, summarise
-from ..show.style import GREY, INK, as_text, axes, plot_of
-from .layout import layout
-from .network import Look, by_inclusion, draw_edges, line_of, name_nodes, signed
+from ...errors import OptionError
+from ...names import short_names, shown
+from ...results.edge_evidence import FORCED, WORDS
+from ...results.median_model import EDGES, in_median_model
+from ...results.summary import INTERVAL, DifferenceSummary, ParameterSummary, StructureSummary, Summary, summarise
+from ...show.layout import layout
+from ...show.networks import Look, draw_edges, line_of, name_nodes, signed
+from ...show.style import GREY, INK, as_text, axes, plot_of
+from .network import by_inclusion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

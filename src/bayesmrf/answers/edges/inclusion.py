@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..names import short_names
-from ..results.summary import DifferenceSummary, GroupedSummary, StructureSummary
-from ..show.style import MOST_NAMED, PALE, axes, colour_bar, plot_of, with_inclusion
+from ...names import short_names
+from ...results.summary import DifferenceSummary, GroupedSummary, StructureSummary
+from ...show.style import MOST_NAMED, PALE, axes, colour_bar, plot_of, with_inclusion
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""Plots of the evidence of models."""
+"""Picture of the evidence of models."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError
-from ..evidence.target import Evidence
-from ..names import shown
-from ..show.style import COLOURS, GREY, PALE, axes, legend_of, set_integer_ticks
+from ...errors import OptionError
+from ...evidence.target import Evidence
+from ...names import shown
+from ...show.style import COLOURS, GREY, PALE, axes, legend_of, set_integer_ticks
+from ..registry import Answer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,3 +85,6 @@ def plot_evidence(evidences: Mapping[str, Mapping[Any, Evidence]], ax: Axes | No
     ax.yaxis.set_major_formatter("{x:,.0f}" if np.ptp(ax.get_ylim()) > 8 else "{x:,.1f}")
     legend_of(ax, 3, labelcolor=GREY)
     return ax
+
+
+ANSWER = Answer("evidence", pictures=(plot_evidence,))

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError
-from ..results.median_model import ABOVE
-from ..results.summary import PanelSummary, summarise
-from ..show.style import INK, axes, plot_of
-from .layout import layout
-from .network import ALPHAS, draw_edges, name_nodes, paler, signed
+from ...errors import OptionError
+from ...results.median_model import ABOVE
+from ...results.summary import PanelSummary, summarise
+from ...show.layout import layout
+from ...show.networks import ALPHAS, draw_edges, name_nodes, paler, signed
+from ...show.style import DASHED, INK, axes, plot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,8 +68,6 @@ def _draw_arrows(panel: Axes, place: np.ndarray, ends: np.ndarray, look: Any) ->
     """Draw directed edges as bent arrows, and loops as circles away from the middle."""
     from matplotlib.patches import Circle, FancyArrowPatch, PathPatch
     from matplotlib.path import Path
-
-    from ..show.style import DASHED
 
     middle, size = place.mean(axis=0), 0.07 * float(np.ptp(place, axis=0).max() + 1e-9)
     for e in look.order:

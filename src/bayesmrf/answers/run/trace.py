@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..declare.rule import Rule, optional
-from ..errors import OptionError
-from ..names import shown
-from ..results.summary import DifferenceSummary, PanelSummary, ParameterSummary, StructureSummary, summarise
-from ..show.style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
+from ...declare.rule import Rule, optional
+from ...errors import OptionError
+from ...names import shown
+from ...results.summary import DifferenceSummary, PanelSummary, ParameterSummary, StructureSummary, summarise
+from ...show.style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

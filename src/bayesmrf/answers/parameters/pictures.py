@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..declare.rule import Rule, are_texts, optional
-from ..errors import OptionError
-from ..names import short_names, shown
-from ..results.summary import ParameterSummary
-from ..show.style import (
+from ...declare.rule import Rule, are_texts, optional
+from ...errors import OptionError
+from ...names import short_names, shown
+from ...results.summary import ParameterSummary
+from ...show.style import (
     COLOURS,
     GREY,
     INK,

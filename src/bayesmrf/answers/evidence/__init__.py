@@ -1,0 +1,1 @@
+"""How likely is the table under each model?"""
