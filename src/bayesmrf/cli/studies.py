@@ -67,8 +67,8 @@ def plan(
     study: Study,
 ) -> None:
     """Simulate how many people it takes to find the edges of a network, or the differences between two groups."""
+    from ..answers.study.shown import write_plan
     from ..estimators.planning import plan as simulate
-    from ..report.planning import write_plan
 
     try:
         sizes = [int(part) for part in n.split(",")]
@@ -100,9 +100,9 @@ def calibrate(
     study: Study,
 ) -> None:
     """Simulate whether posteriors are calibrated: truths from the prior, tables from these, and where fits put them."""
+    from ..answers.study.shown import write_calibration
     from ..estimators import SpikeSlabMRF
     from ..estimators.calibration import calibrate as simulate
-    from ..report.planning import write_calibration
 
     sizes = {"nodes": nodes, "levels": levels, "groups": groups, "waves": waves, "replicates": replicates}
     result = study.simulate(simulate, out, SpikeSlabMRF() if run is None else common.finished(run), n, **sizes)

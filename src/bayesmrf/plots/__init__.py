@@ -18,9 +18,8 @@ from ..answers.parameters.pictures import plot_marginals, plot_parameters, plot_
 from ..answers.run.trace import plot_trace
 from ..answers.sensitivity.shown import plot_sensitivity
 from ..answers.statistics.shown import plot_statistics
-from .calibration import plot_calibration
+from ..answers.study.shown import plot_calibration, plot_plan
 from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
-from .planning import plot_plan
 
 __all__ = [
     "plot_agreement",

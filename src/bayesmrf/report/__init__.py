@@ -11,12 +11,12 @@ from typing import Any
 from .. import results
 from ..answers import registry
 from ..answers.run.shown import verdict
+from ..answers.study.shown import write_calibration, write_plan
 from ..declare.arguments import named
 from ..results.summary import AnySummary, DifferenceSummary, GroupedSummary, summarise
 from ..runs.sealed import as_written
 from ..show.page import Section, check_out, paragraph, picture, table, write_page
 from . import differences, grouped
-from .planning import write_calibration, write_plan
 
 __all__ = [
     "Section",

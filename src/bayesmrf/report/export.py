@@ -21,7 +21,7 @@ from ..declare.paths import path_of
 from ..declare.rule import FLAG, choice
 from ..errors import OptionError, StoreError, argument
 from ..names import file_stem
-from ..results.summary import AnySummary, DifferenceSummary, PanelSummary, summarise
+from ..results.summary import AnySummary, summarise
 from ..runs.store import remove
 from ..show.page import check_out, check_place
 from ..show.tables import Table
@@ -101,8 +101,7 @@ def export(
 def is_folder(result: Any, to: str) -> bool:
     """Return whether `export` writes a folder, not a file."""
     s = summarise(result)
-    several = isinstance(s, DifferenceSummary) or (isinstance(s, PanelSummary) and s.within)
-    return to == "csv" or (to == "graphml" and several)
+    return to == "csv" or (to == "graphml" and (s.has_populations or s.within))
 
 
 def _about(s: AnySummary) -> dict[str, Any]:
@@ -167,7 +166,7 @@ def _xml(g: nx.Graph) -> str:
 
 def _networks(s: AnySummary) -> dict[str, nx.Graph]:
     """Build the networks of a result by name: one, or those of groups of people and of their differences."""
-    if isinstance(s, PanelSummary):
+    if s.has_lags:
         ends = {"source": "first", "target": "second"}
         return {
             name: _network(
@@ -176,7 +175,7 @@ def _networks(s: AnySummary) -> dict[str, nx.Graph]:
             for name in ("lagged", *(["within"] if s.within else []))
         }
     edges, nodes = (table_of(s, name).frame if name in names_of(s) else None for name in ("edges", "nodes"))
-    if not isinstance(s, DifferenceSummary):
+    if not s.has_populations:
         return {"network": _network(s, _with_evidence(s, edges), nodes)}
     assert edges is not None
     assert nodes is not None

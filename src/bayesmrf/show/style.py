@@ -12,20 +12,13 @@ from ..declare.rule import Rule, is_list, optional
 from ..errors import OptionError
 from ..names import shown
 from ..results.median_model import NO_EDGE
-from ..results.summary import (
-    AnySummary,
-    DifferenceSummary,
-    GroupedSummary,
-    PanelSummary,
-    ParameterSummary,
-    StructureSummary,
-    summarise,
-)
+from ..results.summary import AnySummary, GroupedSummary, InclusionSummary, ParameterSummary, Summary, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S", bound=Summary)
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5D3A9B", "#4D4D4D")
 INK, GREY, PALE = "#1f2430", "#6b7280", "#d6dae0"
@@ -54,42 +47,54 @@ def plot_of(estimators: str) -> Callable[[F], F]:
     return document
 
 
+def of_kind(tree: Any, kind: type[S], expected: str, where: Callable[[S], bool] = lambda _: True) -> S:
+    """Return the summary of a posterior of the kind that a picture shows.
+
+    Parameters
+    ----------
+    tree : estimator, xarray.DataTree, path or Summary
+    kind : type
+        Of summaries.
+    expected : str
+        What the message says that it must be, in which ``{s}`` is the summary.
+    where : callable
+        Whether the picture shows such a summary.
+
+    Raises
+    ------
+    OptionError
+    """
+    s = summarise(tree)
+    if not (isinstance(s, kind) and where(s)):
+        raise OptionError(f"tree must be {expected.format(s=s)}.")
+    return s
+
+
 def grouped(tree: Any) -> GroupedSummary:
     """Return the summary of a posterior over groups."""
-    s = summarise(tree)
-    if not isinstance(s, GroupedSummary):
-        raise OptionError(f"tree must be a posterior of GroupedMRF; this one has no groups, use {_picture_of(s)}.")
-    return s
+    return of_kind(tree, GroupedSummary, "a posterior of GroupedMRF; this one has no groups, use {s.picture}")
 
 
 def parameters(tree: Any) -> ParameterSummary:
     """Return the summary of a posterior over parameters."""
+    return of_kind(tree, ParameterSummary, "a posterior of BayesianMRF; this one is over {s.over}, use {s.picture}")
+
+
+def undirected(tree: Any) -> AnySummary:
+    """Return the summary of a posterior whose edges have no direction."""
     s = summarise(tree)
-    if not isinstance(s, ParameterSummary):
-        names = {GroupedSummary: "groups", StructureSummary: "which edges exist", PanelSummary: "lagged edges"}
-        over = names.get(type(s), "differences")
-        raise OptionError(f"tree must be a posterior of BayesianMRF; this one is over {over}, use {_picture_of(s)}.")
+    if s.has_lags:
+        raise OptionError(f"tree must be a posterior with one network; this is one of {s.estimator}, use {s.picture}.")
     return s
 
 
-def with_inclusion(tree: Any) -> DifferenceSummary | GroupedSummary | StructureSummary:
+def with_inclusion(tree: Any) -> InclusionSummary:
     """Return the summary of a posterior over which edges exist, or differ."""
-    s = summarise(tree)
-    if isinstance(s, ParameterSummary | PanelSummary) or not s.spike:
-        if isinstance(s, PanelSummary):
-            raise OptionError("tree must be a posterior with one network; this is one of PanelMRF, use plot_panel.")
-        raise OptionError("tree must be a posterior of SpikeSlabMRF or CompareMRF, or of GroupedMRF with candidates; "
-                          f"in this one all edges exist, use {_picture_of(s)}.")  # fmt: skip
-    return s
-
-
-def _picture_of(summary: AnySummary) -> str:
-    """Name the function that plots a posterior of this kind."""
-    if isinstance(summary, GroupedSummary):
-        return "plot_agreement"
-    if isinstance(summary, PanelSummary):
-        return "plot_panel"
-    return "plot_parameters" if isinstance(summary, ParameterSummary) else "plot_inclusion"
+    expected = (
+        "a posterior of SpikeSlabMRF or CompareMRF, or of GroupedMRF with candidates; in this one all edges exist, use "
+        "{s.picture}"
+    )
+    return of_kind(undirected(tree), InclusionSummary, expected, lambda s: s.spike)
 
 
 def _is_axes(value: Any) -> bool:

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from bayesmrf.answers.edges.networks import CLASSES
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from bayesmrf import graphs, plots
+from bayesmrf.answers.edges.networks import CLASSES
 from bayesmrf.errors import OptionError
 from bayesmrf.results.edge_evidence import FORBIDDEN, FORCED, WORDS, add_edge_evidence
 from bayesmrf.results.summary import StructureSummary

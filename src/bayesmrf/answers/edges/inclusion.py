@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...names import short_names
-from ...results.summary import DifferenceSummary, GroupedSummary, StructureSummary
 from ...show.style import MOST_NAMED, PALE, axes, colour_bar, plot_of, with_inclusion
 
 if TYPE_CHECKING:
@@ -51,33 +50,19 @@ def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
     else:
         ax.set(xticks=[], yticks=[])
     said = [] if d <= MOST_NAMED else [f"{d:,} nodes, ordered by clustering"]
-    grouped, likely = isinstance(summary, GroupedSummary), summary.likely
-    negative = likely.index[likely["agreement"] < 0.5 if grouped else likely["weight"] < 0].to_numpy()
+    likely, (column, zero) = summary.likely, summary.signed_by
+    negative = likely.index[likely[column] < zero].to_numpy()
     if d <= _MOST_SIGNED and len(negative):
         place = np.argsort(order)
         for i, j in summary.ends[negative]:
             for x, y in ((place[i], place[j]), (place[j], place[i])):
                 ax.text(x, y, "−", ha="center", va="center_baseline", color="white", fontsize=8, fontweight="bold")
-        said.append(f"−: {_negative(summary)}")
+        said.append(f"−: {summary.if_negative}")
     if len(u) < d * (d - 1) // 2:
         said.append("hatched: no candidate")
     ax.set_xlabel("\n".join(wrap("; ".join(said), int(_LETTERS * side))), parse_math=False)
-    of_what = "a difference" if isinstance(summary, DifferenceSummary) else "the edge"
-    colour_bar(ax, image, f"inclusion:\nprobability of {of_what}")
+    colour_bar(ax, image, f"inclusion:\nprobability of {summary.of_what}")
     return ax
-
-
-def _negative(summary: DifferenceSummary | GroupedSummary | StructureSummary) -> str:
-    """Say what a minus means."""
-    if isinstance(summary, GroupedSummary):
-        return "the ends tend to differ"
-    if isinstance(summary, StructureSummary):
-        return "negative weight"
-    if summary.pairs == 1:
-        return f"negative difference ({summary.direction})"
-    return (
-        f"the largest difference of two groups is negative (the later minus the earlier of {', '.join(summary.groups)})"
-    )
 
 
 def _order(inclusion: np.ndarray) -> np.ndarray:

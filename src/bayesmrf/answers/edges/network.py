@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -9,18 +10,10 @@ import numpy as np
 
 from ...errors import OptionError
 from ...names import short_names
-from ...results.summary import (
-    DifferenceSummary,
-    GroupedSummary,
-    PanelSummary,
-    ParameterSummary,
-    StructureSummary,
-    count,
-    summarise,
-)
+from ...results.summary import GroupedSummary, InclusionSummary, ParameterSummary, count
 from ...show.layout import layout
 from ...show.networks import ALPHAS, Look, doubt, draw_edges, line_of, name_nodes, paler, signed
-from ...show.style import GREY, INK, MOST_IN_LEGEND, PALE, axes, group_colours, plot_of
+from ...show.style import GREY, INK, MOST_IN_LEGEND, PALE, axes, group_colours, plot_of, undirected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,16 +46,14 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     """
     from matplotlib.collections import LineCollection
 
-    summary = summarise(tree)
-    if isinstance(summary, PanelSummary):
-        raise OptionError("tree must be a posterior with one network; this is one of PanelMRF, use plot_panel.")
-    if isinstance(summary, ParameterSummary) and not summary.n_weights and summary.n_edges:
+    summary = undirected(tree)
+    if summary.n_edges and not summary.has_network:
         raise OptionError(
             "tree must be the posterior of a model with a parameter for each edge; this model has none, use "
             "plot_parameters."
         )
     names = np.array(summary.names, dtype=object)
-    look, kept = _look(summary), np.arange(len(summary.drawn))
+    look, kept = _LOOKS[summary.styled_by](summary), np.arange(len(summary.drawn))
     if len(np.unique(summary.drawn)) > _MOST_PLACED:
         kept = np.sort(look.order[-_LEFT_OF_MANY:])
     linked, ends = np.unique(summary.drawn[kept], return_inverse=True)
@@ -86,8 +77,7 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     draw_edges(ax, segments, look, strong)
     n = len(place)
     colours, size = [INK] * n, 30 if n <= 60 else 10 if n <= 200 else 3
-    communities = None if not isinstance(summary, StructureSummary) else summary.communities
-    handles = look.handles
+    communities, handles = summary.communities, look.handles
     if communities is not None and communities.allocation.max() > 1:
         each = group_colours(int(communities.allocation.max()))
         colours, size = list(each[communities.allocation[linked] - 1]), 2 * size
@@ -113,12 +103,6 @@ def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=8,
               handlelength=3.2)  # fmt: skip
     return ax
-
-
-def _look(summary: DifferenceSummary | GroupedSummary | ParameterSummary | StructureSummary) -> Look:
-    if isinstance(summary, GroupedSummary):
-        return _by_group(summary)
-    return _by_sign(summary) if isinstance(summary, ParameterSummary) else by_inclusion(summary)
 
 
 def _by_group(summary: GroupedSummary) -> Look:
@@ -154,11 +138,14 @@ def _by_sign(summary: ParameterSummary) -> Look:
     return signed(value, alpha, summary.terms.edge, sure, doubtful, unsigned=~summary.display.signed)
 
 
-def by_inclusion(summary: StructureSummary | DifferenceSummary) -> Look:
+def by_inclusion(summary: InclusionSummary) -> Look:
     """Style edges that are likely to exist, or to differ between groups, by their mean."""
-    table, noun = summary.likely, "weight" if isinstance(summary, StructureSummary) else "difference"
-    alpha, chosen = paler(table["inclusion"].to_numpy()), summary.in_median_model
-    return signed(table["weight"].to_numpy(), alpha, noun, *ALPHAS, unsigned=~summary.display.signed[chosen])
+    table, unsigned = summary.likely, ~summary.display.signed[summary.in_median_model]
+    alpha = paler(table["inclusion"].to_numpy())
+    return signed(table["weight"].to_numpy(), alpha, summary.weighed, *ALPHAS, unsigned=unsigned)
+
+
+_LOOKS: dict[str, Callable[[Any], Look]] = {"group": _by_group, "sign": _by_sign, "inclusion": by_inclusion}
 
 
 def _dot(label: str, colour: Any) -> Any:

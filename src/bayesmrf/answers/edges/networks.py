@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from ...errors import OptionError
 from ...names import short_names, shown
 from ...results.edge_evidence import FORCED, WORDS
 from ...results.median_model import EDGES, in_median_model
-from ...results.summary import INTERVAL, DifferenceSummary, ParameterSummary, StructureSummary, Summary, summarise
+from ...results.summary import INTERVAL, DifferenceSummary, StructureSummary, Summary, summarise
 from ...show.layout import layout
 from ...show.networks import Look, draw_edges, line_of, name_nodes, signed
 from ...show.style import GREY, INK, as_text, axes, plot_of
@@ -54,7 +54,7 @@ def plot_evidence_network(tree: Any, ax: Axes | None = None) -> Axes:
         If the run has no Bayes factors of its edges.
     """
     s = summarise(tree)
-    if not isinstance(s, DifferenceSummary | StructureSummary) or not s.evidence:
+    if s.has_lags or not s.evidence:
         raise OptionError("tree must be a run with Bayes factors of its edges; use plot_network for its network.")
     return _panels(ax, s, [_evidence(s)], 1, 6.0)
 
@@ -73,24 +73,22 @@ def plot_networks(tree: Any, ax: Axes | None = None) -> Axes:
     groups by the sign of the difference, the second group minus the first; of more groups by the largest difference.
     """
     s = summarise(tree)
-    if not (isinstance(s, DifferenceSummary) or (isinstance(s, StructureSummary) and s.evidence)):
-        has_edges = not isinstance(s, ParameterSummary) or s.n_weights
-        single = "plot_network for a single network" if has_edges else "plot_parameters"
+    if not s.has_populations and (s.has_lags or not s.evidence):
+        single = "plot_network for a single network" if s.has_network else "plot_parameters"
         raise OptionError(f"tree must be a posterior of CompareMRF, or of SpikeSlabMRF with evidence; use {single}.")
-    panels = _groups(s) if isinstance(s, DifferenceSummary) else [_weights(s)]
-    panels += [_evidence(s)] if s.evidence else []
+    panels = [*_NETWORKS[s.has_populations](s), *([_evidence(s)] if s.evidence else [])]
     columns = min(len(panels), 3 if len(panels) != 4 else 2)
     return _panels(ax, s, panels, columns, 4.6 if columns == 2 else 3.6)
 
 
-def _weights(s: StructureSummary) -> Panel:
+def _weights(s: StructureSummary) -> list[Panel]:
     """Style the likely edges, in width and saturation by their weights."""
     weight = s.likely["weight"].to_numpy()
     share = np.abs(weight) / max(np.abs(weight).max(initial=0.0), 1e-12)
     none = ("", 0.0)
     look = signed(weight, 0.3 + 0.65 * share, s.terms.edge, none, none, unsigned=~s.display.signed[s.in_median_model])
     handles = [handle for handle in look.handles if handle.get_label()]
-    return Panel(f"weights of {EDGES}", s.drawn, look._replace(handles=handles))
+    return [Panel(f"weights of {EDGES}", s.drawn, look._replace(handles=handles))]
 
 
 def _groups(s: DifferenceSummary) -> list[Panel]:
@@ -110,10 +108,12 @@ def _groups(s: DifferenceSummary) -> list[Panel]:
     return [*panels, Panel("differences", s.drawn, by_inclusion(s))]
 
 
-def _evidence(s: DifferenceSummary | StructureSummary) -> Panel:
+_NETWORKS: dict[bool, Callable[[Any], list[Panel]]] = {True: _groups, False: _weights}  # whether there are groups
+
+
+def _evidence(s: Summary) -> Panel:
     """Style all pairs, by the class of their evidence."""
-    title = "evidence for differences" if isinstance(s, DifferenceSummary) else "evidence for edges"
-    return Panel(title, s.ends, by_evidence(s.evidence["evidence"]))
+    return Panel(f"evidence for {s.thing}s", s.ends, by_evidence(s.evidence["evidence"]))
 
 
 def by_evidence(words: np.ndarray) -> Look:
@@ -143,7 +143,7 @@ def _panels(ax: Axes | None, s: Summary, panels: Sequence[Panel], columns: int, 
     ax = axes(ax, (side * columns, (side + 0.5) * n_rows + below))
     key = below / ((side + 0.5) * n_rows + below)
     ax.axis("off")
-    place = layout(n, s.drawn if isinstance(s, StructureSummary) else s.ends)
+    place = layout(n, s.ends if s.has_populations else s.drawn)
     labels = [f"{i}" for i in range(1, n + 1)] if numbered else list(names)
     height = (1 - key) / n_rows
     for k, (title, ends, look) in enumerate(panels):

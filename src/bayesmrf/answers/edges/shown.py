@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...results.edge_evidence import evidence_table, has_evidence
 from ...results.median_model import ABOVE, EDGES, NO_EDGE
-from ...results.summary import DifferenceSummary, InclusionSummary, PanelSummary, StructureSummary, Summary
+from ...results.summary import InclusionSummary, StructureSummary, Summary
 from ...show.page import Section, listed, paragraph, picture, section_of
 from ...show.tables import (
     ENDS,
@@ -79,7 +79,7 @@ def opening(s: InclusionSummary) -> str:
     return f"{s.doubt_sentence}\n" if s.doubt_sentence else ""
 
 
-@table("evidence", InclusionSummary, lambda s: has_evidence(s.tree) and not isinstance(s, PanelSummary), listed=False)
+@table("evidence", InclusionSummary, lambda s: has_evidence(s.tree) and not s.has_lags, listed=False)
 def evidence(s: InclusionSummary) -> Table:
     """Bayes factor of each edge, or difference, against its absence, the largest first."""
     frame = evidence_table(s.tree)
@@ -89,7 +89,7 @@ def evidence(s: InclusionSummary) -> Table:
         (ENDS, *EVIDENCE, number("log10_bf_error", "error of log10"), number("pareto_k", "Pareto k")),
         wide=Listing("", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, "largest Bayes factors")),
         lead=opening(s),
-        note=OF_DIFFERENCE if isinstance(s, DifferenceSummary) else BAYES_FACTOR,
+        note=OF_DIFFERENCE if s.has_populations else BAYES_FACTOR,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import partitions
-from ...results.summary import StructureSummary, summarise
+from ...results.summary import summarise
 from ...show.style import INK, axes, colour_bar, group_colours, grouped, no_edges, plot_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def plot_co_clustering(tree: Any, ax: Axes | None = None) -> Axes:
     300 edges or nodes an evenly spaced selection is shown.
     """
     whole = summarise(tree)
-    if isinstance(whole, StructureSummary) and whole.communities is not None:
+    if whole.communities is not None:
         number, what, shares = whole.communities.allocation, "nodes", "a block"
         order, draws = np.argsort(number, kind="stable"), whole.communities.draws
     else:

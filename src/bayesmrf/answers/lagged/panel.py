@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import OptionError
 from ...results.median_model import ABOVE
-from ...results.summary import PanelSummary, summarise
+from ...results.summary import PanelSummary
 from ...show.layout import layout
 from ...show.networks import ALPHAS, draw_edges, name_nodes, paler, signed
-from ...show.style import DASHED, INK, axes, plot_of
+from ...show.style import DASHED, INK, axes, of_kind, plot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +26,7 @@ def plot_panel(tree: Any, ax: Axes | None = None) -> Axes:
     Edges with an inclusion above 0.5 are drawn: wide if strong, dashed if negative, pale if less probable; widths of
     both networks have one scale. Arrows lead from an item to those that follow it, a loop to the item itself.
     """
-    s = summarise(tree)
-    if not isinstance(s, PanelSummary):
-        raise OptionError("tree must be a posterior of PanelMRF; use plot_network.")
+    s = of_kind(tree, PanelSummary, "a posterior of PanelMRF; use plot_network")
     n_panels = 1 + s.within
     ax = axes(ax, (5.2 * n_panels, 5.0))
     ax.axis("off")

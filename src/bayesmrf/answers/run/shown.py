@@ -11,7 +11,6 @@ from ...data.codebook import Codebook, frame_of_text
 from ...names import LONGEST
 from ...results.summary import Summary, count
 from ...results.summary.log_odds import log_odds_table
-from ...results.summary.structure import StructureSummary
 from ...results.until_good import CRITERION
 from ...show.page import Section, escape, listed, paragraph, picture, section_of
 from ...show.tables import ENDS, Column, Listing, Table, interval, number, rest_of, table, text
@@ -63,8 +62,8 @@ def log_odds(s: Summary) -> Table:
     group = [text("group")] if "group" in frame else []
     levels = (text("first_level", "level"), text("second_level", "level of the other"))
     ends = frame.groupby(["first", "second"], sort=False)
-    inclusion = s.inclusion if isinstance(s, StructureSummary) else 1.0  # a few draws of an edge say little of it
-    largest = ((frame["log_odds"] ** 2).groupby(ends.ngroup()).mean() * inclusion).nlargest(_MOST_TABLES).index
+    size = (frame["log_odds"] ** 2).groupby(ends.ngroup()).mean()
+    largest = (size * s.share_informing).nlargest(_MOST_TABLES).index  # a few draws of an edge say little of it
     return Table(
         "log_odds",
         frame,

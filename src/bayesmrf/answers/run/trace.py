@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...declare.rule import Rule, optional
-from ...errors import OptionError
 from ...names import shown
-from ...results.summary import DifferenceSummary, PanelSummary, ParameterSummary, StructureSummary, summarise
+from ...results.summary import summarise
 from ...show.style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
 
 if TYPE_CHECKING:
@@ -36,22 +35,7 @@ def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) ->
     """
     optional(Rule("the name of a parameter", lambda v: isinstance(v, str))).check("feature", feature)
     summary = summarise(tree)
-    posterior = summary["posterior"]
-    if feature is None and isinstance(summary, ParameterSummary):
-        feature = summary.worst_feature
-    if feature is not None:
-        label, drawn = feature, posterior[summary.drawn_as if isinstance(summary, ParameterSummary) else "theta"]
-        if isinstance(summary, DifferenceSummary):
-            raise OptionError(option="feature", got=feature, expected="None for a posterior of CompareMRF")
-        if feature not in drawn[drawn.dims[-1]].values:
-            raise OptionError(f"feature must be a parameter of the posterior; it has no parameter {feature!r}.")
-        series = drawn.sel({drawn.dims[-1]: feature})
-    elif isinstance(summary, StructureSummary | DifferenceSummary | PanelSummary):
-        first = posterior["included"].isel(edge=0, drop=True)
-        series = first.copy(data=summary.numbers.reshape(first.shape))
-        label = "edges that differ" if isinstance(summary, DifferenceSummary) else "number of edges"
-    else:
-        series, label = posterior["n_groups"], "number of groups"
+    label, series = summary.trace() if feature is None else (feature, summary.trace_of(feature))
     ax = axes(ax, (7.2, 2.6))
     window = max(1, series.sizes["draw"] // 20)
     draw, chains = series["draw"].values, series["chain"].values

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from ...results.structures import SHARE, number_that_carry, structure_table
-from ...results.summary import DifferenceSummary, InclusionSummary, Summary, count
+from ...results.summary import InclusionSummary, Summary, count
 from ...show.page import Section, listed, paragraph
 from ...show.tables import Listing, Table, number, rest_of, table, text
 from ..registry import Answer
 
 _MOST = 20  # structures that the page lists
-
-
-def _verb(s: InclusionSummary) -> str:
-    return "differ" if isinstance(s, DifferenceSummary) else "exist"
 
 
 @table("structures", InclusionSummary, lambda s: s.spike, listed=False)
@@ -21,7 +17,7 @@ def structures(s: InclusionSummary) -> Table:
     frame = structure_table(s.tree, s.edge_texts)
     n, few = len(frame), number_that_carry(frame["cumulative"].to_numpy())
     once = int((frame["probability"] * s.n_draws < 1.5).sum())
-    note = f"A structure is the set of the edges that {_verb(s)} in a draw. "
+    note = f"A structure is the set of the edges that {s.verb} in a draw. "
     note += f"{count(n, 'structure was', 'structures were')} visited in {count(s.n_draws, 'draw')}"
     note += f"; {few:,} of them carry {100 * SHARE:g} % of the draws." if once < n or n == 1 else ", each of them once."
     if once == n > 1:
@@ -29,7 +25,7 @@ def structures(s: InclusionSummary) -> Table:
     elif once > n / 2:
         note += f" {once:,} were visited once, so that their probabilities are not known."
     columns = (number("n_edges", "edges", "{:,}"), number("probability"), number("cumulative"),
-               text("edges", f"edges that {_verb(s)}", longest=None))  # fmt: skip
+               text("edges", f"edges that {s.verb}", longest=None))  # fmt: skip
     most = Listing("Structures, most probable first", frame.iloc[:_MOST], rest_of(n, _MOST, "most probable structures"))
     return Table("structures", frame, columns, note=note, wide=most if once < n else None)
 
@@ -43,7 +39,7 @@ def n_edges(s: InclusionSummary) -> Table:
     frame = pd.DataFrame({"n_edges": share.index.astype(int), "probability": share.to_numpy()})
     columns = (number("n_edges", "edges", "{:,}"), number("probability"))
     return Table("n-edges", frame, columns, wide=Listing("Number of edges", frame),
-                 note=f"Probability of each number of edges that {_verb(s)}.")  # fmt: skip
+                 note=f"Probability of each number of edges that {s.verb}.")  # fmt: skip
 
 
 def section(s: Summary) -> list[Section]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...declare.option import options_of
+from ...errors import OptionError
 from ...families import FAMILIES, FamilyRow
 from ...names import shown
 from .. import convergence
@@ -23,6 +23,7 @@ from ..intervals import central, intervals
 from ..judged_series import evidence_of
 from ..statistics import NetworkStatistics
 from ..surveyed import SURVEYED
+from .kind import Kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ _OTHER_TERMS = Terms("edge parameter", "node parameter", "Parameters are natural
 
 
 @dataclass(frozen=True, eq=False)
-class Summary(ABC):
+class Summary(Kind):
     """Tables and sentences about a posterior.
 
     Parameters
@@ -61,8 +62,6 @@ class Summary(ABC):
 
     tree: xr.DataTree
     probability: float = 0.9
-    title: ClassVar[str]  # of its page
-    edge_noun: ClassVar[str] = "edge"  # what edges are in sentences
     parameters: ClassVar[type]  # of the estimator
 
     def __getitem__(self, group: str) -> Any:
@@ -151,6 +150,19 @@ class Summary(ABC):
         """Return the draws of one variable, chains joined: (n_draws, ...)."""
         return stacked(self["posterior"][name].values)
 
+    def trace_of(self, feature: str) -> xr.DataArray:
+        """Return the draws of one parameter.
+
+        Raises
+        ------
+        OptionError
+            If there is no such parameter.
+        """
+        drawn = self["posterior"][self.drawn_as]
+        if feature not in drawn[drawn.dims[-1]].values:
+            raise OptionError(f"feature must be a parameter of the posterior; it has no parameter {feature!r}.")
+        return drawn.sel({drawn.dims[-1]: feature})
+
     def columns(self, name: str, start: int = 0, stop: int | None = None) -> Columns:
         """Return entries ``start`` to ``stop`` of one variable, which are read in blocks."""
         return Columns(variable(self.tree, name), start, stop)
@@ -226,21 +238,6 @@ class Summary(ABC):
     def verdict(self) -> convergence.Verdict:
         """Whether the chains have converged: "good", "fair" or "bad", and a sentence that says why."""
         return convergence.verdict(self.tree, self.of_edges, self.found_evidence)
-
-    @property
-    @abstractmethod
-    def judged(self) -> str:
-        """Which quantities the page lists with their convergence."""
-
-    @property
-    @abstractmethod
-    def trace_title(self) -> str:
-        """The quantity whose trace the page has, as the start of a sentence."""
-
-    @property
-    @abstractmethod
-    def source(self) -> str:
-        """The paper that has the method."""
 
     @property
     def kind(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...errors import OptionError
 from ...methods import COMPARISONS
 from ...methods.rows import MethodRow
 from ...names import shown
@@ -21,14 +22,17 @@ from .inclusion import InclusionSummary
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 
 @dataclass(frozen=True, eq=False)
 class DifferenceSummary(InclusionSummary):
     """Tables and sentences about the differences between groups."""
 
-    title, number = "Differences between groups", "number of edges that differ"
-    thing, counted = "difference", "differences"
+    estimator, over, title = "CompareMRF", "differences", "Differences between groups"
+    has_populations = True
+    thing, counted, verb, of_what, weighed = "difference", "differences", "differ", "a difference", "difference"
+    number, traced = "number of edges that differ", "edges that differ"
     parameters = CompareParameters
 
     @cached_property
@@ -63,6 +67,18 @@ class DifferenceSummary(InclusionSummary):
         table = bias_table(self.tree, self.tails)
         order = table["inclusion"] if "inclusion" in table else table["difference"].abs()
         return table.loc[order.sort_values(ascending=False, kind="stable").index]
+
+    @cached_property
+    def if_negative(self) -> str:
+        """What a minus means."""
+        if self.pairs == 1:
+            return f"negative difference ({self.direction})"
+        groups = ", ".join(self.groups)
+        return f"the largest difference of two groups is negative (the later minus the earlier of {groups})"
+
+    def trace_of(self, feature: str) -> xr.DataArray:
+        """Refuse: parameters differ between groups."""
+        raise OptionError(option="feature", got=feature, expected="None for a posterior of CompareMRF")
 
     @property
     def may_be_absent(self) -> bool:

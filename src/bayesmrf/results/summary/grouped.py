@@ -26,6 +26,7 @@ from .potentials import PotentialSummary
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 _SOURCE = (
     "J. Liu and D. Page, Bayesian Estimation of Latently-grouped Parameters in Undirected Graphical Models, Advances "
@@ -41,8 +42,10 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     draws in which an edge exists.
     """
 
-    title, trace_title = "Groups of shared parameters", "Number of groups"
+    estimator, over, title = "GroupedMRF", "groups", "Groups of shared parameters"
+    picture, styled_by, trace_title = "plot_agreement", "group", "Number of groups"
     parameters = GroupedParameters
+    signed_by, if_negative = ("agreement", 0.5), "the ends tend to differ"
 
     @property
     def judged(self) -> str:
@@ -245,6 +248,10 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
     def headline(self) -> str:
         """The number of groups."""
         return f"Number of groups: {self.n_groups_sentence}"
+
+    def trace(self) -> tuple[str, xr.DataArray]:
+        """Return what the number of groups is called, and its draws."""
+        return "number of groups", self["posterior"]["n_groups"]
 
     @property
     def n_groups_sentence(self) -> str:

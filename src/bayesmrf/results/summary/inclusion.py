@@ -21,6 +21,7 @@ from .base import INTERVAL, Summary, logit_of_beta
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 SOURCE = (
     "Y. Chen and M. Welling, Bayesian Structure Learning for Markov Random Fields with a Spike and Slab Prior, "
@@ -32,11 +33,15 @@ SOURCE = (
 class InclusionSummary(Summary):
     """Inclusion of edges; 1 if no edge may be absent."""
 
-    thing: ClassVar[str] = "edge"  # what may be absent
     counted: ClassVar[str] = "pairs"  # what the headline counts
     number: ClassVar[str] = "number of edges"
+    traced: ClassVar[str] = "number of edges"  # the same, with less room
+    verb: ClassVar[str] = "exist"  # what edges do
+    of_what: ClassVar[str] = "the edge"  # whose probability the inclusion is
+    weighed: ClassVar[str] = "weight"  # what has a sign
+    signed_by: ClassVar[tuple[str, float]] = ("weight", 0.0)  # its column, and the value below which it is negative
 
-    @property
+    @cached_property
     def spike(self) -> bool:
         """Whether edges may be absent."""
         return "included" in self["posterior"]
@@ -78,6 +83,11 @@ class InclusionSummary(Summary):
     def likely(self) -> pd.DataFrame:
         """The edges of the median probability model, in the order of the candidates."""
         return self.edge_table[self.in_median_model]
+
+    def trace(self) -> tuple[str, xr.DataArray]:
+        """Return what the number of edges is called, and its draws."""
+        first = self["posterior"]["included"].isel(edge=0, drop=True)
+        return self.traced, first.copy(data=self.numbers.reshape(first.shape))
 
     @property
     def drawn(self) -> np.ndarray:

@@ -24,6 +24,7 @@ from .base import Summary, logit_of_beta, plain
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 _STEPS = ("step_size", "epsilon")
 
@@ -59,11 +60,12 @@ _SOURCES = {
 class ParameterSummary(Summary):
     """Tables and sentences about the posterior of the parameters."""
 
-    title = "Posterior of the parameters"
+    estimator, over, title = "BayesianMRF", "parameters", "Posterior of the parameters"
+    picture, styled_by = "plot_parameters", "sign"
     parameters = BayesianParameters
     judged = "the parameters with the worst convergence"
 
-    @property
+    @cached_property
     def drawn_as(self) -> str:
         """The variable that was sampled: ``phi`` if edges or nodes share parameters, else ``theta``."""
         return "phi" if "phi" in self["posterior"] else "theta"
@@ -84,6 +86,15 @@ class ParameterSummary(Summary):
     def n_weights(self) -> int:
         """Number of parameters of single edges: one per edge, or none if edges share parameters."""
         return self.n_edges if self.drawn_as == "theta" and self._has_weights else 0
+
+    @cached_property
+    def has_network(self) -> bool:
+        """Whether edges have parameters that a network can show."""
+        return self.n_weights > 0
+
+    def trace(self) -> tuple[str, xr.DataArray]:
+        """Return the parameter with the worst convergence, and its draws."""
+        return self.worst_feature, self.trace_of(self.worst_feature)
 
     @property
     def _has_weights(self) -> bool:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class StructureSummary(InclusionSummary):
     """Tables and sentences about a posterior over which edges exist."""
 
-    title, edge_noun = "Which edges exist", "candidate edge"
+    estimator, over, title = "SpikeSlabMRF", "which edges exist", "Which edges exist"
+    edge_noun = "candidate edge"
     parameters = SpikeSlabParameters
 
     @cached_property
@@ -37,6 +38,11 @@ class StructureSummary(InclusionSummary):
         """Draws of the statistics of nodes and networks; given the communities, if there are any."""
         statistics = super().statistics
         return statistics if self.communities is None else statistics.with_communities(self.communities.allocation)
+
+    @cached_property
+    def share_informing(self) -> np.ndarray:
+        """Share of draws that inform the parameters of each edge: those in which it exists."""
+        return self.inclusion
 
     @property
     def strongest(self) -> pd.DataFrame:
