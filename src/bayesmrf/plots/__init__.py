@@ -12,14 +12,20 @@ from ..answers.edges.inclusion import plot_inclusion
 from ..answers.edges.network import plot_network
 from ..answers.edges.networks import plot_evidence_network, plot_networks
 from ..answers.evidence.shown import plot_evidence
-from ..answers.groups.partitions import plot_co_clustering, plot_credible_ball
+from ..answers.groups.pictures import (
+    plot_agreement,
+    plot_co_clustering,
+    plot_credible_ball,
+    plot_estimates,
+    plot_groups,
+    plot_n_groups,
+)
 from ..answers.lagged.panel import plot_panel
 from ..answers.parameters.pictures import plot_marginals, plot_parameters, plot_strength
 from ..answers.run.trace import plot_trace
 from ..answers.sensitivity.shown import plot_sensitivity
 from ..answers.statistics.shown import plot_statistics
 from ..answers.study.shown import plot_calibration, plot_plan
-from .groups import plot_agreement, plot_estimates, plot_groups, plot_n_groups
 
 __all__ = [
     "plot_agreement",

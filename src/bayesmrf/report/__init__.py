@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
@@ -13,10 +12,9 @@ from ..answers import registry
 from ..answers.run.shown import verdict
 from ..answers.study.shown import write_calibration, write_plan
 from ..declare.arguments import named
-from ..results.summary import AnySummary, DifferenceSummary, GroupedSummary, summarise
+from ..results.summary import AnySummary, summarise
 from ..runs.sealed import as_written
 from ..show.page import Section, check_out, paragraph, picture, table, write_page
-from . import differences, grouped
 
 __all__ = [
     "Section",
@@ -30,12 +28,6 @@ __all__ = [
     "write_plan",
     "write_report",
 ]
-
-# Kinds of posteriors whose room has no sections of its own yet.
-_PARTS: dict[type, Callable[..., list[Section]]] = {
-    DifferenceSummary: differences.sections,
-    GroupedSummary: grouped.sections,
-}
 
 
 @named
@@ -74,6 +66,5 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
 
 def sections(summary: AnySummary) -> list[Section]:
     """Return the sections of the report on one run: the first answer below the findings, then the others."""
-    parts = _PARTS[type(summary)](summary) if type(summary) in _PARTS else []
-    (title, answer), *others = [*parts, *registry.sections(summary)]
+    (title, answer), *others = registry.sections(summary)
     return [(title, verdict(summary) + answer), *others]

@@ -8,7 +8,7 @@ from ...results.bayes_factors import text_of
 from ...results.summary import StructureSummary
 from ...show.page import Section, listed, paragraph, picture
 from ...show.tables import Bounded, Listing, Table, number, rest_of, table, text
-from ..groups.partitions import plot_co_clustering
+from ..groups.pictures import plot_co_clustering
 from ..registry import Answer
 
 _MOST = 300  # nodes of the page

@@ -1,4 +1,4 @@
-"""Tables of a posterior over the differences between groups of people."""
+"""Tables and sections of a posterior over the differences between groups of people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pandas as pd
 
+from ...results.median_model import ABOVE
 from ...results.summary import DifferenceSummary
+from ...show.page import Section, listed, paragraph, picture, section_of
 from ...show.tables import (
     ENDS,
     FACTOR,
@@ -23,7 +25,8 @@ from ...show.tables import (
     text,
     with_legend,
 )
-from ..edges.shown import MOST_EDGES, OF_DIFFERENCE, nodes_of, opening
+from ..edges.networks import plot_networks
+from ..edges.shown import CLASSES_OF_EVIDENCE, MOST_EDGES, OF_DIFFERENCE, nodes_of, nodes_title, opening, probable
 from ..registry import Answer
 
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
@@ -106,4 +109,40 @@ def nodes(s: DifferenceSummary) -> Table:
     return nodes_of(s, s.node_table, (text("node", s.terms.node), text("group"), number("mean"), interval(s)))
 
 
-ANSWER = Answer("differences", (differences, node_differences, edges, nodes), methods=("compare",))
+def section(s: DifferenceSummary) -> list[Section]:
+    """Return the sections of the page on differences."""
+    if not differences.is_in(s):
+        return []
+    table = differences(s)
+    networks = (
+        f"The network of each group, and the differences with an {ABOVE}, in one layout. Width: mean; "
+        f"dashed: negative; pale: 90 % interval contains zero, or less probable. Differences: {s.direction}."
+    )
+    networks += f" Last: evidence for differences. {CLASSES_OF_EVIDENCE}" if s.evidence else ""
+    return [
+        ("Do the groups differ?", _overview(s)),
+        ("Networks", picture(lambda: plot_networks(s), networks)),
+        ("Differences", paragraph(table.note) + listed(table)),
+        ("Differences of the parameters of nodes", _bias_differences(s)),
+        *section_of(nodes, nodes_title(s), s),
+    ]
+
+
+def _overview(s: DifferenceSummary) -> str:
+    text = (
+        "The inclusion of a difference is the posterior probability that the groups have different weights of this "
+        "edge: near 1 the data support a difference, near 0 that there is none, and in between they are inconclusive. "
+        "The density is the share of the edges that differ."
+    )
+    caption = "Inclusion of the difference of each edge; a minus marks likely negative ones."
+    return probable(s, caption, text)
+
+
+def _bias_differences(s: DifferenceSummary) -> str:
+    table = node_differences(s)
+    text = f"Differences of the parameters of nodes ({s.terms.node}): {s.direction}, with 90 % intervals (from, to)"
+    text += f". {table.note}" if table.note else ", given that the groups differ in this parameter."
+    return paragraph(text) + listed(table)
+
+
+ANSWER = Answer("differences", (differences, node_differences, edges, nodes), section=section, methods=("compare",))
