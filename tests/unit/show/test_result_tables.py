@@ -175,16 +175,32 @@ def test_a_table_is_one_function(rng, tmp_path, monkeypatch):
     assert "twice" not in names_of(parameter_tree(rng))
 
 
-@pytest.mark.parametrize("path", ["cli/show.py", "show/page.py", *(f"report/{n}.py" for n in ("grouped", "structure",
-                         "differences", "parameters", "shared"))])  # fmt: skip
+COMPUTING = {"iloc", "loc", "sort_values", "nlargest", "quantile", "mean", "stacked", "assign"}
+
+
+def attributes(tree):
+    return {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+
+
+@pytest.mark.parametrize("path", ["cli/show.py", "show/page.py", "report/__init__.py"])
 def test_nothing_is_computed_while_it_is_shown(path):
     """Neither statistics nor tables: no numpy, pandas, intervals, quantiles or sorting."""
     tree = ast.parse((Path(bayesmrf.__file__).parent / path).read_text())
     imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
     imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     assert not {"numpy", "pandas", "scipy", "intervals", "differences", "partitions"} & imported
-    called = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
-    assert not {"iloc", "loc", "sort_values", "nlargest", "quantile", "mean", "stacked", "assign"} & called
+    assert not COMPUTING & attributes(tree)
+
+
+@pytest.mark.parametrize("room", [a.name for a in registry.answers() if a.section is not None])
+def test_sections_compute_nothing(room):
+    """Nor do functions that return sections, or parts of them."""
+    tree = ast.parse((Path(registry.__file__).parent / room / "shown.py").read_text())
+    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.returns is not None]
+    parts = [f for f in functions if "Section" in ast.unparse(f.returns) or {"paragraph", "picture"} & {
+        n.func.id for n in ast.walk(f) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}]  # fmt: skip
+    assert "section" in [f.name for f in parts]
+    assert {f.name: COMPUTING & attributes(f) for f in parts if COMPUTING & attributes(f)} == {}
 
 
 def test_check_raises_what_fit_does(fitted):
