@@ -8,9 +8,8 @@ colour-blind safe, and no information is in colour alone.
 from __future__ import annotations
 
 from ..answers.checks.shown import plot_checks
-from ..answers.edges.inclusion import plot_inclusion
-from ..answers.edges.network import plot_network
-from ..answers.edges.networks import plot_evidence_network, plot_networks
+from ..answers.edges.networks import plot_evidence_network, plot_network, plot_networks
+from ..answers.edges.shown import plot_inclusion
 from ..answers.evidence.shown import plot_evidence
 from ..answers.groups.pictures import (
     plot_agreement,
@@ -20,9 +19,9 @@ from ..answers.groups.pictures import (
     plot_groups,
     plot_n_groups,
 )
-from ..answers.lagged.panel import plot_panel
+from ..answers.lagged.shown import plot_panel
 from ..answers.parameters.pictures import plot_marginals, plot_parameters, plot_strength
-from ..answers.run.trace import plot_trace
+from ..answers.run.shown import plot_trace
 from ..answers.sensitivity.shown import plot_sensitivity
 from ..answers.statistics.shown import plot_statistics
 from ..answers.study.shown import plot_calibration, plot_plan

@@ -7,10 +7,10 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from bayesmrf import graphs, plots
-from bayesmrf.answers.edges.networks import CLASSES
 from bayesmrf.errors import OptionError
 from bayesmrf.results.edge_evidence import FORBIDDEN, FORCED, WORDS, add_edge_evidence
 from bayesmrf.results.summary import StructureSummary
+from bayesmrf.show.network_style import CLASSES
 from tests.helpers.posterior_tree import posterior_tree, structure_tree
 
 FACTORS = np.log([100.0, 20.0, 5.0, 4.0, 2.0, 0.5, 0.2, 0.2, 0.01, 1e-3])

@@ -26,7 +26,7 @@ from ...show.tables import (
     with_legend,
 )
 from ..edges.networks import plot_networks
-from ..edges.shown import CLASSES_OF_EVIDENCE, MOST_EDGES, OF_DIFFERENCE, nodes_of, nodes_title, opening, probable
+from ..edges.shown import CLASSES_OF_EVIDENCE, MOST_EDGES, OF_DIFFERENCE, counted, nodes_of, nodes_title, probable
 from ..registry import Answer
 
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
@@ -42,7 +42,7 @@ def differences(s: DifferenceSummary) -> Table:
     where = "; pages and `est.table` have its" if factor else ", with its"
     return _differences(
         s, "differences", "edge", frame, _MOST_DIFFERENCES, ENDS,
-        f"{opening(s)}Number of edges that differ: {s.n_edges_sentence}.\n{s.density_sentence}.",
+        counted(s),
         f"Inclusion: probability that the groups differ in this edge. {factor}Difference: {s.direction}, given "
         f"that they differ{where} {interval(s).head}.{exists} {s.terms.meaning}",
     )  # fmt: skip

@@ -1,43 +1,115 @@
-"""Plots of several networks in one layout: weights and evidence, and those of groups of people."""
+"""Pictures of networks: of one, of weights and evidence, and of those of groups of people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import OptionError
-from ...names import short_names, shown
-from ...results.edge_evidence import FORCED, WORDS
+from ...names import short_names
 from ...results.median_model import EDGES, in_median_model
-from ...results.summary import INTERVAL, DifferenceSummary, StructureSummary, Summary, summarise
+from ...results.summary import INTERVAL, AnySummary, DifferenceSummary, StructureSummary, Summary, count, summarise
+from ...show.drawn_networks import Network, draw_edges, draw_networks, name_nodes
 from ...show.layout import layout
-from ...show.networks import Look, draw_edges, line_of, name_nodes, signed
-from ...show.style import GREY, INK, as_text, axes, plot_of
-from .network import by_inclusion
+from ...show.network_style import MOST_WIDE, by_evidence, by_inclusion, look_of, signed
+from ...show.style import GREY, INK, MOST_IN_LEGEND, PALE, axes, group_colours, plot_of, undirected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Blue for presence and yellow for absence, as in evidence plots of easybgm and JASP, without their red.
-CLASSES = dict(zip(WORDS, ("#36648b", "#86a2b9", "#bfbfbf", "#f9d183", "#eeb004"), strict=True)) | {FORCED: INK}
-# Points up to 60 edges: the many that are excluded do not hide the others.
-_WIDTHS = dict(zip(CLASSES, (2.8, 2.2, 1.8, 1.6, 1.4, 2.0), strict=True))
-_SOLID = (WORDS[0], WORDS[-1], FORCED)
-_DRAWN = (*WORDS[::-1], FORCED)  # the last on top
-_MOST_LETTERS, _MOST_NAMED = 200, 24  # of all names, and nodes, that have their names next to them; others are numbered
-_IN_KEY = 26  # letters of a name in the key of numbers
-_NAMES, _LINE = 2, 0.15  # names of the key next to each other below a network, and inches of a line
-_AT_FULL_WIDTH = 60  # edges
+_MOST_LABELLED_NODES = 120
+_MOST_EQUAL = 40  # nodes up to which the plot is square
+_FLAT = 0.25  # height of a drawn network, relative to its width
+_MOST_INK = 150  # total length of the edges in colour, in sizes of the plot
+_MOST_PLACED = 3000  # nodes that are placed for grey edges
+_LONGEST = 20  # letters of the name of a node without edges
+_LINE = 110  # letters of a line above the plot
+_LEFT_OF_MANY = 1000  # edges that are drawn if there are more nodes
 
 
-class Panel(NamedTuple):
-    """A network: its title, the ends (n, 2) and the style of its edges."""
+@plot_of("GroupedMRF, BayesianMRF, SpikeSlabMRF or (differences) CompareMRF")
+def plot_network(tree: Any, ax: Axes | None = None) -> Axes:
+    """Plot the graph: edges coloured by group, or by sign without groups, wide if strong, dashed if negative.
 
-    title: str
-    ends: np.ndarray
-    look: Look
+    If edges may be absent, those with an inclusion above 0.5 are drawn, with their mean strength given that they exist,
+    and paler if less probable.
+
+    The width increases with the absolute parameter, abs(logit agreement) for groups. Groups are dashed if the ends tend
+    to differ, and edges whose 90 % interval contains zero are pale. Nodes are laid out by the springs of Kamada and
+    Kawai on the graph alone, so that their positions do not depend on the posterior; beyond 40 nodes dense regions are
+    spread out. Nodes without edges are only named. Where the prior has blocks, nodes are coloured by community.
+
+    If there are many edges, the strongest are in colour and the others grey: at least 500, and more up to a total
+    length of 150 times the size of the plot. Beyond 3,000 nodes only the strongest 1,000 edges are drawn.
+    """
+    from matplotlib.collections import LineCollection
+
+    summary = undirected(tree)
+    if summary.n_edges and not summary.has_network:
+        raise OptionError(
+            "tree must be the posterior of a model with a parameter for each edge; this model has none, use "
+            "plot_parameters."
+        )
+    names = np.array(summary.names, dtype=object)
+    look, kept = look_of(summary), np.arange(len(summary.drawn))
+    if len(np.unique(summary.drawn)) > _MOST_PLACED:
+        kept = np.sort(look.order[-_LEFT_OF_MANY:])
+    linked, ends = np.unique(summary.drawn[kept], return_inverse=True)
+    ends = ends.reshape(-1, 2)
+    place = layout(len(linked), ends)
+    segments = np.zeros((len(summary.drawn), 2, 2))
+    segments[kept] = place[ends]
+    order = look.order[np.isin(look.order, kept)]
+    span = np.ptp(place, axis=0) + 1e-9 if len(place) else 1.0
+    ink = np.cumsum(np.linalg.norm(np.diff(segments[order[::-1]], axis=1)[:, 0] / span, axis=1))
+    strong = order[max(0, len(order) - max(MOST_WIDE, int(np.searchsorted(ink, _MOST_INK)))) :]
+    said = []
+    if len(strong) < len(look.order):
+        rest = "grey" if len(kept) == len(look.order) else "grey or not drawn"
+        said.append(f"in colour: the {len(strong):,} strongest of {len(look.order):,} edges; the others: {rest}")
+    ax = axes(ax, (7.2, 6.2))
+    grey = np.setdiff1d(kept, strong)
+    if len(grey):
+        dense = len(grey) > 2000
+        ax.add_collection(LineCollection(segments[grey], colors=PALE, linewidths=0.5, zorder=0.5, rasterized=dense))
+    draw_edges(ax, segments, look, strong)
+    n = len(place)
+    colours, size = [INK] * n, 30 if n <= 60 else 10 if n <= 200 else 3
+    communities, handles = summary.communities, look.handles
+    if communities is not None and communities.allocation.max() > 1:
+        each = group_colours(int(communities.allocation.max()))
+        colours, size = list(each[communities.allocation[linked] - 1]), 2 * size
+        handles = [*handles, *(_dot(f"community {k + 1}", each[k]) for k in range(min(len(each), MOST_IN_LEGEND)))]
+    ax.scatter(place[:, 0], place[:, 1], s=size, color=colours, zorder=2, linewidths=0)
+    if 0 < n <= _MOST_LABELLED_NODES:
+        name_nodes(ax, list(names[linked]), place, np.bincount(ends.ravel()))
+    if n < len(names):
+        alone = np.delete(names, np.unique(summary.drawn))
+        if len(alone):
+            examples = ", ".join(short_names(list(alone), _LONGEST)[:5]) + (", …" if len(alone) > 5 else "")
+            said.append(f"not drawn: {count(len(alone), 'node')} without edges ({examples})")
+    lines = [line for text in said for line in wrap(text, _LINE)]
+    ax.set_title("\n".join(lines), fontsize=8, color=GREY, parse_math=False)
+    ax.autoscale_view()
+    ax.margins(0.08)
+    if n <= _MOST_EQUAL:
+        ax.set_aspect("equal")
+        width, height = np.ptp(place, axis=0) if n else (1.0, 1.0)
+        if height < _FLAT * width:  # nodes in a row leave room for their names
+            ax.set_ylim(-_FLAT * width, _FLAT * width)
+    ax.axis("off")
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=8,
+              handlelength=3.2)  # fmt: skip
+    return ax
+
+
+def _dot(label: str, colour: Any) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour, marker="o", linestyle="none", label=label)
 
 
 @plot_of("SpikeSlabMRF or CompareMRF")
@@ -56,7 +128,7 @@ def plot_evidence_network(tree: Any, ax: Axes | None = None) -> Axes:
     s = summarise(tree)
     if s.has_lags or not s.evidence:
         raise OptionError("tree must be a run with Bayes factors of its edges; use plot_network for its network.")
-    return _panels(ax, s, [_evidence(s)], 1, 6.0)
+    return draw_networks(ax, s.names, _placed(s), [_evidence(s)], 1, 6.0)
 
 
 @plot_of("SpikeSlabMRF or CompareMRF")
@@ -76,22 +148,22 @@ def plot_networks(tree: Any, ax: Axes | None = None) -> Axes:
     if not s.has_populations and (s.has_lags or not s.evidence):
         single = "plot_network for a single network" if s.has_network else "plot_parameters"
         raise OptionError(f"tree must be a posterior of CompareMRF, or of SpikeSlabMRF with evidence; use {single}.")
-    panels = [*_NETWORKS[s.has_populations](s), *([_evidence(s)] if s.evidence else [])]
-    columns = min(len(panels), 3 if len(panels) != 4 else 2)
-    return _panels(ax, s, panels, columns, 4.6 if columns == 2 else 3.6)
+    networks = [*_NETWORKS[s.has_populations](s), *([_evidence(s)] if s.evidence else [])]
+    columns = min(len(networks), 3 if len(networks) != 4 else 2)
+    return draw_networks(ax, s.names, _placed(s), networks, columns, 4.6 if columns == 2 else 3.6)
 
 
-def _weights(s: StructureSummary) -> list[Panel]:
+def _weights(s: StructureSummary) -> list[Network]:
     """Style the likely edges, in width and saturation by their weights."""
     weight = s.likely["weight"].to_numpy()
     share = np.abs(weight) / max(np.abs(weight).max(initial=0.0), 1e-12)
     none = ("", 0.0)
     look = signed(weight, 0.3 + 0.65 * share, s.terms.edge, none, none, unsigned=~s.display.signed[s.in_median_model])
     handles = [handle for handle in look.handles if handle.get_label()]
-    return [Panel(f"weights of {EDGES}", s.drawn, look._replace(handles=handles))]
+    return [Network(f"weights of {EDGES}", s.drawn, look._replace(handles=handles))]
 
 
-def _groups(s: DifferenceSummary) -> list[Panel]:
+def _groups(s: DifferenceSummary) -> list[Network]:
     """Style the network of each group, and the differences that are likely."""
     means, low, high = s.weights_given(INTERVAL).reshape(3, s.n_edges, -1).swapaxes(1, 2)
     exist = in_median_model(s.existence)
@@ -104,82 +176,18 @@ def _groups(s: DifferenceSummary) -> list[Panel]:
     ]  # fmt: skip
     titles = [f"{name} (n = {size:g})" for name, size in zip(s.groups, s.sizes, strict=True)]
     looks = [*[look._replace(handles=[]) for look in looks[:-1]], looks[-1]]  # one legend for all groups
-    panels = [Panel(title, s.ends[exist], look) for title, look in zip(titles, looks, strict=True)]
-    return [*panels, Panel("differences", s.drawn, by_inclusion(s))]
+    networks = [Network(title, s.ends[exist], look) for title, look in zip(titles, looks, strict=True)]
+    return [*networks, Network("differences", s.drawn, by_inclusion(s))]
 
 
-_NETWORKS: dict[bool, Callable[[Any], list[Panel]]] = {True: _groups, False: _weights}  # whether there are groups
+_NETWORKS: dict[bool, Callable[[Any], list[Network]]] = {True: _groups, False: _weights}  # whether there are groups
 
 
-def _evidence(s: Summary) -> Panel:
+def _evidence(s: Summary) -> Network:
     """Style all pairs, by the class of their evidence."""
-    return Panel(f"evidence for {s.thing}s", s.ends, by_evidence(s.evidence["evidence"]))
+    return Network(f"evidence for {s.thing}s", s.ends, by_evidence(s.evidence["evidence"]))
 
 
-def by_evidence(words: np.ndarray) -> Look:
-    """Style edges by their words; those that are forbidden are not among the edges to draw."""
-    from matplotlib.colors import to_rgba_array
-
-    known = [str(word) if word in CLASSES else "" for word in words]
-    rank = np.array([_DRAWN.index(word) if word else -1 for word in known])
-    thin = float(np.clip(np.sqrt(_AT_FULL_WIDTH / max(len(known), 1)), 0.35, 1.0))
-    widths = thin * np.array([_WIDTHS.get(word, 0.0) for word in known])
-    handles = [
-        line_of(f"{word} ({known.count(word):,})", colour, _WIDTHS[word], word not in _SOLID)
-        for word, colour in CLASSES.items()
-        if word in known or word != FORCED
-    ]
-    order, dashed = np.argsort(rank, kind="stable"), np.array([word not in _SOLID for word in known])
-    colours = to_rgba_array([CLASSES.get(word, "none") for word in known])
-    return Look(colours, widths, dashed, order[rank[order] >= 0], handles)
-
-
-def _panels(ax: Axes | None, s: Summary, panels: Sequence[Panel], columns: int, side: float) -> Axes:
-    """Draw networks in a grid, with a legend below each, and below all the names of nodes that are numbered."""
-    names, n, n_rows = s.names, len(s.names), -(-len(panels) // columns)
-    numbered = n > _MOST_NAMED or n * max(map(len, names)) > _MOST_LETTERS
-    n_lines = -(-n // (_NAMES * columns)) if numbered else 0
-    below = _LINE * (n_lines + 1.5) if numbered else 0.0
-    ax = axes(ax, (side * columns, (side + 0.5) * n_rows + below))
-    key = below / ((side + 0.5) * n_rows + below)
-    ax.axis("off")
-    place = layout(n, s.ends if s.has_populations else s.drawn)
-    labels = [f"{i}" for i in range(1, n + 1)] if numbered else list(names)
-    height = (1 - key) / n_rows
-    for k, (title, ends, look) in enumerate(panels):
-        row, column = divmod(k, columns)
-        bottom = 1 - (row + 1) * height
-        panel = ax.inset_axes((column / columns, bottom + 0.14 * height, 0.96 / columns, 0.8 * height))
-        for chosen in _layers(look):
-            draw_edges(panel, place[ends], look, chosen)
-        if numbered:
-            size = 130 if n <= 30 else 90
-            panel.scatter(place[:, 0], place[:, 1], s=size, facecolor="white", edgecolor=GREY, zorder=2, linewidths=0.8)
-            for label, (x, y) in zip(labels, place, strict=True):
-                panel.text(x, y, label, fontsize=7 if n <= 30 else 5.5, color=INK, ha="center", va="center", zorder=3)
-        else:
-            panel.scatter(place[:, 0], place[:, 1], s=20, color=INK, zorder=2, linewidths=0)
-            name_nodes(panel, labels, place, np.bincount(ends.ravel(), minlength=n))
-        panel.set_title(shown(title), fontsize=9, color=INK, parse_math=False)
-        panel.margins(0.12)
-        panel.axis("off")
-        if look.handles:
-            as_text(panel.legend(handles=look.handles, loc="upper center", bbox_to_anchor=(0.5, 0.02), frameon=False,
-                                 fontsize=7, handlelength=3.2, ncols=2 if len(look.handles) > 4 else 1))  # fmt: skip
-    if numbered:
-        _key(ax, names, n_lines, key, _NAMES * columns)
-    return ax
-
-
-def _layers(look: Look) -> list[np.ndarray]:
-    """Divide edges into runs of equal dashes in their order, so that dashed ones are not all on top."""
-    return np.split(look.order, np.flatnonzero(np.diff(look.dashed[look.order])) + 1)
-
-
-def _key(ax: Axes, names: Sequence[str], n_lines: int, share: float, across: int) -> None:
-    """Write the number and the name of each node in columns at the bottom, in a share of the height."""
-    for i, name in enumerate(short_names(list(names), _IN_KEY)):
-        column, line = divmod(i, n_lines)
-        y = share * (1 - (line + 1) / (n_lines + 1))
-        ax.text(column / across, y, f"{i + 1}  {name}", fontsize=7, color=INK, va="center", parse_math=False,
-                transform=ax.transAxes)  # fmt: skip
+def _placed(s: AnySummary) -> np.ndarray:
+    """Place the nodes: by the likely edges, or of groups of people by all."""
+    return layout(len(s.names), s.ends if s.has_populations else s.drawn)

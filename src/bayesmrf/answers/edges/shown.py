@@ -1,13 +1,18 @@
-"""Tables and section of which edges exist."""
+"""Tables, heat map and section of which edges exist."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ...names import short_names
 from ...results.edge_evidence import evidence_table, has_evidence
-from ...results.median_model import ABOVE, EDGES, NO_EDGE
+from ...results.median_model import ABOVE, EDGES, NO_EDGE, in_median_model
 from ...results.summary import InclusionSummary, StructureSummary, Summary
 from ...show.page import Section, listed, paragraph, picture, section_of
+from ...show.style import MOST_NAMED, PALE, axes, colour_bar, plot_of, with_inclusion
 from ...show.tables import (
     ENDS,
     FACTOR,
@@ -26,12 +31,11 @@ from ...show.tables import (
 )
 from ..registry import Answer
 from ..run.shown import log_odds
-from .inclusion import plot_inclusion
-from .network import plot_network
-from .networks import plot_evidence_network, plot_networks
+from .networks import plot_evidence_network, plot_network, plot_networks
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 MOST_EDGES, MOST_LIKELY = 500, 20  # rows of the page, and of the terminal
 NONE_LIKELY = f"{NO_EDGE.capitalize()}."
@@ -43,6 +47,11 @@ _WORDS = (
 BAYES_FACTOR = f"Bayes factor: local, of the edge against its absence, {_WORDS}"
 OF_DIFFERENCE = f"Bayes factor: local, of the difference against none, {_WORDS}"
 STRONGEST = f"{ABOVE.capitalize()}, strongest first"
+_MOST_SIGNED = 40  # nodes up to which the signs of weights are written
+_MOST_ORDERED = 300  # nodes up to which the leaves are ordered optimally
+_LETTERS = 14  # of the label below, in an inch
+_LETTER = 0.06  # inches that a letter of a name takes next to the cells
+_LONGEST = 24  # letters of a name
 _NETWORK = f"{EDGES.capitalize()}. Width: mean weight where the edge exists; dashed: negative; pale: less probable."
 _WEIGHTS = (
     f"Left: {EDGES}. Width and saturation: mean weight where the edge exists; dashed: "
@@ -57,21 +66,57 @@ CLASSES_OF_EVIDENCE = (
 @table("edges", StructureSummary)
 def edges(s: StructureSummary) -> Table:
     """Candidates by decreasing inclusion; the terminal lists those that are likely, the strongest first."""
-    frame = s.edge_table.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
-    most = at_most(MOST_LIKELY, len(s.strongest))
-    shown = EVIDENCE if s.evidence else ()
-    strongest, first = s.strongest.iloc[:most], frame.iloc[:MOST_EDGES]
+    titles = STRONGEST, "Candidates, most probable first"
+    return edges_of(s, "edges", s.edge_table, titles, f"mean of the {s.terms.edge}", counted(s))
+
+
+def edges_of(
+    s: InclusionSummary,
+    name: str,
+    frame: pd.DataFrame,
+    titles: tuple[str, str],
+    weight: str = "mean",
+    lead: str = "",
+    ends: Column = ENDS,
+) -> Table:
+    """Return a table of edges by decreasing inclusion.
+
+    Parameters
+    ----------
+    s : InclusionSummary
+    name : str
+    frame : DataFrame
+        Its rows, in the order of the edges.
+    titles : tuple of str
+        Those of the edges that are likely, and of all.
+    weight : str
+        What a weight is, where the edge exists.
+    lead : str
+        What a terminal prints before.
+    ends : Column
+        The two ends of an edge, with their direction if they have one.
+    """
+    frame = frame.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
+    likely = frame[in_median_model(frame["inclusion"])]
+    likely = likely.sort_values("weight", key=np.abs, ascending=False, kind="stable")
+    most, factors = at_most(MOST_LIKELY, len(likely)), EVIDENCE if s.evidence else ()
+    strongest, first = likely.iloc[:most], frame.iloc[:MOST_EDGES]
     rest = rest_of(len(frame), MOST_EDGES, "most probable edges")
     return Table(
-        "edges",
+        name,
         frame,
-        (ENDS, marked("inclusion"), marked("weight"), interval(s), *shown),
-        Listing(STRONGEST, strongest, with_legend(weaker(len(s.strongest), most), strongest)),
-        Listing("Candidates, most probable first", first, with_legend(rest, first)),
-        f"{opening(s)}Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}.",
-        f"Inclusion: probability of the edge. Weight: mean of the {s.terms.edge} where the edge exists, with its "
-        f"{interval(s).head}. {BAYES_FACTOR if shown else ''}{s.terms.meaning}",
+        (ends, marked("inclusion"), marked("weight"), interval(s), *factors),
+        Listing(titles[0], strongest, with_legend(weaker(len(likely), most), strongest)),
+        Listing(titles[1], first, with_legend(rest, first)),
+        lead,
+        f"Inclusion: probability of the edge. Weight: {weight} where the edge exists, with its {interval(s).head}. "
+        f"{BAYES_FACTOR if factors else ''}{s.terms.meaning}",
     )
+
+
+def counted(s: InclusionSummary) -> str:
+    """Return how sure the evidence is, how many edges there are, and their density, a line each."""
+    return f"{opening(s)}{s.number.capitalize()}: {s.n_edges_sentence}.\n{s.density_sentence}."
 
 
 def opening(s: InclusionSummary) -> str:
@@ -110,6 +155,62 @@ def nodes_of(s: Summary, frame: pd.DataFrame, columns: tuple[Column, ...]) -> Ta
     """Return a table of parameters of nodes."""
     listed = Listing("", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, f"first ({s.terms.node})"))
     return Table("nodes", frame, columns, wide=listed, note=s.terms.meaning)
+
+
+@plot_of("SpikeSlabMRF, CompareMRF, or GroupedMRF with a spike")
+def plot_inclusion(tree: Any, ax: Axes | None = None) -> Axes:
+    """Plot the probability of each edge, as a heat map whose nodes are ordered by clustering.
+
+    The order is by average linkage with distance 1 - inclusion, so that nodes that share edges are adjacent. A minus
+    marks likely edges (inclusion above 0.5) with a negative mean weight or difference (of more than two groups, the
+    largest difference of two), or, for groups of edges, an agreement below 0.5; cells
+    without a candidate are hatched. Up to 60 nodes are named.
+    """
+    summary = with_inclusion(tree)
+    d, (u, v) = len(summary.names), summary.ends.T
+    values = np.full((d, d), np.nan)
+    values[u, v] = values[v, u] = summary.inclusion
+    order = _order(np.nan_to_num(values))
+    values = values[np.ix_(order, order)]
+    side, labels = min(8.6, max(3.4, 2.2 + 0.22 * d)), short_names(summary.names, _LONGEST)
+    names = _LETTER * max(map(len, labels)) if d <= MOST_NAMED else 0.0
+    ax = axes(ax, (side + names + 0.9, side + names))
+    ax.patch.set(hatch="////", edgecolor=PALE, facecolor="white")
+    image = ax.imshow(np.ma.masked_invalid(values), cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    if d <= MOST_NAMED:
+        named = [labels[i] for i in order]
+        size, turned = 8 if d <= 30 else 5.5, 90 if max(map(len, named)) > 2 else 0
+        ax.set_xticks(range(d), named, rotation=turned, fontsize=size, parse_math=False)
+        ax.set_yticks(range(d), named, fontsize=size, parse_math=False)
+    else:
+        ax.set(xticks=[], yticks=[])
+    said = [] if d <= MOST_NAMED else [f"{d:,} nodes, ordered by clustering"]
+    likely, (column, zero) = summary.likely, summary.signed_by
+    negative = likely.index[likely[column] < zero].to_numpy()
+    if d <= _MOST_SIGNED and len(negative):
+        place = np.argsort(order)
+        for i, j in summary.ends[negative]:
+            for x, y in ((place[i], place[j]), (place[j], place[i])):
+                ax.text(x, y, "−", ha="center", va="center_baseline", color="white", fontsize=8, fontweight="bold")
+        said.append(f"−: {summary.if_negative}")
+    if len(u) < d * (d - 1) // 2:
+        said.append("hatched: no candidate")
+    ax.set_xlabel("\n".join(wrap("; ".join(said), int(_LETTERS * side))), parse_math=False)
+    colour_bar(ax, image, f"inclusion:\nprobability of {summary.of_what}")
+    return ax
+
+
+def _order(inclusion: np.ndarray) -> np.ndarray:
+    """Order the nodes by average linkage."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    distance = 1 - inclusion
+    np.fill_diagonal(distance, 0)
+    near = squareform(distance, checks=False)
+    return leaves_list(linkage(near, "average", optimal_ordering=len(inclusion) <= _MOST_ORDERED))
 
 
 def section(s: StructureSummary) -> list[Section]:
@@ -151,9 +252,9 @@ def inclusion_part(s: InclusionSummary, also: str = "") -> str:
 
 def probable(s: InclusionSummary, caption: str, text: str) -> str:
     """Return the number of edges, the density, and the plot of inclusions, with an explanation."""
-    opening = [s.doubt_sentence] if s.doubt_sentence else []
-    lines = [*opening, f"{s.number.capitalize()}: {s.n_edges_sentence}.", f"{s.density_sentence}."]
-    return "".join(map(paragraph, lines)) + picture(lambda: plot_inclusion(s), caption) + paragraph(text)
+    return (
+        "".join(map(paragraph, counted(s).splitlines())) + picture(lambda: plot_inclusion(s), caption) + paragraph(text)
+    )
 
 
 ANSWER = Answer(

@@ -12,7 +12,7 @@ from ...results.median_model import EDGES
 from ...results.summary import GroupedSummary
 from ...show.page import Section, listed, paragraph, picture
 from ...show.tables import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
-from ..edges.network import plot_network
+from ..edges.networks import plot_network
 from ..edges.shown import MOST_EDGES, MOST_LIKELY, STRONGEST, inclusion_part, weaker
 from ..registry import Answer
 from .pictures import (

@@ -1,71 +1,48 @@
-"""Tables and section of lagged edges and edges within a wave."""
+"""Tables, picture and section of lagged edges and edges within a wave."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ...results.median_model import ABOVE, EDGES, in_median_model
+from ...results.median_model import ABOVE, EDGES
 from ...results.summary import PanelSummary
+from ...show.drawn_networks import draw_arrows, draw_edges, name_nodes
+from ...show.layout import layout
+from ...show.network_style import ALPHAS, paler, signed
 from ...show.page import Section, paragraph, picture, section_of
-from ...show.tables import (
-    ENDS,
-    Column,
-    Listing,
-    Table,
-    at_most,
-    interval,
-    marked,
-    number,
-    rest_of,
-    table,
-    text,
-    with_legend,
-)
-from ..edges.shown import BAYES_FACTOR, EVIDENCE, MOST_EDGES, MOST_LIKELY, nodes_of, nodes_title, opening, weaker
+from ...show.style import INK, axes, of_kind, plot_of
+from ...show.tables import Column, Listing, Table, interval, number, table, text
+from ..edges.shown import counted, edges_of, nodes_of, nodes_title
 from ..registry import Answer
-from .panel import plot_panel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _FROM_TO = Column("edge", ("source", "target"), "{}", "{} → {}", ("from the wave before", "to"))
+_ALL = "Most probable first"
+_MOST_NAMED = 60  # nodes that are named
 _NETWORKS = (
     f"{EDGES.capitalize()}. Arrows: from a wave to the next, loops for autoregression. Width: mean weight "
     "where the edge exists; dashed: negative; pale: less probable."
 )
 
 
-def _edges(s: PanelSummary, name: str, frame: pd.DataFrame, ends: Column, title: str, lead: str) -> Table:
-    frame = frame.sort_values("inclusion", ascending=False, kind="stable", ignore_index=True)
-    likely = frame[in_median_model(frame["inclusion"])].sort_values(
-        "weight", key=np.abs, ascending=False, kind="stable"
-    )
-    most, shown = at_most(MOST_LIKELY, len(likely)), EVIDENCE if s.evidence else ()
-    strongest, first = likely.iloc[:most], frame.iloc[:MOST_EDGES]
-    rest = rest_of(len(frame), MOST_EDGES, "most probable edges")
-    return Table(
-        name,
-        frame,
-        (ends, marked("inclusion"), marked("weight"), interval(s), *shown),
-        Listing(title, strongest, with_legend(weaker(len(likely), most), strongest)),
-        Listing("Most probable first", first, with_legend(rest, first)),
-        lead,
-        f"Inclusion: probability of the edge. Weight: mean where the edge exists, with its {interval(s).head}. "
-        f"{BAYES_FACTOR if shown else ''}{s.terms.meaning}",
-    )
-
-
 @table("lagged", PanelSummary)
 def lagged(s: PanelSummary) -> Table:
     """Lagged edges, autoregressions among them, by decreasing inclusion."""
     frame = s.edge_table.iloc[: s.n_lagged].rename(columns={"first": "source", "second": "target"})
-    lead = f"{opening(s)}Number of edges: {s.n_edges_sentence}.\n{s.density_sentence}."
-    return _edges(s, "lagged", frame, _FROM_TO, f"Lagged edges with {ABOVE}, strongest first", lead)
+    titles = f"Lagged edges with {ABOVE}, strongest first", _ALL
+    return edges_of(s, "lagged", frame, titles, lead=counted(s), ends=_FROM_TO)
 
 
 @table("within", PanelSummary, lambda s: s.within)
 def within(s: PanelSummary) -> Table:
     """Edges within a wave, by decreasing inclusion."""
     frame = s.edge_table.iloc[s.n_lagged :].drop(columns="kind")
-    return _edges(s, "within", frame, ENDS, f"Edges within a wave with {ABOVE}, strongest first", "")
+    return edges_of(s, "within", frame, (f"Edges within a wave with {ABOVE}, strongest first", _ALL))
 
 
 @table("nodes", PanelSummary)
@@ -99,6 +76,48 @@ def transitions(s: PanelSummary) -> Table:
     ]
     frame = pd.DataFrame(rows, columns=["what", "number"])
     return Table("transitions", frame, (text("what", longest=None), number("number", each="{:,}")))
+
+
+@plot_of("PanelMRF")
+def plot_panel(tree: Any, ax: Axes | None = None) -> Axes:
+    """Plot the lagged network, and next to it the network within a wave if there is one, in one layout.
+
+    Edges with an inclusion above 0.5 are drawn: wide if strong, dashed if negative, pale if less probable; widths of
+    both networks have one scale. Arrows lead from an item to those that follow it, a loop to the item itself.
+    """
+    s = of_kind(tree, PanelSummary, "a posterior of PanelMRF; use plot_network")
+    n_panels = 1 + s.within
+    ax = axes(ax, (5.2 * n_panels, 5.0))
+    ax.axis("off")
+    likely, ends = s.in_median_model, s.ends
+    weights = np.nan_to_num(s.edge_table["weight"].to_numpy())
+    top = float(np.abs(weights[likely]).max(initial=0.0))
+    joined = ends[likely & (ends[:, 0] != ends[:, 1])]
+    angle = 2 * np.pi * np.arange(len(s.names)) / len(s.names)
+    place = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    if len(joined) >= len(s.names):  # else most nodes would be far away
+        place = layout(len(s.names), joined)
+    low, high = place.min(axis=0), place.max(axis=0)
+    room = 0.22 * float((high - low).max() + 1e-9)  # for loops and names
+    lagged = np.arange(len(ends)) < s.n_lagged
+    for k, (title, edges) in enumerate((("lagged", lagged & likely), ("within a wave", ~lagged & likely))[:n_panels]):
+        panel = ax.inset_axes((k / n_panels, 0.1, 0.96 / n_panels, 0.84))
+        look = signed(weights[edges], paler(s.inclusion[edges]), "weight", *ALPHAS, top)
+        if k == 0:
+            draw_arrows(panel, place, ends[edges], look)
+        else:
+            draw_edges(panel, place[ends[edges]], look, look.order)
+        panel.scatter(place[:, 0], place[:, 1], s=40, color=INK, zorder=2, linewidths=0)
+        if len(s.names) <= _MOST_NAMED:
+            name_nodes(panel, list(s.names), place, np.bincount(ends[edges].ravel(), minlength=len(s.names)))
+        panel.set_title(title if edges.any() else f"{title}: no {ABOVE}", fontsize=9, color=INK)
+        panel.set_aspect("equal")
+        panel.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room))
+        panel.axis("off")
+        if look.handles:
+            panel.legend(handles=look.handles, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, frameon=False,
+                         fontsize=7, handlelength=3.2)  # fmt: skip
+    return ax
 
 
 def section(s: PanelSummary) -> list[Section]:

@@ -8,7 +8,7 @@ import pandas as pd
 from ...results.summary import ParameterSummary
 from ...show.page import Section, listed, paragraph, picture, section_of
 from ...show.tables import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
-from ..edges.network import plot_network
+from ..edges.networks import plot_network
 from ..registry import Answer
 from ..run.shown import log_odds
 from .pictures import plot_marginals, plot_parameters, plot_strength

@@ -1,26 +1,34 @@
-"""Tables and sections of every run: what was run, convergence, findings, and missing values."""
+"""Tables, picture and sections of every run: what was run, convergence, findings, and missing values."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ...data.codebook import Codebook, frame_of_text
-from ...names import LONGEST
-from ...results.summary import Summary, count
+from ...declare.rule import Rule, optional
+from ...names import LONGEST, shown
+from ...results.summary import Summary, count, summarise
 from ...results.summary.log_odds import log_odds_table
 from ...results.until_good import CRITERION
 from ...show.page import Section, escape, listed, paragraph, picture, section_of
+from ...show.style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
 from ...show.tables import ENDS, Column, Listing, Table, interval, number, rest_of, table, text
 from ..registry import Answer
-from .trace import plot_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _SAID = ("question", "kind", "levels", "counts", "codes", "does")  # columns of a codebook that are texts
 _MAY_LACK = ("question", "codes", "does", "counts")  # those that may be empty
 MOST_MISSING = 100  # rows of the table of missing values
 _MOST_JUDGED = 7  # rows of the table of convergence
+_LONGEST_LABEL = 30  # letters of a label, which is as high as the axes
+_MOST_POINTS = 2000  # of a chain that are drawn
 _MOST_TABLES = 10  # edges of the page whose log odds are listed
 # Options of the command line that estimators do not have.
 _ASKED = (("Graph", "graph"), ("Candidate edges", "candidates"), ("Levels that count as yes", "binarize"))
@@ -96,6 +104,44 @@ def findings(s: Summary) -> Table:
     frame = pd.DataFrame(s.verdict.sentences, columns=["severity", "text"])
     said = Listing("", frame.iloc[:0], "\n".join(frame["text"]))
     return Table("findings", frame, (text("severity"), text("text", longest=None)), said)
+
+
+@plot_of("GroupedMRF, BayesianMRF, SpikeSlabMRF, CompareMRF or PanelMRF")
+def plot_trace(tree: Any, ax: Axes | None = None, feature: str | None = None) -> Axes:
+    """Plot one quantity along each chain: draws pale, their running mean over a twentieth of the run bold.
+
+    Converged chains vary over the same range. For long chains an evenly spaced selection of draws is shown.
+
+    ``feature`` is a parameter, as in coordinate ``feature``; by default it is the number of groups, the number of edges
+    if they may be absent, or else the parameter with the largest R-hat. Parameters of a posterior of CompareMRF differ
+    between groups, and are not shown.
+
+    Raises
+    ------
+    OptionError
+        If ``feature`` is not a parameter of the posterior, or the posterior is of CompareMRF.
+    """
+    optional(Rule("the name of a parameter", lambda v: isinstance(v, str))).check("feature", feature)
+    summary = summarise(tree)
+    label, series = summary.trace() if feature is None else (feature, summary.trace_of(feature))
+    ax = axes(ax, (7.2, 2.6))
+    window = max(1, series.sizes["draw"] // 20)
+    draw, chains = series["draw"].values, series["chain"].values
+    every = -(-len(draw) // _MOST_POINTS)
+    for chain, values, colour in zip(chains, series.values, group_colours(len(chains)), strict=True):
+        running = np.convolve(values, np.full(window, 1 / window), mode="valid")
+        at = draw[window - 1 :] - (window - 1) / 2
+        ax.plot(draw[::every], values[::every], color=colour, linewidth=0.5, alpha=0.3)
+        dot = "o" if len(at) == 1 else None  # a line of one point is invisible
+        ax.plot(at[::every], running[::every], color=colour, linewidth=1.5, marker=dot, label=f"chain {chain}")
+    if np.issubdtype(series.dtype, np.integer):
+        set_integer_ticks(ax.yaxis)
+    ax.set_xlim(0, max(1, draw[-1]))
+    ax.set_xlabel("draw")
+    ax.set_ylabel(shown(label, _LONGEST_LABEL), parse_math=False)
+    if len(chains) <= MOST_IN_LEGEND:
+        legend_of(ax, 4)
+    return ax
 
 
 def verdict(s: Summary) -> str:
