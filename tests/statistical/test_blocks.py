@@ -6,7 +6,6 @@ from scipy import stats
 
 from bayesmrf import graphs
 from bayesmrf.models import Boltzmann, Nominal, Ordinal
-from bayesmrf.partitions.blocks import log_prior_of_numbers, log_weights
 from bayesmrf.posterior.conditionals.node_blocks import block_prior, draw_blocks
 from bayesmrf.priors import Beta, Blocks, Normal, SpikeSlab
 from bayesmrf.runs import run
@@ -28,13 +27,13 @@ PRIORS = {
 def test_prior_of_partitions(name):
     """Of each, and of their numbers; both sum up to 1."""
     prior, n = PRIORS[name], 6
-    log_v, log_size = log_weights(prior, n)
+    log_v, log_size = prior.log_weights(n)
     partitions = blocks_oracle.partitions(n)
     found = [log_v[max(z) + 1] + log_size[np.bincount(z)].sum() for z in partitions]
     np.testing.assert_allclose(found, [blocks_oracle.log_prior(z, prior) for z in partitions], rtol=1e-9)
     numbers = np.bincount([max(z) for z in partitions], np.exp(found))
-    np.testing.assert_allclose(np.exp(log_prior_of_numbers(prior, n)), numbers, rtol=1e-9)
-    assert np.exp(log_prior_of_numbers(prior, 60)).sum() == pytest.approx(1)
+    np.testing.assert_allclose(np.exp(prior.log_prior_of_numbers(n)), numbers, rtol=1e-9)
+    assert np.exp(prior.log_prior_of_numbers(60)).sum() == pytest.approx(1)
 
 
 def test_prior_is_that_of_components(rng):

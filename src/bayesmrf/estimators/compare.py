@@ -150,9 +150,7 @@ class CompareMRF(CompareParameters, Posterior):
             prior, baseline = self._object("prior"), self._settings.baseline
             if isinstance(baseline, str):
                 baseline = prior.slab if baseline == "slab" else SpikeSlab(slab=prior.slab)
-            # The biases have one prior.
-            is_spiked = isinstance(baseline, SpikeSlab)
-            return replace(baseline, bias_scale=prior.bias_scale, biases=prior.biases) if is_spiked else baseline
+            return baseline.with_biases_of(prior)  # which have one prior
         return super()._object(name)
 
     def fit(self, X: Any, groups: Any = None, sample_weight: Any = None, survey_weight: Any = None) -> CompareMRF:
@@ -239,7 +237,7 @@ class CompareMRF(CompareParameters, Posterior):
         row = COMPARISONS.find(self.method_)
         priors = [self._object(name) for name in _PRIORS] if row is not None and row.births == "any" else []
         # Baselines may have the slab of differences.
-        for slab in dict.fromkeys(p.slab for p in priors if isinstance(p, SpikeSlab)):
+        for slab in dict.fromkeys(p.slab for p in priors if p.has_spike):
             warn_of_taper(slab)
 
     def score(  # type: ignore[override]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..data.pair_probabilities import edge_probabilities, names_pairs
 from ..errors import ApproximatePosteriorWarning, ConvergenceWarning, OptionError, PriorWarning, in_python
 from ..families import FAMILIES, FamilyRow
 from ..findings import BAD, tell
@@ -18,9 +17,8 @@ from ..models.bases import has_lines
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..posterior.conditionals.centred import edge_correlations
-from ..priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Slab, SpikeSlab, has_pairs
+from ..priors import CAUCHY_TAPER, Cauchy, Slab, SpikeSlab
 from ..results.blocks import Columns, stacked
-from ..results.communities import probability_of_edge
 from ..results.median_model import ABOVE, in_median_model
 
 _ALL = 0.95  # share of the candidates that counts as all of them
@@ -43,9 +41,7 @@ def default_prior(family: Any) -> SpikeSlab:
 
 def as_attribute(prior: SpikeSlab) -> dict[str, Any]:
     """Return a prior as summaries and reports read it; the density is None where edges have their own (`constants`)."""
-    values = asdict(replace(prior, density=0.5) if has_pairs(prior) else prior)
-    if has_pairs(prior):
-        values["density"] = None
+    values = asdict(replace(prior, density=_EVEN)) | {"density": prior.inclusion.record}
     values["slab"] = {"family": type(prior.slab).__name__, "words": prior.slab.words} | values["slab"]
     return values
 
@@ -55,37 +51,39 @@ def possible(candidates: Graph, prior: SpikeSlab) -> Graph:
 
     Others than the candidates have it, too: this is the one place where both ways to forbid an edge meet.
     """
-    if not has_pairs(prior):
+    p = prior.inclusion.probabilities(candidates)
+    if p is None or (allowed := p > 0).all():
         return candidates
-    allowed = edge_probabilities(prior.density, candidates) > 0
-    return candidates if allowed.all() else Graph(candidates.n_nodes, candidates.edges[allowed], candidates.names)
+    return Graph(candidates.n_nodes, candidates.edges[allowed], candidates.names)
 
 
 def named_pairs(prior: Any, graph: Graph) -> np.ndarray:
     """Return which edges a prior names, as they have probabilities of their own, (n_edges,)."""
-    if not (isinstance(prior, SpikeSlab) and has_pairs(prior)):
-        return np.zeros(graph.n_edges, dtype=bool)
-    return names_pairs(prior.density, graph)
+    named: np.ndarray = prior.inclusion.named(graph)
+    return named
 
 
 def in_order(prior: Any, graph: Graph) -> Any:
-    """Return a prior in which probabilities of pairs are a matrix in the order of the nodes, 0 without a candidate."""
-    if not (isinstance(prior, SpikeSlab) and has_pairs(prior)):
+    """Return a prior in which probabilities of pairs are a matrix in the order of the nodes, 0 without a candidate.
+
+    The name of a prior, and None, stay what they are.
+    """
+    if prior is None or isinstance(prior, str) or (p := prior.inclusion.probabilities(graph)) is None:
         return prior
-    p, (u, v), matrix = edge_probabilities(prior.density, graph), graph.edges.T, np.zeros((graph.n_nodes,) * 2)
+    (u, v), matrix = graph.edges.T, np.zeros((graph.n_nodes,) * 2)
     matrix[u, v] = matrix[v, u] = p
     return replace(prior, density=matrix)
 
 
 def constants(prior: Any, graph: Graph, name: str = "edge_probability") -> dict[str, np.ndarray]:
     """Return the probability of each edge, if edges have their own, as it is stored with the draws."""
-    has_probabilities = isinstance(prior, SpikeSlab) and has_pairs(prior)
-    return {name: edge_probabilities(prior.density, graph)} if has_probabilities else {}
+    p = prior.inclusion.probabilities(graph)
+    return {} if p is None else {name: p}
 
 
 def in_words(prior: Any) -> str:
     """Return a prior as text, without the numbers of all pairs."""
-    if not (isinstance(prior, SpikeSlab) and has_pairs(prior)):
+    if not prior.inclusion.has_pairs:
         return f"{prior}"
     return f"{replace(prior, density=0.5)}".replace("density=0.5", "density=of each pair", 1)
 
@@ -191,12 +189,7 @@ def warn_of_prior(
     if n_included >= _ALL * r:
         factors = weights.map(lambda draws: log_bayes_factors(stacked(draws), slab_scale, prior.slab))
         supported = int((factors > _SUPPORTED).sum())
-        code, density = Coding.of(model).edge, prior.density
-        mean = density.a / (density.a + density.b) if isinstance(density, Beta) else density
-        if isinstance(density, Blocks):
-            mean = probability_of_edge(density)
-        elif has_pairs(prior):
-            mean = float(edge_probabilities(density, model.graph).mean())
+        code, mean = Coding.of(model).edge, prior.inclusion.mean(model.graph)
         width = float(slab_scale.mean()) * code
         reasons = []
         if mean > _EVEN:

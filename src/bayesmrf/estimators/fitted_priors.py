@@ -16,7 +16,7 @@ from ..models.node_features import require_invariant
 from ..priors import Cauchy, Normal, Prior, ProperPrior, WeightsAndBiases
 from ..results.log_prior import parameter_terms, spike_slab_terms
 from .edge_prior import in_order
-from .prior_draws import EdgesPrior, all_absent, draw_edges, draw_groups, has_one_density, prior_of
+from .prior_draws import EdgesPrior, draw_edges, draw_groups, prior_of
 from .ties import n_edge_parameters, read_ties
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class SpikedPriors(GroupsPrior):
     def absent(self, edges: Sequence[int]) -> float | None:
         """Return the prior probability that edges are all absent; None where it is not known exactly."""
         priors = self._at(edges)
-        known = [p for p in map(all_absent, priors) if p is not None]
+        known = [p for p in (prior.all_absent for prior in priors) if p is not None]
         return float(np.prod(known)) if len(known) == len(priors) else None
 
     def alike(self, edge: int, is_signed: bool) -> float | None:
@@ -89,14 +89,14 @@ class SpikedPriors(GroupsPrior):
         It has if the groups do not differ. Of two groups also tables of log odds without a baseline, which are opposite
         ones, have the same strength.
         """
-        same, *base = [all_absent(prior) for prior in self._at([edge])]
+        same, *base = [prior.all_absent for prior in self._at([edge])]
         if same is None or is_signed or self.n_groups > 2:
             return same
         return None if base[0] is None else same + (1 - same) * base[0]
 
     def are_exchangeable(self, edges: Sequence[int]) -> bool:
         """Return whether edges of one size can change places in the prior."""
-        return all(map(has_one_density, self._at(edges)))
+        return all(prior.inclusion.is_even for prior in self._at(edges))
 
     def log_terms(self, tree: xr.DataTree) -> dict[str, np.ndarray]:
         """Return the log prior of each draw, term by term."""

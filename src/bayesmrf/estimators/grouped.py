@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from ..methods import GROUPS
 from ..methods.rows import row_of, stored_options
 from ..models.categorical import states_of
 from ..parameters import GroupedParameters
-from ..priors import Beta, DirichletProcess, Gamma, MultivariateNormal
+from ..priors import DirichletProcess
 from ..results import convergence
 from ..results.blocks import mean_of, stacked, variable
 from ..results.median_model import in_median_model
@@ -202,7 +202,7 @@ class GroupedMRF(GroupedParameters, Posterior):
                 model, start.theta, moments, n, None, rng, "mle_", estimate
             ):
                 how = how.replace("persistent", f"persistent, {convergence.NOT_CONVERGED}", 1)
-        prior, base = request.prior, request.prior.base
+        prior = request.prior
         attrs = stored_options(method) | {
             "fields": self._settings.fields,
             "alpha": _constants(prior.alpha),
@@ -211,11 +211,7 @@ class GroupedMRF(GroupedParameters, Posterior):
         }
         if request.spike:
             attrs["density"] = _constants(prior.density)
-        if isinstance(base, Beta):
-            attrs["base"] = _constants(base)
-        else:
-            scale = base.covariance if isinstance(base, MultivariateNormal) else base.scale
-            attrs["prior_scale"] = np.asarray(scale).tolist()
+        attrs |= prior.base.group_record
         if isinstance(self._coding, tuple):
             attrs["levels"] = [str(level) for level in self._coding]
         if start.mle is not None:
@@ -324,8 +320,8 @@ def _stacked(tree: Any, name: str) -> np.ndarray:
 
 
 def _constants(prior: Any) -> Any:
-    """Return a number, or the two constants of a Beta or Gamma prior."""
-    return list(astuple(prior)) if isinstance(prior, Beta | Gamma) else prior
+    """Return a number, or the constants of its prior."""
+    return list(astuple(prior)) if is_dataclass(prior) else prior  # type: ignore[arg-type]
 
 
 def _finish(setup: Setup, draws: Draws) -> Draws:

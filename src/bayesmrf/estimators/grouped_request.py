@@ -38,7 +38,7 @@ class Request:
     @property
     def spike(self) -> bool:
         """Whether edges may be absent."""
-        return self.prior.density is not None
+        return self.prior.has_spike
 
     def features(self, missing: bool) -> list[str]:
         """The features that the method must support."""
@@ -110,7 +110,7 @@ def read_request(estimator: Any) -> Request:
     is_normal = family.shared != "agreement"
     if is_normal and prior.base == Beta():  # the default
         prior = replace(prior, base=Normal())
-    if isinstance(prior.base, Beta) == is_normal:
+    if prior.base.is_of_agreement == is_normal:
         expected = "Normal or MultivariateNormal" if is_normal else "a Beta distribution of the agreement"
         raise OptionError(
             option="prior.base", got=prior.base, expected=f"{expected} for {argument('model', family.name)}"

@@ -18,7 +18,6 @@ from ..data.states import States, levels_of
 from ..data.transitions import Transitions, transitions, without_order
 from ..data.waves_side_by_side import refuse_waves
 from ..declare.option import check_params
-from ..declare.rule import is_number
 from ..errors import DataError, OptionError, TransitionsWarning, argument
 from ..families import AUTO, FAMILIES, Boltzmann
 from ..findings import FAIR, tell
@@ -27,7 +26,7 @@ from ..models.panel import Panel
 from ..parameters import PanelParameters
 from ..posterior.conditionals.panel_hidden import PanelHidden
 from ..posterior.edges.panel_edges import PanelKernel
-from ..priors import Beta
+from ..priors import inclusion_of
 from ..progress import announced
 from ..results.blocks import Columns, variable
 from ..results.edge_evidence import add_recorded_evidence
@@ -194,7 +193,7 @@ class PanelMRF(PanelParameters, PanelPredictive, Sampled, BaseEstimator):
         check_params(self)
         begin(self)
         density = self._object("prior").density
-        if not (isinstance(density, Beta) or is_number(density)):
+        if not inclusion_of(density).has_one_p0:
             expected = "a prior whose density is a number or a Beta, of all edges of a kind"
             raise OptionError(option="prior", got=type(density).__name__, expected=expected)
         X, order = without_order(X, person, wave, day)

@@ -15,14 +15,14 @@ from ..models.bases import edge_starts
 from ..models.node_features import require_invariant
 from ..models.panel import Panel, kinds_of
 from ..posterior.edges.panel_edges import DF, SD, SLOPE
-from ..priors import FIELD_SCALE, Beta, ProperPrior, SpikeSlab
+from ..priors import FIELD_SCALE, Fixed, ProperPrior, SpikeSlab
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
 from .fitted_priors import parameters_prior
 from .grouped import GroupedMRF
 from .panel import PanelMRF
 from .planning import Truth, exist_or_differ, family_of
-from .prior_draws import EdgesPrior, draw_edges, draw_groups, draw_process, prior_of
+from .prior_draws import EdgesPrior, draw_edges, draw_groups, prior_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class FromPrior:
         if isinstance(est, BayesianMRF):
             thetas = self._prior(model).sample(1, model.n_features, rng)
         elif isinstance(est, GroupedMRF):
-            values, n_groups = draw_process(self._process(named), model.n_edges, rng)
+            values, n_groups = self._process(named).draw(model.n_edges, rng)
             fields = FIELD_SCALE * rng.standard_normal(model.n_features - model.n_edges)
             thetas, others = np.concatenate([values, fields])[None], {"n_groups": n_groups}
         else:
@@ -109,9 +109,8 @@ class FromPrior:
         model = Panel(tuple(names), (self.levels,) * d, bool(est.within))
         prior = est._object("prior")
         kind = kinds_of(d, len(model.pairs))  # each has a density of its own
-        p0 = prior.density
-        each = rng.beta(p0.a, p0.b, 3)[kind] if isinstance(p0, Beta) else p0
-        weights = draw_edges(EdgesPrior(each, prior.slab, model.edges), np.ones(len(kind), int), 1, rng)[0]
+        each = np.broadcast_to(prior.inclusion.draw(np.empty((0, 2)), 3, rng), (3, 1))[kind, 0]
+        weights = draw_edges(EdgesPrior(Fixed(each), prior.slab, model.edges), np.ones(len(kind), int), 1, rng)[0]
         theta = np.hstack([weights, _biases(prior, (1, model.n_features - model.n_edges), rng)])
         others: dict[str, Any] = {}
         root = np.zeros((d, d))

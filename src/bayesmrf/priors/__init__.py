@@ -3,10 +3,9 @@
 scipy is imported at first use: `bayesmrf --help` reads this package.
 """
 
+from .block_model import Blocks
 from .densities import FIELD_SCALE as FIELD_SCALE
 from .densities import (
-    Beta,
-    Blocks,
     DirichletProcess,
     LogisticBeta,
     MultivariateNormal,
@@ -14,6 +13,10 @@ from .densities import (
     ProperPrior,
     WeightsAndBiases,
 )
+from .inclusion import Beta
+from .inclusion import Fixed as Fixed
+from .inclusion import Inclusion as Inclusion
+from .inclusion import inclusion_of as inclusion_of
 from .slab import Present as Present
 from .slab import Slab
 from .slab import read_slab as read_slab
@@ -22,7 +25,6 @@ from .slab_kinds import CAUCHY_TAPER as CAUCHY_TAPER
 from .slab_kinds import Cauchy, Gamma, Moment, Normal
 from .slab_kinds import taper_precision as taper_precision
 from .spiked import SpikeSlab
-from .spiked import has_pairs as has_pairs
 
 __all__ = [
     "Beta", "Blocks", "Cauchy", "DirichletProcess", "Gamma", "LogisticBeta", "Moment", "MultivariateNormal", "Normal",

@@ -6,7 +6,7 @@ scipy is imported at first use: `bayesmrf --help` reads this module.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -18,24 +18,15 @@ from ..declare.rule import (
     GAMMA,
     PROBABILITY,
     SCALE,
-    choice,
     constant_of,
     either,
     instance,
-    number,
     optional,
 )
+from ..errors import OptionError
+from .group_base import GroupBase
+from .inclusion import Beta, Inclusion, draw_logits, inclusion_of
 from .slab_kinds import Gamma, Normal
-
-_A, _B = "First constant.", "Second constant."
-
-
-@dataclass(frozen=True)
-class Beta(Checked):
-    """Beta(a, b) on (0, 1); Beta(1, 1) is uniform."""
-
-    a: float = option(1.0, constant_of("Beta(a, b)"), _A)
-    b: float = option(1.0, constant_of("Beta(a, b)"), _B)
 
 
 @dataclass(frozen=True)
@@ -58,46 +49,54 @@ class DirichletProcess(Checked):
         "Prior of p0, or its fixed value in (0, 1); None if every edge is present.",
     )
 
+    slab = None  # values are those of groups
+
     @property
-    def alpha_start(self) -> float:
-        """The fixed concentration, or its prior mean."""
-        return self.alpha.shape / self.alpha.rate if isinstance(self.alpha, Gamma) else float(self.alpha)
+    def inclusion(self) -> Inclusion:
+        """The prior of which edges exist."""
+        return inclusion_of(self.density)
+
+    @property
+    def has_spike(self) -> bool:
+        """Whether edges may be absent."""
+        return self.density is not None
+
+    @property
+    def learnt_alpha(self) -> Gamma | None:
+        """The prior of the concentration, unless it is fixed."""
+        return cast(Gamma, self.alpha) if GAMMA.allows(self.alpha) else None
 
     @property
     def density_start(self) -> float:
         """The fixed p0, or its prior mean; 1 if every edge is present."""
-        if self.density is None:
-            return 1.0
-        p = self.density
-        return p.a / (p.a + p.b) if isinstance(p, Beta) else float(p)
+        return self.inclusion.mean()
+
+    @property
+    def alpha_start(self) -> float:
+        """The fixed concentration, or its prior mean."""
+        prior = self.learnt_alpha
+        return float(cast(float, self.alpha)) if prior is None else prior.shape / prior.rate
+
+    def draw(self, n_edges: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+        """Draw the value of each edge, 0 where it is absent, and return the number of groups, too."""
+        prior = self.learnt_alpha
+        alpha = self.alpha_start if prior is None else rng.standard_gamma(prior.shape) / prior.rate
+        present = np.flatnonzero(rng.random(n_edges) < self.inclusion.draw_p0(rng))
+        groups = draw_partitions(float(alpha), 1, len(present), rng)[0]
+        n_groups = int(groups.max(initial=-1)) + 1
+        values = np.zeros(n_edges)
+        values[present] = self.base.draw_values(n_groups, rng)[groups]
+        return values, n_groups
 
 
-@dataclass(frozen=True)
-class Blocks(Checked):
-    r"""Prior of edges by blocks of nodes (a stochastic block model): an edge exists with the probability of its blocks.
-
-    .. math:: Y_{uv} \sim \mathrm{Bern}(q_{z_u z_v}), \quad q_{rr} \sim \text{within}, \quad q_{rs} \sim \text{between}
-
-    How many blocks there are, and which nodes are in each, is learnt. By default nodes are divided as by a mixture of
-    finite mixtures (Miller and Harrison 2018): K components, of which some may have no node, with K - 1 ~
-    Poisson(rate) and shares ~ Dirichlet(concentration, ..., concentration).
-    """
-
-    partition: str = option(
-        "mixture",
-        choice("mixture", "process"),
-        "Prior of the partition: a mixture of finite mixtures, or a Dirichlet process.",
-    )
-    concentration: float = option(
-        1.0, CONSTANT, "Of the Dirichlet distribution of the shares of components, or of the process."
-    )
-    rate: float = option(
-        1.0,
-        number(0, 100, ends="(]", good=(0.5, 100)),
-        "Prior mean of the number of components, less one; of no effect with a process.",
-    )
-    within: Beta = option(Beta(), BETA, "Prior of the probability of an edge within a block.")
-    between: Beta = option(Beta(), BETA, "Prior of the probability of an edge between two blocks.")
+def draw_partitions(alpha: float, n: int, n_items: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw partitions of items by a Dirichlet process, (n, n_items): labels in order of first appearance."""
+    labels = np.zeros((n, n_items), dtype=int)
+    for i in range(1, n_items):  # as one of the items before, or a new block
+        like = rng.integers(0, i, n)
+        new = rng.random(n) * (alpha + i) < alpha
+        labels[:, i] = np.where(new, labels[:, :i].max(axis=1) + 1, labels[np.arange(n), like])
+    return labels
 
 
 @runtime_checkable
@@ -130,7 +129,7 @@ class WeightsAndBiases(Checked):
 
 
 @dataclass(frozen=True, eq=False)
-class MultivariateNormal(Checked):
+class MultivariateNormal(Checked, GroupBase):
     """Normal distribution of p parameters, with mean 0."""
 
     covariance: np.ndarray = field(metadata=needs(COVARIANCE, "Covariance (p, p)."))
@@ -139,13 +138,25 @@ class MultivariateNormal(Checked):
         super().__post_init__()
         object.__setattr__(self, "covariance", np.asarray(self.covariance, dtype=np.float64))
 
+    @property
+    def group_record(self) -> dict[str, Any]:
+        """How it is stored with a run."""
+        return {"prior_scale": self.covariance.tolist()}
+
+    def covariance_of(self, p: int) -> np.ndarray:
+        """Return the covariance, which must be of p parameters."""
+        if self.covariance.shape != (p, p):
+            shape = " x ".join(map(str, self.covariance.shape))
+            raise OptionError(option="base", got=f"a covariance of shape {shape}", expected=f"of shape {p} x {p}")
+        return self.covariance
+
 
 @dataclass(frozen=True, eq=False)
 class LogisticBeta(Checked):
     """Distribution of the logit of a Beta(a, b) variable, such as theta if an agreement has the prior Beta(a, b)."""
 
-    a: float = option(1.0, constant_of("LogisticBeta(a, b)"), _A)
-    b: float = option(1.0, constant_of("LogisticBeta(a, b)"), _B)
+    a: float = option(1.0, constant_of("LogisticBeta(a, b)"), "First constant.")
+    b: float = option(1.0, constant_of("LogisticBeta(a, b)"), "Second constant.")
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """Return -a log(1 + exp(-theta)) - b log(1 + exp(theta)), Jacobian included."""
@@ -171,16 +182,7 @@ class LogisticBeta(Checked):
 
     def sample(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
         """Draw independently, (n_draws, n_features)."""
-        # Ratios of Gamma variables have finite logits even if a Beta variable would round to 0 or 1.
-        shape = (n_draws, n_features)
-        return _log_gamma(self.a, shape, rng) - _log_gamma(self.b, shape, rng)
-
-
-def _log_gamma(a: float, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Draw logs of Gamma(a, 1) variables, which themselves would round to 0 if a is small."""
-    if a >= 1:
-        return np.log(rng.standard_gamma(a, shape))
-    return np.log(rng.standard_gamma(a + 1, shape)) - rng.standard_exponential(shape) / a
+        return draw_logits(self.a, self.b, (n_draws, n_features), rng)
 
 
 FIELD_SCALE = 10.0  # standard deviation of the normal prior of a node field h_u

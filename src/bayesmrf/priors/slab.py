@@ -18,6 +18,7 @@ import numpy as np
 
 from ..declare.option import Checked
 from ..errors import OptionError
+from .inclusion import EVERY, Inclusion
 
 KINDS: dict[str, type[Slab]] = {}  # by the names that texts begin with
 REGISTERED: set[type[Slab]] = set()  # all of them, and those that another one of their name has replaced
@@ -44,6 +45,8 @@ class Slab(Checked):
     is_0_at_0: ClassVar[bool] = False  # so that no edge is born with a weight near 0
     may_widen: ClassVar[bool] = False  # whether few observations do not bound its scale, which is learnt
     has_mean_log: ClassVar[bool] = True  # whether the mean of its log density is known
+    inclusion: ClassVar[Inclusion] = EVERY  # as a prior of edges by itself
+    has_spike: ClassVar[bool] = False
     scale: Any
     # What each class has: the constants of compiled code, a NamedTuple whose class has leaves (of slabs of this package
     # in `bayesmrf.posterior.conditionals.slabs`); the log density of n parameters at 0, of which a factor that is 0
@@ -61,6 +64,15 @@ class Slab(Checked):
     def words(self) -> tuple[str, str]:
         """What reports call the option, and its value."""
         return "slab", f"{type(self).__name__}(0, {self.scale:g})"
+
+    @property
+    def slab(self) -> Slab:
+        """The prior of the weights of edges: itself."""
+        return self
+
+    def with_biases_of(self, prior: Any) -> Slab:
+        """Return itself: it is of edges alone."""
+        return self
 
     @property
     def fits_edges(self) -> bool:

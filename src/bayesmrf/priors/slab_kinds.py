@@ -12,6 +12,8 @@ import numpy as np
 
 from ..declare.option import option
 from ..declare.rule import GAMMA, SCALE, SCALES, constant_of, either
+from ..errors import OptionError
+from .group_base import GroupBase
 from .slab import KINDS, REGISTERED, Present, Slab
 
 CAUCHY_TAPER = 50.0  # weights beyond some tens give the same probabilities, but exp(weight) overflows
@@ -98,7 +100,7 @@ class Gamma(Slab):
 
 
 @dataclass(frozen=True, eq=False)
-class Normal(Slab):
+class Normal(Slab, GroupBase):
     """Normal with mean 0."""
 
     name, title, forms = "normal", "normal", ('"normal:SCALE"',)
@@ -125,6 +127,28 @@ class Normal(Slab):
     def sample(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
         """Draw independently, (n_draws, n_features)."""
         return self.scale * rng.standard_normal((n_draws, n_features))
+
+    @property
+    def group_record(self) -> dict[str, Any]:
+        """How it is stored with a run of groups."""
+        return {"prior_scale": np.asarray(self.scale).tolist()}
+
+    def draw_values(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw values, (n,)."""
+        return self.sample(1, n, rng)[0]
+
+    def of_value(self, unit: float) -> tuple[float, float, float]:
+        """Return no exponents, and the precision."""
+        return 0.0, 0.0, float((unit / self.scale) ** 2)
+
+    def covariance_of(self, p: int) -> np.ndarray:
+        """Return the covariance of p parameters, (p, p)."""
+        scale = np.atleast_1d(np.asarray(self.scale, dtype=np.float64))
+        if scale.shape not in ((1,), (p,)):
+            raise OptionError(
+                option="base", got=f"{scale.size} scales", expected=f"one scale, or one for each of {p} parameters"
+            )
+        return np.diag(np.broadcast_to(scale**2, p))
 
     @property
     def fits_edges(self) -> bool:

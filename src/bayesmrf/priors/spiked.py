@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from ..declare.option import Checked, option
 from ..declare.rule import BETA, BLOCKS, PAIRS, PROBABILITY, SCALE, SLAB, either, instance, optional
-from .densities import Beta, LogisticBeta
+from .densities import LogisticBeta
+from .inclusion import Beta, Inclusion, inclusion_of
 from .slab import Slab, require_registered
 from .slab_kinds import Cauchy
 
@@ -57,11 +58,17 @@ class SpikeSlab(Checked):
         "Another prior of the biases (thresholds of ordered categories): that of the logit of a Beta variable.",
     )
 
+    has_spike: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         require_registered(self.slab)
 
+    @property
+    def inclusion(self) -> Inclusion:
+        """The prior of which edges exist."""
+        return inclusion_of(self.density)
 
-def has_pairs(prior: SpikeSlab) -> bool:
-    """Return whether pairs have probabilities of their own."""
-    return PAIRS.allows(prior.density)
+    def with_biases_of(self, prior: SpikeSlab) -> SpikeSlab:
+        """Return the prior with that of the biases of another one."""
+        return replace(self, bias_scale=prior.bias_scale, biases=prior.biases)

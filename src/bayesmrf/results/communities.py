@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import partitions
-from ..partitions.blocks import log_prior_of_numbers, log_weights
 from ..priors import Beta, Blocks
 from .bayes_factors import bounded, is_bound, text_of
 from .indicator_diagnostics import errors_of_shares
@@ -28,13 +27,6 @@ def blocks_of(tree: xr.DataTree) -> Blocks | None:
     if not (isinstance(density, dict) and "within" in density):
         return None
     return Blocks(**density | {name: Beta(**density[name]) for name in ("within", "between")})
-
-
-def probability_of_edge(prior: Blocks) -> float:
-    """Return the prior probability that an edge exists, the same for all of them."""
-    log_v, log_size = log_weights(prior, 2)
-    together, within, between = float(np.exp(log_v[1] + log_size[2])), prior.within, prior.between
-    return together * within.a / (within.a + within.b) + (1 - together) * between.a / (between.a + between.b)
 
 
 def draw_log_odds(
@@ -150,7 +142,7 @@ class Communities:
         import pandas as pd
 
         number, n = self.draws.max(axis=2) + 1, len(self.nodes)
-        prior = np.exp(log_prior_of_numbers(self.prior, n))
+        prior = np.exp(self.prior.log_prior_of_numbers(n))
         most = int(number.max())
         numbers = np.arange(1, max(most, 2) + 1)
         has_number = np.concatenate([(number > 1)[..., None], number[..., None] == numbers], axis=2)

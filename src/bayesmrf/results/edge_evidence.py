@@ -18,7 +18,7 @@ from scipy.special import expit, logit
 from ..declare.rule import choice
 from ..errors import OptionError
 from .bayes_factors import BOUND, LIMITS, bounded
-from .communities import blocks_of, probability_of_edge
+from .communities import blocks_of
 from .counted_evidence import counted_evidence
 from .display import display_in
 from .identified import not_identified
@@ -151,7 +151,7 @@ def _log_mean(logs: np.ndarray) -> np.ndarray:
 def _mean_log_odds(tree: xr.DataTree) -> float:
     """Average the prior log odds of an edge over the prior of the density, or of blocks, if it is learnt."""
     if (blocks := blocks_of(tree)) is not None:
-        return float(logit(probability_of_edge(blocks)))
+        return float(logit(blocks.mean()))
     density = json.loads(tree.attrs.get("prior", "{}")).get("density", {"a": 1, "b": 1})
     return float(np.log(density["a"] / density["b"])) if isinstance(density, dict) else np.nan
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.special import betaln
 
 from ..posterior.conditionals.slabs import log_densities
-from ..priors import Beta, Blocks, Normal, Present, Prior, Slab, SpikeSlab
+from ..priors import Normal, Present, Prior, Slab, SpikeSlab
 from .blocks import at_draws, variable
 from .differences import differ
 from .display import display_in
@@ -88,27 +87,6 @@ def present_in(tree: xr.DataTree, theta: np.ndarray, included: np.ndarray, biase
     return Present(draw, square[draw, item], coordinates * sizes[item]), nodes
 
 
-def log_graph(density: Beta | float, n_present: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Return the log prior probability of a graph with some of the candidates; p0 is integrated out if it has a prior.
-
-    Parameters
-    ----------
-    density : Beta or float
-    n_present : (n,) int array
-    n_candidates : int
-
-    Returns
-    -------
-    (n,) array
-    """
-    n_absent = n_candidates - n_present
-    if isinstance(density, Beta):
-        log_p = betaln(density.a + n_present, density.b + n_absent) - betaln(density.a, density.b)
-    else:
-        log_p = n_present * np.log(density) + n_absent * np.log1p(-density)
-    return np.asarray(log_p)
-
-
 def log_slab(slab: Slab, present: Present, n_draws: int) -> np.ndarray:
     """Return the log density of the weights of the edges that exist; a scale with a prior is integrated out.
 
@@ -166,8 +144,8 @@ def spike_slab_terms(tree: xr.DataTree, prior: SpikeSlab, baseline: Any = None) 
     slabs = [prior.slab] if prior.slab.has_mean_log else []
     terms = edge_terms(tree, np.arange(n), slabs, edge_p, normalised_slab)
     log_priors = dict(zip(["slab"], terms.slab, strict=False))
-    if not isinstance(prior.density, Blocks):  # whose probabilities are parameters of the draw
-        graph = terms.pairs if edge_p is not None else log_graph(prior.density, terms.n_present, terms.n_candidates)
+    graph = prior.inclusion.log_graph(terms.n_present, terms.n_candidates, terms.pairs)
+    if graph is not None:
         log_priors = {"density": graph} | log_priors
     nodes = np.concatenate([at_draws(theta[..., first:], block) for block in _blocks(theta)])
     if baseline is not None:
@@ -181,8 +159,7 @@ def spike_slab_terms(tree: xr.DataTree, prior: SpikeSlab, baseline: Any = None) 
 def _baselines(tree: xr.DataTree, starts: np.ndarray, baseline: Any) -> dict[str, np.ndarray]:
     """Compute the log prior of the baselines, the means over groups, which may be absent."""
     theta, constant = variable(tree, "theta"), tree["constant_data"].dataset
-    is_spiked = isinstance(baseline, SpikeSlab)
-    slab = baseline.slab if is_spiked else baseline
+    is_spiked, slab = baseline.has_spike, baseline.slab
     edge_p = constant["baseline_probability"].values if "baseline_probability" in constant else None
     parts: list[np.ndarray] = []
     graphs: list[np.ndarray] = []
@@ -197,7 +174,7 @@ def _baselines(tree: xr.DataTree, starts: np.ndarray, baseline: Any) -> dict[str
             with np.errstate(divide="ignore"):
                 graphs.append(np.where(exists, np.log(edge_p), np.log1p(-edge_p)).sum(axis=1))
         elif is_spiked:
-            graphs.append(log_graph(baseline.density, exists.sum(axis=1), exists.shape[1]))
+            graphs.append(baseline.inclusion.log_graph(exists.sum(axis=1), exists.shape[1]))
     more = {"baseline_density": np.concatenate(graphs)} if graphs else {}
     return ({"baseline": np.concatenate(parts)} if parts else {}) | more
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..priors import Beta, Blocks
+from ..priors import Inclusion
 from .bayes_factors import BOUND, LIMITS
 from .blocks import at_draws, divided, variable
 from .communities import BlockPairs, blocks_of
-from .log_prior import EdgeTerms, edge_terms, log_graph
+from .log_prior import EdgeTerms, edge_terms
 from .rank_diagnostics import effective_size
 from .reweighting import effective, log_mixture, log_weights
 
@@ -31,13 +31,10 @@ _BATCHES = 20  # of draws, each of which is left out once
 _BLOCK = 2**23  # entries of the inclusion of edges that are an array at a time
 
 
-Density = Beta | Blocks | float | None  # None if edges have probabilities of their own
-
-
 class Setting(NamedTuple):
     """A prior of edges along a path."""
 
-    density: Density
+    inclusion: Inclusion
     slab: int = 0  # its number
 
 
@@ -130,12 +127,11 @@ class Joined:
     def log_priors(self, priors: Sequence[Setting]) -> np.ndarray:
         """Return the log density of each draw under each prior, (n_priors, n_draws)."""
 
-        def of_graph(density: Density) -> np.ndarray | float:
-            if isinstance(density, Blocks):  # that of the fit throughout
-                return 0.0
-            return self.pairs if density is None else log_graph(density, self.n_present, self.n_candidates)
+        def of_graph(inclusion: Inclusion) -> np.ndarray | float:
+            log_graph = inclusion.log_graph(self.n_present, self.n_candidates, self.pairs)
+            return 0.0 if log_graph is None else log_graph  # blocks are those of the fit throughout
 
-        return np.array([of_graph(p.density) + (self.slab[p.slab] if len(self.slab) else 0.0) for p in priors])
+        return np.array([of_graph(p.inclusion) + (self.slab[p.slab] if len(self.slab) else 0.0) for p in priors])
 
     def mixture(self, kept: np.ndarray) -> np.ndarray:
         """Return the log density under the mixture of the draws that are ``kept``, (n_kept,)."""
@@ -154,7 +150,7 @@ class Joined:
         Standard errors are those of the jackknife over 20 batches of draws, each time with other constants of the runs.
         """
         log_target, every = self.log_priors(priors), np.arange(len(self.run))
-        inverse = np.array([_inverse_odds(p.density, self.n_present, self.n_candidates) for p in priors])
+        inverse = np.array([p.inclusion.inverse_odds(self.n_present, self.n_candidates) for p in priors])
         n_effective = self.n_effective(priors)
         least = 1 / n_effective[:, None]
         kept = [every, *(np.flatnonzero(self.batch != b) for b in range(_BATCHES))]
@@ -183,22 +179,11 @@ class Joined:
             parts.append((inclusion, logs, np.where(is_known, error, np.nan)))
         inclusion, logs, error = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
         if probability is not None:
-            has_own = np.array([p.density is None for p in priors])
+            has_own = np.array([p.inclusion.has_pairs for p in priors])
             known = (probability > 0) & (probability < 1)
             logs[np.ix_(has_own, known)] += np.log10(1 / probability[known] - 1)
             logs[:, ~known] = error[:, ~known] = np.nan  # no factor of what is certain
         return Curve(inclusion, logs.clip(-BOUND, BOUND), error, n_effective)
-
-
-def _inverse_odds(density: Density, n_present: np.ndarray, n_candidates: int) -> np.ndarray:
-    """Compute E[(1 - p0) / p0] given the edges of each draw, of which one that exists is left out.
-
-    It is 1 where edges have probabilities of their own, by themselves or by blocks.
-    """
-    if isinstance(density, Beta):
-        rest = np.maximum(n_present, 1) - 1
-        return np.asarray((density.b + n_candidates - 1 - rest) / (density.a + rest))
-    return np.full(len(n_present), (1 - density) / density if isinstance(density, float) else 1.0)
 
 
 def add_sensitivity(
@@ -207,7 +192,7 @@ def add_sensitivity(
     value: np.ndarray,
     curve: Curve,
     is_run: Sequence[bool],
-    density: Density,
+    p0: float | None,
 ) -> None:
     """Add group ``sensitivity`` to a tree, in place.
 
@@ -221,8 +206,8 @@ def add_sensitivity(
     curve : Curve
     is_run : (n,) sequence of bool
         Whether there is a run under this very prior.
-    density : Beta, Blocks, float or None
-        That of the fit; None if edges have their own.
+    p0 : float, optional
+        That of the fit, if it is a number.
     """
     import xarray as xr
 
@@ -233,7 +218,7 @@ def add_sensitivity(
         "is_run": ("prior", np.asarray(is_run, dtype=np.int8)),
     }
     coords = {"prior": np.asarray(path, dtype=object), "edge": tree["posterior"].dataset["edge"].values}
-    attrs = {"density": density} if isinstance(density, float) else {}
+    attrs = {} if p0 is None else {"density": p0}
     tree["sensitivity"] = xr.DataTree(xr.Dataset(variables, coords=coords, attrs=attrs))
 
 

@@ -10,7 +10,7 @@ import bayesmrf as package
 from bayesmrf import CompareMRF, SpikeSlabMRF, plots, write_report
 from bayesmrf.errors import OptionError
 from bayesmrf.priors import Beta, Blocks, SpikeSlab
-from bayesmrf.results.communities import Communities, blocks_of, communities_of, draw_log_odds, probability_of_edge
+from bayesmrf.results.communities import Communities, blocks_of, communities_of, draw_log_odds
 from bayesmrf.results.summary import summarise
 from tests.helpers.commands import one_sentence
 from tests.oracle import blocks as blocks_oracle
@@ -102,7 +102,7 @@ def test_pictures(fitted):
 def test_probability_of_an_edge_before_data(rng):
     """By draws of partitions of two nodes; and log odds given blocks, by the means of Beta distributions."""
     same = np.exp(blocks_oracle.log_prior((0, 0), PRIOR))
-    assert probability_of_edge(PRIOR) == pytest.approx(0.75 * same + 0.2 * (1 - same))
+    assert PRIOR.mean() == pytest.approx(0.75 * same + 0.2 * (1 - same))
     edges = np.array([[0, 1], [0, 2], [1, 2], [2, 3]])
     blocks, included = np.tile([0, 0, 1, 1], (4000, 1)), np.tile([True, False, True, False], (4000, 1))
     odds = draw_log_odds(rng, PRIOR, blocks, included, edges)

@@ -13,9 +13,9 @@ from bayesmrf.answers.sensitivity.compute import _FACTORS, _next, _paths
 from bayesmrf.errors import DataError, OptionError
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.differences import contrasts
-from bayesmrf.priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Gamma, Normal, SpikeSlab
+from bayesmrf.priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Fixed, Gamma, Normal, SpikeSlab, inclusion_of
 from bayesmrf.results.edge_evidence import evidence
-from bayesmrf.results.log_prior import Present, edge_terms, log_graph, log_slab
+from bayesmrf.results.log_prior import Present, edge_terms, log_slab
 from bayesmrf.results.reweighting import effective, log_constants, log_mixture, log_weights
 from bayesmrf.results.sensitivity import ENOUGH, Joined, PriorRun, Setting
 from tests.oracle import spike_slab as spike_slab_oracle
@@ -84,10 +84,11 @@ def draws_of(setting, rng, n=3000):
     """Independent draws of edges and weights; p0 by its posterior on a grid, if it has a prior."""
     scale = SLABS[setting.slab].scale
     factor = np.exp(log_factor(scale))
-    density = np.full((n, 1), setting.density) if isinstance(setting.density, float) else None
+    inclusion = setting.inclusion
+    density = None if inclusion.p0 is None else np.full((n, 1), inclusion.p0)
     if density is None:
         grid = np.linspace(0.0005, 0.9995, 1000)
-        log_p = stats.beta.logpdf(grid, setting.density.a, setting.density.b)
+        log_p = stats.beta.logpdf(grid, inclusion.a, inclusion.b)
         log_p = log_p + np.log(1 - grid + grid * factor[:, None]).sum(axis=0)
         density = rng.choice(grid, n, p=np.exp(log_p - logsumexp(log_p)))[:, None]
     there = rng.random((n, len(X))) < density * factor / (1 - density + density * factor)
@@ -107,12 +108,12 @@ def joined(settings, rng, slabs=SLABS):
     return Joined([PriorRun(draws_of(s, rng), s, slabs) for s in settings])
 
 
-DENSITY_RUNS = [Setting(p, 2) for p in (0.1, 0.3, 0.5, 0.7, 0.9)]
+DENSITY_RUNS = [Setting(Fixed(p), 2) for p in (0.1, 0.3, 0.5, 0.7, 0.9)]
 BETA_RUNS = [Setting(Beta(2.0, 3.0), k) for k in range(5)]
 
 
 def test_bayes_factors_along_prior_inclusion(rng):
-    path = [Setting(float(p), 2) for p in np.linspace(0.1, 0.9, 17)]
+    path = [Setting(Fixed(float(p)), 2) for p in np.linspace(0.1, 0.9, 17)]
     curve = joined([*DENSITY_RUNS, Setting(Beta(2.0, 3.0), 2)], rng).curve(path)
     known = ~np.isnan(curve.log10_bf_error)
     exact = np.broadcast_to(log_factor(1.0) / np.log(10), known.shape)
@@ -121,7 +122,7 @@ def test_bayes_factors_along_prior_inclusion(rng):
     assert curve.n_effective.min() > ENOUGH
     assert Comparison().estimates(found, exact[known], error, df=BATCHES).holds
     assert not Comparison().estimates(found, exact[known] + 0.1, error, df=BATCHES).holds
-    odds = np.array([s.density / (1 - s.density) for s in path])[:, None] * np.exp(log_factor(1.0))
+    odds = np.array([s.inclusion.p0 / (1 - s.inclusion.p0) for s in path])[:, None] * np.exp(log_factor(1.0))
     np.testing.assert_allclose(curve.inclusion, odds / (1 + odds), atol=0.06)
 
 
@@ -154,20 +155,20 @@ def test_a_slab_that_is_not_normalised_is_caught(rng):
 
 def test_one_run_does_not_reach(rng):
     """Where a single run says nothing, its effective size says so; and where it is large, the run is right."""
-    path = [Setting(float(p), 2) for p in np.linspace(0.1, 0.9, 17)]
-    one, five = joined([Setting(0.5, 2)], rng), joined(DENSITY_RUNS, rng)
+    path = [Setting(Fixed(float(p)), 2) for p in np.linspace(0.1, 0.9, 17)]
+    one, five = joined([Setting(Fixed(0.5), 2)], rng), joined(DENSITY_RUNS, rng)
     far, near = one.n_effective(path), five.n_effective(path)
     assert near.min() > ENOUGH
     assert far[0] < ENOUGH / 10
     assert far[-1] < ENOUGH / 10 < 2900 < far[8]
-    odds = np.array([s.density / (1 - s.density) for s in path])[:, None] * np.exp(log_factor(1.0))
+    odds = np.array([s.inclusion.p0 / (1 - s.inclusion.p0) for s in path])[:, None] * np.exp(log_factor(1.0))
     off = np.abs(one.curve(path).inclusion - odds / (1 + odds)).max(axis=1)
     assert off[far > ENOUGH].max() < 0.08 < off[[0, -1]].max()
 
 
 def test_errors_are_those_of_repeated_runs(rng):
-    target = [Setting(0.4, 1)]
-    runs = [Setting(0.3, 2), Setting(0.6, 0)]
+    target = [Setting(Fixed(0.4), 1)]
+    runs = [Setting(Fixed(0.3), 2), Setting(Fixed(0.6), 0)]
     curves = [Joined([PriorRun(draws_of(s, rng, 800), s, SLABS) for s in runs]).curve(target) for _ in range(40)]
     found = np.array([c.log10_bayes_factor[0] for c in curves])
     claimed = np.sqrt(np.mean([c.log10_bf_error[0] ** 2 for c in curves], axis=0))
@@ -184,7 +185,7 @@ def test_errors_are_those_of_repeated_runs(rng):
 
 @pytest.mark.parametrize("slab", [Normal(0.7), Cauchy(1.3), Gamma(2.0, 3.0)])
 def test_terms_of_one_network(slab, rng):
-    tree = draws_of(Setting(0.4, 2), rng, 40)
+    tree = draws_of(Setting(Fixed(0.4), 2), rng, 40)
     terms = edge_terms(tree, np.arange(5, 40, 3), [slab])
     theta = tree["posterior"]["theta"].values.reshape(-1, len(X))[5:40:3]
     np.testing.assert_array_equal(terms.n_present, (theta != 0).sum(axis=1))
@@ -198,7 +199,7 @@ def test_terms_of_one_network(slab, rng):
 def test_probabilities_of_graphs_have_the_sum_one(density):
     k = np.arange(8)
     number = np.exp(gammaln(8) - gammaln(k + 1) - gammaln(8 - k))
-    assert np.exp(log_graph(density, k, 7)) @ number == pytest.approx(1, abs=1e-12)
+    assert np.exp(inclusion_of(density).log_graph(k, 7)) @ number == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -250,7 +251,7 @@ def test_terms_of_differences_are_those_of_their_coordinates(biases, rng):
 
 def test_terms_of_pairs_with_probabilities_of_their_own(rng):
     own = np.concatenate([[0.0, 1.0], np.linspace(0.1, 0.9, len(X) - 2)])
-    tree = draws_of(Setting(0.4, 2), rng, 40)
+    tree = draws_of(Setting(Fixed(0.4), 2), rng, 40)
     tree["posterior"]["included"].values[..., :2] = 0, 1
     there = tree["posterior"]["included"].values.reshape(40, -1) == 1
     terms = edge_terms(tree, np.arange(40), [], own)

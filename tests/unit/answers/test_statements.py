@@ -17,8 +17,8 @@ from bayesmrf.answers.statements.compute import language_of, prior_draws
 from bayesmrf.answers.statements.language import Language, edges_of, holds
 from bayesmrf.answers.statements.probability import probability_of
 from bayesmrf.errors import OptionError
-from bayesmrf.estimators.prior_draws import EdgesPrior, all_absent, draw_edges, draw_groups
-from bayesmrf.priors import Beta, Blocks, Cauchy, Gamma, Moment, Normal, SpikeSlab
+from bayesmrf.estimators.prior_draws import EdgesPrior, draw_edges, draw_groups
+from bayesmrf.priors import Beta, Blocks, Cauchy, Fixed, Gamma, Moment, Normal, SpikeSlab, inclusion_of
 from tests.helpers.posterior_tree import structure_tree
 from tests.oracle import blocks as blocks_oracle
 from tests.oracle import spike_slab as oracle
@@ -110,7 +110,7 @@ DENSITIES = {
 @pytest.mark.parametrize("density", DENSITIES.values(), ids=DENSITIES)
 def test_structures_of_the_prior(density, rng):
     """Shares of the eight structures of 40,000 draws, and the exact probability that all edges are absent."""
-    n, prior = 40_000, EdgesPrior(density, Normal(1.0), TRIANGLE)
+    n, prior = 40_000, EdgesPrior(inclusion_of(density), Normal(1.0), TRIANGLE)
     there = draw_edges(prior, np.ones(3, int), n, rng)[:, 0] != 0
     for included in itertools.product((False, True), repeat=3):
         if isinstance(density, Blocks):
@@ -119,9 +119,9 @@ def test_structures_of_the_prior(density, rng):
             p = np.exp(oracle.log_structure(included, SpikeSlab(density)))
         assert abs((there == included).all(axis=1).mean() - p) < Z * np.sqrt(p * (1 - p) / n)
         if not any(included) and not isinstance(density, Blocks):
-            assert all_absent(prior) == pytest.approx(p)
+            assert prior.all_absent == pytest.approx(p)
     share = there[:, 1].mean()
-    assert abs(1 - share - all_absent(prior._replace(ends=TRIANGLE[:1]))) < Z * np.sqrt(share * (1 - share) / n)
+    assert abs(1 - share - prior._replace(ends=TRIANGLE[:1]).all_absent) < Z * np.sqrt(share * (1 - share) / n)
     independent = np.prod(np.where([True, True, False], there.mean(axis=0), 1 - there.mean(axis=0)))
     if density != 0.3:  # the control: edges depend on each other
         assert abs((there == [True, True, False]).all(axis=1).mean() - independent) > Z * np.sqrt(0.1 / n)
@@ -131,7 +131,7 @@ def test_structures_of_the_prior(density, rng):
 def test_weights_of_the_prior(slab, rng):
     """Shares below quantiles of the density of the oracle, on a fine grid, of 40,000 draws."""
     n = 40_000
-    w = draw_edges(EdgesPrior(1.0, slab, PAIR), np.ones(2, int), n, rng)[:, 0, 1]
+    w = draw_edges(EdgesPrior(Fixed(1.0), slab, PAIR), np.ones(2, int), n, rng)[:, 0, 1]
     at = np.sinh(np.linspace(-9, 9, 20_000)) / 20  # without 0
     density = np.exp(oracle.log_weights_prior(at[:, None], SpikeSlab(slab=slab)))
     cumulated = np.append(0, np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(at)))
@@ -144,7 +144,7 @@ def test_weights_of_the_prior(slab, rng):
 
 def test_draws_of_the_prior_of_groups(rng):
     """Differences of any two groups have the scale of the slab, and are 0 together."""
-    n, prior, baseline = 40_000, EdgesPrior(0.4, Normal(0.5), PAIR), EdgesPrior(0.7, Normal(2.0), PAIR)
+    n, prior, baseline = 40_000, EdgesPrior(Fixed(0.4), Normal(0.5), PAIR), EdgesPrior(Fixed(0.7), Normal(2.0), PAIR)
     w = draw_groups(prior, baseline, 3, np.ones(2, int), n, rng)
     for a, b in itertools.combinations(range(3), 2):
         difference = w[:, b, 0] - w[:, a, 0]

@@ -10,7 +10,7 @@ from scipy.stats import kstest
 from bayesmrf.estimators.prior_draws import EdgesPrior, draw_edges
 from bayesmrf.posterior.conditionals.slabs import log_densities
 from bayesmrf.posterior.conditionals.spike import edge_prior, log_slab_density
-from bayesmrf.priors import Cauchy, Gamma, Moment, Normal, SpikeSlab
+from bayesmrf.priors import Cauchy, Fixed, Gamma, Moment, Normal, SpikeSlab
 from bayesmrf.results.log_prior import Present, log_slab
 
 SLABS = [Cauchy(0.5), Moment(1.5), Cauchy(Gamma(2, 2)), Normal(2.0), Gamma(2, 2)]
@@ -54,6 +54,6 @@ def test_draws_from_the_prior_have_this_density(slab):
     density = np.exp(log_slab(slab, Present(np.arange(len(size)), middle**2, size), len(size)))
     below = np.concatenate([[0], np.cumsum(2 * density * np.diff(grid))])
     rng = np.random.default_rng(0)
-    drawn = np.abs(draw_edges(EdgesPrior(1.0, slab, np.array([[0, 1]])), np.array([1]), 4000, rng)).ravel()
+    drawn = np.abs(draw_edges(EdgesPrior(Fixed(1.0), slab, np.array([[0, 1]])), np.array([1]), 4000, rng)).ravel()
     assert kstest(drawn, lambda x: np.interp(x, grid, below)).pvalue > 1e-4
     assert kstest(1.2 * drawn, lambda x: np.interp(x, grid, below)).pvalue < 1e-4  # the control: another scale

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...data.pair_probabilities import edge_probabilities
 from ...errors import ConvergenceWarning, DataError, OptionError, StoppedWarning
 from ...findings import BAD, collected, dumped, loaded, tell
-from ...priors import Beta, Blocks, DirichletProcess, SpikeSlab, has_pairs
+from ...priors import Fixed, Inclusion
 from ...results import convergence
-from ...results.sensitivity import ENOUGH, Density, Joined, PriorRun, Setting, add_sensitivity
+from ...results.sensitivity import ENOUGH, Joined, PriorRun, Setting, add_sensitivity
 from ...rng import OTHER
 from ..result import Result
 
@@ -59,14 +58,9 @@ def compute(result: Result, run_under: Refit) -> None:
             "SpikeSlabMRF, or give candidates to GroupedMRF."
         )
     prior = result.priors.of_edges
-    is_grouped = isinstance(prior, DirichletProcess)
-    slabs = [] if is_grouped else [prior.slab.scaled(factor) for factor in _FACTORS]
-    has_own = isinstance(prior, SpikeSlab) and has_pairs(prior)
-    probability = edge_probabilities(prior.density, result.graph) if has_own else None
-    density = None if has_own else prior.density
-    if not (density is None or isinstance(density, Beta | Blocks)):
-        density = float(density)
-    paths, at_fit = _paths(density, slabs)
+    slabs = [] if prior.slab is None else [prior.slab.scaled(factor) for factor in _FACTORS]
+    probability = prior.inclusion.probabilities(result.graph)
+    paths, at_fit = _paths(prior.inclusion, slabs)
     runs = [PriorRun(result.tree, at_fit, slabs, probability)]
     bad, is_stopped = [], False
     for path in paths:
@@ -90,7 +84,7 @@ def compute(result: Result, run_under: Refit) -> None:
         np.concatenate([path.values for path in paths]),
         Joined(runs).curve(settings),
         [any(run.prior == s for run in runs) for s in settings],
-        at_fit.density,
+        at_fit.inclusion.p0,
     )
     _record(result.tree, len(runs), bad, is_stopped)
 
@@ -121,25 +115,24 @@ def _run(result: Result, path: _Path, k: int, run_under: Refit) -> xr.DataTree:
     return tree
 
 
-def _paths(density: Density, slabs: Sequence[Any]) -> tuple[list[_Path], Setting]:
+def _paths(inclusion: Inclusion, slabs: Sequence[Any]) -> tuple[list[_Path], Setting]:
     """List the paths, and the prior of the fit; with blocks, p0 is not one number."""
     unit = int(np.flatnonzero(_FACTORS == 1)[0]) if slabs else 0
-    setting, values = Setting(density, unit), _DENSITIES
-    if isinstance(density, float):
-        values = np.union1d(values[np.abs(values - density) > _ROUNDING], density)
+    setting, values, p0 = Setting(inclusion, unit), _DENSITIES, inclusion.p0
+    if p0 is not None:
+        values = np.union1d(values[np.abs(values - p0) > _ROUNDING], p0)
     paths = []
-    if not isinstance(density, Blocks):
-        paths.append(_Path("inclusion", values, [Setting(float(p), unit) for p in values], _at_density, (0.2, 0.8)))
+    if inclusion.blocks is None:
+        settings = [Setting(Fixed(float(p)), unit) for p in values]
+        paths.append(_Path("inclusion", values, settings, _at_density, (0.2, 0.8)))
     if slabs:
-        paths.append(_Path("scale", _FACTORS, [Setting(density, k) for k in range(len(slabs))], _at_scale, (0.5, 2.0)))
+        settings = [Setting(inclusion, k) for k in range(len(slabs))]
+        paths.append(_Path("scale", _FACTORS, settings, _at_scale, (0.5, 2.0)))
     return paths, setting
 
 
 def _at_density(prior: Any, p: float) -> Any:
-    density = prior.density
-    if not isinstance(density, np.ndarray):
-        return replace(prior, density=p)
-    return replace(prior, density=np.where((density > 0) & (density < 1), p, density))  # others stay certain
+    return replace(prior, density=prior.inclusion.at(p))
 
 
 def _at_scale(prior: Any, factor: float) -> Any:

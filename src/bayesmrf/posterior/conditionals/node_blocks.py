@@ -19,7 +19,6 @@ import numpy as np
 
 from ...compiled import strict_leaf
 from ...graphs import Graph
-from ...partitions.blocks import log_weights
 from ...priors import Blocks
 
 _N_SPLITS = 3  # proposals of a split or a merge, for each time that all nodes are redrawn
@@ -50,7 +49,7 @@ def block_prior(prior: Blocks, graph: Graph) -> BlockPrior:
     edges, starts, neighbours, edge_of = (np.asarray(a, dtype=np.int64) for a in graph.rows)
     beta = np.array([[p.a, p.b] for p in (prior.between, prior.within)], dtype=float)
     labels = np.zeros(graph.n_nodes, np.int64)
-    return BlockPrior(edges, starts, neighbours, edge_of, *log_weights(prior, graph.n_nodes), beta, labels)
+    return BlockPrior(edges, starts, neighbours, edge_of, *prior.log_weights(graph.n_nodes), beta, labels)
 
 
 @strict_leaf

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...data.pair_probabilities import edge_probabilities
-from ...declare.rule import is_number
 from ...errors import DivergenceError
 from ...graphs import Graph
-from ...priors import Beta, Blocks, Normal, Slab, SpikeSlab
+from ...priors import Normal, Slab, SpikeSlab
 from .by_class import by_class
 from .line import line_log_density, line_mode
 from .log_concave import draw_around
@@ -57,24 +55,26 @@ class EdgePrior(NamedTuple):
     tilt: float  # (a - b) / 2
 
 
-def edge_prior(prior: SpikeSlab, graph: Graph | None = None, n_others: int = 0) -> EdgePrior:
-    """Return the constants of a prior, with log odds of the edges of a graph and of ``n_others`` like them."""
-    density, biases = prior.density, prior.biases
+def edge_prior(
+    prior: SpikeSlab | Slab, graph: Graph | None = None, n_others: int = 0, biases_of: SpikeSlab | None = None
+) -> EdgePrior:
+    """Return the constants of a prior, with log odds of the edges of a graph and of ``n_others`` like them.
+
+    ``biases_of`` has the prior of the biases, if another one has.
+    """
+    of_nodes: Any = prior if biases_of is None else biases_of
+    inclusion, biases = prior.inclusion, of_nodes.biases
     n = 0 if graph is None else graph.n_edges + n_others
-    constants = plain_prior(prior.slab)._replace(bias_precision=prior.bias_scale**-2.0)
+    constants = plain_prior(prior.slab)._replace(bias_precision=of_nodes.bias_scale**-2.0, **inclusion.constants)
     constants = constants._replace(log_odds=np.zeros(n), free=np.ones(n, dtype=bool))
     if biases is not None:
         constants = constants._replace(logistic=float(biases.a + biases.b), tilt=0.5 * float(biases.a - biases.b))
-    if isinstance(density, Beta):
-        constants = constants._replace(a=float(density.a), b=float(density.b), fixed=0.0)
-    elif is_number(density):
-        constants = constants._replace(fixed=float(density))
-    elif isinstance(density, Blocks):
-        constants = constants._replace(fixed=0.5)  # before the first draw
-        if graph is not None:
-            constants = constants._replace(blocks=block_prior(density, graph))
-    elif graph is not None:
-        p = edge_probabilities(density, graph)
+    if graph is None:
+        return constants
+    if inclusion.blocks is not None:
+        constants = constants._replace(blocks=block_prior(inclusion.blocks, graph))
+    p = inclusion.probabilities(graph)
+    if p is not None:
         with np.errstate(divide="ignore"):
             log_odds = np.log(p) - np.log1p(-p)
         constants = constants._replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from ...likelihood import Likelihood, Sample
 from ...memory import MostlyZero
 from ...models.bases import edge_starts
 from ...models.linear_map import LinearMap
-from ...priors import Blocks, Cauchy, SpikeSlab, has_pairs
+from ...priors import Cauchy, SpikeSlab
 from ..conditionals.group_lines import GroupProblem, GroupTheta, own_problem, stacked_lines
 from ..conditionals.group_problem import group_problem, lines_of
 from ..conditionals.group_scan import scan_groups
@@ -136,10 +136,10 @@ class DifferencesKernel(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         for prior in (self.prior, self.baseline):
-            if isinstance(prior, SpikeSlab) and isinstance(prior.density, Blocks):
+            if prior.inclusion.blocks is not None:
                 expected, remedy = "other than blocks of nodes for groups of people", "these are for SpikeSlabMRF"
                 raise OptionError(option="density", got=prior.density, expected=expected, remedy=remedy)
-        if self.biases == "spike-slab" and has_pairs(self.prior):
+        if self.biases == "spike-slab" and self.prior.inclusion.has_pairs:
             expected = "'free' or 'slab' where each edge has a probability of its own"
             raise OptionError(option="biases", got=self.biases, expected=expected)
 
@@ -151,12 +151,9 @@ class DifferencesKernel(Checked):
     def problem(self) -> GroupProblem:
         """The constants of the lines of edges and nodes."""
         model, samples = self._model, self.likelihood.samples
-        always = SpikeSlab(slab=self.baseline) if not isinstance(self.baseline, SpikeSlab) else self.baseline
         graph, n_others = model.graph, self._n_spiked - int(edge_starts(model)[-1])
-        baseline = edge_prior(replace(always, bias_scale=self.prior.bias_scale, biases=self.prior.biases), graph)
+        baseline = edge_prior(self.baseline, graph, biases_of=self.prior)
         prior = edge_prior(self.prior, graph, n_others * (self.biases == "spike-slab"))
-        if always is not self.baseline:
-            baseline = baseline._replace(fixed=1.0)
         free = self.biases == "free"
         # The prior of free parameters is that of each group, otherwise it is that of the baseline.
         tilt = baseline.tilt if free else 0.0
@@ -164,7 +161,7 @@ class DifferencesKernel(Checked):
         n = lines.n
         drift, totals = n @ self.contrast / max(n.sum(), 1), n @ np.array([s.s_bar for s in samples])
         lines, rivals = lines._replace(pull=free * lines.pull), rivals_in(model, totals / max(n.sum(), 1), n.sum())
-        priors = self.prior.slab, prior, always.slab, baseline, self.biases
+        priors = self.prior.slab, prior, self.baseline.slab, baseline, self.biases
         return group_problem(model, lines, self.contrast, drift, *priors, rivals)
 
     @property

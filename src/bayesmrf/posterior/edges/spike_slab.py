@@ -18,7 +18,7 @@ from ...likelihood import Likelihood
 from ...memory import MostlyZero
 from ...methods import ReversibleJump
 from ...models.bases import edge_starts
-from ...priors import Blocks, SpikeSlab
+from ...priors import SpikeSlab
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_density, draw_precision, edge_prior
 
@@ -193,7 +193,7 @@ def drawn(theta: np.ndarray, included: np.ndarray, density: float, precision: fl
 
 def declare_blocks(kernel: Any) -> None:
     """Let the draws of a kernel have the blocks of nodes, if its prior has any."""
-    if isinstance(kernel.prior.density, Blocks):
+    if kernel.prior.inclusion.blocks is not None:
         object.__setattr__(kernel, "dims", kernel.dims | BLOCK_DIMS)
 
 

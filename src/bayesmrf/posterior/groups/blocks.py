@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...models.categorical import is_categorical
-from ...priors import FIELD_SCALE, Beta, DirichletProcess, Normal
+from ...priors import FIELD_SCALE, DirichletProcess, Normal
 from ..conditionals.centred import centred_lines, mean_pull
 from ..conditionals.centred_tables import centred_tables
 from .items import Logits, NodeLines, Products
@@ -28,7 +28,7 @@ def edge_block(
         s_bar = counts / max(n, 1)
         # Groups move by products of centred scores (`many_states`), so that lines do, too.
         return Products(0, counts[:r], n, prior, lines=centred_lines(model, s_bar, n, pull=mean_pull(model, s_bar, n)))
-    if isinstance(prior.base, Beta):
+    if prior.base.is_of_agreement:
         return Logits(0, counts[:r], n, prior)
     # Grouped fields cannot move one by one.
     lines = centred_tables(model, counts / max(n, 1), n) if model.fields and field_prior is None else None

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...blas import one_thread
 from ...compiled import strict_leaf
-from ...priors import Beta, DirichletProcess, Gamma
+from ...priors import DirichletProcess
 
 ABSENT = -1  # label of an absent edge
 
@@ -83,11 +83,10 @@ def _k_means(points: np.ndarray, absent: np.ndarray, prior: DirichletProcess, rn
     """
     from sklearn.cluster import KMeans
 
-    alpha, density = prior.alpha_start, prior.density_start
+    alpha = prior.alpha_start
     points = np.round(points, 9)  # equal up to rounding
-    is_present = np.ones(len(points), bool) if prior.density is None else (points != absent).any(axis=1)
-    if isinstance(prior.density, Beta):
-        density = float((prior.density.a + is_present.sum()) / (prior.density.a + prior.density.b + len(is_present)))
+    is_present = np.ones(len(points), bool) if not prior.has_spike else (points != absent).any(axis=1)
+    density = prior.inclusion.mean_given(is_present.sum(), len(is_present))
     groups, present = np.full(len(points), ABSENT, np.int32), points[is_present]
     if not len(present):
         return Grouping(groups, np.zeros((0, points.shape[1])), alpha, density)
@@ -127,13 +126,14 @@ def _compact(groups, values):
 
 def draw_alpha(rng: np.random.Generator, alpha: float, prior: DirichletProcess, n_groups: int, n_edges: int) -> float:
     """Redraw the concentration under its Gamma prior with an auxiliary Beta variable (Escobar and West 1995)."""
-    if not isinstance(prior.alpha, Gamma):
+    of_alpha = prior.learnt_alpha
+    if of_alpha is None:
         return alpha
     if n_edges == 0:
-        return max(float(rng.gamma(prior.alpha.shape) / prior.alpha.rate), _LEAST)
-    rate = prior.alpha.rate - np.log(rng.beta(alpha + 1, n_edges))
-    odds = (prior.alpha.shape + n_groups - 1) / (n_edges * rate)
-    shape = prior.alpha.shape + n_groups - (rng.random() * (1 + odds) >= odds)
+        return max(float(rng.gamma(of_alpha.shape) / of_alpha.rate), _LEAST)
+    rate = of_alpha.rate - np.log(rng.beta(alpha + 1, n_edges))
+    odds = (of_alpha.shape + n_groups - 1) / (n_edges * rate)
+    shape = of_alpha.shape + n_groups - (rng.random() * (1 + odds) >= odds)
     return max(float(rng.gamma(shape) / rate), _LEAST)
 
 

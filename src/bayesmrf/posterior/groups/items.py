@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import OptionError
-from ...priors import FIELD_SCALE, DirichletProcess, MultivariateNormal, Normal
+from ...priors import FIELD_SCALE, DirichletProcess
 from ..conditionals.centred import edge_line, move_edge, node_line
 from ..conditionals.line import Line, line_parabola
 from ..conditionals.log_concave import draw_exactly
@@ -324,19 +323,5 @@ def base_precision(base: Any, p: int) -> tuple[np.ndarray, float]:
     OptionError
         If the base is not normal, or not of p parameters.
     """
-    if isinstance(base, Normal):
-        scale = np.atleast_1d(np.asarray(base.scale, dtype=np.float64))
-        if scale.shape not in ((1,), (p,)):
-            raise OptionError(
-                option="base", got=f"{scale.size} scales", expected=f"one scale, or one for each of {p} parameters"
-            )
-        covariance = np.diag(np.broadcast_to(scale**2, p))
-    elif isinstance(base, MultivariateNormal):
-        covariance = base.covariance
-        if covariance.shape != (p, p):
-            shape = " x ".join(map(str, covariance.shape))
-            raise OptionError(option="base", got=f"a covariance of shape {shape}", expected=f"of shape {p} x {p}")
-    else:
-        raise OptionError(option="base", got=base, expected=f"a normal prior of {p} parameters")
-    precision = np.linalg.inv(covariance)
+    precision = np.linalg.inv(base.covariance_of(p))
     return precision, float(0.5 * (np.linalg.slogdet(precision)[1] - p * np.log(2 * np.pi)))

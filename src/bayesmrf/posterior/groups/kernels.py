@@ -9,7 +9,7 @@ import numpy as np
 from ...base import PairMarginals
 from ...likelihood import Likelihood
 from ...models.categorical import is_categorical
-from ...priors import Beta, DirichletProcess
+from ...priors import DirichletProcess
 from ..conditionals.rivals import rivals
 from .exact import ExactMarginals
 from .gibbs import GroupedGibbs
@@ -62,7 +62,7 @@ def particle_groups(
         As in `GroupedGibbs`.
     """
     others = None
-    if prior.density is not None and isinstance(prior.base, Beta):
+    if prior.has_spike and prior.base.is_of_agreement:
         # If edges may be absent, swaps of two edges mix slowest.
         others = rivals(model.graph, np.abs(2 * s_bar[: model.n_edges] - 1))
     marginals: PairMarginals

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...priors import Beta, DirichletProcess
+from ...priors import DirichletProcess
 from ..conditionals.line import line_log_density
 from ..conditionals.log_concave import draw_exactly, log_integral
 from ..conditionals.noisy_draws import coordinate_with, expected_sum, line_with, potential_with
@@ -54,21 +54,14 @@ _N_NEW = 4  # auxiliary values of potentials
 
 def group_prior(prior: DirichletProcess, grouping: Grouping, unit: float = 1.0) -> GroupPrior:
     """Return the constants of ``prior`` with the present alpha and p0; ``unit`` is theta over the value v."""
-    base = prior.base
-    if isinstance(base, Beta):
-        constants = base.a, base.b, 0.0, -log_beta(base.a, base.b)
-    else:
-        kappa = float((unit / base.scale) ** 2)
-        constants = 0.0, 0.0, kappa, 0.5 * log(kappa / (2 * pi))
-    return GroupPrior(float(grouping.alpha), float(grouping.density), *(float(c) for c in constants))
+    a, b, kappa = prior.base.of_value(unit)
+    log_constant = 0.5 * log(kappa / (2 * pi)) if kappa > 0 else -log_beta(a, b)
+    return GroupPrior(float(grouping.alpha), float(grouping.density), a, b, kappa, float(log_constant))
 
 
 def draw_density(rng: np.random.Generator, prior: DirichletProcess, groups: np.ndarray) -> float:
     """Redraw p0 given which features are present, Beta(a + m, b + r - m), unless it is fixed."""
-    if not isinstance(prior.density, Beta):
-        return prior.density_start
-    n_absent = int((groups == ABSENT).sum())
-    return float(rng.beta(prior.density.a + len(groups) - n_absent, prior.density.b + n_absent))
+    return prior.inclusion.draw_p0(rng, len(groups), int((groups == ABSENT).sum()))
 
 
 @strict_leaf
