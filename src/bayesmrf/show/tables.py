@@ -115,6 +115,7 @@ def is_marked(field: str, row: Any) -> bool:
 
 FACTOR = Bounded("Bayes factor", ("bayes_factor",))
 WORD = Worded("evidence", ("evidence",))
+EVIDENCE = FACTOR, WORD
 ENDS = Column("edge", ("first", "second"), "{}", "{} – {}", ("one end", "other end"))
 
 
@@ -230,6 +231,24 @@ def at_most(most: int, n: int) -> int:
 def rest_of(n: int, most: int, which: str) -> str:
     """Return a remark that the first or strongest rows are listed, if there are more."""
     return f"The {most} {which} are listed; the result contains the other {n - most:,}." if n > most else ""
+
+
+def first_rows(title: str, frame: pd.DataFrame, most: int, which: str = "", rest: str = "") -> Listing:
+    """Return the listing of the first rows of a frame, with the legend of their marks.
+
+    Parameters
+    ----------
+    title : str
+    frame : DataFrame
+    most : int
+        How many are listed at most.
+    which : str
+        What these are, for the remark that there are more.
+    rest : str
+        Another remark.
+    """
+    rows = frame.iloc[:most]
+    return Listing(title, rows, with_legend(rest or (rest_of(len(frame), most, which) if which else ""), rows))
 
 
 def part_of(frame: pd.DataFrame, edge: Any) -> pd.DataFrame:

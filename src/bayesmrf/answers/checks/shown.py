@@ -21,7 +21,7 @@ from ...results.predictive_checks import (
 from ...results.summary import Summary, count, summarise
 from ...show.page import Section, listed, paragraph, picture
 from ...show.style import COLOURS, GREY, PALE, axes, plot_of
-from ...show.tables import Column, Listing, Table, number, rest_of, table, text
+from ...show.tables import Column, Table, first_rows, number, table, text
 from ..registry import Answer
 
 if TYPE_CHECKING:
@@ -61,12 +61,11 @@ def checks(s: Summary) -> Table:
     columns = text("family", "check"), *group, text("what", "of"), *numbers
     once = frame.drop_duplicates(["family", "group", "what"])  # a row that was counted several times is one
     once = once.assign(what=things(once, first))
-    listing = Listing("Least expected", once.iloc[:_MOST], rest_of(len(once), _MOST, "least expected"))
     return Table(
         "checks",
         frame,
         columns,
-        wide=listing,
+        wide=first_rows("Least expected", once, _MOST, "least expected"),
         lead="\n".join(said(text, say) for text in sentences(frame, bool(about["counted"]))),
         note=note,
     )

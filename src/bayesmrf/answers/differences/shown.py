@@ -9,22 +9,7 @@ import pandas as pd
 from ...results.median_model import ABOVE
 from ...results.summary import DifferenceSummary
 from ...show.page import Section, listed, paragraph, picture, section_of
-from ...show.tables import (
-    ENDS,
-    FACTOR,
-    WORD,
-    Column,
-    Listing,
-    Table,
-    at_most,
-    interval,
-    marked,
-    number,
-    rest_of,
-    table,
-    text,
-    with_legend,
-)
+from ...show.tables import ENDS, EVIDENCE, Column, Table, at_most, first_rows, interval, marked, number, table, text
 from ..edges.networks import plot_networks
 from ..edges.shown import CLASSES_OF_EVIDENCE, MOST_EDGES, OF_DIFFERENCE, counted, nodes_of, nodes_title, probable
 from ..registry import Answer
@@ -70,18 +55,16 @@ def _differences(
     columns = [item, *([_PAIR] if len(s.groups) > 2 else []), *([marked("inclusion")] if uncertain else [])]
     # On a terminal names of edges and words of evidence need the room of intervals.
     columns += [marked("difference"), replace(interval(s), is_narrow="evidence" not in frame)]
-    columns += [FACTOR, WORD] if "evidence" in frame else []
+    columns += EVIDENCE if "evidence" in frame else []
     columns += [number("edge_inclusion", "exists", wide="edge exists")] if "edge_inclusion" in frame else []
     first, most = "most probable" if uncertain else "largest", at_most(most, len(frame))
     more = f"Not listed: {len(frame) - most:,} {'less probable' if uncertain else 'smaller'}."
-    narrow, wide = frame.iloc[:most], frame.iloc[:MOST_EDGES]
-    rest = more if len(frame) > most else ""
     return Table(
         name,
         frame,
         tuple(columns),
-        Listing(f"Differences ({noun}), {first} first", narrow, with_legend(rest, narrow)),
-        Listing(f"{first.capitalize()} first", wide, with_legend(rest_of(len(frame), MOST_EDGES, first), wide)),
+        first_rows(f"Differences ({noun}), {first} first", frame, most, rest=more if len(frame) > most else ""),
+        first_rows(f"{first.capitalize()} first", frame, MOST_EDGES, first),
         lead,
         note,
     )

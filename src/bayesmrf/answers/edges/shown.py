@@ -13,22 +13,7 @@ from ...results.median_model import ABOVE, EDGES, NO_EDGE, in_median_model
 from ...results.summary import InclusionSummary, StructureSummary, Summary
 from ...show.page import Section, listed, paragraph, picture, section_of
 from ...show.style import MOST_NAMED, PALE, axes, colour_bar, plot_of, with_inclusion
-from ...show.tables import (
-    ENDS,
-    FACTOR,
-    WORD,
-    Column,
-    Listing,
-    Table,
-    at_most,
-    interval,
-    marked,
-    number,
-    rest_of,
-    table,
-    text,
-    with_legend,
-)
+from ...show.tables import ENDS, EVIDENCE, Column, Table, at_most, first_rows, interval, marked, number, table, text
 from ..registry import Answer
 from ..run.shown import log_odds
 from .networks import plot_evidence_network, plot_network, plot_networks
@@ -39,7 +24,6 @@ if TYPE_CHECKING:
 
 MOST_EDGES, MOST_LIKELY = 500, 20  # rows of the page, and of the terminal
 NONE_LIKELY = f"{NO_EDGE.capitalize()}."
-EVIDENCE = FACTOR, WORD
 _WORDS = (
     "with the probability of others held; included: above 10, weakly: above 3, excluded: below 1/10; *: a limit lies "
     "within two errors, or the error is not known. "
@@ -100,14 +84,12 @@ def edges_of(
     likely = frame[in_median_model(frame["inclusion"])]
     likely = likely.sort_values("weight", key=np.abs, ascending=False, kind="stable")
     most, factors = at_most(MOST_LIKELY, len(likely)), EVIDENCE if s.evidence else ()
-    strongest, first = likely.iloc[:most], frame.iloc[:MOST_EDGES]
-    rest = rest_of(len(frame), MOST_EDGES, "most probable edges")
     return Table(
         name,
         frame,
         (ends, marked("inclusion"), marked("weight"), interval(s), *factors),
-        Listing(titles[0], strongest, with_legend(weaker(len(likely), most), strongest)),
-        Listing(titles[1], first, with_legend(rest, first)),
+        first_rows(titles[0], likely, most, rest=weaker(len(likely), most)),
+        first_rows(titles[1], frame, MOST_EDGES, "most probable edges"),
         lead,
         f"Inclusion: probability of the edge. Weight: {weight} where the edge exists, with its {interval(s).head}. "
         f"{BAYES_FACTOR if factors else ''}{s.terms.meaning}",
@@ -132,7 +114,7 @@ def evidence(s: InclusionSummary) -> Table:
         "evidence",
         frame,
         (ENDS, *EVIDENCE, number("log10_bf_error", "error of log10"), number("pareto_k", "Pareto k")),
-        wide=Listing("", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, "largest Bayes factors")),
+        wide=first_rows("", frame, MOST_EDGES, "largest Bayes factors"),
         lead=opening(s),
         note=OF_DIFFERENCE if s.has_populations else BAYES_FACTOR,
     )
@@ -153,8 +135,8 @@ def nodes(s: StructureSummary) -> Table:
 
 def nodes_of(s: Summary, frame: pd.DataFrame, columns: tuple[Column, ...]) -> Table:
     """Return a table of parameters of nodes."""
-    listed = Listing("", frame.iloc[:MOST_EDGES], rest_of(len(frame), MOST_EDGES, f"first ({s.terms.node})"))
-    return Table("nodes", frame, columns, wide=listed, note=s.terms.meaning)
+    wide = first_rows("", frame, MOST_EDGES, f"first ({s.terms.node})")
+    return Table("nodes", frame, columns, wide=wide, note=s.terms.meaning)
 
 
 @plot_of("SpikeSlabMRF, CompareMRF, or GroupedMRF with a spike")

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ...results.summary import ParameterSummary
 from ...show.page import Section, listed, paragraph, picture, section_of
-from ...show.tables import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
+from ...show.tables import ENDS, Listing, Table, at_most, first_rows, interval, number, rest_of, table, text
 from ..edges.networks import plot_network
 from ..registry import Answer
 from ..run.shown import log_odds
@@ -80,7 +80,7 @@ def nodes(s: ParameterSummary) -> Table:
 def strength(s: ParameterSummary) -> Table:
     """Strength of each node, the strongest first."""
     frame = s.strength_table
-    wide = Listing("", frame.iloc[:MOST_NODES], rest_of(len(frame), MOST_NODES, "strongest nodes"))
+    wide = first_rows("", frame, MOST_NODES, "strongest nodes")
     return Table("strength", frame, (text("node"), number("strength"), interval(s)), wide=wide)
 
 

@@ -13,7 +13,7 @@ from ...results.statistics import INTERVAL, NAMES, OF_LAGS, OF_NODES, has_weight
 from ...results.summary import Summary, summarise
 from ...show.page import Section, listed, paragraph, picture
 from ...show.style import COLOURS, GREY, INK, MOST_NAMED, PANELS, as_text, axes, name_rows
-from ...show.tables import Column, Listing, Table, number, rest_of, table, text
+from ...show.tables import Column, Table, first_rows, number, table, text
 from ..registry import Answer
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def statistics(s: Summary) -> Table:
         "statistics",
         frame,
         columns,
-        wide=Listing("Statistics of nodes and of the network, largest first", wide.iloc[:MOST_ROWS],
-                     rest_of(len(wide), MOST_ROWS, "first rows")),
+        wide=first_rows("Statistics of nodes and of the network, largest first", wide, MOST_ROWS, "first rows"),
         note="Each is computed in the network of a draw, in which an absent edge has the weight 0: its mean, and the "
         "interval of highest density (HDI), over the draws in which it is defined. The distance along an edge is "
         "1 / |weight|, so that negative weights count by their size in all but expected influence." + slow,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...results.structures import SHARE, number_that_carry, structure_table
 from ...results.summary import InclusionSummary, Summary, count
 from ...show.page import Section, listed, paragraph
-from ...show.tables import Listing, Table, number, rest_of, table, text
+from ...show.tables import Listing, Table, first_rows, number, table, text
 from ..registry import Answer
 
 _MOST = 20  # structures that the page lists
@@ -26,7 +26,7 @@ def structures(s: InclusionSummary) -> Table:
         note += f" {once:,} were visited once, so that their probabilities are not known."
     columns = (number("n_edges", "edges", "{:,}"), number("probability"), number("cumulative"),
                text("edges", f"edges that {s.verb}", longest=None))  # fmt: skip
-    most = Listing("Structures, most probable first", frame.iloc[:_MOST], rest_of(n, _MOST, "most probable structures"))
+    most = first_rows("Structures, most probable first", frame, _MOST, "most probable structures")
     return Table("structures", frame, columns, note=note, wide=most if once < n else None)
 
 
