@@ -20,9 +20,8 @@ import typer
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
-from bayesmrf import cli, progress
+from bayesmrf import cli, progress, threads
 from bayesmrf.cli.app import app
-from bayesmrf.runs import jobs
 from tests.helpers.memory_checks import compiled_sums  # noqa: F401  # a fixture
 from tests.long import LONG, REPEATS
 
@@ -117,7 +116,7 @@ def chains_in_turn(monkeypatch):
     Draws are the same for any number of threads: tests/unit/runs/test_run.py, and for every kernel
     tests/statistical/test_properties.py.
     """
-    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+    monkeypatch.setattr(threads, "cpu_count", lambda: 1)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ All generators are spawned from one `numpy.random.SeedSequence`: draws do not de
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import uint32
@@ -92,3 +93,11 @@ def next_uint32(lanes, lane):
     s3 = uint32(uint32(s3 << uint32(11)) | uint32(s3 >> uint32(21)))
     lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane] = s0, s1, s2, s3
     return out
+
+
+def described_sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
+    """Return the seed that is described in plain JSON values."""
+    key, spawned = tuple(seed["spawn_key"]), seed["spawned"]
+    if type(spawned) is not int or not 0 <= spawned < 2**31:
+        raise ValueError
+    return np.random.SeedSequence(seed["entropy"], spawn_key=key, n_children_spawned=spawned)

@@ -300,7 +300,7 @@ def test_names_that_are_not_documented_are_found():
     assert list(undocumented("from bayesmrf.samplers.gibbs import Gibbs, _refuse")) == [
         "bayesmrf.samplers.gibbs._refuse"
     ]
-    assert list(undocumented("from bayesmrf import blas, graphs")) == ["bayesmrf.blas"]
+    assert list(undocumented("from bayesmrf import threads, graphs")) == ["bayesmrf.threads"]
     assert list(undocumented("import bayesmrf.compiled")) == ["bayesmrf.compiled"]
 
 

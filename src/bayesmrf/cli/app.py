@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from .. import __version__
-from ..declare.arguments import arguments_of, meant
+from ..declare.option import arguments_of, meant
 from ..errors import BayesMRFError, StoppedWarning
 from ..names import shown
 from .collect import collect

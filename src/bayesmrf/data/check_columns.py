@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..blas import one_thread
 from ..errors import ConstantColumnWarning, DataError, EmptyRowsWarning, LevelsWarning, argument, missing_code
 from ..findings import tell
 from ..names import listed, quoted
+from ..threads import one_thread
 from .known_words import says_no_answer
 
 _X = argument("X")

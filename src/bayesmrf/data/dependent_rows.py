@@ -17,9 +17,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from scipy.special import stdtr
 
-from ..blas import one_thread
 from ..errors import DependentRowsWarning
 from ..findings import tell
+from ..threads import one_thread
 from .repeated_rows import repeated_rows
 from .states import States
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blas import one_thread
 from ..errors import EqualColumnsWarning, PriorWarning, argument
 from ..findings import NOTE, tell
 from ..names import listed, quoted, shown
+from ..threads import one_thread
 from .states import States, levels_of
 
 _FEWEST = 5.0  # rows that are expected in a cell

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import expit, stdtrit
 
-from ..blas import one_thread
+from ..threads import one_thread
 from .counts_and_labels import FEWEST_BLOCKS
 from .states import States, are_ordered
 

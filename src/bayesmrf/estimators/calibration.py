@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..answers.study.calibration import Calibration
-from ..declare.arguments import named
-from ..declare.option import check_params
+from ..declare.option import check_params, named
 from ..declare.rule import SEED, integer
 from ..errors import OptionError
 from ..results.blocks import stacked, variable

@@ -8,8 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from inspect import cleandoc, signature
 from typing import Any, ClassVar
 
-from ..declare.arguments import named, unknown
-from ..declare.option import describe
+from ..declare.option import describe, named, unknown
 from ..errors import OptionError
 from ..families import AUTO
 

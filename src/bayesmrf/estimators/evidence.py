@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..declare.arguments import named
+from ..declare.option import named
 from ..declare.rule import FLAG, SEED
 from ..errors import OptionError
 from ..evidence.methods import MethodLike, evaluate, find_method

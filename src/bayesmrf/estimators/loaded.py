@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..declare.arguments import named
+from ..declare.option import named
 from ..errors import StoreError
 from ..results.stored import read_kept
 from ..runs.sealed import as_written

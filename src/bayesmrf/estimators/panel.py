@@ -29,8 +29,7 @@ from ..posterior.edges.panel_edges import PanelKernel
 from ..priors import inclusion_of
 from ..progress import announced
 from ..results.blocks import Columns, variable
-from ..results.edge_evidence import add_recorded_evidence
-from ..results.identified import FIELD
+from ..results.edge_evidence import FIELD, add_recorded_evidence
 from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs.run import Draws

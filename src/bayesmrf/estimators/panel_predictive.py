@@ -11,7 +11,6 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from ..blas import one_thread
 from ..data.check_columns import rows_with_answers
 from ..data.read import read_new
 from ..data.transitions import Order, transitions, without_order
@@ -25,6 +24,7 @@ from ..results.statistics import INTERVAL
 from ..rng import as_seed_sequence
 from ..states.panel_tables import panel_tables
 from ..states.row_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
+from ..threads import one_thread
 from .columns import reading
 from .panel_checks import checks_of
 from .panel_observations import add_transitions

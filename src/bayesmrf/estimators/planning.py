@@ -15,7 +15,7 @@ from .. import families, graphs
 from ..answers.predictions.partly_seen import draw_missing
 from ..answers.study.planning import Plan
 from ..data.states import are_ordered, levels_of
-from ..declare.arguments import named
+from ..declare.option import named
 from ..declare.rule import PROBABILITY, SCALE, SEED, integer
 from ..errors import BayesMRFWarning, DataError, OptionError, argument, in_python, in_words
 from ..models.bases import edge_of

@@ -12,7 +12,6 @@ import numpy as np
 
 from ..answers.predictions.partly_seen import log_potential
 from ..base import EVERY_FAMILY
-from ..blas import one_thread
 from ..data.check_columns import rows_with_answers
 from ..data.row_weights import is_weighted
 from ..data.states import States, are_ordered, levels_of
@@ -40,6 +39,7 @@ from ..results.predictive_checks import (
 from ..results.surveyed import refuse_surveyed
 from ..rng import OTHER, as_seed_sequence, descendant
 from ..samplers import gibbs
+from ..threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd

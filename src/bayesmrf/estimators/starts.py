@@ -11,7 +11,6 @@ from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..base import EVERY_FAMILY, LOG_Z, MOMENTS
-from ..blas import one_thread
 from ..data.states import States
 from ..errors import ApproximatePosteriorWarning
 from ..findings import NOTE, tell
@@ -27,6 +26,7 @@ from ..posterior.parameters.langevin import excess, is_stable, stable_epsilon
 from ..posterior.parameters.pseudo_posterior import curvature_along, find_mode, own_scale
 from ..priors import Prior
 from ..samplers.gibbs import start, sweep, to_states
+from ..threads import one_thread
 
 _DENSE = 500  # parameters up to which the full curvature is computed
 _CORRELATED = 0.2  # eigenvalue of the curvature in units of `Start.scale` below which directions are changed

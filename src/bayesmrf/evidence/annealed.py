@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blas import one_thread
 from ..declare.option import option
 from ..declare.rule import choice, either, integer, number
 from ..errors import argument
 from ..inference.annealed import CHAINS, TEMPERATURES, estimate, ladder_of
 from ..progress import track
+from ..threads import one_thread
 from .hamiltonian import Swarm, move, slope, swarm_at
 from .method import Method
 from .target import Evidence, Target

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..base import Kernel
-from ..blas import one_thread
 from ..likelihood import NO_MEMORY, Evaluation, Memory
 from ..posterior.parameters.hamiltonian import HamiltonianKernel
 from ..runs import run
+from ..threads import one_thread
 from .sampled import curvature_of_states
 from .target import Target
 

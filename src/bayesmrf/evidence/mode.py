@@ -23,11 +23,11 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import OptimizeResult, minimize
 
-from ..blas import one_thread
 from ..declare.option import option
 from ..declare.rule import COUNT, FLAG, STATES, choice, integer, optional
 from ..learning.maximum_likelihood import bound
 from ..progress import track
+from ..threads import one_thread
 from .method import Work
 from .sampled import BATCHES, SHARE, Hessian, SampledPosterior, fixed_curvature, log_prior
 from .target import Target

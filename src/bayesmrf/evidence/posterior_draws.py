@@ -19,7 +19,7 @@ from ..declare.option import option
 from ..declare.rule import COUNT, MOST_CHAINS, MOST_DRAWS, choice, instance, integer, number, optional
 from ..inference.bethe.engine import Bethe
 from ..progress import track
-from ..runs.jobs import count_jobs
+from ..threads import count_jobs
 from .brief_draws import brief_draws
 from .exact_draws import exact_draws
 from .method import Method, Work

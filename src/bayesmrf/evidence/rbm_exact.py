@@ -18,7 +18,7 @@ import numpy as np
 from ..compiled import copy_to, leaf
 from ..compiled.lanes import MOST, exp_rest, power_bits
 from ..models.rbm import RestrictedBoltzmann
-from ..runs.jobs import count_jobs
+from ..threads import count_jobs
 
 _BLOCK = 2**12  # fields in memory at once, which fit into the second-level cache
 _WORTH = 2**21  # fields per thread that are worth starting it

@@ -20,7 +20,6 @@ import numpy as np
 from scipy.special import logit, logsumexp
 
 from ..base import RBM, Model
-from ..blas import one_thread
 from ..compiled import leaf, strict_leaf
 from ..declare.rule import Rule, integer, is_integer, is_ladder
 from ..errors import DataError, OptionError
@@ -31,6 +30,7 @@ from ..samplers.categorical_gibbs import categorical_sweep
 from ..samplers.gibbs import pairwise_sweep, start, to_states
 from ..samplers.rbm_gibbs import draw_units, generators
 from ..samplers.tempered import add_potentials
+from ..threads import one_thread
 
 CHAINS = integer(2, 10**7, "their spread gives the standard error")
 TEMPERATURES = Rule(

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..base import LOG_Z, MOMENTS, Engine, Model
-from ..blas import one_thread
 from ..inference.chains import Persistent
 from ..likelihood import Hidden, Likelihood
 from ..models.linear_map import LinearMap
 from ..priors import FIELD_SCALE
+from ..threads import one_thread
 
 _N_STEPS, _MOST_STEPS = 500, 5000  # iterations from theta = 0, at least and at most
 _N_AVERAGED = 500  # iterations after them

@@ -10,7 +10,6 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from ..base import LOG_Z, MOMENTS, POTTS, Engine, Model
-from ..blas import one_thread
 from ..errors import BoundaryWarning
 from ..findings import tell
 from ..inference.chains import Persistent
@@ -21,6 +20,7 @@ from ..models.display import display_of
 from ..models.ising import Ising
 from ..models.linear_map import LinearMap
 from ..names import listed
+from ..threads import one_thread
 from .many_states import persistent_ascent
 from .persistent import PersistentMLE, has_fisher_matrix
 

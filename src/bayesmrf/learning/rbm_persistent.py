@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logit
 
-from ..blas import one_thread
 from ..compiled import leaf
 from ..declare.option import Checked, option
 from ..declare.rule import STATES
 from ..errors import DivergenceError
 from ..models.rbm import RestrictedBoltzmann
 from ..samplers.rbm_gibbs import draw_units, generators, mean_units
+from ..threads import one_thread
 
 _DIVERGED = 1e6
 _START = 0.01  # standard deviation of the weights at the start: equal hidden units would stay equal

@@ -9,14 +9,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 
-from ..blas import one_thread
 from ..data.states import States
 from ..declare.rule import choice, integer
 from ..errors import GraphError
 from ..graphs import Graph
 from ..memory import check_pairs
 from ..progress import track
-from ..runs.jobs import count_jobs
+from ..threads import count_jobs, one_thread
 from .sparse_path import wainwright
 
 LARGEST_C = 1e3  # a penalty of a thousandth of a nat for a unit of coefficient, for any number of samples

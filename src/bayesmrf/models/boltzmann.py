@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base import BINARY
 from .bases import PairwiseModel
-from .shapes import require_shape
+from .node_features import require_shape
 
 
 @dataclass(frozen=True, eq=False)

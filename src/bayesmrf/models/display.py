@@ -106,7 +106,7 @@ class ParameterDisplay:
         return self.shown_names[int(self.edge_starts[-1]) :]
 
     def as_attributes(self) -> dict[str, str]:
-        """Return what must be stored with draws so that `bayesmrf.models.restored.restored` knows what is shown."""
+        """Return what must be stored with draws for `bayesmrf.results.display.restored`."""
         return {}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..graphs import Graph, complete
 from .agreement import Agreement
 from .display import ParameterDisplay
-from .shapes import require_shape
+from .node_features import require_shape
 
 
 @dataclass(frozen=True, eq=False)

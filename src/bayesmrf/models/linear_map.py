@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from ..errors import OptionError
-from .shapes import require_shape
+from .node_features import require_shape
 
 
 @dataclass(frozen=True, eq=False)

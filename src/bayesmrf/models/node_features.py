@@ -14,7 +14,6 @@ from ..errors import OptionError
 from ..priors import LogisticBeta, SpikeSlab
 from .categorical import NEVER
 from .display import ParameterDisplay
-from .shapes import require_shape
 
 
 class NodeFeatures(ParameterDisplay, Checked):
@@ -213,3 +212,14 @@ def require_invariant(prior: Any, model: Any, columns: np.ndarray | None = None)
         model.require_invariant_nodes(prior.biases, "prior", "a SpikeSlab with biases=None")
     else:
         model.require_invariant(prior, columns)
+
+
+def require_shape(option: str, value: Any, shape: tuple[int, ...], parts: str = "") -> None:
+    """Check that an array of parameters has a shape; ``parts`` says in words what it consists of.
+
+    Raises
+    ------
+    OptionError
+    """
+    if np.shape(value) != shape:
+        raise OptionError(f"{option} must have shape {shape}{f', {parts}' if parts else ''}, got {np.shape(value)}.")

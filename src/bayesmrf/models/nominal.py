@@ -18,8 +18,7 @@ from ..errors import OptionError
 from ..graphs import Graph
 from ..priors import Normal
 from .categorical import Categorical, categorical, node_statistics, pair_counts
-from .node_features import NodeFeatures
-from .shapes import require_shape
+from .node_features import NodeFeatures, require_shape
 
 
 def contrasts(n_categories: int) -> np.ndarray:

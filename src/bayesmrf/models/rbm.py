@@ -24,7 +24,7 @@ from ..errors import DataError, TooWideError
 from ..graphs import Graph
 from .boltzmann import Boltzmann
 from .categorical import draw_numbers, normalised
-from .shapes import require_shape
+from .node_features import require_shape
 
 _ROWS = 2**13  # states of the smaller side that are in memory at once
 

@@ -12,9 +12,8 @@ from ..base import BINARY, POTTS, TABLES
 from ..data.states import check_codes
 from ..errors import OptionError
 from .categorical import Categorical, categorical, node_statistics, pair_counts
-from .node_features import NodeFeatures
+from .node_features import NodeFeatures, require_shape
 from .pairwise import FeatureForm, Pairwise, edge_statistics, pairwise
-from .shapes import require_shape
 
 _NEAR = 1e-9
 

@@ -11,7 +11,7 @@ from .. import results
 from ..answers import registry
 from ..answers.run.shown import verdict
 from ..answers.study.shown import write_calibration, write_plan
-from ..declare.arguments import named
+from ..declare.option import named
 from ..results.summary import AnySummary, summarise
 from ..runs.sealed import as_written
 from ..show.page import Section, check_out, paragraph, picture, table, write_page

@@ -16,7 +16,7 @@ import numpy as np
 from ..answers.registry import every_table, names_of, table_of
 from ..data.files import check_path
 from ..data.spreadsheets import csv_of
-from ..declare.arguments import named
+from ..declare.option import named
 from ..declare.paths import path_of
 from ..declare.rule import FLAG, choice
 from ..errors import OptionError, StoreError, argument

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from ..declare.arguments import named
+from ..declare.option import named
 from ..declare.paths import path_of, result_path
 from ..declare.rule import FLAG
 from ..errors import OptionError, StoreError

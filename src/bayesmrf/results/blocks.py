@@ -130,3 +130,10 @@ def mean_of(tree: xr.DataTree, name: str) -> float:
     """Return the posterior mean of a number, which is a constant where it was not sampled."""
     posterior, constant = (tree[group].dataset for group in ("posterior", "constant_data"))
     return float((posterior if name in posterior else constant)[name].mean())
+
+
+def spread_draws(n_chains: int, n_draws: int, n: int) -> list[tuple[int, int]]:
+    """Return the chain and number of about ``n`` draws, evenly spread, the last of each chain first among them."""
+    each = max(1, min(n // n_chains, n_draws))
+    draws = ((np.arange(each) + 1) * n_draws) // each - 1
+    return [(c, int(t)) for c in range(min(n, n_chains)) for t in draws]

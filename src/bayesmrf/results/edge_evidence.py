@@ -3,13 +3,21 @@ r"""Evidence for each edge, or difference: Bayes factors, their errors, and word
 In an evaluated draw L is the Bayes factor of an edge given all else, and o are its prior odds:
 :math:`P_1 = o L / (1 + o L)` is the probability that it exists given the rest, and :math:`P_0 = 1 - P_1`. Both are
 averaged over all draws. The local Bayes factor is the mean of L over draws without the edge,
-:math:`\mathrm E[P_1 / o] / \mathrm E[P_0]`; the marginal one are posterior over prior odds. Of an edge that many draws
-have and many do not, `bayesmrf.results.counted_evidence` has the smaller error, and is taken.
+:math:`\mathrm E[P_1 / o] / \mathrm E[P_0]`; the marginal one are posterior over prior odds.
+
+Of an edge that many draws have and many do not, the factor by counts has the smaller error, and is taken. With gamma
+= 1 if a draw has the edge,
+
+.. math:: \mathrm E[\gamma / o] = \mathrm E[P_1 / o], \qquad \mathrm E[1 - \gamma] = \mathrm E[P_0],
+
+as :math:`P_1 = \mathrm E[\gamma | rest]` and p0 is part of the rest. So the means of gamma / o and 1 - gamma over all
+draws estimate the same factor.
 """
 
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,13 +25,12 @@ from scipy.special import expit, logit
 
 from ..declare.rule import choice
 from ..errors import OptionError
+from ..models.panel import DENSITIES
 from .bayes_factors import BOUND, LIMITS, bounded
+from .blocks import Columns, divided, variable
 from .communities import blocks_of
-from .counted_evidence import counted_evidence
 from .display import display_in
-from .identified import not_identified
-from .pareto import pareto_k
-from .rank_diagnostics import effective_sizes
+from .rank_diagnostics import batch, effective_sizes, pareto_k
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +45,9 @@ _ERRORS = 2.0  # from a limit, within which a word is near it
 NEAR, ERROR = 1.5, 0.05  # log10 of Bayes factors whose error matters, and how large it may be
 FEWEST = 40  # evaluations from which there is an error
 _ALIKE = 0.2  # standard deviation of terms, over their mean, below which their largest ones are like the others
+FIELD = "not_identified"  # of ``constant_data``, where there are any: whether the rows say nothing of each edge
+_LARGEST = 0.15  # error of a log10 up to which it is taken for one: a mean of rare draws may miss all that matter
+_FEWEST = 20  # draws with the edge, and without it, from which an error is estimated
 
 
 class Evidence(NamedTuple):
@@ -230,3 +240,75 @@ def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, 
     frame = pd.DataFrame(table | evidence_columns(factors, limits))
     order = np.argsort(-np.where(np.isnan(factors.log10), -np.inf, factors.log10), kind="stable")
     return frame.iloc[order].reset_index(drop=True)
+
+
+def not_identified(tree: xr.DataTree) -> np.ndarray:
+    """Return whether the rows say nothing of each edge, or difference: (n_edges,) bool."""
+    constant = tree["constant_data"].dataset
+    if FIELD not in constant:
+        return np.zeros(constant.sizes.get("edge", 0), dtype=bool)
+    return np.asarray(constant[FIELD].values, dtype=bool)
+
+
+class Counted(NamedTuple):
+    """Bayes factors from numbers of draws; NaN where too few have the edge, or lack it; all (n_edges,)."""
+
+    log10: np.ndarray
+    error: np.ndarray
+
+
+def counted_evidence(tree: xr.DataTree, log_odds: np.ndarray, is_fixed: np.ndarray, is_local: bool) -> Counted:
+    """Estimate the Bayes factor of each edge, or difference.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `bayesmrf.results.to_datatree`.
+    log_odds : (n_edges,) array
+        Prior log odds, means over the prior where they differ between draws.
+    is_fixed : (n_edges,) array of bool
+        Whether they are the same in all draws.
+    is_local : bool
+        Whether prior odds are those of each draw.
+    """
+    counted = Counted(*np.full((2, len(log_odds)), np.nan))
+    if is_local and not is_fixed.all() and blocks_of(tree) is not None:
+        return counted  # draws have no odds
+    included = Columns(variable(tree, "included"), function=partial(np.not_equal, 0))
+    n_chains, n_draws, _ = included.shape
+    share = included.means()
+    least = _FEWEST / (n_chains * n_draws)
+    known = np.flatnonzero((share >= least) & (share <= 1 - least) & np.isfinite(log_odds))
+    odds = _OddsOfDraws(tree)
+    for part in divided(len(known), batch(n_chains, n_draws)) if len(known) else ():
+        edges = known[part]
+        gamma = included[:, :, edges].astype(float)
+        inverse: Any = np.exp(-log_odds[edges])
+        if is_local and not is_fixed[edges].all():
+            inverse = np.where(is_fixed[edges], inverse, odds.inverse(edges))
+        above, below = gamma * inverse, 1 - gamma
+        top, bottom = above.mean(axis=(0, 1)), below.mean(axis=(0, 1))
+        influence = above / top - below / bottom
+        counted.log10[edges] = np.log10(top / bottom)
+        size = effective_sizes(influence)
+        counted.error[edges] = influence.std(axis=(0, 1), ddof=1) / np.sqrt(size) / np.log(10)
+    counted.log10[~(counted.error <= _LARGEST)] = np.nan
+    counted.error[~(counted.error <= _LARGEST)] = np.nan
+    return counted
+
+
+class _OddsOfDraws:
+    """The prior odds of edges in each draw."""
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        posterior: Any = tree["posterior"].dataset
+        self.densities = {name: posterior[name].values for name in DENSITIES.values() if name in posterior}
+        self.kinds = display_in(tree).edge_kinds
+
+    def inverse(self, edges: np.ndarray) -> np.ndarray:
+        """Return 1 / odds of some edges, (n_chains, n_draws, n), or (n_chains, n_draws, 1) if all have the same."""
+        if self.kinds is None:
+            p = self.densities["density"][:, :, None]
+        else:
+            p = np.stack([self.densities[DENSITIES[kind]] for kind in self.kinds[edges]], axis=2)
+        return np.asarray((1 - p) / p)

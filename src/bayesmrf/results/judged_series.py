@@ -14,8 +14,7 @@ from .bayes_factors import LIMITS
 from .blocks import Columns, divided, variable
 from .differences import differ, exist_in_groups, minus
 from .display import display_in
-from .edge_evidence import Evidence, evidence, has_evidence
-from .identified import judged_features, not_identified
+from .edge_evidence import Evidence, evidence, has_evidence, not_identified
 from .median_model import INCLUSION
 from .rank_diagnostics import batch
 
@@ -244,3 +243,29 @@ def _divided(n: int, n_chains: int, n_draws: int) -> Iterator[slice]:
     """Divide n scalars into series, in which `rank_diagnostics` makes the same batches as in one."""
     width = batch(n_chains, n_draws)
     return divided(n, max(1, _BLOCK // (8 * n_chains * n_draws * width)) * width) if n else iter(())
+
+
+def judged_features(tree: xr.DataTree, edge_of: np.ndarray) -> np.ndarray:
+    """Return which entries of theta are judged for convergence, (n_features,) bool.
+
+    The weight of an edge that is not identified and the biases of its ends are known together only: a change of one is
+    made up for by the others, and draws follow such a ridge of the likelihood slowly, over the width of the prior.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    edge_of : (n_weights,) array
+        The edge of each of the first entries.
+    """
+    silent, labels = not_identified(tree), [str(label) for label in tree["posterior"].dataset["feature"].values]
+    judged = np.ones(len(labels), dtype=bool)
+    if not silent.any():
+        return judged
+    constant = tree["constant_data"].dataset
+    names = [str(name) for name in constant["node"].values]
+    ends = {names[i] for i in np.unique(constant["edges"].values[silent])}
+    judged[: len(edge_of)] = ~silent[edge_of]
+    for i in range(len(edge_of), len(labels)):
+        of = [name for name in names if labels[i] == name or labels[i].startswith((f"{name}=", f"{name}:"))]
+        judged[i] = max(of, key=len, default="") not in ends
+    return judged

@@ -9,8 +9,7 @@ import numpy as np
 
 from .blocks import Columns, divided, variable
 from .edge_evidence import ERROR as FACTOR_ERROR
-from .edge_evidence import Evidence, is_uncertain
-from .identified import not_identified
+from .edge_evidence import Evidence, is_uncertain, not_identified
 from .judged_series import IN_DOUBT, indicators
 from .rank_diagnostics import batch, effective_sizes
 

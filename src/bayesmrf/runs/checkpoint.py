@@ -32,7 +32,7 @@ import numpy as np
 
 from ..declare.rule import MOST_CHAINS
 from ..errors import StoreError, argument
-from ..rng import generator_from_array
+from ..rng import described_sequence, generator_from_array
 from .identity import checksum, difference
 from .lock import LEASE, hold
 from .sealed import as_written, damaged, read_arrays, read_record, write_arrays, write_record
@@ -278,14 +278,6 @@ def seed_of(path: Path) -> np.random.SeedSequence:
     """Read the seed of a checkpoint."""
     with as_written(path):
         return described_sequence(read_settings(path)["seed"] | {"spawned": 0})
-
-
-def described_sequence(seed: dict[str, Any]) -> np.random.SeedSequence:
-    """Return the seed that is described in plain JSON values."""
-    key, spawned = tuple(seed["spawn_key"]), seed["spawned"]
-    if type(spawned) is not int or not 0 <= spawned < 2**31:
-        raise ValueError
-    return np.random.SeedSequence(seed["entropy"], spawn_key=key, n_children_spawned=spawned)
 
 
 def steps_of(path: Path) -> tuple[list[int], dict[str, Any]]:

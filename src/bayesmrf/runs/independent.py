@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import cloudpickle
 from joblib import parallel_config
 
-from ..blas import one_thread
 from ..errors import WorkerError
 from ..progress import track
+from ..threads import one_thread
 from .workers import VERSIONS, check_version, sendable, told, workers_of
 
 T = TypeVar("T")

@@ -19,9 +19,9 @@ from ..data.files import check_path
 from ..declare.option import options_of
 from ..declare.paths import path_of
 from ..errors import StoreError, argument
+from ..threads import count_jobs
 from .identity import checksum
 from .independent import run_each
-from .jobs import count_jobs
 from .lock import hold, is_lock
 from .run_options import RunOptions
 from .sealed import read_record, write_record

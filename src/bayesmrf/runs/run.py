@@ -19,18 +19,17 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..base import Kernel
-from ..blas import one_thread
 from ..declare.option import options_of
 from ..declare.rule import FLAG
 from ..errors import OptionError, StoppedWarning, argument
 from ..memory import check_draws
 from ..progress import chain_bars
-from ..rng import as_seed_sequence, generator_to_array, spawn_generators
+from ..rng import as_seed_sequence, described_sequence, generator_to_array, spawn_generators
+from ..threads import count_jobs, one_thread
 from .chain import Chain, DrawBuffer, Plan, interruptible
-from .checkpoint import UNTIL_GOOD, ChainStore, described_sequence, keep_n_draws, opened, seed_of
+from .checkpoint import UNTIL_GOOD, ChainStore, keep_n_draws, opened, seed_of
 from .draws import SparseDraws
 from .identity import describe
-from .jobs import count_jobs
 from .run_options import RunOptions
 from .stopping import FIRST, MOST, OF_A_TASK, StoppingRule, interim_checks
 from .store import CHECKPOINT, Checkpoint, as_checkpoint, is_ours, read_kind

@@ -22,9 +22,9 @@ from typing import Any
 import cloudpickle
 
 from ..base import Kernel
-from ..blas import one_thread
 from ..declare.rule import is_client
 from ..errors import OptionError, WorkerError, argument
+from ..threads import one_thread
 from .chain import Chain, DrawBuffer, Outcome, Plan, advance, interruptible
 from .checkpoint import Position
 

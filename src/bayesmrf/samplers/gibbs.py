@@ -31,7 +31,7 @@ from ..errors import DataError, OptionError
 from ..models.categorical import Categorical, compiled_form, states_of
 from ..models.pairwise import Pairwise
 from ..rng import lane_generators, next_uint32
-from ..runs.jobs import count_jobs
+from ..threads import count_jobs
 from .categorical_gibbs import categorical_counts, categorical_sweep
 
 LANES = 64  # the bits of a word in `counts`; 128 lanes are hardly faster

@@ -7,7 +7,7 @@ import xarray as xr
 from bayesmrf import SpikeSlabMRF, graphs
 from bayesmrf.priors import Beta, Cauchy, SpikeSlab
 from bayesmrf.results import edge_evidence
-from bayesmrf.results.counted_evidence import counted_evidence
+from bayesmrf.results.edge_evidence import counted_evidence
 from tests.oracle.edge_evidence import log10_factors, of_table
 
 RUN = {"n_draws": 1500, "n_warmup": 200, "n_chains": 4, "progress": False}

@@ -9,7 +9,7 @@ from scipy.special import expit
 import bayesmrf
 from bayesmrf import CompareMRF, SpikeSlabMRF, graphs, results
 from bayesmrf.errors import OptionError
-from bayesmrf.estimators import pair_probabilities
+from bayesmrf.estimators import edge_evidence
 from bayesmrf.priors import Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab
 from bayesmrf.results.bayes_factors import BOUND
 from bayesmrf.results.edge_evidence import (
@@ -20,7 +20,7 @@ from bayesmrf.results.edge_evidence import (
     evidence_columns,
     headline,
 )
-from bayesmrf.results.pareto import pareto_k
+from bayesmrf.results.rank_diagnostics import pareto_k
 from tests.long import LONG
 from tests.oracle import groups as groups_oracle
 from tests.oracle.bounds import assert_mean
@@ -135,7 +135,7 @@ def test_chains_have_the_factors_of_tables(rng, monkeypatch):
     X = yes_no(rng, n)
     X[:, 3] = np.where(rng.random(n) < 0.5, X[:, 0], X[:, 3])
     exact = SpikeSlabMRF(method="reversible-jump", **options).fit(X).posterior_
-    monkeypatch.setattr(pair_probabilities, "TABLE", 1)
+    monkeypatch.setattr(edge_evidence, "TABLE", 1)
     chains = SpikeSlabMRF(method="reversible-jump", **options).fit(X).posterior_
     np.testing.assert_array_equal(*(np.asarray(tree["posterior"]["theta"]) for tree in (exact, chains)))
     at = np.isin(*(draw_numbers(tree) for tree in (exact, chains)))

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import bayesmrf
-from bayesmrf import SpikeSlabMRF, calibrate, plan
+from bayesmrf import SpikeSlabMRF, calibrate, plan, threads
 from bayesmrf.data.states import check_states
 from bayesmrf.engines import Brief, Gibbs, Persistent
 from bayesmrf.errors import OptionError
 from bayesmrf.learning.persistent import PersistentMLE
 from bayesmrf.learning.sparse import learn_graph
-from bayesmrf.runs import jobs, replicates, run
+from bayesmrf.runs import replicates, run
 from bayesmrf.samplers import gibbs
 from tests.helpers.walks import OPTIONS, Walk
 
@@ -25,7 +25,7 @@ X = np.random.default_rng(1).integers(0, 2, (30, 3))
 
 @pytest.fixture(autouse=True)
 def four_cores(monkeypatch):
-    monkeypatch.setattr(jobs, "cpu_count", lambda: 4)
+    monkeypatch.setattr(threads, "cpu_count", lambda: 4)
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,14 @@ def four_cores(monkeypatch):
     ],
 )
 def test_numbers_are_those_of_joblib(n_jobs, n_tasks, expected):
-    assert jobs.count_jobs(n_jobs, n_tasks) == expected
+    assert threads.count_jobs(n_jobs, n_tasks) == expected
 
 
 def test_joblibs_own_setting_is_the_default():
     for n_jobs, expected in ((2, 2), (-1, 4), (-2, 3)):
         with joblib.parallel_config("threading", n_jobs=n_jobs):
-            assert jobs.count_jobs(None, 9) == expected
-            assert jobs.count_jobs(1, 9) == 1
+            assert threads.count_jobs(None, 9) == expected
+            assert threads.count_jobs(1, 9) == 1
 
 
 def functions():
@@ -81,7 +81,7 @@ CALLS = {
     "sample": lambda n: run.sample(Walk(), **OPTIONS | {"n_jobs": n}),
     "learn_graph": lambda n: learn_graph(check_states(X), 1, n_jobs=n),
     "sweep": lambda n: gibbs.sweep(None, gibbs.start(64, 3, np.random.default_rng(0)), 1, n),
-    "count_jobs": lambda n: jobs.count_jobs(n, 1),
+    "count_jobs": lambda n: threads.count_jobs(n, 1),
     "choose": None,  # hands it on to an engine
     "Gibbs": lambda n: Gibbs(n_jobs=n),
     "Persistent": lambda n: Persistent(n_jobs=n),

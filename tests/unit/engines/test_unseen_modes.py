@@ -15,8 +15,8 @@ from scipy.stats import norm
 from bayesmrf import CompareMRF, SpikeSlabMRF, graphs, results
 from bayesmrf.data.states import States
 from bayesmrf.errors import ApproximatePosteriorWarning, BayesMRFWarning
-from bayesmrf.estimators import mode_check
-from bayesmrf.estimators.mode_check import check_modes, spread_draws
+from bayesmrf.estimators import prepared
+from bayesmrf.estimators.prepared import check_modes
 from bayesmrf.inference import annealed
 from bayesmrf.inference.unseen_modes import ModeSearch, _parts, count_tails, unseen
 from bayesmrf.methods import ReversibleJump
@@ -24,6 +24,7 @@ from bayesmrf.models import Boltzmann, Ordinal, Potts
 from bayesmrf.models.categorical import compiled_form
 from bayesmrf.report import write_report
 from bayesmrf.results import convergence
+from bayesmrf.results.blocks import spread_draws
 from bayesmrf.samplers.gibbs import start, sweep, to_states
 from tests.oracle.bounds import P as RATE
 from tests.oracle.bounds import assert_estimate, assert_other_estimate
@@ -199,7 +200,7 @@ def test_draws_are_spread_and_end_with_the_last():
 @pytest.fixture
 def fitted(rng, monkeypatch):
     """A run of persistent chains, whose draws are then replaced by ones with a mode that the data do not have."""
-    monkeypatch.setattr(mode_check, "ModeSearch", lambda: SEARCH)
+    monkeypatch.setattr(prepared, "ModeSearch", lambda: SEARCH)
     states = few_ones(1000, rng)
     est = SpikeSlabMRF(method=ReversibleJump(n_particles=128, n_iterations=1), n_draws=10, n_warmup=0, n_chains=2,
                        random_state=0, progress=False)  # fmt: skip
@@ -235,7 +236,7 @@ def test_fit_warns_and_results_keep_the_verdict(fitted, tmp_path, monkeypatch):
 
 def test_the_check_changes_no_draw(fitted, monkeypatch):
     est, states, draws = fitted
-    monkeypatch.setattr(mode_check, "_SHARE", 1e3)
+    monkeypatch.setattr(prepared, "_SHARE", 1e3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesMRFWarning)
         again = est.set_params(random_state=0).fit(states.values).posterior_
@@ -246,7 +247,7 @@ def test_the_check_changes_no_draw(fitted, monkeypatch):
 
 def test_the_models_of_all_groups_are_searched(rng, monkeypatch):
     """The draws of one group have a mode without data; the control has it in none."""
-    monkeypatch.setattr(mode_check, "ModeSearch", lambda: SEARCH)
+    monkeypatch.setattr(prepared, "ModeSearch", lambda: SEARCH)
     x, people = few_ones(2000, rng).values, np.repeat(["men", "women"], 1000)
     est = CompareMRF(
         method=ReversibleJump(n_particles=128), n_draws=4, n_warmup=0, n_chains=2, random_state=0, progress=False
@@ -275,7 +276,7 @@ def test_runs_of_many_states(name, seen, rng, monkeypatch):
 
     Ten items are mostly all at the first of three levels, or mostly all at the last with 0.3.
     """
-    monkeypatch.setattr(mode_check, "ModeSearch", lambda: SEARCH)
+    monkeypatch.setattr(prepared, "ModeSearch", lambda: SEARCH)
     graph, odds = graphs.complete(10), np.log(0.3 / 0.7) / 10
     if name == "ordinal":
         model, theta = Ordinal(graph, 3), np.append(np.full(45, 0.5), np.tile([odds / 2 - 4.5, odds - 9.0], 10))

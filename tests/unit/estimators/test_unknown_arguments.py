@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import bayesmrf
 from bayesmrf import RBM, BayesianMRF, CompareMRF, GroupedMRF, MaximumLikelihoodMRF, PanelMRF, SpikeSlabMRF
-from bayesmrf.declare.arguments import meant
+from bayesmrf.declare.option import meant
 from bayesmrf.errors import BayesMRFError, OptionError
 from tests.helpers.commands import one_sentence
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bayesmrf import graphs
+from bayesmrf import graphs, threads
 from bayesmrf.errors import OptionError, TooWideError
 from bayesmrf.evidence import conjugate as conjugate_module
 from bayesmrf.evidence import rbm_exact
@@ -21,7 +21,6 @@ from bayesmrf.evidence.target import Target
 from bayesmrf.models import Agreement, Boltzmann, Ising, RestrictedBoltzmann
 from bayesmrf.models.linear_map import LinearMap
 from bayesmrf.priors import LogisticBeta, Normal
-from bayesmrf.runs import jobs
 from tests.oracle import evidence as oracle
 from tests.oracle.evidence import TINY, machine_likelihood, rows, target_of
 
@@ -58,7 +57,7 @@ def test_threads_change_nothing(rng, monkeypatch):
     states, weights, thetas = rows(40, 6, rng), np.ones(40), rng.normal(size=(9, model.n_features))
     one = rbm_log_likelihoods(model, thetas, states, weights)
     monkeypatch.setattr(rbm_exact, "_WORTH", 1)
-    monkeypatch.setattr(jobs, "cpu_count", lambda: 4)
+    monkeypatch.setattr(threads, "cpu_count", lambda: 4)
     for a, b in zip(one, rbm_log_likelihoods(model, thetas, states, weights), strict=True):
         np.testing.assert_array_equal(a, b)
 

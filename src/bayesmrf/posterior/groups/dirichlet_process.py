@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...blas import one_thread
 from ...compiled import strict_leaf
 from ...priors import DirichletProcess
+from ...threads import one_thread
 
 ABSENT = -1  # label of an absent edge
 

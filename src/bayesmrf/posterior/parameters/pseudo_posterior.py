@@ -9,9 +9,9 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from ...base import LOG_Z, MOMENTS
-from ...blas import one_thread
 from ...likelihood import Likelihood
 from ...priors import Prior
+from ...threads import one_thread
 
 
 class Mode(NamedTuple):

@@ -17,8 +17,7 @@ from ...inference.registry import ROWS
 from ...methods import KERNELS
 from ...names import shown
 from ...parameters import BayesianParameters
-from ..edge_evidence import NOT_IDENTIFIED
-from ..identified import not_identified
+from ..edge_evidence import NOT_IDENTIFIED, not_identified
 from ..intervals import excluding_zero, intervals
 from .base import Summary, logit_of_beta, plain
 

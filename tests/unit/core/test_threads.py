@@ -5,8 +5,8 @@ import types
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bayesmrf import blas
-from bayesmrf.blas import one_thread
+from bayesmrf import threads
+from bayesmrf.threads import one_thread
 
 
 def n_threads():
@@ -25,7 +25,7 @@ def test_libraries_that_are_loaded_later_are_found(monkeypatch):
     with one_thread():
         pass
     monkeypatch.setitem(sys.modules, "another", types.ModuleType("another"))
-    before = blas._libraries.cache_info().misses
+    before = threads._libraries.cache_info().misses
     with one_thread():
         pass
-    assert blas._libraries.cache_info().misses == before + 1
+    assert threads._libraries.cache_info().misses == before + 1
