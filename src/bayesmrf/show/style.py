@@ -90,10 +90,8 @@ def undirected(tree: Any) -> AnySummary:
 
 def with_inclusion(tree: Any) -> InclusionSummary:
     """Return the summary of a posterior over which edges exist, or differ."""
-    expected = (
-        "a posterior of SpikeSlabMRF or CompareMRF, or of GroupedMRF with candidates; in this one all edges exist, use "
-        "{s.picture}"
-    )
+    expected = ("a posterior of SpikeSlabMRF or CompareMRF, or of GroupedMRF with candidates; in this one all edges "
+                "exist, use {s.picture}")  # fmt: skip
     return of_kind(undirected(tree), InclusionSummary, expected, lambda s: s.spike)
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from bayesmrf import graphs, partitions, plots, write_report
 from bayesmrf.answers.edges.shown import MOST_EDGES
 from bayesmrf.errors import OptionError
+from bayesmrf.report import sections
 from bayesmrf.results.summary import GroupedSummary, summarise
 from bayesmrf.show import style
 from tests.helpers.posterior_tree import posterior_tree
@@ -263,3 +264,11 @@ def test_page_of_a_run_without_likely_edges_or_with_many(rng, tmp_path):
     assert any("the other 7" in t for t in page.text)
     share = np.sort(GroupedSummary(tree).inclusion)[::-1]
     assert min(float(row[2]) for row in rows) == pytest.approx(share[MOST_EDGES - 1], abs=6e-4)
+
+
+def test_a_page_without_likely_edges_has_no_tables_of_groups(rng):
+    tree = posterior_tree(rng, inclusion=np.full(12, 0.1), model="symmetric")
+    assert summarise(tree).entries
+    titles = [title for title, _ in sections(summarise(tree))]
+    assert "Number of groups" in titles
+    assert "Tables of the groups" not in titles

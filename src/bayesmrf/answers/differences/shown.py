@@ -15,6 +15,12 @@ from ..edges.shown import CLASSES_OF_EVIDENCE, MOST_EDGES, OF_DIFFERENCE, counte
 from ..registry import Answer
 
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
+_OVERVIEW = (
+    "The inclusion of a difference is the posterior probability that the groups have different weights of this edge: "
+    "near 1 the data support a difference, near 0 that there is none, and in between they are inconclusive. The "
+    "density is the share of the edges that differ."
+)
+_CAPTION = "Inclusion of the difference of each edge; a minus marks likely negative ones."
 _PAIR = Column("groups", ("group", "other"), "{}", "{1} − {0}", ("group", "other group"))
 
 
@@ -103,22 +109,12 @@ def section(s: DifferenceSummary) -> list[Section]:
     )
     networks += f" Last: evidence for differences. {CLASSES_OF_EVIDENCE}" if s.evidence else ""
     return [
-        ("Do the groups differ?", _overview(s)),
+        ("Do the groups differ?", probable(s, _CAPTION, _OVERVIEW)),
         ("Networks", picture(lambda: plot_networks(s), networks)),
         ("Differences", paragraph(table.note) + listed(table)),
         ("Differences of the parameters of nodes", _bias_differences(s)),
         *section_of(nodes, nodes_title(s), s),
     ]
-
-
-def _overview(s: DifferenceSummary) -> str:
-    text = (
-        "The inclusion of a difference is the posterior probability that the groups have different weights of this "
-        "edge: near 1 the data support a difference, near 0 that there is none, and in between they are inconclusive. "
-        "The density is the share of the edges that differ."
-    )
-    caption = "Inclusion of the difference of each edge; a minus marks likely negative ones."
-    return probable(s, caption, text)
 
 
 def _bias_differences(s: DifferenceSummary) -> str:

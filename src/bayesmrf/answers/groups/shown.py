@@ -15,14 +15,7 @@ from ...show.tables import ENDS, Listing, Table, at_most, interval, number, rest
 from ..edges.networks import plot_network
 from ..edges.shown import MOST_EDGES, MOST_LIKELY, STRONGEST, inclusion_part, weaker
 from ..registry import Answer
-from .pictures import (
-    plot_agreement,
-    plot_co_clustering,
-    plot_credible_ball,
-    plot_estimates,
-    plot_groups,
-    plot_n_groups,
-)
+from . import pictures
 
 MOST_GROUPS = 100  # rows of the page
 _MOST_TABLES = 6  # groups whose tables the terminal lists
@@ -30,6 +23,7 @@ _MOST_SIZES = 12  # groups of a bound whose size is listed
 _AGREEMENT = (
     "Agreement: 0.5 if the ends of an edge are unrelated, more if they tend to agree, less if they tend to differ."
 )
+_NUMBER = "Posterior probability of each number of groups."
 _NETWORK = "Edges coloured by group; wide: strong; dashed: the ends tend to differ (agreement below 0.5)."
 _NETWORK_SPIKE = f"{_NETWORK[:-1]}; pale: less probable. Shown are {EDGES}."
 
@@ -160,7 +154,7 @@ def section(s: GroupedSummary) -> list[Section]:
     n_shown, network = len(s.shown), _NETWORK_SPIKE if s.spike else _NETWORK
     parts: list[tuple[bool, str, Callable[[], Any]]] = [
         (s.spike, "Which edges exist", lambda: inclusion_part(s)),
-        (True, "Number of groups", lambda: _number_of_groups(s)),
+        (True, "Number of groups", lambda: picture(lambda: pictures.plot_n_groups(s), _NUMBER)),
         (n_shown > 0, "Groups", lambda: _groups(s)),
         (potentials.is_in(s), "Tables of the groups", lambda: _potentials(s)),
         (n_shown > 1 or not s.spike, "Uncertainty of the partition", lambda: _ball(s)),
@@ -173,10 +167,6 @@ def section(s: GroupedSummary) -> list[Section]:
 
 def _has_thresholds(s: GroupedSummary) -> bool:
     return s.family is not None and s.has_named_nodes
-
-
-def _number_of_groups(s: GroupedSummary) -> str:
-    return picture(lambda: plot_n_groups(s), "Posterior probability of each number of groups.")
 
 
 def _groups(s: GroupedSummary) -> str:
@@ -216,12 +206,12 @@ def _ball(s: GroupedSummary) -> str:
         "the fewest groups, and of those with the most."
     )
     strips = picture(
-        lambda: plot_credible_ball(s),
+        lambda: pictures.plot_credible_ball(s),
         "The groups of the edges in these partitions, in the colours of the point partition; grey groups have no "
         "counterpart there.",
     )
     heat = picture(
-        lambda: plot_co_clustering(s),
+        lambda: pictures.plot_co_clustering(s),
         "Posterior similarity: dark blocks share a group in nearly every draw, pale ones in few.",
     )
     return paragraph(text) + listed(ball, sortable=False) + strips + heat
@@ -231,7 +221,7 @@ def _edges(s: GroupedSummary) -> str:
     text = "Agreement of each edge with its 90 % interval; the estimates of a group are shrunk towards each other."
     if s.spike:
         text = f"{text[:-1]}. Shown are {EDGES}, and their agreement where they exist."
-    shown = picture(lambda: plot_agreement(s), text) if len(s.shown) else paragraph(f"There are no {EDGES}.")
+    shown = picture(lambda: pictures.plot_agreement(s), text) if len(s.shown) else paragraph(f"There are no {EDGES}.")
     return shown + listed(edges(s))
 
 
@@ -256,7 +246,10 @@ def _fields(s: GroupedSummary) -> str:
 ANSWER = Answer(
     "groups",
     (edges, groups, potentials, partitions, nodes, node_groups),
-    (plot_n_groups, plot_groups, plot_agreement, plot_estimates, plot_co_clustering, plot_credible_ball),
+    (
+        pictures.plot_n_groups, pictures.plot_groups, pictures.plot_agreement, pictures.plot_estimates,
+        pictures.plot_co_clustering, pictures.plot_credible_ball,
+    ),
     section,
     methods=("co_clustering",),
-)
+)  # fmt: skip

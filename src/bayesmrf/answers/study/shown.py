@@ -46,9 +46,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     ax.set_xticks(frame["n"].to_numpy(), [f"{n:,}" for n in frame["n"]])
     ax.minorticks_off()
-    ax.set_ylim(-0.02, 1.02)
-    ax.set_xlabel("people")
-    ax.set_ylabel(f"share of {plan.noun}s")
+    ax.set(ylim=(-0.02, 1.02), xlabel="people", ylabel=f"share of {plan.noun}s")
     ax.legend(frameon=False, fontsize=8, labelcolor=GREY)
     return ax
 
@@ -83,8 +81,7 @@ def plot_calibration(calibration: Calibration, ax: Axes | None = None) -> Axes:
         else:
             ax.plot(grid, curve, color=GREY, linewidth=0.6, alpha=0.5)
     ax.axhline(0, color=GREY, linewidth=0.7)
-    ax.set_xlabel("position of the truth in the posterior")
-    ax.set_ylabel("observed less uniform")
+    ax.set(xlabel="position of the truth in the posterior", ylabel="observed less uniform")
     if named:
         ax.legend(frameon=False, fontsize=8, labelcolor=GREY)
     return ax
@@ -135,8 +132,7 @@ def write_calibration(calibration: Calibration, out: str | PathLike[str], overwr
     sections: list[Section] = [("Positions of the truth", body + paragraph(quantities.note) + listed(quantities))]
     if len(inclusion := calibration.inclusion):
         rows = [[f"{p:.3f}", f"{y:.3f} ± {e:.3f}", f"{n:,}"] for p, y, e, n in inclusion.itertuples(index=False)]
-        head = ["mean inclusion", "share that exists", "edges"]
-        sections.append(("Edges by inclusion", table(head, rows)))
+        sections.append(("Edges by inclusion", table(["mean inclusion", "share that exists", "edges"], rows)))
     return write_page(
         path, "Are intervals calibrated?", "Simulated tables, whose truths are drawn from a prior.", sections
     )

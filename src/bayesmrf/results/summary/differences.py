@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 class DifferenceSummary(InclusionSummary):
     """Tables and sentences about the differences between groups."""
 
-    estimator, over, title = "CompareMRF", "differences", "Differences between groups"
-    has_populations = True
+    estimator, over, title, has_populations = "CompareMRF", "differences", "Differences between groups", True
     thing, counted, verb, of_what, weighed = "difference", "differences", "differ", "a difference", "difference"
     number, traced = "number of edges that differ", "edges that differ"
     parameters = CompareParameters
@@ -68,7 +67,7 @@ class DifferenceSummary(InclusionSummary):
         order = table["inclusion"] if "inclusion" in table else table["difference"].abs()
         return table.loc[order.sort_values(ascending=False, kind="stable").index]
 
-    @cached_property
+    @property
     def if_negative(self) -> str:
         """What a minus means."""
         if self.pairs == 1:

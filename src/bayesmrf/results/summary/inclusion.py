@@ -41,7 +41,7 @@ class InclusionSummary(Summary):
     weighed: ClassVar[str] = "weight"  # what has a sign
     signed_by: ClassVar[tuple[str, float]] = ("weight", 0.0)  # its column, and the value below which it is negative
 
-    @cached_property
+    @property
     def spike(self) -> bool:
         """Whether edges may be absent."""
         return "included" in self["posterior"]

@@ -25,13 +25,41 @@ class Kind(ABC):
     styled_by: ClassVar[str] = "inclusion"  # what colours and pales edges in a network: that, sign, or group
     has_populations: ClassVar[bool] = False  # whether edges have a weight in each of several groups of people
     has_lags: ClassVar[bool] = False  # whether there are lagged edges, which have a direction
-    within: bool = False  # whether lagged edges have a network within a wave next to them
-    spike: bool = False  # whether edges may be absent
-    has_network: bool = True  # whether edges have parameters that a network can show
-    if_negative: str = "negative weight"  # what a minus means
-    drawn_as: str = "theta"  # the variable that was sampled
-    share_informing: np.ndarray | float = 1.0  # of draws, that inform the parameters of each edge
-    communities: Communities | None = None  # of nodes; None where the prior has no blocks
+
+    @property
+    def within(self) -> bool:
+        """Whether lagged edges have a network within a wave next to them."""
+        return False
+
+    @property
+    def spike(self) -> bool:
+        """Whether edges may be absent."""
+        return False
+
+    @property
+    def has_network(self) -> bool:
+        """Whether edges have parameters that a network can show."""
+        return True
+
+    @property
+    def drawn_as(self) -> str:
+        """The variable that was sampled."""
+        return "theta"
+
+    @property
+    def if_negative(self) -> str:
+        """What a minus means."""
+        return "negative weight"
+
+    @property
+    def share_informing(self) -> np.ndarray | float:
+        """Share of draws that inform the parameters of each edge."""
+        return 1.0
+
+    @property
+    def communities(self) -> Communities | None:
+        """Communities of nodes; None where the prior has no blocks."""
+        return None
 
     @property
     def evidence(self) -> dict[str, np.ndarray]:

@@ -46,9 +46,8 @@ _REASON = (
 class PanelSummary(InclusionSummary):
     """Tables and sentences about a posterior over lagged edges and edges within a wave."""
 
-    estimator, over, picture = "PanelMRF", "lagged edges", "plot_panel"
+    estimator, over, picture, has_lags = "PanelMRF", "lagged edges", "plot_panel", True
     title, edge_noun, counted = "What follows what in time", "candidate edge", "edges"
-    has_lags = True
     judged = "the densities, the slab scale, the number of edges, and the parameters with the worst convergence"
     source = f"a Markov chain of Markov random fields with spike-and-slab priors as in {SOURCE}"
     parameters = PanelParameters
@@ -68,7 +67,7 @@ class PanelSummary(InclusionSummary):
         """Number of lagged edges, d^2."""
         return len(self.names) ** 2
 
-    @cached_property
+    @property
     def within(self) -> bool:
         """Whether items of a wave have edges."""
         return self.n_edges > self.n_lagged

@@ -64,7 +64,7 @@ class ParameterSummary(Summary):
     parameters = BayesianParameters
     judged = "the parameters with the worst convergence"
 
-    @cached_property
+    @property
     def drawn_as(self) -> str:
         """The variable that was sampled: ``phi`` if edges or nodes share parameters, else ``theta``."""
         return "phi" if "phi" in self["posterior"] else "theta"
@@ -86,7 +86,7 @@ class ParameterSummary(Summary):
         """Number of parameters of single edges: one per edge, or none if edges share parameters."""
         return self.n_edges if self.drawn_as == "theta" and self._has_weights else 0
 
-    @cached_property
+    @property
     def has_network(self) -> bool:
         """Whether edges have parameters that a network can show."""
         return self.n_weights > 0

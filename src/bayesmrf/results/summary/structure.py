@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 class StructureSummary(InclusionSummary):
     """Tables and sentences about a posterior over which edges exist."""
 
-    estimator, over, title = "SpikeSlabMRF", "which edges exist", "Which edges exist"
-    edge_noun = "candidate edge"
-    parameters = SpikeSlabParameters
+    estimator, edge_noun = "SpikeSlabMRF", "candidate edge"
+    over, title, parameters = "which edges exist", "Which edges exist", SpikeSlabParameters
 
     @cached_property
     def communities(self) -> Communities | None:
@@ -39,7 +38,7 @@ class StructureSummary(InclusionSummary):
         statistics = super().statistics
         return statistics if self.communities is None else statistics.with_communities(self.communities.allocation)
 
-    @cached_property
+    @property
     def share_informing(self) -> np.ndarray:
         """Share of draws that inform the parameters of each edge: those in which it exists."""
         return self.inclusion
