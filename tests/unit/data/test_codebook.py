@@ -12,9 +12,11 @@ import pytest
 from bayesmrf import RBM, BayesianMRF, Beta, CompareMRF, MaximumLikelihoodMRF, SpikeSlabMRF, load, log_evidence, save
 from bayesmrf.cli.common import spoken_warnings
 from bayesmrf.data import Codebook, prepare, read_columns
+from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.frames import frame_of
 from bayesmrf.data.infer_columns import infer_columns, require_readable
 from bayesmrf.data.known_words import SCALES, known_order, leading_numbers, yes_and_no
+from bayesmrf.data.typed_table import typed
 from bayesmrf.errors import ConstantColumnWarning, DataError, LevelsWarning, OptionError
 from bayesmrf.priors import Cauchy, SpikeSlab
 from tests.helpers.commands import one_sentence
@@ -614,3 +616,25 @@ def test_a_level_without_order_that_a_group_never_has_has_no_next_one(rng):
         LevelsWarning, match="'word' is never a in 'y'. Its log weight .*merge it with another one.*groups.$"
     ):
         CompareMRF(**QUICK).fit(table, groups)
+
+
+@pytest.mark.parametrize("low", [0, -1])
+@pytest.mark.parametrize("kind", [float, int, str])
+def test_a_table_of_two_numbers_alone_is_described_as_any_other(low, kind):
+    bits = pd.DataFrame(np.where(np.random.default_rng(2).random((60, 4)) < 0.4, 1, low), columns=list("abcd"))
+    table = bits.astype(kind)
+    if kind is float:
+        table.iloc[3, 1] = np.nan
+    short, full = infer_columns(table), infer_columns(table, ColumnOptions())
+    assert (short.plain, full.plain) == (True, False)
+    assert short.frame().equals(full.frame())
+    assert short.problems == full.problems
+    assert typed(table, full) is table
+
+
+@pytest.mark.parametrize(
+    "column", [[0] * 60, [0, 1, 2] * 20, [0, -1] * 30, [True, False] * 30, pd.Categorical([0, 1] * 30)]
+)
+def test_another_column_is_looked_at(column):
+    table = pd.DataFrame(np.random.default_rng(2).integers(0, 2, (60, 3)), columns=list("abc")).assign(d=column)
+    assert not infer_columns(table).plain
