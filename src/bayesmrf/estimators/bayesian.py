@@ -23,7 +23,7 @@ from ..methods.rows import stored_options
 from ..names import shown
 from ..parameters import BayesianParameters
 from ..posterior.parameters.pseudo_posterior import correction, posterior_mode
-from ..priors import CAUCHY_TAPER, Cauchy, LogisticBeta, Normal, Prior
+from ..priors import CAUCHY_TAPER, Normal, Prior, of_parameters
 from ..runs import run
 from .engines import (
     changed_options,
@@ -161,17 +161,17 @@ or callable
             truth = likelihood.replaced(data.s_bar, Elimination()) if corrected else None
         at = find_start(likelihood, prior, states)
         kernel = parameter_kernel(options, Problem(likelihood, prior, at, self._settings.n_warmup))
+        known = of_parameters(prior)
         attrs = stored_options(options) | {
             "prior": type(prior).__name__,
-            "prior_scale": np.atleast_1d(prior.scale if isinstance(prior, Normal | Cauchy) else np.nan).tolist(),
+            "prior_scale": np.atleast_1d(known.scale_of_record).tolist(),
             "n_edge_parameters": n_edge_parameters(model, curve),
             "kind": _kind(options, engine, data.hidden),
             "engine": engine.name,
             "engine_options": changed_options(engine),
             "hidden_engine": None if data.hidden is None else data.hidden.engine.name,
         }
-        if isinstance(prior, LogisticBeta):
-            attrs["prior_beta"] = [prior.a, prior.b]
+        attrs |= known.constants_of_record
         self._engine = None if likelihood.model.family in EVERY_FAMILY else likelihood.engine
         return Setup(
             parts,
@@ -199,7 +199,7 @@ or callable
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
         prior = setup.own[1]
         sampled = draws.values.get("phi", draws.values["theta"])
-        if self.kernel_ == "gibbs" and isinstance(prior, Cauchy):
+        if self.kernel_ == "gibbs" and of_parameters(prior).is_tapered:
             _warn_of_taper(sampled, self.parameter_names_)
         # Chains that have not converged may be far from the posterior for this reason.
         if has_converged and self.posterior_.attrs["kind"] != "exact":

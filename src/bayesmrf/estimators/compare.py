@@ -24,7 +24,7 @@ from ..inference.elimination.engine import Elimination
 from ..methods import COMPARISONS
 from ..methods.rows import row_of
 from ..models.bases import has_contrasts
-from ..models.node_features import require_invariant
+from ..models.node_features import require_invariant_biases
 from ..parameters import CompareParameters
 from ..posterior.edges.differences import DifferencePrior, check_size, contrasts, group_likelihood
 from ..priors import SpikeSlab
@@ -193,7 +193,7 @@ class CompareMRF(CompareParameters, Posterior):
 
     def _target(self, parts: list[States], request: None) -> Setup:
         model = self._model()
-        require_invariant(self._object("prior"), model)
+        require_invariant_biases(self._object("prior"), model)
         if isinstance(self._family, CustomModel):
             like(model)
         if self._settings.biases != "free" and has_contrasts(model).any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -30,7 +30,7 @@ from ..models.linear_map import LinearMap
 from ..models.node_features import require_invariant
 from ..models.rbm import RestrictedBoltzmann
 from ..partitions import canonical
-from ..priors import LogisticBeta, Normal, Prior, ProperPrior
+from ..priors import Normal, Prior, ProperPrior, of_parameters
 from ..results.median_model import NO_EDGE
 from .base import data_hash
 from .bayesian import BayesianMRF
@@ -106,8 +106,9 @@ def _machine(model: RBM, states: States, prior: Any) -> RBMTarget:
     check_params(model)
     if prior is None:
         prior = Normal(1.0 if model.prior_scale is None else model.prior_scale)
-    if isinstance(prior, Normal) and np.ndim(prior.scale):
-        raise OptionError(option="prior", got=prior.scale, expected="of one scale for all parameters of an RBM")
+    scale = of_parameters(prior).normal_scale
+    if np.ndim(scale):
+        raise OptionError(option="prior", got=scale, expected="of one scale for all parameters of an RBM")
     machine = RestrictedBoltzmann(len(states.names), int(model.n_hidden))
     return RBMTarget(machine, *_counted(states), _proper(prior))
 
@@ -180,7 +181,7 @@ def _field(
     require_invariant(prior, model, None if tied is None else tied.columns)
     kind = PairwiseTarget if model.family == BINARY else OrdinalTarget
     target = kind(model, *_counted(states), _proper(prior), linear=tied)
-    wanted = np.size(prior.scale) if isinstance(prior, Normal) else 1
+    wanted = np.size(of_parameters(prior).normal_scale)  # 1 of None
     if wanted not in (1, target.n_features):
         raise OptionError(
             option="prior", got=f"{wanted} scales", expected=f"of one scale or {target.n_features}, one a parameter"
@@ -219,21 +220,20 @@ def _counted(states: States) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _proper(prior: Prior) -> ProperPrior:
-    if not isinstance(prior, ProperPrior):
+    if not of_parameters(prior).is_proper:
         raise OptionError(
             option="prior", got=prior, expected="a proper prior that can be drawn from, such as priors.Normal or "
             "priors.LogisticBeta",
         )  # fmt: skip
-    return prior
+    return cast(ProperPrior, prior)
 
 
 def prior_name(target: Target) -> str:
     """Return the prior and its coding in words, which identify the prior."""
-    prior = target.prior
-    if isinstance(prior, Normal):
-        density = f"normal, {_scales(np.broadcast_to(prior.scale, target.n_features), _n_edges(target))}"
-    else:
-        density = f"logistic Beta({prior.a:g}, {prior.b:g})" if isinstance(prior, LogisticBeta) else repr(prior)
+    prior = of_parameters(target.prior)
+    density, scale = prior.in_evidence, prior.normal_scale
+    if scale is not None:
+        density = f"normal, {_scales(np.broadcast_to(scale, target.n_features), _n_edges(target))}"
     return f"{density}, on {display_of(target.joint).about or f'parameters of {target.joint.name}'}"
 
 

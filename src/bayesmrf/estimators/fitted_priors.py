@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..graphs import Graph
 from ..models.bases import edge_starts
 from ..models.linear_map import LinearMap
 from ..models.node_features import require_invariant
-from ..priors import Cauchy, Normal, Prior, ProperPrior, WeightsAndBiases
+from ..priors import Prior, of_parameters
 from ..results.log_prior import parameter_terms, spike_slab_terms
 from .edge_prior import in_order
 from .prior_draws import EdgesPrior, draw_edges, draw_groups, prior_of
@@ -117,21 +117,16 @@ class ParametersPrior(GroupsPrior):
 
     def draw(self, edges: np.ndarray, sizes: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray | None:
         """Draw the parameters of edges; None of shared ones, and where the prior has no draws."""
-        prior, starts = self.of_edges, edge_starts(self.model)
-        if self.ties is not None or not isinstance(prior, Normal | Cauchy | WeightsAndBiases | ProperPrior):
+        if self.ties is not None:
             return None
-        prior = parameters_prior(prior, self.model, None)
+        prior, starts = of_parameters(parameters_prior(self.of_edges, self.model, None)), edge_starts(self.model)
         places = np.concatenate([np.arange(*starts[e : e + 2]) for e in edges])
-        if isinstance(prior, Normal | Cauchy) and np.ndim(prior.scale):
-            prior = replace(prior, scale=np.asarray(prior.scale)[places])
-        if isinstance(prior, Cauchy):
-            return (prior.scale * rng.standard_cauchy((n_draws, len(places))))[:, None]
-        return prior.sample(n_draws, len(places), rng)[:, None] if isinstance(prior, ProperPrior) else None
+        drawn = prior.draw_at(places, n_draws, rng)
+        return None if drawn is None else drawn[:, None]
 
     def absent(self, edges: Sequence[int]) -> float | None:
         """Return 0, as all edges exist; None of ties, and of priors that may not be even."""
-        is_even = isinstance(self.of_edges, Normal | Cauchy | WeightsAndBiases)
-        return 0.0 if self.ties is None and is_even else None
+        return 0.0 if self.ties is None and of_parameters(self.of_edges).is_even else None
 
     def log_terms(self, tree: xr.DataTree) -> dict[str, np.ndarray]:
         """Return the log prior of each draw, of weights and of parameters of nodes."""
@@ -140,7 +135,7 @@ class ParametersPrior(GroupsPrior):
 
 def parameters_prior(prior: Any, model: Any, curve: LinearMap | None) -> Prior:
     """Return the prior of the parameters of a model, or of those that are shared."""
-    if isinstance(prior, WeightsAndBiases):
-        return prior.of(n_edge_parameters(model, curve), model.n_features if curve is None else curve.n_features)
-    require_invariant(prior, model, None if curve is None else curve.columns)
-    return prior
+    n = model.n_features if curve is None else curve.n_features
+    of_all: Prior = of_parameters(prior).over(n_edge_parameters(model, curve), n)
+    require_invariant(of_all, model, None if curve is None else curve.columns)
+    return of_all

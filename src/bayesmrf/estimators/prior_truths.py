@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -12,10 +12,10 @@ from .. import families, graphs
 from ..errors import OptionError
 from ..families import AUTO
 from ..models.bases import edge_starts
-from ..models.node_features import require_invariant
+from ..models.node_features import require_invariant_biases
 from ..models.panel import Panel, kinds_of
 from ..posterior.edges.panel_edges import DF, SD, SLOPE
-from ..priors import FIELD_SCALE, Fixed, ProperPrior, SpikeSlab
+from ..priors import FIELD_SCALE, Fixed, ProperPrior, SpikeSlab, of_parameters
 from .bayesian import BayesianMRF
 from .compare import CompareMRF
 from .fitted_priors import parameters_prior
@@ -78,7 +78,7 @@ class FromPrior:
             thetas, others = np.concatenate([values, fields])[None], {"n_groups": n_groups}
         else:
             prior, counts = named._object("prior"), np.diff(edge_starts(model))
-            require_invariant(prior, model)
+            require_invariant_biases(prior, model)
             edges = prior_of(prior, graph, np.arange(graph.n_edges))
             if isinstance(est, CompareMRF):
                 baseline = prior_of(named._object("baseline"), graph, np.arange(graph.n_edges))
@@ -90,9 +90,9 @@ class FromPrior:
 
     def _prior(self, model: Any) -> ProperPrior:
         prior = parameters_prior(self.estimator._object("prior"), model, None)
-        if not isinstance(prior, ProperPrior):
+        if not of_parameters(prior).is_proper:
             raise OptionError(option="prior", got=prior, expected="a prior that can be sampled, such as priors.Normal")
-        return prior
+        return cast(ProperPrior, prior)
 
     def _process(self, named: GroupedMRF) -> Any:
         """Return the prior of groups of edges with one value."""

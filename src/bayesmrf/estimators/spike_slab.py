@@ -18,7 +18,7 @@ from ..likelihood import Likelihood
 from ..methods import EDGES
 from ..methods.rows import refusal, row_of, stored_options
 from ..models.bases import edge_starts, has_lines
-from ..models.node_features import require_invariant
+from ..models.node_features import require_invariant_biases
 from ..parameters import SpikeSlabParameters
 from ..results import add_partition, convergence
 from ..results.blocks import Columns, mean_of, variable
@@ -137,7 +137,7 @@ class SpikeSlabMRF(SpikeSlabParameters, Posterior):
 
     def _target(self, parts: list[States], request: None) -> Setup:
         (states,), model, prior = parts, self._model(), in_order(self._object("prior"), self._graph)
-        require_invariant(prior, model)
+        require_invariant_biases(prior, model)
         family = FAMILIES.find(self._family) or like(model)
         row = row_of(_automatic(family, states) if self._settings.method == AUTO else self._settings.method, EDGES)
         features = ["spike", *(["missing"] if (states.values < 0).any() else [])]

@@ -16,10 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaln, expit, log_expit, logsumexp
+from scipy.special import expit, log_expit, logsumexp
 
 from ..errors import OptionError, argument
-from ..priors import LogisticBeta, ProperPrior
+from ..priors import ProperPrior, of_parameters
 from .method import Method
 from .ordinal_target import OrdinalTarget
 from .pairwise_target import PairwiseTarget
@@ -58,8 +58,8 @@ def _integrate(target: Target, prior: ProperPrior) -> tuple[float, np.ndarray, f
     n, n_features = target.n_samples, target.n_features
     successes = np.bincount(label, target.weights @ features, n_features)
     trials = n * np.bincount(label, minlength=n_features)
-    if isinstance(prior, LogisticBeta) and kappa == 1:
-        log_integrals = betaln(prior.a + successes, prior.b + trials - successes) - betaln(prior.a, prior.b)
+    log_integrals = of_parameters(prior).log_integrals(successes, trials) if kappa == 1 else None
+    if log_integrals is not None:
         integrals = float(log_integrals.sum())
     else:
         log_integrals = _quadrature(kappa, successes, trials, prior)

@@ -24,7 +24,7 @@ from ..errors import DataError, TooWideError
 from ..inference.annealed import Annealed
 from ..models.bases import PairwiseModel
 from ..posterior.parameters.langevin import Differentiable
-from ..priors import Normal, ProperPrior
+from ..priors import Normal, ProperPrior, of_parameters
 
 ENTRIES = 2**22  # of an array of features
 _KEPT = 2**24  # numbers in prepared rows that are kept, 128 MiB
@@ -347,10 +347,10 @@ class Target(ABC):
 
     def other_scales(self) -> dict[str, Normal]:
         """Return a normal prior at half and at twice its scale, by the name of the part; nothing for other priors."""
-        prior = self.prior
-        if not isinstance(prior, Normal):
+        scale = of_parameters(self.prior).normal_scale
+        if scale is None:
             return {}
-        return {name: Normal(np.multiply(prior.scale, by)) for name, by in SCALES.items()}
+        return {name: Normal(np.multiply(scale, by)) for name, by in SCALES.items()}
 
     def log_prior(self, theta: np.ndarray) -> float:
         """Return the normalised log density of the prior."""

@@ -11,7 +11,7 @@ import numpy as np
 from ..base import BINARY
 from ..declare.option import Checked
 from ..errors import OptionError
-from ..priors import LogisticBeta, SpikeSlab
+from ..priors import SpikeSlab, of_parameters
 from .categorical import NEVER
 from .display import ParameterDisplay
 
@@ -91,7 +91,7 @@ class NodeFeatures(ParameterDisplay, Checked):
         OptionError
         """
         sizes = self.used.sum(axis=1)[self.without_order] if self.fields else np.zeros(0)
-        if isinstance(prior, LogisticBeta) and len(sizes) and (sizes.max() > 2 or prior.a != prior.b):
+        if len(sizes) and of_parameters(prior).depends_on_order(int(sizes.max())):
             raise OptionError(
                 option=option, got=prior, expected=f"{instead} for columns without order",
                 remedy="any other density depends on the names and the order of their categories",
@@ -192,12 +192,11 @@ class NodeFeatures(ParameterDisplay, Checked):
 
 
 def require_invariant(prior: Any, model: Any, columns: np.ndarray | None = None) -> None:
-    """Refuse a prior of theta, of what is shared, or of a network, that depends on the order of categories without
-    order.
+    """Refuse a prior of theta, or of what is shared, that depends on the order of categories without order.
 
     Parameters
     ----------
-    prior : Prior or SpikeSlab
+    prior : Prior
     model : Model
     columns : (n_features,) int array, optional
         Number of each parameter among those that the prior is on, if these are shared.
@@ -206,12 +205,19 @@ def require_invariant(prior: Any, model: Any, columns: np.ndarray | None = None)
     ------
     OptionError
     """
-    if not isinstance(model, NodeFeatures):
-        return
-    if isinstance(prior, SpikeSlab):
-        model.require_invariant_nodes(prior.biases, "prior", "a SpikeSlab with biases=None")
-    else:
+    if isinstance(model, NodeFeatures):
         model.require_invariant(prior, columns)
+
+
+def require_invariant_biases(prior: SpikeSlab, model: Any) -> None:
+    """Refuse a prior of a network whose prior of biases depends on the order of categories without order.
+
+    Raises
+    ------
+    OptionError
+    """
+    if isinstance(model, NodeFeatures):
+        model.require_invariant_nodes(prior.biases, "prior", "a SpikeSlab with biases=None")
 
 
 def require_shape(option: str, value: Any, shape: tuple[int, ...], parts: str = "") -> None:

@@ -16,7 +16,7 @@ from ..declare.option import Checked, needs, option
 from ..declare.rule import FLAG, integer
 from ..errors import OptionError
 from ..graphs import Graph
-from ..priors import Normal
+from ..priors import of_parameters
 from .categorical import Categorical, categorical, node_statistics, pair_counts
 from .node_features import NodeFeatures, require_shape
 
@@ -176,8 +176,9 @@ class Nominal(NodeFeatures):
         if not has_no_meaning.any():
             return
         expected = "priors.Normal or priors.WeightsAndBiases for columns without order"
-        if isinstance(prior, Normal):
-            scale = np.asarray(prior.scale, dtype=np.float64)
+        known = of_parameters(prior).normal_scale
+        if known is not None:
+            scale = np.asarray(known, dtype=np.float64)
             scale = scale if column is None or not scale.ndim else scale[column]
             if not scale.ndim:
                 return

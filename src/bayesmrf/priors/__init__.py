@@ -9,14 +9,15 @@ from .densities import (
     DirichletProcess,
     LogisticBeta,
     MultivariateNormal,
-    Prior,
-    ProperPrior,
     WeightsAndBiases,
 )
 from .inclusion import Beta
 from .inclusion import Fixed as Fixed
 from .inclusion import Inclusion as Inclusion
 from .inclusion import inclusion_of as inclusion_of
+from .of_parameters import OfParameters as OfParameters
+from .of_parameters import Prior, ProperPrior
+from .of_parameters import of_parameters as of_parameters
 from .slab import Present as Present
 from .slab import Slab
 from .slab import read_slab as read_slab

@@ -6,7 +6,7 @@ scipy is imported at first use: `bayesmrf --help` reads this module.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from ..declare.rule import (
 from ..errors import OptionError
 from .group_base import GroupBase
 from .inclusion import Beta, Inclusion, draw_logits, inclusion_of
+from .of_parameters import OfParameters
 from .slab_kinds import Gamma, Normal
 
 
@@ -99,31 +100,16 @@ def draw_partitions(alpha: float, n: int, n_items: int, rng: np.random.Generator
     return labels
 
 
-@runtime_checkable
-class Prior(Protocol):
-    """Independent prior of the natural parameters: log density (up to a constant) of each, and its derivative."""
-
-    def log_density(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
-    def gradient(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
-
-
-@runtime_checkable
-class ProperPrior(Prior, Protocol):
-    """A proper prior, for evidence: with a normalising constant, and samples."""
-
-    def log_constant(self, n_features: int) -> float: ...  # noqa: D102
-    def curvature(self, theta: np.ndarray) -> np.ndarray: ...  # noqa: D102
-    def sample(self, n_draws: int, n_features: int, rng: np.random.Generator) -> np.ndarray: ...  # noqa: D102
-
-
 @dataclass(frozen=True)
-class WeightsAndBiases(Checked):
+class WeightsAndBiases(Checked, OfParameters):
     """Normal prior with one standard deviation for the parameters of edges, and one for those of nodes."""
 
     scale: float = option(1.0, SCALE, "Of the parameters of edges.")
     bias_scale: float = option(1.0, SCALE, "Of the parameters of nodes.")
 
-    def of(self, n_edge_parameters: int, n_parameters: int) -> Normal:
+    is_even: ClassVar[bool] = True
+
+    def over(self, n_edge_parameters: int, n_parameters: int) -> Normal:
         """Return the prior of all parameters, those of edges first."""
         return Normal(np.repeat([self.scale, self.bias_scale], [n_edge_parameters, n_parameters - n_edge_parameters]))
 
@@ -152,11 +138,37 @@ class MultivariateNormal(Checked, GroupBase):
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticBeta(Checked):
+class LogisticBeta(Checked, OfParameters):
     """Distribution of the logit of a Beta(a, b) variable, such as theta if an agreement has the prior Beta(a, b)."""
 
     a: float = option(1.0, constant_of("LogisticBeta(a, b)"), "First constant.")
     b: float = option(1.0, constant_of("LogisticBeta(a, b)"), "Second constant.")
+
+    is_proper: ClassVar[bool] = True
+
+    @property
+    def constants_of_record(self) -> dict[str, Any]:  # type: ignore[override]
+        """The constants, as they are stored with a run."""
+        return {"prior_beta": [self.a, self.b]}
+
+    @property
+    def in_evidence(self) -> str:
+        """Its name in results of evidence."""
+        return f"logistic Beta({self.a:g}, {self.b:g})"
+
+    def draw_at(self, places: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw the parameters at some places, (n_draws, n)."""
+        return self.sample(n_draws, len(places), rng)
+
+    def log_integrals(self, successes: np.ndarray, trials: np.ndarray) -> np.ndarray:
+        """Return the log integrals of binomial likelihoods of logits, to which the prior is conjugate."""
+        from scipy.special import betaln
+
+        return betaln(self.a + successes, self.b + trials - successes) - betaln(self.a, self.b)
+
+    def depends_on_order(self, n_categories: int) -> bool:
+        """Return whether it is skewed, or differs between directions."""
+        return n_categories > 2 or self.a != self.b
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """Return -a log(1 + exp(-theta)) - b log(1 + exp(theta)), Jacobian included."""

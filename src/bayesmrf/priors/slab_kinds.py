@@ -14,6 +14,7 @@ from ..declare.option import option
 from ..declare.rule import GAMMA, SCALE, SCALES, constant_of, either
 from ..errors import OptionError
 from .group_base import GroupBase
+from .of_parameters import OfParameters
 from .slab import KINDS, REGISTERED, Present, Slab
 
 CAUCHY_TAPER = 50.0  # weights beyond some tens give the same probabilities, but exp(weight) overflows
@@ -100,12 +101,28 @@ class Gamma(Slab):
 
 
 @dataclass(frozen=True, eq=False)
-class Normal(Slab, GroupBase):
+class Normal(Slab, GroupBase, OfParameters):
     """Normal with mean 0."""
 
     name, title, forms = "normal", "normal", ('"normal:SCALE"',)
 
+    is_proper = is_even = True
+
     scale: Any = option(1.0, SCALES, "One standard deviation, or one for each feature.")
+
+    @property
+    def scale_of_record(self) -> Any:
+        """The scale, as it is stored with a run."""
+        return self.scale
+
+    @property
+    def normal_scale(self) -> Any:
+        """The scale."""
+        return self.scale
+
+    def draw_at(self, places: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw the parameters at some places, (n_draws, n)."""
+        return scale_at(self.scale, places) * rng.standard_normal((n_draws, len(places)))
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:
         """Return -theta^2 / (2 scale^2)."""
@@ -203,7 +220,7 @@ class _Tapered(Slab):
 
 
 @dataclass(frozen=True, eq=False)
-class Cauchy(_Tapered):
+class Cauchy(_Tapered, OfParameters):
     """Cauchy with centre 0."""
 
     name, title = "cauchy", "Cauchy"
@@ -214,6 +231,17 @@ class Cauchy(_Tapered):
         either(SCALES, GAMMA),
         "One half width, or one for each feature. That of a slab may have a Gamma prior: it is learnt.",
     )
+
+    is_even = is_tapered = True
+
+    @property
+    def scale_of_record(self) -> Any:
+        """The scale, as it is stored with a run."""
+        return self.scale
+
+    def draw_at(self, places: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw the parameters at some places, (n_draws, n)."""
+        return np.asarray(scale_at(self.scale, places) * rng.standard_cauchy((n_draws, len(places))))
 
     @classmethod
     def read(cls, text: str) -> Cauchy:
@@ -329,6 +357,11 @@ class Moment(_Tapered):
     def log_top(self, scales: np.ndarray) -> float:
         """Return the mean log of the factor of a^2 at 0."""
         return float(log(2 / pi) - 3 * np.log(scales).mean())
+
+
+def scale_at(scale: Any, places: np.ndarray) -> Any:
+    """Return the scale of the parameters at some places, of which each may have its own."""
+    return np.asarray(scale)[places] if np.ndim(scale) else scale
 
 
 def taper_precision(n_values: Any, power: Any) -> Any:
