@@ -16,7 +16,7 @@ class GroupBase:
     is_of_agreement: ClassVar[bool] = False
     # What each class has: how it is stored with a run; draws of values (n,); and two exponents and the precision of the
     # density of a value, of which theta is ``unit`` times it.
-    group_record: dict[str, Any]
+    group_record: Any  # a dict
     draw_values: Callable[[int, np.random.Generator], np.ndarray]
     of_value: Callable[[float], tuple[float, float, float]]
 
