@@ -16,7 +16,6 @@ from ...compiled import strict_leaf
 from .exact_scan import visit_parameters
 from .group_lines import (
     BASELINE,
-    DIFFERENCE,
     coordinates,
     draw_group_scales,
     draw_prior,
@@ -125,18 +124,14 @@ def _visit_feature(rng, problem, theta, drawn, tables, top, u, v, pair):
 @strict_leaf
 def _visit(rng, problem, pair, theta, drawn):
     """Redraw the baseline of an edge, then its difference: birth or death, and its values if present."""
-    first, pairs, prior = pair.first, (pair,), draw_prior(rng, problem, pair, theta, drawn)
-    if pair.g.shape[1] == 1:
-        birth = prior.log_odds[BASELINE]
-        if birth < np.inf:
+    pairs, prior = (pair,), draw_prior(rng, problem, pair, theta, drawn)
+    for part in range(2):  # one call: what is called in two places is compiled twice
+        if part == BASELINE and pair.g.shape[1] == 1 and prior.log_odds[BASELINE] < np.inf:
             line = line_of(problem, pair, theta, prior, 0, 0)
-            new = visit_edge(rng, line, theta.weights[0, first], birth, problem.baseline)
-            set_weight(problem, pairs, theta, 0, 0, new)
+            old = theta.weights[0, pair.first]
+            set_weight(problem, pairs, theta, 0, 0, visit_edge(rng, line, old, prior.log_odds[0], problem.baseline))
         else:
-            _redraw(rng, problem, pairs, theta, prior, 0, 0)
-    else:
-        _visit_part(rng, problem, pairs, theta, prior, BASELINE)
-    _visit_part(rng, problem, pairs, theta, prior, DIFFERENCE)
+            _visit_part(rng, problem, pairs, theta, prior, part)
 
 
 @strict_leaf

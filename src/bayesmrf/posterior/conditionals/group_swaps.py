@@ -40,9 +40,13 @@ def swap_ratio(rng, problem, of_e, of_f, theta, priors, old, new, part):
 
     ``of_e`` and ``of_f`` are pairs, as in `propose`, in the model without the part of both, which theta is.
     """
-    ratio = -propose(rng, problem, of_e, theta, priors[0], part, old)
-    take_away(problem, of_e, theta, part)
-    return ratio + propose(rng, problem, of_f, theta, priors[1], part, new)
+    ratio, pairs, values = 0.0, (of_e, of_f), (old, new)
+    for k in range(2):  # the death of e, then the birth of f
+        birth = propose(rng, problem, pairs[k], theta, priors[k], part, values[k])
+        if k == 0:
+            take_away(problem, of_e, theta, part)
+        ratio += birth if k == 1 else -birth
+    return ratio
 
 
 @strict_leaf
