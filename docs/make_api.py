@@ -23,7 +23,7 @@ from typing import Any, get_origin
 from sklearn.base import BaseEstimator
 
 from bayesmrf.declare.option import Checked, rule_of
-from bayesmrf.declare.registry import Registry
+from bayesmrf.declare.registries import Registry
 from bayesmrf.errors import said
 
 ROOT = Path(__file__).parents[1]
@@ -45,7 +45,7 @@ BRIEF = ("bayesmrf.results.summary", "bayesmrf.errors")  # whose methods are not
 # What a user imports, then the parts for programs and kernels of one's own.
 SECTIONS = {
     "Estimators and their options": "estimators methods methods.rows methods.parameters methods.evidence "
-    "families priors slabs errors declare.registry",
+    "families priors slabs errors declare.registries",
     "Results": "results results.convergence findings answers.registry show.tables results.summary plots "
     "report partitions metrics results.indicator_diagnostics results.rank_diagnostics",
     "Data and graphs": "datasets graphs elimination_order data data.states data.dependent_rows data.text_tables "
@@ -66,12 +66,12 @@ SECTIONS = {
     "Point estimates": "learning.maximum_likelihood learning.persistent learning.sparse_path learning.rbm_persistent "
     "learning.sparse",
     "Kernels": "posterior.parameters.metropolis posterior.parameters.adaptation posterior.parameters.hamiltonian "
-    "posterior.parameters.langevin posterior.parameters.gibbs "
+    "posterior.parameters.langevin posterior.parameters.coordinate_gibbs "
     "posterior.parameters.pseudo_posterior "
     "posterior.edges.exact posterior.edges.two_states posterior.edges.many_states "
     "posterior.edges.group_chains posterior.edges.reference "
     "posterior.groups.kernels posterior.groups.gibbs "
-    "posterior.groups.exact posterior.groups.two_states posterior.groups.many_states "
+    "posterior.groups.exact posterior.groups.two_states posterior.groups.group_potentials "
     "posterior.groups.dirichlet_process "
     "posterior.conditionals.one_coordinate posterior.conditionals.line posterior.conditionals.log_concave",
     "Plug-ins, and the published samplers": "plugins published published.langevin published.tree "

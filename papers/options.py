@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from bayesmrf.declare.registry import Registry
+from bayesmrf.declare.registries import Registry
 
 
 def method_of(registry: Registry[Any], name: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

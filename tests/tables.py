@@ -38,11 +38,11 @@ from bayesmrf.posterior.edges.panel_edges import PanelKernel
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.posterior.groups.exact import ExactMarginals
+from bayesmrf.posterior.groups.group_potentials import ManyStateParticles
 from bayesmrf.posterior.groups.kernels import exact_groups, particle_groups
-from bayesmrf.posterior.groups.many_states import ManyStateParticles
 from bayesmrf.posterior.groups.two_states import TwoStateParticles
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
+from bayesmrf.posterior.parameters.coordinate_gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel

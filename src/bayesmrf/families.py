@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .base import TABLES, OnGraph
 from .data.level_names import MIXED, NOMINAL
 from .declare.option import Checked, needs, option
-from .declare.registry import Registry
+from .declare.registries import Registry
 from .declare.rule import FACTORY, NONE, SCORES, Rule, choice, either, instance, integer, is_score
 from .errors import OptionError, in_python
 from .names import listed, quoted

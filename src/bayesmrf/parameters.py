@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .declare.option import option
-from .declare.registry import Registry
+from .declare.registries import Registry
 from .declare.rule import ENGINE, FLAG, PRIOR, SLAB, WITH_DATA, choice, either, instance
 from .families import AUTO, families_of, model_rule
 from .inference.registry import NAMES

@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
-from .declare.registry import Registry, Row
+from .declare.registries import Registry, Row
 from .errors import BayesMRFWarning, OptionError
 
 GROUP = "bayesmrf.plugins"

@@ -13,7 +13,7 @@ import pytest
 from bayesmrf import SpikeSlabMRF, families
 from bayesmrf.answers.sensitivity import compute as sensitivity
 from bayesmrf.cli.structure import structure
-from bayesmrf.cli.tables import read_votes
+from bayesmrf.cli.table_options import read_votes
 from bayesmrf.data import chosen_model
 from bayesmrf.data.chosen_model import ordered_column
 from bayesmrf.data.kinds.binarized import to_binary

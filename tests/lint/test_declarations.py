@@ -25,7 +25,7 @@ from bayesmrf.cli.app import whole
 from bayesmrf.cli.common import checked, own_options
 from bayesmrf.cli.flags import command
 from bayesmrf.declare.option import option, options_of
-from bayesmrf.declare.registry import Registry
+from bayesmrf.declare.registries import Registry
 from bayesmrf.declare.rule import number
 from bayesmrf.errors import BayesMRFWarning, OptionError
 from bayesmrf.evidence.methods import parts

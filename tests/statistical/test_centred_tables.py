@@ -13,7 +13,7 @@ from bayesmrf.models import Symmetric
 from bayesmrf.posterior.groups.blocks import edge_block
 from bayesmrf.posterior.groups.dirichlet_process import Grouping
 from bayesmrf.posterior.groups.exact import ExactMarginals
-from bayesmrf.posterior.groups.many_states import ManyStateParticles
+from bayesmrf.posterior.groups.group_potentials import ManyStateParticles
 from bayesmrf.posterior.groups.potentials import Potentials
 from bayesmrf.priors import DirichletProcess, MultivariateNormal
 from tests.oracle.bounds import Comparison

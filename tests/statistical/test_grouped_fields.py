@@ -20,7 +20,7 @@ from bayesmrf.posterior.groups.prior import GroupPrior
 from bayesmrf.posterior.groups.scans import scan_coordinates
 from bayesmrf.priors import FIELD_SCALE, DirichletProcess, Normal
 from bayesmrf.runs import run
-from bayesmrf.states import tables as table_refresh
+from bayesmrf.states import edge_tables as table_refresh
 from bayesmrf.states.memory import refresh_graph, start_particles, unpack
 from tests.long import LONG
 from tests.oracle.bounds import Comparison

@@ -11,7 +11,7 @@ from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.posterior.groups.moves.potential_values import category_counts, move_potentials
 from bayesmrf.priors import FIELD_SCALE, Beta, DirichletProcess, MultivariateNormal
 from bayesmrf.runs import run
-from bayesmrf.states.tables import table_graph
+from bayesmrf.states.edge_tables import table_graph
 from tests.oracle.bounds import Comparison, assert_mean, assert_other_mean
 from tests.oracle.grouped_states import potts_posterior, symmetric_posterior
 from tests.statistical.test_grouped_states import ENGINE, TRIANGLE, potts_problem, symmetric_problem

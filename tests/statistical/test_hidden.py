@@ -14,7 +14,7 @@ from bayesmrf.models import Agreement, Boltzmann, Ising, Potts, Symmetric
 from bayesmrf.models.clamped import Clamped, HiddenEntries
 from bayesmrf.models.clamped_categorical import clamp
 from bayesmrf.posterior.hidden_entries import DrawHiddenEntries
-from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
+from bayesmrf.posterior.parameters.coordinate_gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel
 from bayesmrf.priors import Normal

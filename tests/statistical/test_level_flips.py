@@ -8,9 +8,9 @@ from bayesmrf import graphs
 from bayesmrf.models import Ordinal, Potts, Symmetric
 from bayesmrf.models.categorical import NEVER, log_potential, normalised
 from bayesmrf.posterior.edges import chain_jumps, reversible_jump
+from bayesmrf.states.edge_tables import start_particles, table_graph, unpack
 from bayesmrf.states.level_flips import flip_levels
 from bayesmrf.states.table_sweeps import sweep
-from bayesmrf.states.tables import start_particles, table_graph, unpack
 from tests.long import few
 from tests.oracle.bounds import Comparison, P
 from tests.statistical.test_against_exact import compared, draws_of

@@ -8,10 +8,10 @@ from bayesmrf.engines import Elimination
 from bayesmrf.models import Agreement, Ordinal, Potts, Symmetric
 from bayesmrf.posterior.groups.kernels import particle_groups
 from bayesmrf.priors import DirichletProcess, Normal
+from bayesmrf.states.edge_tables import edge_categories, edge_cells
 from bayesmrf.states.memory import pack, unpack
 from bayesmrf.states.refresh import edge_moment, move_to
 from bayesmrf.states.table_sweeps import redraw_ends
-from bayesmrf.states.tables import edge_categories, edge_cells
 from bayesmrf.states.weights import KEPT, even_out, follow_states, forget, n_effective, set_weights
 from tests.oracle.bounds import assert_estimate, assert_other_estimate
 from tests.statistical import test_table_refresh as many_states

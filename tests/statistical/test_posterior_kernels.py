@@ -12,7 +12,7 @@ from bayesmrf.methods import AuxiliaryVariable, Exchange, Langevin, Metropolis
 from bayesmrf.metrics import log_pseudo_likelihood
 from bayesmrf.models import Agreement, Boltzmann, Ising, Potts
 from bayesmrf.posterior.conditionals import exact_scan
-from bayesmrf.posterior.parameters.gibbs import CoordinateGibbs
+from bayesmrf.posterior.parameters.coordinate_gibbs import CoordinateGibbs
 from bayesmrf.posterior.parameters.hamiltonian import HamiltonianKernel
 from bayesmrf.posterior.parameters.langevin import LangevinKernel
 from bayesmrf.posterior.parameters.metropolis import MetropolisKernel

@@ -16,8 +16,8 @@ from bayesmrf.posterior.groups.exact import ExactWalk
 from bayesmrf.posterior.groups.two_states import TwoStateWalk
 from bayesmrf.runs import run
 from bayesmrf.runs.state_spec import flatten, unflatten
+from bayesmrf.states.edge_tables import edge_categories
 from bayesmrf.states.refresh import edge_moment
-from bayesmrf.states.tables import edge_categories
 from tests.oracle.bounds import Comparison, assert_mean, assert_other_mean
 from tests.oracle.potts import all_states
 from tests.tables import CHAINS_IN_PLACE, ENGINES, KERNELS, MARGINALS, MODELS, PRIORS, N

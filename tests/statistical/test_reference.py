@@ -12,7 +12,7 @@ from bayesmrf import CompareMRF, SpikeSlabMRF, graphs
 from bayesmrf.engines import Enumeration
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
 from bayesmrf.estimators import edge_start
-from bayesmrf.learning import many_states
+from bayesmrf.learning import persistent_ascent as many_states
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann

@@ -22,7 +22,7 @@ from bayesmrf.published.langevin import SpikeSlabLangevin
 from bayesmrf.published.langevin_chains import table_chains
 from bayesmrf.runs import run
 from bayesmrf.states import persistent_chains as edge_chains
-from bayesmrf.states.tables import start_particles
+from bayesmrf.states.edge_tables import start_particles
 from tests.oracle import spike_slab as oracle
 from tests.oracle import states as states_oracle
 from tests.oracle.bounds import Comparison, assert_mean, assert_other_mean, assert_other_share, assert_share, units

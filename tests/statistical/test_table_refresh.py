@@ -8,10 +8,7 @@ import pytest
 from bayesmrf import graphs
 from bayesmrf.engines import Elimination
 from bayesmrf.models import Ordinal, Potts, Symmetric
-from bayesmrf.states.table_features import state_share
-from bayesmrf.states.table_sweeps import redraw_ends, redraw_node, refresh, sweep, weigh_node
-from bayesmrf.states.table_triples import grown_jointly, rival_cells
-from bayesmrf.states.tables import (
+from bayesmrf.states.edge_tables import (
     edge_categories,
     edge_cells,
     follow_weights,
@@ -21,6 +18,9 @@ from bayesmrf.states.tables import (
     table_graph,
     unpack,
 )
+from bayesmrf.states.table_features import state_share
+from bayesmrf.states.table_sweeps import redraw_ends, redraw_node, refresh, sweep, weigh_node
+from bayesmrf.states.table_triples import grown_jointly, rival_cells
 from tests.oracle.bounds import Comparison, assert_estimate
 
 ENGINE = Elimination()

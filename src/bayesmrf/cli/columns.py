@@ -36,7 +36,7 @@ def columns(
     from ..data.infer_columns import problems_of
     from ..data.spreadsheets import csv_of
     from .show import new_table
-    from .tables import read_votes
+    from .table_options import read_votes
 
     if spreadsheet_safe and out is None:
         raise OptionError(option="spreadsheet_safe", got=True, expected="omitted without --out")

@@ -35,7 +35,7 @@ from ..names import file_stem, shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..declare.registry import Registry
+    from ..declare.registries import Registry
 
 # Flags whose name differs from that of the argument; all others are spelled like the argument.
 _FLAGS = {

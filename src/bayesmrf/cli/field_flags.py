@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 import typer
 
 from ..declare.option import Option, flags_of, options_of
-from ..declare.registry import Registry
+from ..declare.registries import Registry
 
 # Methods with their options: a registry, or where their modules are slow a function that lists names and classes.
 Methods = Registry[Any] | Callable[[], list[tuple[str, type]]]

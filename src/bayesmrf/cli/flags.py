@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 
-from ..declare.registry import Registry
+from ..declare.registries import Registry
 from ..errors import StoppedWarning
 from .common import Stopped
 from .field_flags import flag, record_of, record_of_fields

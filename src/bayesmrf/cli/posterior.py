@@ -42,7 +42,7 @@ def posterior(
     """Sample the posterior of the parameters."""
     from ..engines import Phases
     from ..priors import WeightsAndBiases
-    from .tables import read_labels
+    from .table_options import read_labels
 
     scales = {"prior_scale": prior_scale, "bias_scale": prior_scale if bias_scale is None else bias_scale}
     for which, scale in scales.items():

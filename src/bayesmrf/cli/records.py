@@ -84,7 +84,7 @@ class Data(ColumnFlags):
         from ..data.codes import MOST_STATES
         from ..data.infer_columns import ALL_ANSWERS, infer_columns, require_readable
         from ..data.typed_table import typed
-        from .tables import SURVEY, read_votes
+        from .table_options import SURVEY, read_votes
         from .wide_tables import one_below_the_other
 
         surveyed = {} if self.survey_weight is None else {SURVEY: self.survey_weight}
@@ -157,7 +157,7 @@ class Data(ColumnFlags):
 
     def edges(self, table: Any, text: str, option: str = "--graph") -> Any:
         """Return the edges that an option names among the columns of a table; only --graph may be learnt."""
-        from .tables import read_edges
+        from .table_options import read_edges
 
         learns = option == "--graph"
         if text == "complete" or (learns and text.startswith("learn:") and is_count(text[6:])):

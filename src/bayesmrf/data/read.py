@@ -13,7 +13,7 @@ from .derived_columns import FIRST, Relation, linear_relations, warn_of_derived_
 from .empty_cells import warn_of_empty_cells
 from .frames import frame_of, is_frame
 from .level_names import MIXED, NOMINAL
-from .nominal import require_shared_levels, warn_of_nominal
+from .nominal_states import require_shared_levels, warn_of_nominal
 from .row_weights import refuse_forgotten_counts
 from .states import Coding, ColumnLevels, States, check_states, levels_of
 from .typed_table import typed

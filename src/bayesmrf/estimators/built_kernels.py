@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import Engine, Kernel, Kind
-from ..declare.registry import Registry
+from ..declare.registries import Registry
 from ..errors import OptionError, argument
 from ..inference.auto import choose
 from ..likelihood import Likelihood

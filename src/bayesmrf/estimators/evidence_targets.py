@@ -34,7 +34,7 @@ from ..priors import Normal, Prior, ProperPrior, of_parameters
 from ..results.median_model import NO_EDGE
 from .base import data_hash
 from .bayesian import BayesianMRF
-from .columns import reading, type_table
+from .fitted_columns import reading, type_table
 from .fitted_priors import parameters_prior
 from .grouped import GroupedMRF
 from .maximum_likelihood import MaximumLikelihoodMRF

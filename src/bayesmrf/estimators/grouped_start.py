@@ -12,8 +12,8 @@ from ..data.cells import COMPLETE_PAIRS
 from ..data.states import States
 from ..errors import BoundaryWarning
 from ..learning.forest import forest_start
-from ..learning.many_states import potential_mode, prior_slope
 from ..learning.maximum_likelihood import maximum_likelihood
+from ..learning.persistent_ascent import potential_mode, prior_slope
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Hidden, Sample
 from ..models.display import display_of

@@ -15,7 +15,7 @@ from ..data.chosen_model import choose
 from ..data.codebook import Codebook
 from ..data.frames import in_pandas, record_columns
 from ..data.kinds.identifier import without_others
-from ..data.nominal import warn_of_meanings
+from ..data.nominal_states import warn_of_meanings
 from ..data.read import read
 from ..data.row_weights import with_survey
 from ..data.states import States
@@ -26,8 +26,8 @@ from ..results.blocks import variable
 from ..results.fitted_model import model_on
 from ..results.median_model import median_network
 from .base import read_graph
-from .columns import reading, type_table
 from .estimator import Estimator, begin
+from .fitted_columns import reading, type_table
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -34,10 +34,10 @@ from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs.run import Draws
 from ..states.panel_tables import panel_tables
-from .columns import type_table
 from .edge_evidence import evidence_table
 from .edge_prior import as_attribute, default_prior, warn_of_taper
 from .estimator import begin
+from .fitted_columns import type_table
 from .panel_checks import checks_of
 from .panel_predictive import PanelPredictive
 from .pipeline import Sampled, Setup

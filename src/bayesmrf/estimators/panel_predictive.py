@@ -25,7 +25,7 @@ from ..rng import as_seed_sequence
 from ..states.panel_tables import panel_tables
 from ..states.row_chains import RowChains, conditionals_of, first_chains, start_chains, sweep
 from ..threads import one_thread
-from .columns import reading
+from .fitted_columns import reading
 from .panel_checks import checks_of
 from .panel_observations import add_transitions
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import LOG_Z, SAMPLE, ChainEngine, Engine, Kernel, Kind
-from ..declare.registry import Registry
+from ..declare.registries import Registry
 from ..inference.elimination.engine import width
 from ..likelihood import Likelihood
 from ..methods import KERNELS, Langevin
@@ -18,7 +18,7 @@ from ..methods.rows import Built
 from ..models.bases import has_lines
 from ..posterior.conditionals.exact_scan import MAX_STATES
 from ..posterior.hidden_entries import DrawHiddenEntries
-from ..posterior.parameters.gibbs import CoordinateGibbs
+from ..posterior.parameters.coordinate_gibbs import CoordinateGibbs
 from ..posterior.parameters.hamiltonian import HamiltonianKernel
 from ..posterior.parameters.langevin import LangevinKernel
 from ..posterior.parameters.metropolis import MetropolisKernel

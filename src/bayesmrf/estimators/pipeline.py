@@ -30,9 +30,9 @@ from ..results.until_good import tell_if_short
 from ..runs.run import Draws
 from ..runs.run_options import RunOptions
 from .base import run_seed, sample_posterior
-from .columns import columns_kept
 from .edge_evidence import EdgeTerms, add_edge_evidence
 from .estimator import Estimator
+from .fitted_columns import columns_kept
 from .predictive_checks import Checked, check_fit
 from .restored import load_as
 

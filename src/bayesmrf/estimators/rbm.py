@@ -38,8 +38,8 @@ from ..results.summary import count
 from ..rng import as_seed_sequence
 from ..samplers import rbm_gibbs
 from ..samplers.tempered import Tempered
-from .columns import reading, type_table
 from .estimator import Estimator, begin, keep_settings
+from .fitted_columns import reading, type_table
 
 _EXACT_UNITS = 16  # on the smaller side, up to which log Z is summed, within seconds
 _QUICK = 2**22  # terms of this sum times units on the larger side, up to which `fit` has the time for it

@@ -11,8 +11,8 @@ import numpy as np
 from ..errors import StoreError, UnknownArgumentError
 from ..results.stored import Kept, read_kept
 from ..runs.sealed import as_written
-from .columns import restore_columns
 from .estimator import keep_settings
+from .fitted_columns import restore_columns
 
 if TYPE_CHECKING:
     import xarray as xr

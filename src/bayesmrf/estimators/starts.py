@@ -18,7 +18,7 @@ from ..inference.auto import is_cheap
 from ..inference.elimination.engine import Elimination
 from ..inference.pseudo_likelihood import PseudoLikelihood
 from ..inference.registry import require_answers
-from ..learning.many_states import persistent_ascent
+from ..learning.persistent_ascent import persistent_ascent
 from ..likelihood import Likelihood
 from ..models.categorical import is_categorical, states_of
 from ..models.linear_map import LinearMap

@@ -12,8 +12,8 @@ from scipy.special import xlogy
 
 from ..graphs import Graph
 from ..inference.elimination.engine import Elimination
-from .many_states import potential_mode
 from .maximum_likelihood import maximum_likelihood
+from .persistent_ascent import potential_mode
 
 
 def forest_start(

@@ -21,8 +21,8 @@ from ..models.ising import Ising
 from ..models.linear_map import LinearMap
 from ..names import listed
 from ..threads import one_thread
-from .many_states import persistent_ascent
 from .persistent import PersistentMLE, has_fisher_matrix
+from .persistent_ascent import persistent_ascent
 
 _MOST_RUNS, _FLAT = 20, 1e-7  # of L-BFGS-B; slope of the mean log likelihood at which they end
 _ZERO = 1e-9  # share of no row, but for rounding

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..base import LOG_Z, MOMENTS, SAMPLE, Kind
 from ..declare.option import Checked, option
-from ..declare.registry import Registry
+from ..declare.registries import Registry
 from ..declare.rule import (
     FLAG,
     MOMENTUM,
@@ -51,7 +51,7 @@ class Metropolis(Checked):
 
 @dataclass(frozen=True)
 class Gibbs(Checked):
-    """One parameter after another from its exact full conditional (`bayesmrf.posterior.parameters.gibbs`).
+    """One parameter after another from its exact full conditional (`bayesmrf.posterior.parameters.coordinate_gibbs`).
 
     It needs an exact engine, and a normal or Cauchy prior.
 

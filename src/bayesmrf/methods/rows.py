@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base import Engine, Kernel
 from ..declare.option import Checked, needs, option
-from ..declare.registry import Registry
+from ..declare.registries import Registry
 from ..declare.rule import KERNEL_FACTORY, KIND
 from ..errors import OptionError, argument
 from ..names import one_of

@@ -41,8 +41,8 @@ from ..posterior.conditionals.spike import (
 )
 from ..posterior.edges.line_steps import independent_variance
 from ..posterior.edges.spike_slab import DIVERGED, EdgeInfo, EdgeKernel, check_bounded, drawn, noise_share, with_blocks
+from ..states.edge_tables import TableParticles, start_particles
 from ..states.persistent_chains import EdgeBlocks, EdgeChains, add_edge, remove_edge, start_chains, start_rows, unpack
-from ..states.tables import TableParticles, start_particles
 from .langevin_chains import (
     TableChains,
     edge_moments,

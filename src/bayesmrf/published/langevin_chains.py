@@ -17,10 +17,10 @@ from ..compiled import leaf
 from ..graphs import Graph
 from ..posterior.conditionals.by_class import by_class
 from ..posterior.conditionals.centred import CentredLines, line_values, move_edge, node_field
+from ..states.edge_tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
 from ..states.persistent_chains import EdgeBlocks, count_both
 from ..states.persistent_chains import sweep as sweep_bits
 from ..states.table_sweeps import sweep as sweep_tables
-from ..states.tables import TableGraph, TableParticles, UnpackedTableParticles, unpack
 
 
 class TableChains(NamedTuple):

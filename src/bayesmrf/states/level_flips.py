@@ -25,8 +25,8 @@ from ..compiled import leaf, strict_leaf
 from ..compiled.lanes import HALF, tanh_ratio
 from ..models.categorical import NEVER
 from .cluster_flips import by_cluster, random_clusters
+from .edge_tables import log_potential
 from .table_sweeps import symmetric_uniforms
-from .tables import log_potential
 
 _ENDS, _PLACES = 0, 1  # the other way to choose two states is by two chains
 

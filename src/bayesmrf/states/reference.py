@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import leaf
-from ..learning.many_states import persistent_ascent
+from ..learning.persistent_ascent import persistent_ascent
 from ..models.boltzmann import Boltzmann, regression_on_ends
 from .chain_flips import flip_clusters
 from .persistent_chains import count_both, start_chains, start_rows, sweep, unpack

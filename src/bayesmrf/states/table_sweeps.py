@@ -8,8 +8,8 @@ from numba import float32
 from ..compiled import leaf, strict_leaf
 from ..compiled.lanes import HALF, ONE, symmetric_uniform
 from ..rng import next_uint32
+from .edge_tables import edge_categories, edge_table, weigh
 from .memory import TILE
-from .tables import edge_categories, edge_table, weigh
 
 
 @leaf

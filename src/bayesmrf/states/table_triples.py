@@ -7,8 +7,8 @@ from numba import float32
 
 from ..compiled import leaf
 from ..graphs import edge_between
+from .edge_tables import edge_table, relative_weights, weigh
 from .memory import TILE
-from .tables import edge_table, relative_weights, weigh
 
 
 @leaf

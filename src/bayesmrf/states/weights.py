@@ -18,9 +18,9 @@ from numba import float32
 from ..compiled import copy_to, leaf, strict_leaf
 from ..compiled.lanes import ONE
 from ..samplers.resampling import copy_columns, systematic
+from .edge_tables import grown_weights
 from .keys import look_up
 from .memory import TILE
-from .tables import grown_weights
 
 KEPT = 0.7  # share of effective particles below which weights are forgotten
 

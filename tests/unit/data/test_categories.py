@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bayesmrf import RBM, BayesianMRF, CompareMRF, SpikeSlabMRF
-from bayesmrf.cli.tables import read_votes
+from bayesmrf.cli.table_options import read_votes
 from bayesmrf.data.chosen_model import ordered_column
 from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.frames import in_pandas

@@ -10,7 +10,7 @@ import pandas as pd
 import pyreadstat
 import pytest
 
-from bayesmrf.cli.tables import read_votes
+from bayesmrf.cli.table_options import read_votes
 from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.files import read_declared
 from bayesmrf.data.formats import Categories

@@ -14,7 +14,7 @@ import rdata
 
 import bayesmrf
 from bayesmrf import cli
-from bayesmrf.cli.tables import read_edges, read_votes
+from bayesmrf.cli.table_options import read_edges, read_votes
 from bayesmrf.data import prepare
 from bayesmrf.errors import DataError
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import xlogy
 
 from bayesmrf import BayesianMRF, GroupedMRF, MaximumLikelihoodMRF, SpikeSlabMRF, families
-from bayesmrf.data.nominal import _left, _ratio
+from bayesmrf.data.nominal_states import _left, _ratio
 from bayesmrf.errors import DataError, LevelsWarning
 from tests.helpers.commands import one_sentence
 

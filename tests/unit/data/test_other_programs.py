@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import xarray as xr
 
 from bayesmrf import RBM, SpikeSlabMRF
-from bayesmrf.cli.tables import read_edges, read_votes
+from bayesmrf.cli.table_options import read_edges, read_votes
 from bayesmrf.data.states import check_states
 from bayesmrf.errors import DataError, GraphError
 from bayesmrf.graphs import from_edges

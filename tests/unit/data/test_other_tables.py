@@ -10,7 +10,7 @@ import pytest
 import rdata
 
 from bayesmrf import SpikeSlabMRF
-from bayesmrf.cli.tables import read_votes
+from bayesmrf.cli.table_options import read_votes
 from bayesmrf.data import prepare, read_columns
 from bayesmrf.data.headers import extra_headers
 from bayesmrf.data.kinds.cut import codes_of, cut

@@ -8,7 +8,7 @@ import pyreadstat
 import pytest
 
 from bayesmrf import cli
-from bayesmrf.cli.tables import read_votes
+from bayesmrf.cli.table_options import read_votes
 from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.counts_and_labels import check_weights
 from bayesmrf.data.files import read_declared

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesmrf.cli.tables import read_edges, read_votes
+from bayesmrf.cli.table_options import read_edges, read_votes
 from bayesmrf.data import prepare
 from bayesmrf.data.column_options import ColumnOptions
 from bayesmrf.data.levels import find_foreign

@@ -11,9 +11,9 @@ import pytest
 from bayesmrf import GroupedMRF, MaximumLikelihoodMRF, families, graphs
 from bayesmrf.engines import Elimination, Persistent, Tempered
 from bayesmrf.errors import BoundaryWarning, ConstantColumnWarning, ConvergenceWarning
-from bayesmrf.learning.many_states import potential_mode
 from bayesmrf.learning.maximum_likelihood import bound, maximum_likelihood
 from bayesmrf.learning.persistent import PersistentMLE, summed_statistics
+from bayesmrf.learning.persistent_ascent import potential_mode
 from bayesmrf.methods import Particle
 from bayesmrf.models import Agreement, Boltzmann, Ising, Symmetric
 from bayesmrf.models.linear_map import LinearMap
@@ -311,7 +311,7 @@ def test_persistent_ascent_finds_camps(shortens, rng, monkeypatch):
     camp, side = rng.integers(0, 2, (500, 1)), rng.integers(0, 2, 60)
     X = np.where(rng.random((500, 60)) < 0.7, camp ^ side, rng.integers(0, 2, (500, 60)))
     if not shortens:
-        monkeypatch.setattr("bayesmrf.learning.many_states._SLOWER", 1.0)
+        monkeypatch.setattr("bayesmrf.learning.persistent_ascent._SLOWER", 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         est = MaximumLikelihoodMRF(model="boltzmann", random_state=1).fit(X)

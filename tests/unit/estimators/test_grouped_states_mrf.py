@@ -11,8 +11,8 @@ from bayesmrf import GroupedMRF, families, graphs, results
 from bayesmrf.engines import Elimination, Gibbs
 from bayesmrf.errors import OptionError
 from bayesmrf.graphs import Graph
-from bayesmrf.learning.many_states import persistent_ascent, potential_mode
 from bayesmrf.learning.maximum_likelihood import maximum_likelihood
+from bayesmrf.learning.persistent_ascent import persistent_ascent, potential_mode
 from bayesmrf.models import Potts, Symmetric
 from bayesmrf.priors import Beta, DirichletProcess, MultivariateNormal, Normal
 from bayesmrf.results.summary import GroupedSummary

@@ -2,8 +2,8 @@
 
 Each group has chains of its own. A baseline, or a difference, has its full conditional
 (`bayesmrf.posterior.conditionals.group_lines`) from the joint distribution of the ends of its edge, which is averaged
-over chains given their other nodes (`bayesmrf.states.tables`): over one half of them to propose a value, over the other
-to accept it, so that the two errors are independent. The error of the log ratio has its penalty
+over chains given their other nodes (`bayesmrf.states.edge_tables`): over one half of them to propose a value, over the
+other to accept it, so that the two errors are independent. The error of the log ratio has its penalty
 (`..conditionals.penalty`). Then the chains are weighted by the ratio of the two densities, and both ends are redrawn in
 each of them; they are resampled at the end of the visits. The edges of one group are baselines that may be absent,
 without differences.
@@ -23,10 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
+from ...states.edge_tables import edge_cells, follow_edge, follow_weights, grown_weights, resample, spreads
 from ...states.level_flips import flip_levels
 from ...states.table_features import follow_feature, grown_by_feature, mean_shares, shares_of_states
 from ...states.table_sweeps import redraw_ends, redraw_node, sweep, weigh_node
-from ...states.tables import edge_cells, follow_edge, follow_weights, grown_weights, resample, spreads
 from ..conditionals.centred import node_row
 from ..conditionals.group_lines import (
     Prior,
@@ -60,7 +60,7 @@ def iterate(rng, graph, stacked, problem, steps, visits, gains, theta, momentum,
     """Make iterations; return p0 and precision of the slabs, and the number of births, deaths and swaps.
 
     ``stacked`` are the chains of all groups, unpacked at ``theta``; ``gains`` are the log potentials of a parameter of
-    an edge that is 1 (`bayesmrf.states.tables.follow_edge`).
+    an edge that is 1 (`bayesmrf.states.edge_tables.follow_edge`).
     """
     (n_groups, _, n_chains), m = stacked.x.shape, problem.lines.base.shape[1]
     share, weights = np.empty((n_groups, m, n_chains), np.float32), np.empty((n_groups, n_chains), np.float32)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ...compiled import strict_leaf
+from ...states.edge_tables import UnpackedTableParticles, edge_cells, follow_edge, follow_weights, spreads
 from ...states.table_sweeps import redraw_ends, sweep
 from ...states.table_triples import grown_jointly, rival_cells
-from ...states.tables import UnpackedTableParticles, edge_cells, follow_edge, follow_weights, spreads
 from ..conditionals.alike_nodes import triple_of
 from ..conditionals.centred import CentredLines, line_values, node_row, smoothed_shares
 from ..conditionals.group_lines import draw_prior, log_factors, look, new_pair, one_group, take_away, value_of

@@ -19,7 +19,7 @@ from math import sqrt
 import numpy as np
 
 from ...compiled import leaf, strict_leaf
-from ...states.tables import set_edge
+from ...states.edge_tables import set_edge
 from ..conditionals.centred import feature_of
 from ..conditionals.group_lines import BASELINE, DIFFERENCE, size_of
 from ..conditionals.slab_leaves import slab_slope

@@ -19,9 +19,16 @@ import numpy as np
 
 from ...methods import ReversibleJump
 from ...models.bases import edge_starts, has_lines
+from ...states.edge_tables import (
+    TableGraph,
+    TableParticles,
+    UnpackedTableParticles,
+    start_particles,
+    table_graph,
+    unpack,
+)
 from ...states.importance import START_SWEEPS
 from ...states.table_sweeps import sweep
-from ...states.tables import TableGraph, TableParticles, UnpackedTableParticles, start_particles, table_graph, unpack
 from ..conditionals.group_lines import GroupProblem, GroupTheta, one_group, own_problem
 from ..conditionals.pair_tables import regression_pull
 from .chain_jumps import Visits, iterate

@@ -11,7 +11,7 @@ A step consists of
 
 Blocks (`bayesmrf.posterior.groups.blocks`) define the items and the prior of their values. Marginals of the model at
 theta come from an exact engine (`bayesmrf.posterior.groups.exact`), or from particles of two states
-(`bayesmrf.posterior.groups.two_states`) or of many (`bayesmrf.posterior.groups.many_states`).
+(`bayesmrf.posterior.groups.two_states`) or of many (`bayesmrf.posterior.groups.group_potentials`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from ...priors import DirichletProcess
 from ..conditionals.rivals import rivals
 from .exact import ExactMarginals
 from .gibbs import GroupedGibbs
-from .many_states import ManyStateParticles
+from .group_potentials import ManyStateParticles
 from .two_states import TwoStateParticles
 
 

@@ -10,12 +10,12 @@ from ...errors import OptionError
 from .. import posterior_of
 from ..blocks import in_turn
 from ..invalid_draws import invalid_values
-from .base import INTERVAL, Summary, count, rows
+from .common import INTERVAL, Summary, count, rows
 from .differences import DifferenceSummary
 from .grouped import GroupedSummary
 from .inclusion import InclusionSummary
 from .panel import PanelSummary
-from .parameters import ParameterSummary
+from .parameter_summary import ParameterSummary
 from .structure import StructureSummary
 
 __all__ = [

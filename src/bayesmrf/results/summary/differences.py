@@ -17,7 +17,7 @@ from ..blocks import Columns, stacked
 from ..differences import bias_table, difference_table, exist_in_groups, may_be_absent
 from ..intervals import intervals, intervals_given
 from ..surveyed import SURVEYED
-from .base import count
+from .common import count
 from .inclusion import InclusionSummary
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ...parameters import GroupedParameters
 from ..convergence import NOT_CONVERGED
 from ..edge_evidence import NOT_IDENTIFIED, not_identified
 from ..intervals import given_inclusion, intervals
-from .base import INTERVAL, count, mean_of_existing, plain, rows
+from .common import INTERVAL, count, mean_of_existing, plain, rows
 from .inclusion import SOURCE, InclusionSummary, prior_of_density
 from .potentials import PotentialSummary
 

@@ -17,7 +17,7 @@ from ..intervals import intervals_given
 from ..judged_series import IN_DOUBT
 from ..marks import edge_errors, few_draws
 from ..median_model import INCLUSION, in_median_model
-from .base import INTERVAL, Summary, logit_of_beta
+from .common import INTERVAL, Summary, logit_of_beta
 
 if TYPE_CHECKING:
     import pandas as pd

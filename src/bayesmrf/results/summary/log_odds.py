@@ -9,7 +9,7 @@ import numpy as np
 
 from ..blocks import stacked
 from ..intervals import intervals
-from .base import Summary
+from .common import Summary
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...families import FAMILIES
 from ...parameters import PanelParameters
 from ..panel_statistics import PanelStatistics
-from .base import Terms, count
+from .common import Terms, count
 from .inclusion import SOURCE, InclusionSummary, mean_and_interval
 
 if TYPE_CHECKING:

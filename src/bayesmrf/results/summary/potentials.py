@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from ...names import shown
 from ..intervals import intervals
-from .base import Summary, mean_of_existing, plain
+from .common import Summary, mean_of_existing, plain
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from ...names import shown
 from ...parameters import BayesianParameters
 from ..edge_evidence import NOT_IDENTIFIED, not_identified
 from ..intervals import excluding_zero, intervals
-from .base import Summary, logit_of_beta, plain
+from .common import Summary, logit_of_beta, plain
 
 if TYPE_CHECKING:
     import pandas as pd

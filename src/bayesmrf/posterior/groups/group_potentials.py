@@ -1,6 +1,6 @@
 """Groups on any graph of nodes with many states, with moments from particles that follow theta edge by edge.
 
-The scans are those of `bayesmrf.posterior.groups.two_states`, with `bayesmrf.states.tables`, but for flips of
+The scans are those of `bayesmrf.posterior.groups.two_states`, with `bayesmrf.states.edge_tables`, but for flips of
 clusters. Edges of one parameter (Potts) are logits, edges with a table of log potentials are drawn jointly
 (`bayesmrf.posterior.groups.prior.reassign_potential`), and those of the ordinal model are lines
 (`bayesmrf.posterior.groups.prior.reassign_line`).
@@ -18,9 +18,7 @@ import numpy as np
 from ...compiled import copy_to, strict_leaf
 from ...declare.option import Checked, option
 from ...declare.rule import STATES
-from ...states.importance import START_SWEEPS
-from ...states.table_sweeps import redraw_ends, refresh, sweep
-from ...states.tables import (
+from ...states.edge_tables import (
     TableGraph,
     TableParticles,
     UnpackedTableParticles,
@@ -33,6 +31,8 @@ from ...states.tables import (
     table_graph,
     unpack,
 )
+from ...states.importance import START_SWEEPS
+from ...states.table_sweeps import redraw_ends, refresh, sweep
 from ...states.weights import even_out, follow_states, n_effective
 from ..conditionals.centred import data_shares, edge_line, move_edge, node_row, pair_values
 from ..conditionals.line import line_derivatives, line_parabola
