@@ -49,7 +49,7 @@ SECTIONS = {
     "Results": "results results.convergence findings answers.registry show.tables results.summary plots "
     "report partitions metrics results.indicator_diagnostics results.rank_diagnostics",
     "Data and graphs": "datasets graphs elimination_order data data.states data.dependent_rows data.text_tables "
-    "cli.tables data.kinds.binarized",
+    "cli.table_options data.kinds.binarized",
     "Protocols, likelihood and runs": "base likelihood runs.run runs.independent runs.workers runs.store runs.lock "
     "declare.option declare.rule memory rng progress",
     "Evidence": "evidence.methods evidence.method evidence.target evidence.rbm_target evidence.ordinal_target "
