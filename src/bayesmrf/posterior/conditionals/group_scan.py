@@ -35,15 +35,7 @@ from .line import line_log_density, line_mode
 from .log_concave import draw_around
 from .slab_leaves import has_slab_factor
 from .spike import visit_edge
-from .state_table import (
-    fill_table,
-    follow,
-    move_node,
-    node_sum,
-    pair_sums,
-    scale_pair,
-    sum_out,
-)
+from .state_table import fill_table, follow, move_node, node_sum, pair_sums, scale_pair, sum_out
 from .student_t import propose_over
 
 
