@@ -22,19 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .base import (
-    LOG_Z,
-    MOMENTS,
-    SAMPLE,
-    AskedEngine,
-    ChainEngine,
-    Engine,
-    Inference,
-    Kind,
-    Model,
-    Moves,
-    WalkingEngine,
-)
+from .base import LOG_Z, MOMENTS, SAMPLE, AskedEngine, ChainEngine, Engine, Inference, Kind, Model, Moves, WalkingEngine
 from .errors import OptionError, argument
 from .inference.registry import check_model, require_answers
 from .likelihood_terms import NO_MEMORY, Curve, Evaluation, Hidden, Memory, Sample, Term, linked, rows

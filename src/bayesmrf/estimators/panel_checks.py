@@ -12,13 +12,7 @@ from ..data.transitions import Transitions
 from ..results.blocks import variable
 from ..results.predictive_checks import OF_PANELS, Name, quantities
 from ..states.panel_tables import panel_tables
-from ..states.row_chains import (
-    RowChains,
-    first_chains,
-    flip_clusters,
-    start_chains,
-    sweep,
-)
+from ..states.row_chains import RowChains, first_chains, flip_clusters, start_chains, sweep
 from .predictive_checks import Checked, Table, compared, in_parts
 
 _SWEEPS = 10  # of items that are joined, between two replicates

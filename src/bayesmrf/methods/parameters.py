@@ -8,15 +8,7 @@ from typing import Any, NamedTuple
 from ..base import LOG_Z, MOMENTS, SAMPLE, Kind
 from ..declare.option import Checked, option
 from ..declare.registries import Registry
-from ..declare.rule import (
-    FLAG,
-    MOMENTUM,
-    PROBABILITY,
-    STEP,
-    choice,
-    integer,
-    optional,
-)
+from ..declare.rule import FLAG, MOMENTUM, PROBABILITY, STEP, choice, integer, optional
 from ..errors import OptionError
 from ..names import one_of
 from ..plugins import OpenRegistry

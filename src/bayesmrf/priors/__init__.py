@@ -5,12 +5,7 @@ scipy is imported at first use: `bayesmrf --help` reads this package.
 
 from .block_model import Blocks
 from .densities import FIELD_SCALE as FIELD_SCALE
-from .densities import (
-    DirichletProcess,
-    LogisticBeta,
-    MultivariateNormal,
-    WeightsAndBiases,
-)
+from .densities import DirichletProcess, LogisticBeta, MultivariateNormal, WeightsAndBiases
 from .inclusion import Beta
 from .inclusion import Fixed as Fixed
 from .inclusion import Inclusion as Inclusion

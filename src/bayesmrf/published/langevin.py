@@ -23,35 +23,14 @@ from ..findings import tell
 from ..methods.rows import Built
 from ..models.bases import has_lines
 from ..models.boltzmann import has_these_features
-from ..posterior.conditionals.centred import (
-    CentredLines,
-    by_node,
-    centred_lines,
-    line_values,
-    smoothed_shares,
-)
+from ..posterior.conditionals.centred import CentredLines, by_node, centred_lines, line_values, smoothed_shares
 from ..posterior.conditionals.slab_leaves import slab_slope
-from ..posterior.conditionals.spike import (
-    EdgePrior,
-    draw_hyper,
-    edge_prior,
-    own_odds,
-    slab_factors,
-    slab_top,
-)
+from ..posterior.conditionals.spike import EdgePrior, draw_hyper, edge_prior, own_odds, slab_factors, slab_top
 from ..posterior.edges.line_steps import independent_variance
 from ..posterior.edges.spike_slab import DIVERGED, EdgeInfo, EdgeKernel, check_bounded, drawn, noise_share, with_blocks
 from ..states.edge_tables import TableParticles, start_particles
 from ..states.persistent_chains import EdgeBlocks, EdgeChains, add_edge, remove_edge, start_chains, start_rows, unpack
-from .langevin_chains import (
-    TableChains,
-    edge_moments,
-    move,
-    node_variance,
-    pull_on_ends,
-    swept,
-    table_chains,
-)
+from .langevin_chains import TableChains, edge_moments, move, node_variance, pull_on_ends, swept, table_chains
 from .langevin_jumps import draw_jump, jump_log_ratio
 from .options import LangevinJumps
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import betaln
 
 from bayesmrf import graphs, threads
 from bayesmrf.errors import OptionError, TooWideError
@@ -242,7 +243,7 @@ def test_quadrature_is_the_closed_form(a):
     successes = np.array([1.0, 7.5, 0.0, 1e6, 3e5])
     prior = LogisticBeta(a, 2.0)
     found = conjugate_module._quadrature(1.0, successes, trials, prior) + prior.log_constant(1)
-    expected = conjugate_module.betaln(a + successes, 2 + trials - successes) - conjugate_module.betaln(a, 2)
+    expected = betaln(a + successes, 2 + trials - successes) - betaln(a, 2)
     np.testing.assert_allclose(found, expected, atol=1e-7)
 
 

@@ -8,7 +8,7 @@ from bayesmrf.models import Boltzmann, Nominal, PairwiseModel, Symmetric
 from bayesmrf.models.bases import edge_strength
 from bayesmrf.models.display import PlainDisplay, display_of
 from bayesmrf.models.panel import Panel
-from bayesmrf.results.display import restored
+from bayesmrf.models.restored import restored
 
 GRAPH = graphs.path(3)
 MIXED = Nominal(GRAPH, 3, True, (3, 3, 2), (False, True, True), state_names=(tuple("abc"), tuple("def"), tuple("gh")))

@@ -8,16 +8,7 @@ import numpy as np
 
 from ...errors import OptionError, said, said_in_python
 from ...names import shown
-from ...results.predictive_checks import (
-    FAMILIES,
-    GROUP,
-    LEVEL,
-    OF_PANELS,
-    checks_in,
-    first_row,
-    sentences,
-    things,
-)
+from ...results.predictive_checks import FAMILIES, GROUP, LEVEL, OF_PANELS, checks_in, first_row, sentences, things
 from ...results.summary import Summary, count, summarise
 from ...show.page import Section, listed, paragraph, picture
 from ...show.style import COLOURS, GREY, PALE, axes, plot_of

@@ -23,13 +23,7 @@ from ...compiled import strict_leaf
 from .centred import CentredLines, ManyStates, OwnTables, end_of, move_edge, pair_values
 from .line import Line, LineSample, line_mode
 from .slab_leaves import draw_slab_mixture, draw_slab_scale, has_slab_factor, log_slab_factor, log_slab_top
-from .spike import (
-    EdgePrior,
-    birth_log_ratio,
-    draw_odds,
-    node_precision,
-    own_odds,
-)
+from .spike import EdgePrior, birth_log_ratio, draw_odds, node_precision, own_odds
 from .student_t import draw_t
 
 BASELINE, DIFFERENCE = 0, 1  # parts of a feature, and their first coordinates

@@ -11,12 +11,7 @@ from math import exp, log, sqrt
 from ...compiled import strict_leaf
 from .by_class import by_class
 from .line import Line, line_log_density, line_peak, line_tangent
-from .one_coordinate import (
-    OneCoordinate,
-    coordinate_log_density,
-    coordinate_peak,
-    coordinate_tangent,
-)
+from .one_coordinate import OneCoordinate, coordinate_log_density, coordinate_peak, coordinate_tangent
 from .slab_scale import SlabScale, scale_log_density, scale_peak, scale_tangent
 
 _BEND = sqrt(2)

@@ -19,16 +19,7 @@ from ..conditionals.group_problem import lines_of, one_group_problem
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior
 from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design
-from .spike_slab import (
-    EDGE_DIMS,
-    EdgeKernel,
-    JumpInfo,
-    OnChains,
-    check_bounded,
-    drawn,
-    present_edges,
-    with_blocks,
-)
+from .spike_slab import EDGE_DIMS, EdgeKernel, JumpInfo, OnChains, check_bounded, drawn, present_edges, with_blocks
 
 
 class ManyStatesState(NamedTuple):

@@ -18,11 +18,7 @@ from ...states.row_chains import RowChains, first_chains, start_chains
 from ..conditionals.panel_chains import scale_by_chains, scan_chains
 from ..conditionals.panel_hidden import PanelHidden, completed, neighbours, redraw_missing
 from ..conditionals.panel_scan import Intercepts, PanelPrior, log_ratio_of_scale, scan_panel
-from ..conditionals.spike import (
-    draw_density,
-    draw_precision,
-    edge_prior,
-)
+from ..conditionals.spike import draw_density, draw_precision, edge_prior
 
 _EVERY = 20  # steps of which one computes the factors of edges, by chance: steps may be thinned
 SLOPE, DF, SD = 1.0, 2.0, 1.0  # priors of own intercepts

@@ -35,16 +35,7 @@ from ..conditionals.spike import (
     visit_edge,
     visit_node,
 )
-from .spike_slab import (
-    EDGE_DIMS,
-    EdgeInfo,
-    EdgeState,
-    declare_blocks,
-    drawn,
-    start_theta,
-    with_blocks,
-    with_hyper,
-)
+from .spike_slab import EDGE_DIMS, EdgeInfo, EdgeState, declare_blocks, drawn, start_theta, with_blocks, with_hyper
 
 
 class ReferenceProblem(NamedTuple):
