@@ -1,0 +1,176 @@
+r"""Moments at one theta from states in equilibrium there, by control variates of mean 0.
+
+Given the other nodes, any function h of the state of node u less its conditional mean,
+
+.. math:: h(x_u, x_{-u}) - \sum_y P(x_u = y \mid x_{-u}) \, h(y, x_{-u}),
+
+has mean 0 under the model (Dellaportas and Kontoyiannis 2012 use this for Gibbs sampling). With h the features of the
+edges and of the node these are the scores of the pseudo-likelihood, each split by the ends of its edge. They explain
+most of a feature: what is left is what the pseudo-likelihood loses against the likelihood. Two more functions of each
+node move with all edges together: its log potential times the difference of its log potentials, and its state times
+the squared sum of the others.
+
+The states must be of this theta: of chains that follow another one, the means would not be 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..threads import one_thread
+
+_GROUPS = 20  # of chains, by which errors are estimated: even ones have the coefficients of odd ones, and conversely
+_STATES = 20  # of a half, at least, for each control of a regression
+_MOST_JOINT = 2000  # features that are regressed on all controls
+_RIDGE, _LEAST = 1e-4, 1e-6  # relative to the variance of a control, and of a control that never varied
+
+
+class ControlledMoments(NamedTuple):
+    """Means of features, and their standard errors; ``plain`` are those of the means of the states alone."""
+
+    mean: np.ndarray
+    error: np.ndarray
+    plain: np.ndarray
+
+
+class _Part(NamedTuple):
+    """Features that are regressed on the same controls."""
+
+    features: np.ndarray
+    controls: np.ndarray
+
+
+@one_thread()
+def controlled_moments(model: Any, theta: np.ndarray, states: np.ndarray) -> ControlledMoments:
+    r"""Estimate the moments of a model at theta from states of independent chains.
+
+    Coefficients are those of the other half of the chains, so that the estimate is unbiased.
+
+    Parameters
+    ----------
+    model : TwoArrays or Nominal
+    theta : (n_features,) array
+    states : (n_times, n_chains, n_nodes) int array
+        Of chains in equilibrium at theta, which are independent of each other; 20 or more of them.
+
+    Returns
+    -------
+    ControlledMoments
+        Without controls where there are fewer than 20 states of a half for each of those of one feature.
+    """
+    n_times, n_chains = states.shape[:2]
+    controls, half = _Controls(model, theta), n_times * n_chains // 2
+    parts = [] if half < _STATES * controls.most_of_one else controls.of_each
+    if model.n_features <= _MOST_JOINT and half >= _STATES * controls.n:
+        parts = [_Part(np.arange(model.n_features), np.arange(controls.n))]
+    group, shift = np.arange(n_chains) % _GROUPS, model.features(states[0].astype(np.int64)).mean(axis=0)
+    sizes = np.bincount(group, minlength=_GROUPS)[:, None] * n_times
+    f_means, u_means = np.zeros((_GROUPS, model.n_features)), np.zeros((_GROUPS, controls.n))
+    squares = [np.zeros((2, len(c), len(c))) for _, c in parts]
+    products = [np.zeros((2, len(c), len(f))) for f, c in parts]
+    for x in states.astype(np.int64):
+        f, u = model.features(x) - shift, controls.at(x) if parts else np.zeros((n_chains, controls.n))
+        for g in range(_GROUPS):
+            f_means[g] += f[g::_GROUPS].sum(axis=0)
+            u_means[g] += u[g::_GROUPS].sum(axis=0)
+        for h in range(2):
+            of_half = group % 2 == h
+            f_half, u_half = f[of_half], u[of_half]
+            for part, square, product in zip(parts, squares, products, strict=True):
+                own = u_half[:, part.controls]
+                square[h] += own.T @ own
+                product[h] += own.T @ f_half[:, part.features]
+    f_means, u_means = f_means / sizes, u_means / sizes
+    controlled = f_means.copy()
+    for part, square, product in zip(parts, squares, products, strict=True):
+        for h in range(2):
+            coefficients = _solve(square[1 - h], product[1 - h], half)
+            controlled[h::2, part.features] -= u_means[h::2, part.controls] @ coefficients
+    errors = (x.std(axis=0, ddof=1) / np.sqrt(_GROUPS) for x in (controlled, f_means))
+    return ControlledMoments(controlled.mean(axis=0) + shift, *errors)
+
+
+def _solve(square: np.ndarray, product: np.ndarray, n: int) -> np.ndarray:
+    """Return the coefficients of a ridge regression."""
+    ridge = _RIDGE * square.diagonal() + _LEAST * n
+    return np.linalg.solve(square + np.diag(ridge), product)
+
+
+class _End(NamedTuple):
+    """An edge at one of its ends: features with the states of this end first, and the node at the other."""
+
+    edge: int
+    features: np.ndarray  # (p, m, m)
+    potentials: np.ndarray  # (m, m)
+    other: int
+
+
+class _Controls:
+    """Controls of a model at theta: of each end of each edge, then of the parameters of nodes, then two of a node."""
+
+    def __init__(self, model: Any, theta: np.ndarray) -> None:
+        self.model, self.starts = model, np.asarray(model.edge_starts)
+        self.n_of_edges, n_nodes = int(self.starts[-1]), model.graph.n_nodes
+        self.field, table = model.field_table(theta[self.n_of_edges :]), model.table(theta[: self.n_of_edges])
+        each = np.asarray(model.edge_features)
+        features = each if len(each) == self.n_of_edges else np.tile(each, (model.n_edges, 1, 1))
+        self.ends: list[list[_End]] = [[] for _ in range(n_nodes)]
+        for e, (u, v) in enumerate(model.graph.edges.tolist()):
+            f = features[self.starts[e] : self.starts[e + 1]]
+            self.ends[u].append(_End(e, f, table[e], v))
+            self.ends[v].append(_End(e, f.transpose(0, 2, 1), table[e].T, u))
+        self.n = self.n_of_edges + model.n_features + 2 * n_nodes
+
+    @property
+    def of_each(self) -> list[_Part]:
+        """Parts of each edge, with the controls of its ends, and of each node."""
+        first, starts = 2 * self.n_of_edges, np.asarray(self.model.node_starts) - self.n_of_edges
+        at_node = [first + np.arange(a, b) for a, b in pairwise(starts)]
+        parts = []
+        for e, (u, v) in enumerate(self.model.graph.edges.tolist()):
+            own = np.arange(self.starts[e], self.starts[e + 1])
+            parts.append(_Part(own, np.concatenate([own, own + self.n_of_edges, at_node[u], at_node[v]])))
+        return parts + [_Part(own - self.n_of_edges, own) for own in at_node if len(own)]
+
+    @property
+    def most_of_one(self) -> int:
+        """Most controls of one feature."""
+        return max(len(part.controls) for part in self.of_each)
+
+    def at(self, x: np.ndarray) -> np.ndarray:
+        """Return the controls at states (n, n_nodes)."""
+        out, (n, n_nodes) = np.zeros((len(x), self.n)), x.shape
+        rows, last, states = np.arange(n), self.n - 2 * n_nodes, np.arange(self.field.shape[1])
+        both, rest_of = 2 * self.n_of_edges, x.sum(axis=1) - 0.5 * (n_nodes - 1) * states[-1]
+        node_starts = np.asarray(self.model.node_starts) - self.n_of_edges
+        for u, ends in enumerate(self.ends):
+            potential = sum((end.potentials.T[x[:, end.other]] for end in ends), np.zeros((n, self.field.shape[1])))
+            residual = _residual(potential + self.field[u], x[:, u])
+            for end, (first, stop) in self._places(u, ends):
+                means = np.einsum("ny,pyz->pnz", residual, end.features)
+                out[:, first:stop] = means[:, rows, x[:, end.other]].T
+            first, stop = node_starts[u : u + 2]
+            out[:, first + both : stop + both] = residual @ self.model.node_rows[first:stop].T
+            used, rest = np.flatnonzero(self.model.used[u]), rest_of - x[:, u]
+            range_of = potential[:, used[-1]] - potential[:, used[0]]
+            out[:, last + u] = (residual * potential).sum(axis=1) * range_of
+            out[:, last + n_nodes + u] = residual @ states * rest**2
+        return out
+
+    def _places(self, u: int, ends: list[_End]) -> Iterator[tuple[_End, tuple[int, int]]]:
+        """Return each end of an edge at node u with the places of its controls: first ends, then second ones."""
+        for end in ends:
+            second = self.n_of_edges * int(self.model.graph.edges[end.edge, 0] != u)
+            yield end, (self.starts[end.edge] + second, self.starts[end.edge + 1] + second)
+
+
+def _residual(log_weight: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return indicators of the states x (n,) less their probabilities, (n, m)."""
+    p = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+    residual = -p / p.sum(axis=1, keepdims=True)
+    residual[np.arange(len(x)), x] += 1
+    return residual
