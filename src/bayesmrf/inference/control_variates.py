@@ -81,9 +81,9 @@ def controlled_moments(model: Any, theta: np.ndarray, states: np.ndarray) -> Con
             of_half = group % 2 == h
             f_half, u_half = f[of_half], u[of_half]
             for part, square, product in zip(parts, squares, products, strict=True):
-                own = u_half[:, part.controls]
-                square[h] += own.T @ own
-                product[h] += own.T @ f_half[:, part.features]
+                v = u_half[:, part.controls]
+                square[h] += v.T @ v
+                product[h] += v.T @ f_half[:, part.features]
     f_means, u_means = f_means / sizes, u_means / sizes
     controlled = f_means.copy()
     for part, square, product in zip(parts, squares, products, strict=True):
@@ -132,9 +132,9 @@ class _Controls:
         at_node = [first + np.arange(a, b) for a, b in pairwise(starts)]
         parts = []
         for e, (u, v) in enumerate(self.model.graph.edges.tolist()):
-            own = np.arange(self.starts[e], self.starts[e + 1])
-            parts.append(_Part(own, np.concatenate([own, own + self.n_of_edges, at_node[u], at_node[v]])))
-        return parts + [_Part(own - self.n_of_edges, own) for own in at_node if len(own)]
+            of_edge = np.arange(self.starts[e], self.starts[e + 1])
+            parts.append(_Part(of_edge, np.concatenate([of_edge, of_edge + self.n_of_edges, at_node[u], at_node[v]])))
+        return parts + [_Part(of_node - self.n_of_edges, of_node) for of_node in at_node if len(of_node)]
 
     @property
     def most_of_one(self) -> int:
