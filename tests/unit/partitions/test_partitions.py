@@ -25,7 +25,7 @@ from bayesmrf.partitions import (
     vi_difference,
 )
 from bayesmrf.partitions.distance import distances
-from bayesmrf.partitions.similarity import linkage_cut
+from bayesmrf.partitions.similarity import _shared, linkage_cut
 from bayesmrf.partitions.sweeten import closer_draw
 from tests.oracle.bounds import assert_estimate
 
@@ -176,6 +176,14 @@ def cuts(draws):
 def test_point_partition_is_never_worse_than_average_linkage(noise, rng):
     _, draws = noisy_draws(rng, 25, 4, 60, noise)
     assert expected_vi(point_partition(draws), draws) <= min(expected_vi(c, draws) for c in cuts(draws)) + 1e-12
+
+
+@pytest.mark.parametrize("n_items", [5, 256, 257, 600])
+def test_shared_groups_are_counted_over_blocks_of_columns(n_items, rng):
+    """Columns are compared 256 at a time."""
+    draws = rng.integers(4, size=(30, n_items), dtype=np.int32)
+    counts = (draws[:, :, None] == draws[:, None, :]).sum(axis=0)
+    np.testing.assert_array_equal(_shared(draws), counts[np.triu_indices(n_items, 1)])
 
 
 def test_the_best_cut_is_found(rng):
