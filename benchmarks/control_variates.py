@@ -62,9 +62,9 @@ def main() -> None:
             sweep(form, chains, EVERY)
             kept.append(to_states(chains, options.chains, many))
         swept = time.process_time()
-        found = controlled_moments(model, theta, np.array(kept))
+        moments = controlled_moments(model, theta, np.array(kept))
         done = time.process_time()
-        ratio = (found.plain / found.error) ** 2
+        ratio = (moments.plain / moments.error) ** 2
         numbers = np.median(ratio), ratio.min(), swept - begun, done - swept
         rows.append((name, *(f"{x:.1f}" for x in numbers)))
     print(machine())

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import OptionError
 from ..threads import one_thread
 
 _GROUPS = 20  # of chains, by which errors are estimated: even ones have the coefficients of odd ones, and conversely
@@ -55,14 +56,21 @@ def controlled_moments(model: Any, theta: np.ndarray, states: np.ndarray) -> Con
     model : TwoArrays or Nominal
     theta : (n_features,) array
     states : (n_times, n_chains, n_nodes) int array
-        Of chains in equilibrium at theta, which are independent of each other; 20 or more of them.
+        Of chains in equilibrium at theta, which are independent of each other.
 
     Returns
     -------
     ControlledMoments
         Without controls where there are fewer than 20 states of a half for each of those of one feature.
+
+    Raises
+    ------
+    OptionError
+        For fewer than 20 chains, of which errors would not be known.
     """
     n_times, n_chains = states.shape[:2]
+    if n_chains < _GROUPS:
+        raise OptionError(option="states", got=f"{n_chains} chains", expected=f"those of at least {_GROUPS} chains")
     controls, half = _Controls(model, theta), n_times * n_chains // 2
     parts = [] if half < _STATES * controls.most_of_one else controls.of_each
     if model.n_features <= _MOST_JOINT and half >= _STATES * controls.n:
@@ -117,7 +125,7 @@ class _Controls:
         self.n_of_edges, n_nodes = int(self.starts[-1]), model.graph.n_nodes
         self.field, table = model.field_table(theta[self.n_of_edges :]), model.table(theta[: self.n_of_edges])
         each = np.asarray(model.edge_features)
-        features = each if len(each) == self.n_of_edges else np.tile(each, (model.n_edges, 1, 1))
+        features = each if model.n_parameters is None else np.tile(each, (model.n_edges, 1, 1))
         self.ends: list[list[_End]] = [[] for _ in range(n_nodes)]
         for e, (u, v) in enumerate(model.graph.edges.tolist()):
             f = features[self.starts[e] : self.starts[e + 1]]

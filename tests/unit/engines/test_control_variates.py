@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
+from bayesmrf.errors import OptionError
 from bayesmrf.inference.control_variates import _Controls, controlled_moments
 from bayesmrf.models import Boltzmann, Ising, Nominal, Ordinal, Potts
 from tests.oracle.potts import all_states
@@ -51,9 +52,9 @@ def test_the_mean_of_each_control_is_0_at_this_theta_only(name, rng):
 def scores_of(model, theta, rng, n_times, at):
     """Errors of moments over their standard errors, of 40 sets of states at theta, and ratios to plain errors."""
     states, p, f = law(model, theta)
-    found = [controlled_moments(model, at, drawn(states, p, rng, (n_times, 100))) for _ in range(40)]
-    scores = np.array([(each.mean - p @ f) / each.error for each in found])
-    return scores, np.median([each.error / each.plain for each in found])
+    moments = [controlled_moments(model, at, drawn(states, p, rng, (n_times, 100))) for _ in range(40)]
+    scores = np.array([(each.mean - p @ f) / each.error for each in moments])
+    return scores, np.median([each.error / each.plain for each in moments])
 
 
 def one_sidedness(scores):
@@ -88,5 +89,13 @@ def test_too_few_states_have_no_controls(rng):
     model = MODELS["ordinal"]
     theta = theta_of(model, rng)
     states, p, _ = law(model, theta)
-    found = controlled_moments(model, theta, drawn(states, p, rng, (1, 40)))
-    np.testing.assert_array_equal(found.error, found.plain)
+    moments = controlled_moments(model, theta, drawn(states, p, rng, (1, 40)))
+    np.testing.assert_array_equal(moments.error, moments.plain)
+
+
+def test_errors_need_20_chains(rng):
+    model = MODELS["ising"]
+    theta = theta_of(model, rng)
+    states, p, _ = law(model, theta)
+    with pytest.raises(OptionError, match=r"at least 20 chains, got '?19 chains"):
+        controlled_moments(model, theta, drawn(states, p, rng, (10, 19)))
