@@ -15,7 +15,6 @@ The states must be of this theta: of chains that follow another one, the means w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ from ..threads import one_thread
 
 _GROUPS = 20  # of chains, by which errors are estimated: even ones have the coefficients of odd ones, and conversely
 _STATES = 20  # of a half, at least, for each control of a regression
+_ENOUGH = 40  # of a half for each control, from which coefficients are known
 _MOST_JOINT = 2000  # features that are regressed on all controls
 _RIDGE, _LEAST = 1e-4, 1e-6  # relative to the variance of a control, and of a control that never varied
 
@@ -80,14 +80,18 @@ def controlled_moments(model: Any, theta: np.ndarray, states: np.ndarray) -> Con
     f_means, u_means = np.zeros((_GROUPS, model.n_features)), np.zeros((_GROUPS, controls.n))
     squares = [np.zeros((2, len(c), len(c))) for _, c in parts]
     products = [np.zeros((2, len(c), len(f))) for f, c in parts]
+    counted, enough = 0, _ENOUGH * max((len(c) for _, c in parts), default=0)
     for x in states.astype(np.int64):
         f, u = model.features(x) - shift, controls.at(x) if parts else np.zeros((n_chains, controls.n))
         for g in range(_GROUPS):
             f_means[g] += f[g::_GROUPS].sum(axis=0)
             u_means[g] += u[g::_GROUPS].sum(axis=0)
+        if counted >= enough:
+            continue
+        counted += n_chains // 2
         for h in range(2):
             of_half = group % 2 == h
-            f_half, u_half = f[of_half], u[of_half]
+            f_half, u_half = f[of_half].astype(np.float32), u[of_half].astype(np.float32)
             for part, square, product in zip(parts, squares, products, strict=True):
                 v = u_half[:, part.controls]
                 square[h] += v.T @ v
@@ -96,7 +100,7 @@ def controlled_moments(model: Any, theta: np.ndarray, states: np.ndarray) -> Con
     controlled = f_means.copy()
     for part, square, product in zip(parts, squares, products, strict=True):
         for h in range(2):
-            coefficients = _solve(square[1 - h], product[1 - h], half)
+            coefficients = _solve(square[1 - h], product[1 - h], counted)
             controlled[h::2, part.features] -= u_means[h::2, part.controls] @ coefficients
     errors = (x.std(axis=0, ddof=1) / np.sqrt(_GROUPS) for x in (controlled, f_means))
     return ControlledMoments(controlled.mean(axis=0) + shift, *errors)
@@ -108,13 +112,12 @@ def _solve(square: np.ndarray, product: np.ndarray, n: int) -> np.ndarray:
     return np.linalg.solve(square + np.diag(ridge), product)
 
 
-class _End(NamedTuple):
-    """An edge at one of its ends: features with the states of this end first, and the node at the other."""
+class _Ends(NamedTuple):
+    """Ends of edges at one node that have the same feature: places of their controls, and the nodes at the others."""
 
-    edge: int
-    features: np.ndarray  # (p, m, m)
-    potentials: np.ndarray  # (m, m)
-    other: int
+    feature: np.ndarray  # (m, m), the states of this end first
+    places: np.ndarray
+    others: np.ndarray
 
 
 class _Controls:
@@ -124,14 +127,27 @@ class _Controls:
         self.model, self.starts = model, np.asarray(model.edge_starts)
         self.n_of_edges, n_nodes = int(self.starts[-1]), model.graph.n_nodes
         self.field, table = model.field_table(theta[self.n_of_edges :]), model.table(theta[: self.n_of_edges])
-        each = np.asarray(model.edge_features)
-        features = each if model.n_parameters is None else np.tile(each, (model.n_edges, 1, 1))
-        self.ends: list[list[_End]] = [[] for _ in range(n_nodes)]
-        for e, (u, v) in enumerate(model.graph.edges.tolist()):
-            f = features[self.starts[e] : self.starts[e + 1]]
-            self.ends[u].append(_End(e, f, table[e], v))
-            self.ends[v].append(_End(e, f.transpose(0, 2, 1), table[e].T, u))
+        m = self.field.shape[1]
+        # Log potentials of the states of each node in those of each other one.
+        self.potentials = np.zeros((n_nodes, m, n_nodes, m))
+        for (u, v), potential in zip(model.graph.edges.tolist(), table, strict=True):
+            self.potentials[u, :, v], self.potentials[v, :, u] = potential, potential.T
+        self.potentials = self.potentials.reshape(n_nodes * m, -1)
+        self.ends = self._ends()
         self.n = self.n_of_edges + model.n_features + 2 * n_nodes
+
+    def _ends(self) -> list[list[_Ends]]:
+        """Return the ends of edges at each node, those with the same feature together."""
+        model, found = self.model, [dict[bytes, Any]() for _ in range(self.model.graph.n_nodes)]
+        each = np.asarray(model.edge_features)
+        for e, (u, v) in enumerate(model.graph.edges.tolist()):
+            for k in range(self.starts[e], self.starts[e + 1]):
+                f = each[k if model.n_parameters is None else k - self.starts[e]]
+                for node, other, feature, place in ((u, v, f, k), (v, u, f.T, k + self.n_of_edges)):
+                    same = found[node].setdefault(feature.tobytes(), (feature, [], []))
+                    same[1].append(place)
+                    same[2].append(other)
+        return [[_Ends(f, np.array(a), np.array(b)) for f, a, b in of_node.values()] for of_node in found]
 
     @property
     def of_each(self) -> list[_Part]:
@@ -151,16 +167,16 @@ class _Controls:
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """Return the controls at states (n, n_nodes)."""
-        out, (n, n_nodes) = np.zeros((len(x), self.n)), x.shape
-        rows, last, states = np.arange(n), self.n - 2 * n_nodes, np.arange(self.field.shape[1])
+        out, (n, n_nodes), m = np.zeros((len(x), self.n)), x.shape, self.field.shape[1]
+        rows, last, states = np.arange(n)[:, None], self.n - 2 * n_nodes, np.arange(m)
         both, rest_of = 2 * self.n_of_edges, x.sum(axis=1) - 0.5 * (n_nodes - 1) * states[-1]
         node_starts = np.asarray(self.model.node_starts) - self.n_of_edges
+        of_others = (x[:, :, None] == states).reshape(n, -1).astype(np.float64) @ self.potentials
         for u, ends in enumerate(self.ends):
-            potential = sum((end.potentials.T[x[:, end.other]] for end in ends), np.zeros((n, self.field.shape[1])))
+            potential = of_others[:, u * m : u * m + m]
             residual = _residual(potential + self.field[u], x[:, u])
-            for end, (first, stop) in self._places(u, ends):
-                means = np.einsum("ny,pyz->pnz", residual, end.features)
-                out[:, first:stop] = means[:, rows, x[:, end.other]].T
+            for same in ends:
+                out[:, same.places] = (residual @ same.feature)[rows, x[:, same.others]]
             first, stop = node_starts[u : u + 2]
             out[:, first + both : stop + both] = residual @ self.model.node_rows[first:stop].T
             used, rest = np.flatnonzero(self.model.used[u]), rest_of - x[:, u]
@@ -168,12 +184,6 @@ class _Controls:
             out[:, last + u] = (residual * potential).sum(axis=1) * range_of
             out[:, last + n_nodes + u] = residual @ states * rest**2
         return out
-
-    def _places(self, u: int, ends: list[_End]) -> Iterator[tuple[_End, tuple[int, int]]]:
-        """Return each end of an edge at node u with the places of its controls: first ends, then second ones."""
-        for end in ends:
-            second = self.n_of_edges * int(self.model.graph.edges[end.edge, 0] != u)
-            yield end, (self.starts[end.edge] + second, self.starts[end.edge + 1] + second)
 
 
 def _residual(log_weight: np.ndarray, x: np.ndarray) -> np.ndarray:
