@@ -12,9 +12,12 @@ from ..methods import ReversibleJump
 from ..methods.rows import Built
 from ..models.categorical import is_categorical
 from ..posterior.conditionals.pair_tables import pair_tables
+from ..posterior.edges.bank import BankDesign, GroupsBank
 from ..posterior.edges.differences import DifferencePrior, Differences
 from ..posterior.edges.group_chains import GroupChains
+from .bank_start import design_of, takes_bank
 from .built_kernels import Problem
+from .edge_methods import built_with_bank, refuse_dynamics
 from .edge_start import default_particles
 
 _SCANS, _MANY_STATES = 2, 2**16  # of a step; states from which it is one
@@ -36,9 +39,18 @@ def exact(_: Any, p: DifferencesProblem) -> Built:
 
 
 def reversible_jump(options: ReversibleJump, p: DifferencesProblem) -> Built:
-    """Build the sampler with moments from persistent chains of each group."""
+    """Build the sampler with log Z from banks of states, or moments from persistent chains, of each group."""
+    if takes_bank(options, p.model, min(s.n_samples for s in p.data.samples), len(p.data.samples)):
+        refuse_dynamics(options)
+        problem = GroupsBank(p.data, *p.prior).problem
+
+        def make(design: BankDesign, n_adapt: int) -> GroupsBank:
+            return GroupsBank(p.data, *p.prior, design=design, n_adapt=n_adapt)
+
+        design = design_of(p.model, problem, p.data, p.parts, make, options.n_iterations)
+        return built_with_bank(options, make(design, p.n_warmup), design)
     if options.moments == "extrapolated":
-        expected = "'auto' or 'chains' for groups of people"
+        expected = "'auto', 'bank' or 'chains' for groups of people"
         raise OptionError(option="moments", got=options.moments, expected=expected)
     if options.n_particles is None:
         options = replace(options, n_particles=default_particles(max(s.n_samples for s in p.data.samples)))

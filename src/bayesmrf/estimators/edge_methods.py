@@ -14,20 +14,24 @@ from ..inference.elimination.engine import Elimination
 from ..learning.sparse_path import sparse_start
 from ..likelihood import Likelihood
 from ..methods import ReversibleJump
-from ..methods.edges import EXTRAPOLATED
+from ..methods.edges import BANK, EXTRAPOLATED
 from ..methods.rows import Built
 from ..models.bases import has_lines
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import shown
+from ..posterior.conditionals.group_problem import lines_of, one_group_problem
 from ..posterior.conditionals.pair_tables import pair_tables
+from ..posterior.conditionals.spike import edge_prior
+from ..posterior.edges.bank import BankDesign, SpikeSlabBank
 from ..posterior.edges.exact import SpikeSlabExact
 from ..posterior.edges.exact_tables import SpikeSlabTables
 from ..posterior.edges.many_states import SpikeSlabManyStates
 from ..posterior.edges.reference import SpikeSlabReference
-from ..posterior.edges.spike_slab import iterations_of
+from ..posterior.edges.spike_slab import SWEEPS, iterations_of
 from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..states.reference import Reference
+from .bank_start import design_of, takes_bank
 from .built_kernels import Problem
 from .edge_start import EXTRAPOLATES, default_particles, find_reference
 
@@ -65,7 +69,9 @@ def exact(_: Any, p: EdgeProblem) -> Built:
 
 
 def reversible_jump(options: ReversibleJump, p: EdgeProblem) -> Built:
-    """Build the sampler with moments from persistent chains, or extrapolated ones."""
+    """Build the sampler with log Z from a bank of states, moments from persistent chains, or extrapolated ones."""
+    if takes_bank(options, p.model, p.n):
+        return _with_bank(options, p)
     moments = None if options.moments == AUTO and options.n_particles is not None else options.moments
     reference = None if moments == "chains" else p.reference(moments)
     start = p.start(reference)
@@ -74,7 +80,7 @@ def reversible_jump(options: ReversibleJump, p: EdgeProblem) -> Built:
         raise OptionError(option="moments", got=options.moments, expected=expected)
     kernel: Any
     if reference is not None and options.n_particles is None:
-        _refuse_dynamics(options)
+        refuse_dynamics(options)
         n_scans = max(1, round(iterations_of(options, ITERATIONS, False) * p.model.graph.n_nodes / p.model.n_edges))
         kernel = SpikeSlabReference(p.model, p.s_bar, p.n, reference, p.prior, start, n_scans)
         attrs = dict.fromkeys(asdict(options)) | {"moments": "extrapolated", "n_particles": kernel.n_particles}
@@ -91,10 +97,31 @@ def reversible_jump(options: ReversibleJump, p: EdgeProblem) -> Built:
     return Built(kernel, kernel.particle_sweeps, attrs=attrs)
 
 
-def _refuse_dynamics(options: ReversibleJump) -> None:
-    """Raise OptionError for options of dynamics where moments are extrapolated; defaults are not given ones."""
+def _with_bank(options: ReversibleJump, p: EdgeProblem) -> Built:
+    """Build the sampler with log Z from a bank of states."""
+    refuse_dynamics(options)
+    model, prior = p.model, edge_prior(p.prior)
+    lines, rivals = lines_of(model, p.s_bar, p.n, prior.tilt), np.empty((0, 2), np.int64)
+    problem = one_group_problem(model, lines, p.prior, rivals)
+
+    def make(design: BankDesign, n_adapt: int) -> SpikeSlabBank:
+        return SpikeSlabBank(model, p.s_bar, p.n, p.prior, None, design, n_adapt)
+
+    design = design_of(model, problem, p.data, [p.states], make, options.n_iterations)
+    return built_with_bank(options, make(design, p.n_warmup), design)
+
+
+def built_with_bank(options: ReversibleJump, kernel: Any, design: BankDesign) -> Built:
+    """Return a kernel with a bank, and what results say of it."""
+    size = design.tables.base.shape[1]
+    attrs = dict.fromkeys(asdict(options)) | {"moments": "bank", "n_particles": size, "n_iterations": design.n_steps}
+    return Built(kernel, SWEEPS * size, attrs=attrs, row=BANK)
+
+
+def refuse_dynamics(options: ReversibleJump) -> None:
+    """Raise OptionError for options of dynamics where there are none; defaults are not given ones."""
     for name in ("epsilon", "momentum"):
         if (got := getattr(options, name)) != getattr(ReversibleJump, name):
-            expected = "omitted where moments are extrapolated from one point"
+            expected = "omitted where moments are from a bank, or extrapolated from one point"
             remedy = f"remove it, or give {argument('moments', 'chains')}"
             raise OptionError(option=name, got=got, expected=expected, remedy=remedy)

@@ -23,6 +23,9 @@ class ReversibleJump(Checked):
         within 256 and 16,384.
     moments
         * chains: moments are those of the persistent chains, which follow the weights.
+        * bank: log Z is that of a bank of states at the mean of the posterior, which pilot runs find
+          (`bayesmrf.states.bank`); blocks of births, deaths and swaps by a quadratic surrogate are accepted or rejected
+          by it. A finding says by how much another bank changes the result.
         * extrapolated: 4,096 chains measure moments once, at the mean of the posterior, from which those at all draws
           are extrapolated (`bayesmrf.states.reference`): for yes/no columns of many observations, at least
           20 for each weight and bias.
@@ -46,8 +49,9 @@ class ReversibleJump(Checked):
     )
     moments: str = option(
         "auto",
-        choice("auto", "chains", "extrapolated"),
-        "Where moments come from: chains that follow the weights, or one point from which they are extrapolated.",
+        choice("auto", "bank", "chains", "extrapolated"),
+        "Where moments come from: a bank of states, chains that follow the weights, or one point from which they are "
+        "extrapolated.",
         label="moments",
     )
     epsilon: float = option(
@@ -66,8 +70,8 @@ class ReversibleJump(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.moments == "extrapolated" and self.n_particles is not None:
-            expected = f"omitted for {argument('moments', 'extrapolated')}"
+        if self.moments in ("bank", "extrapolated") and self.n_particles is not None:
+            expected = f"omitted for {argument('moments', self.moments)}"
             raise OptionError(option="n_particles", got=self.n_particles, expected=expected)
 
 
@@ -129,7 +133,19 @@ COMPARISONS = OpenRegistry(
     ],
 )
 
-# What "reversible-jump" does with many observations.
+# What "reversible-jump" does with a bank of states.
+BANK = MethodRow(
+    "reversible-jump",
+    ReversibleJump,
+    "blocks of births, deaths and swaps of edges, accepted by log Z from a bank of states",
+    "",
+    "approximate (log Z from a bank of states)",
+    reason="log Z is that of a finite bank of states, which all chains share: R-hat does not show its error, which a "
+    "finding states by an independent bank",
+    births="any",
+)
+
+# What it does with many observations.
 EXTRAPOLATED = MethodRow(
     "reversible-jump",
     ReversibleJump,

@@ -20,6 +20,7 @@ from numba import float32
 from ..compiled import copy_to, leaf, strict_leaf
 from ..compiled.lanes import exp_rows_f
 from ..graphs import Graph
+from ..models.bases import edge_starts, has_lines
 from ..models.categorical import NEVER
 from ..rng import lane_generators
 from ..samplers.resampling import copy_columns, systematic
@@ -79,6 +80,17 @@ def unpack(particles: TableParticles, potentials: np.ndarray, field: np.ndarray)
     at_u, at_v = np.empty((2, field.shape[1], m), np.float32)
     copies = particles.x.copy(), particles.lanes.copy(), potentials.copy(), field.copy()
     return UnpackedTableParticles(*copies, at_u, at_v, np.ones(m, np.float32))
+
+
+def potentials_of(model: Any, theta: np.ndarray) -> np.ndarray:
+    """Return the log potentials of each edge at theta, (n_edges, n), as chains keep them."""
+    starts = edge_starts(model)
+    return np.add.reduceat(theta[: starts[-1], None] * gains_of(model), starts[:-1])
+
+
+def gains_of(model: Any) -> np.ndarray:
+    """Return the log potentials of each parameter of an edge, (r, n), or of all, (1, n), as chains keep them."""
+    return model.gains[None] if has_lines(model) else model.edge_features.reshape(len(model.edge_features), -1)
 
 
 @strict_leaf

@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...methods import ReversibleJump
-from ...models.bases import edge_starts, has_lines
+from ...models.bases import has_lines
 from ...states.edge_tables import (
     TableGraph,
     TableParticles,
     UnpackedTableParticles,
+    gains_of,
+    potentials_of,
     start_particles,
     table_graph,
     unpack,
@@ -180,17 +182,6 @@ class Walker:
         e, f = np.concatenate([problem.rivals, problem.rivals[:, ::-1]]).T
         often = (share[:, e] * (1 - share[:, f]) * share[:, f] * np.minimum(1.0, SURE * (1 - share[:, e]))).sum(axis=1)
         return Visits(share, rate, np.minimum(rate, _SWAPS * n_nodes / np.maximum(often, 1e-9)), self.design.reach)
-
-
-def gains_of(model: Any) -> np.ndarray:
-    """Return the log potentials of each parameter of an edge, (r, n), or of all, (1, n), as chains keep them."""
-    return model.gains[None] if has_lines(model) else model.edge_features.reshape(len(model.edge_features), -1)
-
-
-def potentials_of(model: Any, theta: np.ndarray) -> np.ndarray:
-    """Return the log potentials of each edge at theta, (n_edges, n)."""
-    starts = edge_starts(model)
-    return np.add.reduceat(theta[: starts[-1], None] * gains_of(model), starts[:-1])
 
 
 def started(theta: GroupTheta, problem: GroupProblem) -> GroupTheta:

@@ -1,0 +1,242 @@
+"""Pilot runs that find where a bank of states is needed, and all that is frozen before the first draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..data.states import States
+from ..inference.control_variates import controlled_moments
+from ..learning.pseudo_mode import pseudo_mode
+from ..likelihood import Likelihood
+from ..methods import ReversibleJump
+from ..posterior.conditionals.group_lines import GroupProblem
+from ..posterior.edges.bank import BankDesign
+from ..posterior.edges.bank_moves import SMALL
+from ..posterior.edges.surrogate import Tilt, coordinates_of, surrogate_of, tables_of, tilts_of
+from ..states.bank import Bank, BankChains, covariance_of, log_z
+from ..threads import one_thread
+from .pipeline import completed
+
+_CHAINS = 2048
+_PILOT_TIMES, _PILOT_BANK = 5, 4096  # states of each chain behind the moments of pilots, and in their banks
+_TIMES = 50  # the same of the last bank's
+_LEAST, _MOST = 8192, 32_768  # states in the last bank
+_NOISE = 0.5  # standard deviation of the log likelihood over draws that the bank may add
+_DRAWS, _PILOT_CHAINS, _TURNS = 100, 4, 2  # of a pilot run; surrogates of a bank
+_MOST_STAGES, _STABLE, _SHARE = 6, 0.05, 0.2  # of pilots; relative change of the number of edges; share of the bank
+_COMPLETIONS = 20  # of missing answers, whose mean the surrogate is for
+_DENSE = 2.0  # standard deviations from 0, below which an edge is absent at the start
+_VISITS = 10.0  # in the blocks of a draw, for each unit
+_MOST_STEPS, _PILOT_STEPS = 32, 2  # in a draw
+_ALWAYS = 10**9  # steps in which pilots adapt
+_FIRST, _WEAK = 8.0, 1e-2  # size of the first blocks; precision of the parameters of nodes at the start, at least
+
+
+def takes_bank(options: ReversibleJump, model: Any, n_samples: float, n_groups: int = 1) -> bool:
+    """Return whether log Z is from a bank of states: if a user says so, or by the model and the number of rows.
+
+    Parameters
+    ----------
+    n_samples : float
+        Of the smallest group.
+    """
+    return options.moments == "bank"
+
+
+class _Pilots:
+    """Chains that move with the centre of the posterior, and the banks of states around it."""
+
+    def __init__(
+        self,
+        model: Any,
+        problem: GroupProblem,
+        data: Likelihood,
+        parts: Sequence[States],
+        make: Callable[[BankDesign, int], Any],
+    ) -> None:
+        self.model, self.problem, self.data, self.make = model, problem, data, make
+        self.rng, self.coordinates = np.random.default_rng(0), coordinates_of(problem)
+        rows = [_completed(part, self.rng) for part in parts]
+        self.s_bar = np.array([model.statistics(x, part.weights) for x, part in zip(rows, parts, strict=True)])
+        self.at = self._mode(rows, parts)
+        self.chains = [
+            BankChains(model, _drawn(x, part, self.rng), self.rng) for x, part in zip(rows, parts, strict=True)
+        ]
+        self.share = np.ones(len(self.coordinates.part))
+        self.states: list[Any] = []
+        self.draws = self.at[None]
+        self.sizes, self.least = np.full(2, _FIRST), 1.0
+
+    def _mode(self, rows: Sequence[np.ndarray], parts: Sequence[States]) -> np.ndarray:
+        """Return the coordinates of the mode of the pseudo-likelihood of each group."""
+        problem, maps = self.problem, self.coordinates.maps
+        precision, r = problem.scales.clip(min=_WEAK), int(problem.places[problem.n_edges])
+        precision[:r] = problem.baseline.stiffness
+        each = [pseudo_mode(self.model, x, part.weights, precision) for x, part in zip(rows, parts, strict=True)]
+        return np.asarray(np.linalg.lstsq(maps.reshape(-1, maps.shape[2]), np.concatenate(each))[0])
+
+    def measure(self, n_times: int, size: int) -> list[Bank]:
+        """Return banks of ``size`` states at the centre, whose moments are those of more states."""
+        banks = []
+        for g, chains in enumerate(self.chains):
+            theta = self.coordinates.maps[g] @ self.at
+            states = chains.states(theta, n_times)
+            found, flat = controlled_moments(self.model, theta, states), states.reshape(-1, states.shape[2])
+            kept = flat[self.rng.permutation(len(flat))[:size]]
+            banks.append(Bank(theta, found.mean, found.error, covariance_of(self.model, flat), kept))
+        return banks
+
+    def turn(self, banks: Sequence[Bank], tilts: Sequence[Tilt] | None, n_draws: int) -> list[Tilt]:
+        """Make a pilot run; return the tilts at its draws."""
+        design, n_weights = self.design(banks, tilts, _PILOT_STEPS), int(self.coordinates.first[-1])
+        kernel = completed(self.make(design, _ALWAYS), self.data)
+        if not self.states:
+            design = design._replace(starts=self._sparse(design)[None])
+            kernel = completed(self.make(design, _ALWAYS), self.data)
+            self.states = [kernel.init(self.rng) for _ in range(_PILOT_CHAINS)]
+        phi, self.least = np.empty((_PILOT_CHAINS, n_draws, len(self.at))), 1.0
+        for k, state in enumerate(self.states):
+            now = self._renewed(state)
+            for i in range(n_draws):
+                now, info = kernel.step(self.rng, now)
+                phi[k, i] = _inner(now).theta
+                if 2 * i >= n_draws:
+                    self.least = min(self.least, info.bank_share)
+            self.states[k] = now
+        self.draws = phi[:, n_draws // 2 :].reshape(-1, len(self.at))[:, self.coordinates.order]
+        self.share = (self.draws[:, self.coordinates.first[:-1]] != 0).mean(axis=0)
+        self.sizes = np.mean([_inner(s).sizes for s in self.states], axis=0)
+        self._complete()
+        assert n_weights <= len(self.at)
+        return tilts_of(self.model, self.coordinates, banks, self.draws - self.at)
+
+    def design(self, banks: Sequence[Bank], tilts: Sequence[Tilt] | None, n_steps: int) -> BankDesign:
+        """Freeze what there is."""
+        c, problem = self.coordinates, self.problem
+        surrogate = surrogate_of(problem, c, banks, self.s_bar, self.at, self.share, tilts)
+        tables = tables_of(self.model, c, banks, surrogate, problem.lines.n)
+        starts = np.empty_like(self.draws)
+        starts[:, c.order] = self.draws
+        sums = problem.lines.n[:, None] * self.s_bar
+        return BankDesign(problem, c, surrogate, tables, sums, starts, self.sizes, n_steps, tuple(banks))
+
+    def _sparse(self, design: BankDesign) -> np.ndarray:
+        """Return phi at the centre without the edges that differ from 0 by little."""
+        c, of = self.coordinates, design.surrogate
+        w, first = of.at.copy(), c.first
+        for u in np.flatnonzero(of.visit[-1] > 0) if len(c.part) else ():
+            own = slice(first[u], first[u + 1])
+            far = w[own] @ of.hessian[own, own] @ w[own]
+            if of.free[u] and far < _DENSE**2 * (first[u + 1] - first[u]):
+                w[own] = 0.0
+        phi = np.empty(len(self.at))
+        phi[c.order] = np.concatenate([w, of.offset - of.gain @ (w - of.at)])
+        return phi
+
+    def _renewed(self, state: Any) -> Any:
+        """Return a state whose sizes of blocks are adapted again."""
+        inner = _inner(state)._replace(age=0)
+        return inner if inner.__class__ is state.__class__ else state._replace(inner=inner)
+
+    def _complete(self) -> None:
+        """Set the data to the mean of completions at the last draws, if answers are missing."""
+        if all(s.hidden is None for s in self.data.samples):
+            return
+        state, total = self.states[0], np.zeros(self.s_bar.size)
+        memory = state.memory
+        places = np.linspace(0, len(self.draws) - 1, _COMPLETIONS).astype(int)
+        for k in places:
+            phi = np.empty(len(self.at))
+            phi[self.coordinates.order] = self.draws[k]
+            sums, memory = self.data.complete(phi, self.rng, memory)
+            total += np.ravel(sums)
+        self.s_bar = total.reshape(self.s_bar.shape) / _COMPLETIONS / self.problem.lines.n[:, None]
+
+
+def _inner(state: Any) -> Any:
+    """Return the state of the kernel of complete data."""
+    return state.inner if "inner" in state._fields else state
+
+
+@one_thread()
+def design_of(
+    model: Any,
+    problem: GroupProblem,
+    data: Likelihood,
+    parts: Sequence[States],
+    make: Callable[[BankDesign, int], Any],
+    n_steps: int | None = None,
+) -> BankDesign:
+    """Run pilots until the number of edges and the share of the bank are stable, and freeze a larger bank.
+
+    Random numbers are the same for the same data, so that a run can be continued.
+
+    Parameters
+    ----------
+    model : NodeFeatures
+    problem : GroupProblem
+    data : Likelihood
+        Whose hidden entries are drawn before each step.
+    parts : sequence of States
+        The rows of each group.
+    make : callable
+        Returns the kernel of a design, which adapts the sizes of blocks in so many steps.
+    n_steps : int, optional
+        In a draw; by default that of the sizes of blocks.
+    """
+    pilots, before = _Pilots(model, problem, data, parts, make), np.inf
+    tilts: list[Tilt] | None = None
+    for stage in range(_MOST_STAGES):
+        banks = pilots.measure(_PILOT_TIMES, _PILOT_BANK)
+        tilts = None if stage == 0 else tilts_of(model, pilots.coordinates, banks, pilots.draws - pilots.at)
+        for _ in range(_TURNS):
+            tilts = pilots.turn(banks, tilts, _DRAWS)
+        n_edges = pilots.share.sum()
+        is_stable = abs(n_edges - before) <= max(1.0, _STABLE * n_edges) and pilots.least > _SHARE
+        before = n_edges
+        size = _size(model, pilots, banks)
+        pilots.at = pilots.draws.mean(axis=0)
+        if is_stable:
+            break
+    banks = pilots.measure(_TIMES, size)
+    tilts = tilts_of(model, pilots.coordinates, banks, pilots.draws - pilots.at)
+    for _ in range(_TURNS):
+        tilts = pilots.turn(banks, tilts, _DRAWS)
+    return pilots.design(banks, tilts, _steps(pilots) if n_steps is None else n_steps)
+
+
+def _size(model: Any, pilots: _Pilots, banks: Sequence[Bank]) -> int:
+    """Return how many states a bank needs so that it adds little to the log likelihood, by halves of a smaller one."""
+    half, apart = _PILOT_BANK // 2, np.zeros(len(pilots.draws))
+    for bank, n, maps in zip(banks, pilots.problem.lines.n, pilots.coordinates.maps, strict=True):
+        theta = pilots.draws @ maps.T
+        values = [log_z(model, bank._replace(states=x), theta)[0] for x in (bank.states[:half], bank.states[half:])]
+        apart += n * (values[0] - values[1])
+    wanted = apart.var() / 2 * half / _NOISE**2
+    return int(np.clip(-(-wanted // _LEAST) * _LEAST, _LEAST, _MOST))
+
+
+def _steps(pilots: _Pilots) -> int:
+    """Return how many blocks of edges a draw needs."""
+    size, share = pilots.sizes[0], np.minimum(1.0, 0.05 + 4 * pilots.share)
+    visits = (1 - SMALL) * size + SMALL * (size - 1) / np.log(max(size, 1.1))
+    return int(np.clip(np.ceil(_VISITS * share.sum() / visits), 1, _MOST_STEPS))
+
+
+def _completed(part: States, rng: np.random.Generator) -> np.ndarray:
+    """Return the rows with an answer of another row in place of each that is missing."""
+    x = part.values.astype(np.int64)
+    for i in range(x.shape[1]):
+        lost = x[:, i] < 0
+        if lost.any():
+            x[lost, i] = rng.choice(x[~lost, i], size=lost.sum()) if not lost.all() else 0
+    return x
+
+
+def _drawn(x: np.ndarray, part: States, rng: np.random.Generator) -> np.ndarray:
+    """Return rows as often as they were seen, where chains start."""
+    p = None if part.weights is None else part.weights / part.weights.sum()
+    return x[rng.choice(len(x), size=_CHAINS, p=p)]
