@@ -239,10 +239,10 @@ def _units(problem, surrogate, drawn, new, top, room):
         e, n = surrogate.element[u], surrogate.first[u + 1] - surrogate.first[u]
         if surrogate.part[u] == BASELINE:
             top[u] = log_slab_top(baseline.slab, drawn[3], n, problem.tops[0, e])
-            top[u] += baseline.log_odds[e] if baseline.fixed < 1 else 0.0
+            top[u] += baseline.log_odds[e] if surrogate.free[u] else 0.0
         else:
             top[u] = log_slab_top(prior.slab, drawn[1], n, problem.tops[1, e])
-            top[u] += prior.log_odds[e] if e < problem.n_absent else 0.0
+            top[u] += prior.log_odds[e] if surrogate.free[u] else 0.0
     return Units(
         (baseline.slab, prior.slab), (drawn[3], drawn[1]), top, surrogate.first, surrogate.part, surrogate.free,
         surrogate.hessian, new.w, new.r, room,
