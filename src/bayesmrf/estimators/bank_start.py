@@ -83,10 +83,7 @@ class _Pilots:
         banks = []
         for g, chains in enumerate(self.chains):
             theta = self.coordinates.maps[g] @ self.at
-            states = chains.states(theta, n_times)
-            found, flat = controlled_moments(self.model, theta, states), states.reshape(-1, states.shape[2])
-            kept = flat[self.rng.permutation(len(flat))[:size]]
-            banks.append(Bank(theta, found.mean, found.error, covariance_of(self.model, flat), kept))
+            banks.append(_bank(self.model, theta, chains.states(theta, n_times), size, self.rng))
         return banks
 
     def turn(self, banks: Sequence[Bank], tilts: Sequence[Tilt] | None, n_draws: int) -> list[Tilt]:
@@ -206,6 +203,18 @@ def design_of(
     for _ in range(_TURNS):
         tilts = pilots.turn(banks, tilts, _DRAWS)
     return pilots.design(banks, tilts, _steps(pilots) if n_steps is None else n_steps)
+
+
+def _bank(model: Any, theta: np.ndarray, states: np.ndarray, size: int, rng: np.random.Generator) -> Bank:
+    """Return a bank of some of the states (n_times, n_chains, n_nodes) of chains at theta."""
+    found, flat = controlled_moments(model, theta, states), states.reshape(-1, states.shape[2])
+    return Bank(theta, found.mean, found.error, covariance_of(model, flat), flat[rng.permutation(len(flat))[:size]])
+
+
+def another_bank(model: Any, bank: Bank, rng: np.random.Generator) -> Bank:
+    """Return an independent bank at the same theta, of all states of its chains."""
+    states = BankChains(model, bank.states[:_CHAINS], rng).states(bank.theta, _TIMES)
+    return _bank(model, bank.theta, states, states.shape[0] * states.shape[1], rng)
 
 
 def _size(model: Any, pilots: _Pilots, banks: Sequence[Bank]) -> int:

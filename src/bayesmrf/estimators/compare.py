@@ -34,6 +34,7 @@ from ..results.display import display_in
 from ..results.median_model import in_median_model
 from ..results.stored import Kept
 from ..runs.run import Draws
+from .bank_error import judge_bank
 from .built_kernels import edge_method
 from .comparison_methods import DifferencesProblem
 from .edge_evidence import evidence_table, terms_of_differences
@@ -234,6 +235,7 @@ class CompareMRF(CompareParameters, Posterior):
         self.density_ = mean_of(self.posterior_, "density")
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
+        judge_bank(self.posterior_, setup.likelihood.model, setup.kernel)
         row = COMPARISONS.find(self.method_)
         priors = [self._object(name) for name in _PRIORS] if row is not None and row.births == "any" else []
         # Baselines may have the slab of differences.

@@ -26,6 +26,7 @@ from ..results.communities import communities_of
 from ..results.display import display_in
 from ..results.median_model import in_median_model
 from ..runs import run
+from .bank_error import judge_bank
 from .built_kernels import edge_method
 from .edge_evidence import evidence_table, terms_of_edges
 from .edge_methods import EdgeProblem
@@ -170,6 +171,7 @@ class SpikeSlabMRF(SpikeSlabParameters, Posterior):
                 add_partition(self.posterior_, "blocks", communities.allocation - 1)
 
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
+        judge_bank(self.posterior_, setup.likelihood.model, setup.kernel)
         prior, data, scales = self._object("prior"), setup.likelihood, np.asarray(draws.fields["slab_scale"])
         s_bar = data.s_bar if data.hidden is None else None
         row = EDGES.find(self.method_)
