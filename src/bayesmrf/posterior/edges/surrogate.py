@@ -138,6 +138,7 @@ def surrogate_of(
             more += n[g] * maps[g].T @ tilts[g].hessian @ maps[g]
     slope[t] += node_prior[1]
     full[t, t] += np.diag(node_prior[2])
+    full, more = 0.5 * (full + full.T), 0.5 * (more + more.T)  # of float32, which differ in their last bits
     if np.linalg.eigvalsh(full + more)[0] <= 0:  # slopes of few draws, which a surrogate need not have
         more[:] = 0.0
     slope, full = slope - apart, full + more
@@ -145,10 +146,11 @@ def surrogate_of(
     inverse = solve_triangular(lower, np.eye(len(lower)), lower=True).T if len(lower) else lower
     of_nodes = inverse @ inverse.T
     gain, offset = of_nodes @ full[t, w], of_nodes @ slope[t]
-    hessian = full[w, w] - full[w, t] @ gain
+    half = inverse.T @ full[t, w]
+    hessian = full[w, w] - half.T @ half
     moved, shift = np.zeros((len(at), len(at))), np.zeros(len(at))
     moved[w, w], moved[t, w], moved[t, t], shift[t] = np.eye(n_weights), -gain, inverse, offset
-    n_values = np.diff(coordinates.first)
+    n_values, curve = np.diff(coordinates.first), moved.T @ more @ moved
     often = np.where(free, np.minimum(1.0, _RARELY + _OFTEN * share), _always(problem, coordinates))
     size = np.sqrt(hessian.diagonal().clip(min=1e-300))
     close = np.abs(hessian / np.outer(size, size)) > _CLOSE
@@ -159,7 +161,7 @@ def surrogate_of(
     return Surrogate(
         coordinates.first, coordinates.part, coordinates.element, free, at[w].copy(), slope[w] - full[w, t] @ offset,
         np.ascontiguousarray(hessian), at[t] + offset, np.ascontiguousarray(gain), lower,
-        np.ascontiguousarray(inverse), moved.T @ (apart + more @ shift), np.ascontiguousarray(moved.T @ more @ moved),
+        np.ascontiguousarray(inverse), moved.T @ (apart + more @ shift), 0.5 * (curve + curve.T),
         scale, node_prior, cumulated / cumulated[-1], np.ascontiguousarray(rivals.reshape(-1, 2)),
     )  # fmt: skip
 
