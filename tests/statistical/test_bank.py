@@ -387,7 +387,7 @@ def test_another_bank_is_independent(rng):
     states, p, f, _ = law(model, theta)
     bank = exact_bank(model, theta, states, p, f)
     rows = bank.states[rng.permutation(len(bank.states))]
-    other = another_bank(model, bank._replace(states=rows), rng)
+    other = another_bank(model, bank._replace(states=rows), 300, rng)
     assert np.abs((other.mean - bank.mean) / other.error).max() < 6
     assert len(other.states) == 50 * 2048
 

@@ -18,7 +18,7 @@ from ..states.bank import Bank, log_z
 from ..threads import one_thread
 from .bank_start import another_bank
 
-_DRAWS = 800  # that are weighted, at most
+_DRAWS = 500  # that are weighted, at most
 _SHAPE = 0.7  # Pareto k, above which weighted means have no error that is known
 _WALLED = 1e-3  # of blocks
 
@@ -49,7 +49,7 @@ def bank_error(model: Any, banks: Sequence[Bank], n: np.ndarray, theta: np.ndarr
     """
     rng, logs = np.random.default_rng(1), np.zeros(len(theta))
     for g, bank in enumerate(banks):
-        other = another_bank(model, bank, rng)
+        other = another_bank(model, bank, n[g], rng)
         logs += n[g] * (log_z(model, bank, theta[:, g])[0] - log_z(model, other, theta[:, g])[0])
     weight = np.exp(logs - logs.max())
     weight /= weight.sum()

@@ -22,7 +22,8 @@ from .pipeline import completed
 
 _CHAINS = 2048
 _PILOT_TIMES, _PILOT_BANK = 5, 4096  # states of each chain behind the moments of pilots, and in their banks
-_TIMES = 50  # the same of the last bank's
+_TIMES, _FEW_TIMES = 50, 16  # the same of the last bank's, and of its means where these are known well
+_NOISE_OF_MEAN = 1e-3  # of posterior variances, which the noise of means may add
 _LEAST, _MOST = 8192, 32_768  # states in the last bank
 _NOISE = 0.5  # standard deviation of the log likelihood over draws that the bank may add
 _DRAWS, _PILOT_CHAINS, _TURNS = 100, 4, 2  # of a pilot run; surrogates of a bank
@@ -83,7 +84,8 @@ class _Pilots:
         banks = []
         for g, chains in enumerate(self.chains):
             theta = self.coordinates.maps[g] @ self.at
-            banks.append(_bank(self.model, theta, chains.states(theta, n_times), size, self.rng))
+            n = float(self.problem.lines.n[g])
+            banks.append(_bank(self.model, theta, chains.states(theta, n_times), n, size, self.rng))
         return banks
 
     def turn(self, banks: Sequence[Bank], tilts: Sequence[Tilt] | None, n_draws: int) -> list[Tilt]:
@@ -205,16 +207,21 @@ def design_of(
     return pilots.design(banks, tilts, _steps(pilots) if n_steps is None else n_steps)
 
 
-def _bank(model: Any, theta: np.ndarray, states: np.ndarray, size: int, rng: np.random.Generator) -> Bank:
-    """Return a bank of some of the states (n_times, n_chains, n_nodes) of chains at theta."""
-    found, flat = controlled_moments(model, theta, states), states.reshape(-1, states.shape[2])
-    return Bank(theta, found.mean, found.error, covariance_of(model, flat), flat[rng.permutation(len(flat))[:size]])
+def _bank(model: Any, theta: np.ndarray, states: np.ndarray, n: float, size: int, rng: np.random.Generator) -> Bank:
+    """Return a bank of some of the states (n_times, n_chains, n_nodes) of chains at theta, for n observations."""
+    flat = states.reshape(-1, states.shape[2])
+    covariance = covariance_of(model, flat)
+    for n_times in sorted({min(_FEW_TIMES, len(states)), len(states)}):
+        found = controlled_moments(model, theta, states[:n_times])
+        if n * (found.error**2).sum() < _NOISE_OF_MEAN * covariance.diagonal().sum():
+            break
+    return Bank(theta, found.mean, found.error, covariance, flat[rng.permutation(len(flat))[:size]])
 
 
-def another_bank(model: Any, bank: Bank, rng: np.random.Generator) -> Bank:
-    """Return an independent bank at the same theta, of all states of its chains."""
+def another_bank(model: Any, bank: Bank, n: float, rng: np.random.Generator) -> Bank:
+    """Return an independent bank at the same theta, of all states of its chains, for n observations."""
     states = BankChains(model, bank.states[:_CHAINS], rng).states(bank.theta, _TIMES)
-    return _bank(model, bank.theta, states, states.shape[0] * states.shape[1], rng)
+    return _bank(model, bank.theta, states, n, states.shape[0] * states.shape[1], rng)
 
 
 def _size(model: Any, pilots: _Pilots, banks: Sequence[Bank]) -> int:

@@ -24,8 +24,7 @@ from ..errors import OptionError
 from ..threads import one_thread
 
 _GROUPS = 20  # of chains, by which errors are estimated: even ones have the coefficients of odd ones, and conversely
-_STATES = 20  # of a half, at least, for each control of a regression
-_ENOUGH = 40  # of a half for each control, from which coefficients are known
+_STATES = 20  # of a half for each control of a regression: at least, and at most
 _MOST_JOINT = 2000  # features that are regressed on all controls
 _RIDGE, _LEAST = 1e-4, 1e-6  # relative to the variance of a control, and of a control that never varied
 
@@ -80,7 +79,7 @@ def controlled_moments(model: Any, theta: np.ndarray, states: np.ndarray) -> Con
     f_means, u_means = np.zeros((_GROUPS, model.n_features)), np.zeros((_GROUPS, controls.n))
     squares = [np.zeros((2, len(c), len(c))) for _, c in parts]
     products = [np.zeros((2, len(c), len(f))) for f, c in parts]
-    counted, enough = 0, _ENOUGH * max((len(c) for _, c in parts), default=0)
+    counted, enough = 0, _STATES * max((len(c) for _, c in parts), default=0)
     for x in states.astype(np.int64):
         f, u = model.features(x) - shift, controls.at(x) if parts else np.zeros((n_chains, controls.n))
         for g in range(_GROUPS):
@@ -113,10 +112,12 @@ def _solve(square: np.ndarray, product: np.ndarray, n: int) -> np.ndarray:
 
 
 class _Ends(NamedTuple):
-    """Ends of edges at one node that have the same feature: places of their controls, and the nodes at the others."""
+    """Ends of edges that have the same feature: places of their controls, and the nodes at both ends."""
 
     feature: np.ndarray  # (m, m), the states of this end first
+    factors: tuple[np.ndarray, np.ndarray] | None  # of the states of either end, if it is their product
     places: np.ndarray
+    nodes: np.ndarray
     others: np.ndarray
 
 
@@ -136,18 +137,16 @@ class _Controls:
         self.ends = self._ends()
         self.n = self.n_of_edges + model.n_features + 2 * n_nodes
 
-    def _ends(self) -> list[list[_Ends]]:
-        """Return the ends of edges at each node, those with the same feature together."""
-        model, found = self.model, [dict[bytes, Any]() for _ in range(self.model.graph.n_nodes)]
+    def _ends(self) -> list[_Ends]:
+        """Return the ends of edges, those with the same feature together."""
+        model, found = self.model, dict[bytes, Any]()
         each = np.asarray(model.edge_features)
         for e, (u, v) in enumerate(model.graph.edges.tolist()):
             for k in range(self.starts[e], self.starts[e + 1]):
                 f = each[k if model.n_parameters is None else k - self.starts[e]]
                 for node, other, feature, place in ((u, v, f, k), (v, u, f.T, k + self.n_of_edges)):
-                    same = found[node].setdefault(feature.tobytes(), (feature, [], []))
-                    same[1].append(place)
-                    same[2].append(other)
-        return [[_Ends(f, np.array(a), np.array(b)) for f, a, b in of_node.values()] for of_node in found]
+                    found.setdefault(feature.tobytes(), (feature, []))[1].append((place, node, other))
+        return [_Ends(f, _factors(f), *np.array(ends).T) for f, ends in found.values()]
 
     @property
     def of_each(self) -> list[_Part]:
@@ -167,28 +166,38 @@ class _Controls:
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """Return the controls at states (n, n_nodes)."""
-        out, (n, n_nodes), m = np.zeros((len(x), self.n)), x.shape, self.field.shape[1]
-        rows, last, states = np.arange(n)[:, None], self.n - 2 * n_nodes, np.arange(m)
-        both, rest_of = 2 * self.n_of_edges, x.sum(axis=1) - 0.5 * (n_nodes - 1) * states[-1]
-        node_starts = np.asarray(self.model.node_starts) - self.n_of_edges
-        of_others = (x[:, :, None] == states).reshape(n, -1).astype(np.float64) @ self.potentials
-        for u, ends in enumerate(self.ends):
-            potential = of_others[:, u * m : u * m + m]
-            residual = _residual(potential + self.field[u], x[:, u])
-            for same in ends:
-                out[:, same.places] = (residual @ same.feature)[rows, x[:, same.others]]
-            first, stop = node_starts[u : u + 2]
-            out[:, first + both : stop + both] = residual @ self.model.node_rows[first:stop].T
-            used, rest = np.flatnonzero(self.model.used[u]), rest_of - x[:, u]
-            range_of = potential[:, used[-1]] - potential[:, used[0]]
-            out[:, last + u] = (residual * potential).sum(axis=1) * range_of
-            out[:, last + n_nodes + u] = residual @ states * rest**2
+        (n, n_nodes), m, used = x.shape, self.field.shape[1], self.model.used
+        out, states, nodes = np.zeros((n, self.n)), np.arange(m), np.arange(n_nodes)
+        hot = (x[:, :, None] == states).astype(np.float64)
+        potential = (hot.reshape(n, -1) @ self.potentials).reshape(hot.shape)
+        residual = hot - _probabilities(potential + self.field)
+        for same in self.ends:
+            if same.factors is None:
+                tables = residual @ same.feature
+                out[:, same.places] = tables[np.arange(n)[:, None], same.nodes, x[:, same.others]]
+            else:
+                left, right = same.factors
+                out[:, same.places] = (residual @ left)[:, same.nodes] * right[x][:, same.others]
+        last, node_of = self.n - 2 * n_nodes, self.model.node_of
+        out[:, 2 * self.n_of_edges : last] = np.einsum("nkm,km->nk", residual[:, node_of], self.model.node_rows)
+        first, top = used.argmax(axis=1), m - 1 - used[:, ::-1].argmax(axis=1)
+        out[:, last : last + n_nodes] = (residual * potential).sum(axis=2)
+        out[:, last : last + n_nodes] *= potential[:, nodes, top] - potential[:, nodes, first]
+        rest = x.sum(axis=1, keepdims=True) - 0.5 * (n_nodes - 1) * states[-1] - x
+        out[:, last + n_nodes :] = residual @ states * rest**2
         return out
 
 
-def _residual(log_weight: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return indicators of the states x (n,) less their probabilities, (n, m)."""
-    p = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-    residual = -p / p.sum(axis=1, keepdims=True)
-    residual[np.arange(len(x)), x] += 1
-    return residual
+def _factors(feature: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return two functions of the states of either end of which a feature is the product, if there are any."""
+    largest = np.unravel_index(np.abs(feature).argmax(), feature.shape)
+    if feature[largest] == 0:
+        return None
+    left, right = feature[:, largest[1]], feature[largest[0]] / feature[largest]
+    return (left, right) if np.allclose(np.outer(left, right), feature, atol=1e-12) else None
+
+
+def _probabilities(log_weight: np.ndarray) -> np.ndarray:
+    """Return the probabilities of states with the logs of weights (..., m)."""
+    p = np.exp(log_weight - log_weight.max(axis=-1, keepdims=True))
+    return np.asarray(p / p.sum(axis=-1, keepdims=True))

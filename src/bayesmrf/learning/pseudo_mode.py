@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from ..models.bases import edge_of
 
-_MOST = 200  # iterations
+_MOST, _ENOUGH = 200, 1e-7  # iterations, and relative change of the last
 
 
 def pseudo_mode(model: Any, states: np.ndarray, weights: np.ndarray | None, precision: np.ndarray) -> np.ndarray:
@@ -50,5 +50,5 @@ def pseudo_mode(model: Any, states: np.ndarray, weights: np.ndarray | None, prec
         return 0.5 * precision @ theta**2 - value, precision * theta - slope
 
     start = np.zeros(model.n_features)
-    found = minimize(negative, start, jac=True, method="L-BFGS-B", options={"maxiter": _MOST})
+    found = minimize(negative, start, jac=True, method="L-BFGS-B", options={"maxiter": _MOST, "ftol": _ENOUGH})
     return np.asarray(found.x)

@@ -157,6 +157,14 @@ class TwoArrays(NodeFeatures):
         )
 
     @cached_property
+    def _is_square(self) -> bool:
+        """Whether the feature of an edge is exactly the product of its square roots at equal states, as of scores."""
+        f = self.edge_values
+        with np.errstate(invalid="ignore"):
+            roots = np.sqrt(f.diagonal())
+            return self.n_parameters == 1 and bool((np.outer(roots, roots) == f).all())
+
+    @cached_property
     def two_valued(self) -> bool:
         """Whether each feature has two values, the larger of which is 1."""
         used = self.used
@@ -211,7 +219,11 @@ class TwoArrays(NodeFeatures):
     def features(self, states: np.ndarray) -> np.ndarray:
         """Return the statistics of each row of ``states``, (n_samples, n_features)."""
         u, v = self.graph.edges.T
-        edges = np.moveaxis(np.asarray(self.edge_features)[:, states[:, u], states[:, v]], 0, 2)
+        if self._is_square:
+            x = np.sqrt(self.edge_values.diagonal())[states]
+            edges = x[:, u] * x[:, v]
+        else:
+            edges = np.moveaxis(np.asarray(self.edge_features)[:, states[:, u], states[:, v]], 0, 2)
         rows, node = np.arange(len(self.node_of)), self.node_of
         return np.hstack([edges.reshape(len(states), -1), self.node_rows[rows, states[:, node]]])
 

@@ -74,11 +74,13 @@ def walk(
     n_weights, y = len(of.at), state.theta[coordinates.order]
     w, away = y[:n_weights].copy(), y[:n_weights] - of.at
     xi = of.lower.T @ (y[n_weights:] - of.offset + of.gain @ away)
-    more = sum((m.T @ s for m, s in zip(coordinates.maps, sums - design.sums, strict=True)), np.zeros(len(y)))
-    own, of_nodes = np.split(more, [n_weights])
-    r = of.slope + own - of.gain.T @ of_nodes - of.hessian @ away
+    r = of.slope - of.hessian @ away
     d = of.apart + of.curve @ np.concatenate([away, xi])
-    d[n_weights:] += of.inverse.T @ of_nodes
+    if (sums != design.sums).any():  # answers that are missing are others
+        more = np.einsum("gfv,gf->v", coordinates.maps, sums - design.sums)
+        own, of_nodes = np.split(more, [n_weights])
+        r += own - of.gain.T @ of_nodes
+        d[n_weights:] += of.inverse.T @ of_nodes
     place = Place(w, xi, np.empty(len(xi)), r, d, np.empty(design.tables.base.shape, np.float32))
     (n_groups, n_coordinates), s = problem.contrast.shape, problem.n_spiked
     weights = state.theta[: n_coordinates * s].reshape(n_coordinates, s).copy()
