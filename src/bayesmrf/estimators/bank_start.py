@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 
 from ..data.states import States
+from ..errors import ApproximatePosteriorWarning, OptionError
+from ..families import AUTO
+from ..findings import NOTE, tell
 from ..inference.control_variates import controlled_moments
 from ..learning.pseudo_mode import pseudo_mode
 from ..likelihood import Likelihood
 from ..methods import ReversibleJump
+from ..models.bases import edge_starts
+from ..models.categorical import is_categorical
 from ..posterior.conditionals.group_lines import GroupProblem
 from ..posterior.edges.bank import BankDesign
 from ..posterior.edges.bank_moves import SMALL
-from ..posterior.edges.surrogate import Tilt, coordinates_of, surrogate_of, tables_of, tilts_of
+from ..posterior.edges.surrogate import Tilt, coordinates_of, quadratic_of, surrogate_of, tables_of, tilts_of
 from ..states.bank import Bank, BankChains, covariance_of, log_z
 from ..threads import one_thread
 from .pipeline import completed
@@ -24,27 +29,58 @@ _CHAINS = 2048
 _PILOT_TIMES, _PILOT_BANK = 5, 4096  # states of each chain behind the moments of pilots, and in their banks
 _TIMES, _FEW_TIMES = 50, 16  # the same of the last bank's, and of its means where these are known well
 _NOISE_OF_MEAN = 1e-3  # of posterior variances, which the noise of means may add
-_LEAST, _MOST = 8192, 32_768  # states in the last bank
+_LEAST, _MOST, _TOO_MANY = 8192, 32_768, 4  # states in the last bank; how many times more may be wanted
 _NOISE = 0.5  # standard deviation of the log likelihood over draws that the bank may add
 _DRAWS, _PILOT_CHAINS, _TURNS = 100, 4, 2  # of a pilot run; surrogates of a bank
-_MOST_STAGES, _STABLE, _SHARE = 6, 0.05, 0.2  # of pilots; relative change of the number of edges; share of the bank
+_MOST_STAGES, _STABLE, _SHARE = 10, 0.05, 0.2  # of pilots; relative change of the number of edges; share of the bank
 _COMPLETIONS = 20  # of missing answers, whose mean the surrogate is for
 _DENSE = 2.0  # standard deviations from 0, below which an edge is absent at the start
 _VISITS = 10.0  # in the blocks of a draw, for each unit
 _MOST_STEPS, _PILOT_STEPS = 32, 2  # in a draw
+_MOST_STEPS_UP, _REACH = 30, 0.5  # Newton steps, and their lengths at most, in standard deviations of log densities
+_MOST_COORDINATES, _YES_NO = 600, (1000, 4096)  # of a surrogate; rows of yes/no columns for which "auto" is a bank
 _ALWAYS = 10**9  # steps in which pilots adapt
 _FIRST, _WEAK = 8.0, 1e-2  # size of the first blocks; precision of the parameters of nodes at the start, at least
 
 
 def takes_bank(options: ReversibleJump, model: Any, n_samples: float, n_groups: int = 1) -> bool:
-    """Return whether log Z is from a bank of states: if a user says so, or by the model and the number of rows.
+    """Return whether log Z is from a bank of states: if a user says so, or where that is faster and right.
+
+    It is for ordered answers and other levels, and for 1,000 yes/no rows and more, of which moments are not
+    extrapolated; with twice as many rows as there are effective parameters, those of nodes and a third of those of
+    edges, and a surrogate that is not too large (measured by ``benchmarks/reversible_jump.py``).
 
     Parameters
     ----------
     n_samples : float
         Of the smallest group.
     """
-    return options.moments == "bank"
+    if options.moments != AUTO:
+        return options.moments == "bank"
+    if options != ReversibleJump(n_iterations=options.n_iterations):  # of chains
+        return False
+    n_of_edges = int(edge_starts(model)[-1])
+    n_of_nodes = model.n_features - n_of_edges
+    enough = 2 * (n_of_nodes + n_of_edges / 3) <= n_samples
+    small = n_groups * model.n_features <= _MOST_COORDINATES
+    return enough and small and (is_categorical(model) or _YES_NO[0] <= n_samples <= _YES_NO[1])
+
+
+def refuse_bank(options: ReversibleJump) -> None:
+    """Say that chains are taken, where no bank holds the posterior, or refuse if a user asks for a bank.
+
+    Raises
+    ------
+    OptionError
+    """
+    why = f"no bank of {_MOST:,} states at the mean of the posterior holds it, as it has rare states that matter"
+    if options.moments == "bank":
+        raise OptionError(option="moments", got="bank", expected="'auto' or 'chains' for this table", remedy=why)
+    tell(
+        f"moments are those of persistent chains that follow the weights: {why}",
+        ApproximatePosteriorWarning,
+        NOTE,
+    )
 
 
 class _Pilots:
@@ -86,6 +122,25 @@ class _Pilots:
             theta = self.coordinates.maps[g] @ self.at
             n = float(self.problem.lines.n[g])
             banks.append(_bank(self.model, theta, chains.states(theta, n_times), n, size, self.rng))
+        return banks
+
+    def climb(self) -> list[Bank]:
+        """Move the centre by Newton steps until the mode with all candidates is within a bank; return this bank.
+
+        Where rows are of no network of pairs, that of the pseudo-likelihood is far away.
+        """
+        problem, c = self.problem, self.coordinates
+        stiff = np.where(c.part == 0, problem.baseline.stiffness, problem.prior.stiffness)
+        precision = np.concatenate([np.repeat(stiff, np.diff(c.first)), problem.scales[c.nodes]])
+        n = problem.lines.n.sum()
+        for _ in range(_MOST_STEPS_UP):
+            banks = self.measure(_PILOT_TIMES, _PILOT_BANK)
+            slope, full = quadratic_of(problem, c, banks, self.s_bar)
+            step = np.linalg.solve(full + np.diag(precision), slope - precision * self.at)
+            length = np.sqrt(step @ full @ step / n)
+            if length < _REACH:
+                break
+            self.at = self.at + step * min(1.0, _REACH / length)
         return banks
 
     def turn(self, banks: Sequence[Bank], tilts: Sequence[Tilt] | None, n_draws: int) -> list[Tilt]:
@@ -168,7 +223,7 @@ def design_of(
     parts: Sequence[States],
     make: Callable[[BankDesign, int], Any],
     n_steps: int | None = None,
-) -> BankDesign:
+) -> BankDesign | None:
     """Run pilots until the number of edges and the share of the bank are stable, and freeze a larger bank.
 
     Random numbers are the same for the same data, so that a run can be continued.
@@ -185,26 +240,32 @@ def design_of(
         Returns the kernel of a design, which adapts the sizes of blocks in so many steps.
     n_steps : int, optional
         In a draw; by default that of the sizes of blocks.
+
+    Returns
+    -------
+    BankDesign or None
+        None where no bank holds the posterior.
     """
     pilots, before = _Pilots(model, problem, data, parts, make), np.inf
+    banks, is_last, size = pilots.climb(), False, _PILOT_BANK
     tilts: list[Tilt] | None = None
-    for stage in range(_MOST_STAGES):
-        banks = pilots.measure(_PILOT_TIMES, _PILOT_BANK)
-        tilts = None if stage == 0 else tilts_of(model, pilots.coordinates, banks, pilots.draws - pilots.at)
+    for _ in range(_MOST_STAGES):
         for _ in range(_TURNS):
             tilts = pilots.turn(banks, tilts, _DRAWS)
         n_edges = pilots.share.sum()
         is_stable = abs(n_edges - before) <= max(1.0, _STABLE * n_edges) and pilots.least > _SHARE
         before = n_edges
-        size = _size(model, pilots, banks)
-        pilots.at = pilots.draws.mean(axis=0)
+        if is_stable and is_last:
+            return pilots.design(banks, tilts, _steps(pilots) if n_steps is None else n_steps)
         if is_stable:
-            break
-    banks = pilots.measure(_TIMES, size)
-    tilts = tilts_of(model, pilots.coordinates, banks, pilots.draws - pilots.at)
-    for _ in range(_TURNS):
-        tilts = pilots.turn(banks, tilts, _DRAWS)
-    return pilots.design(banks, tilts, _steps(pilots) if n_steps is None else n_steps)
+            is_last, wanted = True, _wanted(model, pilots, banks)
+            if wanted > _TOO_MANY * _MOST:
+                return None
+            size = int(np.clip(-(-wanted // _LEAST) * _LEAST, _LEAST, _MOST))
+        pilots.at = pilots.draws.mean(axis=0)
+        banks = pilots.measure(_TIMES if is_last else _PILOT_TIMES, size)
+        tilts = tilts_of(model, pilots.coordinates, banks, pilots.draws - pilots.at)
+    return None
 
 
 def _bank(model: Any, theta: np.ndarray, states: np.ndarray, n: float, size: int, rng: np.random.Generator) -> Bank:
@@ -224,15 +285,14 @@ def another_bank(model: Any, bank: Bank, n: float, rng: np.random.Generator) -> 
     return _bank(model, bank.theta, states, n, states.shape[0] * states.shape[1], rng)
 
 
-def _size(model: Any, pilots: _Pilots, banks: Sequence[Bank]) -> int:
+def _wanted(model: Any, pilots: _Pilots, banks: Sequence[Bank]) -> float:
     """Return how many states a bank needs so that it adds little to the log likelihood, by halves of a smaller one."""
     half, apart = _PILOT_BANK // 2, np.zeros(len(pilots.draws))
     for bank, n, maps in zip(banks, pilots.problem.lines.n, pilots.coordinates.maps, strict=True):
         theta = pilots.draws @ maps.T
         values = [log_z(model, bank._replace(states=x), theta)[0] for x in (bank.states[:half], bank.states[half:])]
         apart += n * (values[0] - values[1])
-    wanted = apart.var() / 2 * half / _NOISE**2
-    return int(np.clip(-(-wanted // _LEAST) * _LEAST, _LEAST, _MOST))
+    return float(apart.var() / 2 * half / _NOISE**2)
 
 
 def _steps(pilots: _Pilots) -> int:

@@ -15,9 +15,9 @@ from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.bank import BankDesign, GroupsBank
 from ..posterior.edges.differences import DifferencePrior, Differences
 from ..posterior.edges.group_chains import GroupChains
-from .bank_start import design_of, takes_bank
+from .bank_start import takes_bank
 from .built_kernels import Problem
-from .edge_methods import built_with_bank, refuse_dynamics
+from .edge_methods import built_with_bank
 from .edge_start import default_particles
 
 _SCANS, _MANY_STATES = 2, 2**16  # of a step; states from which it is one
@@ -41,14 +41,13 @@ def exact(_: Any, p: DifferencesProblem) -> Built:
 def reversible_jump(options: ReversibleJump, p: DifferencesProblem) -> Built:
     """Build the sampler with log Z from banks of states, or moments from persistent chains, of each group."""
     if takes_bank(options, p.model, min(s.n_samples for s in p.data.samples), len(p.data.samples)):
-        refuse_dynamics(options)
-        problem = GroupsBank(p.data, *p.prior).problem
 
         def make(design: BankDesign, n_adapt: int) -> GroupsBank:
             return GroupsBank(p.data, *p.prior, design=design, n_adapt=n_adapt)
 
-        design = design_of(p.model, problem, p.data, p.parts, make, options.n_iterations)
-        return built_with_bank(options, make(design, p.n_warmup), design)
+        built = built_with_bank(options, p, GroupsBank(p.data, *p.prior).problem, p.parts, make)
+        if built is not None:
+            return built
     if options.moments == "extrapolated":
         expected = "'auto', 'bank' or 'chains' for groups of people"
         raise OptionError(option="moments", got=options.moments, expected=expected)

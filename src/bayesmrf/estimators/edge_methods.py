@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..models.bases import has_lines
 from ..models.boltzmann import Coding
 from ..models.categorical import is_categorical
 from ..names import shown
+from ..posterior.conditionals.group_lines import GroupProblem
 from ..posterior.conditionals.group_problem import lines_of, one_group_problem
 from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.conditionals.spike import edge_prior
@@ -31,7 +33,7 @@ from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.edges.spike_slab import SWEEPS, iterations_of
 from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
 from ..states.reference import Reference
-from .bank_start import design_of, takes_bank
+from .bank_start import design_of, refuse_bank, takes_bank
 from .built_kernels import Problem
 from .edge_start import EXTRAPOLATES, default_particles, find_reference
 
@@ -70,8 +72,8 @@ def exact(_: Any, p: EdgeProblem) -> Built:
 
 def reversible_jump(options: ReversibleJump, p: EdgeProblem) -> Built:
     """Build the sampler with log Z from a bank of states, moments from persistent chains, or extrapolated ones."""
-    if takes_bank(options, p.model, p.n):
-        return _with_bank(options, p)
+    if takes_bank(options, p.model, p.n) and (built := _with_bank(options, p)) is not None:
+        return built
     moments = None if options.moments == AUTO and options.n_particles is not None else options.moments
     reference = None if moments == "chains" else p.reference(moments)
     start = p.start(reference)
@@ -97,9 +99,8 @@ def reversible_jump(options: ReversibleJump, p: EdgeProblem) -> Built:
     return Built(kernel, kernel.particle_sweeps, attrs=attrs)
 
 
-def _with_bank(options: ReversibleJump, p: EdgeProblem) -> Built:
+def _with_bank(options: ReversibleJump, p: EdgeProblem) -> Built | None:
     """Build the sampler with log Z from a bank of states."""
-    refuse_dynamics(options)
     model, prior = p.model, edge_prior(p.prior)
     lines, rivals = lines_of(model, p.s_bar, p.n, prior.tilt), np.empty((0, 2), np.int64)
     problem = one_group_problem(model, lines, p.prior, rivals)
@@ -107,15 +108,27 @@ def _with_bank(options: ReversibleJump, p: EdgeProblem) -> Built:
     def make(design: BankDesign, n_adapt: int) -> SpikeSlabBank:
         return SpikeSlabBank(model, p.s_bar, p.n, p.prior, None, design, n_adapt)
 
-    design = design_of(model, problem, p.data, [p.states], make, options.n_iterations)
-    return built_with_bank(options, make(design, p.n_warmup), design)
+    return built_with_bank(options, p, problem, [p.states], make)
 
 
-def built_with_bank(options: ReversibleJump, kernel: Any, design: BankDesign) -> Built:
-    """Return a kernel with a bank, and what results say of it."""
+def built_with_bank(
+    options: ReversibleJump, p: Any, problem: GroupProblem, parts: Sequence[States], make: Any
+) -> Built | None:
+    """Return the kernel with the bank that pilots find, and what results say of it; None where there is none.
+
+    Raises
+    ------
+    OptionError
+        If there is none, and a user asks for it.
+    """
+    refuse_dynamics(options)
+    design = design_of(p.model, problem, p.data, parts, make, options.n_iterations)
+    if design is None:
+        refuse_bank(options)
+        return None
     size = design.tables.base.shape[1]
     attrs = dict.fromkeys(asdict(options)) | {"moments": "bank", "n_particles": size, "n_iterations": design.n_steps}
-    return Built(kernel, SWEEPS * size, attrs=attrs, row=BANK)
+    return Built(make(design, p.n_warmup), SWEEPS * size, attrs=attrs, row=BANK)
 
 
 def refuse_dynamics(options: ReversibleJump) -> None:

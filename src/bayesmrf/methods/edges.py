@@ -29,8 +29,10 @@ class ReversibleJump(Checked):
         * extrapolated: 4,096 chains measure moments once, at the mean of the posterior, from which those at all draws
           are extrapolated (`bayesmrf.states.reference`): for yes/no columns of many observations, at least
           20 for each weight and bias.
-        * auto: extrapolated where that is accurate, ``n_particles`` is None and no value is missing, else chains. A
-          test before the first draw decides; a finding says so where it fails.
+        * auto: a bank for columns of more than two levels, and for 1,000 to 4,096 yes/no rows, if there are twice as
+          many rows as effective parameters (those of nodes, and a third of those of edges), at most 600 parameters of
+          all groups, and no option of chains; extrapolated for more yes/no rows where that is accurate and no value is
+          missing; else chains. Tests before the first draw decide; a finding says so where they fail.
     epsilon
         It is shortened where the posterior is stiffer, and such that the noise of the moments hardly widens the
         posterior.

@@ -12,7 +12,7 @@ The sizes of most blocks are log-uniform: where target over surrogate is large, 
 from __future__ import annotations
 
 from math import cosh, exp, log, pi, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32
@@ -22,7 +22,7 @@ from ..conditionals.group_lines import BASELINE, draw_group_scales
 from ..conditionals.slab_leaves import log_slab_factor, log_slab_shape, log_slab_top, slab_guide_slope
 
 WALL = 0.1  # effective share of a bank; moves to where it is smaller are rejected
-_AIM = 0.25  # acceptance of blocks of whole size
+_AIM = 0.15  # acceptance of blocks of whole size
 SMALL = 0.7  # share of blocks of a random size
 _MOST = 4  # visits in a block, for each unit
 _TILE = 1024  # states of a bank at a time
@@ -219,8 +219,8 @@ def _log_node_priors(problem, surrogate, t):
 class Units(NamedTuple):
     """What visits of units need, changed in place: prior, surrogate and present weights."""
 
-    slabs: tuple  # constants of baselines and of differences
-    precision: tuple  # of both slabs, now
+    slabs: tuple[Any, Any]  # constants of baselines and of differences
+    precision: tuple[float, float]  # of both slabs, now
     top: np.ndarray  # (n_units,), log odds of each, and the log of the density of its slab at 0
     first: np.ndarray
     part: np.ndarray

@@ -99,9 +99,9 @@ def coordinates_of(problem: GroupProblem) -> Coordinates:
     nodes = np.concatenate([np.arange(r, s), k * s + np.arange(n_groups * n_free)])
     order = np.concatenate([*each, nodes])
     features = np.concatenate([np.arange(r, s), np.tile(np.arange(s, n_features), n_groups)])
-    part, element = np.array(of_units, np.int64).reshape(-1, 2).T.copy()
+    parts, elements = np.array(of_units, np.int64).reshape(-1, 2).T.copy()
     first = np.append(0, np.cumsum([len(own) for own in each]))
-    return Coordinates(first, part, element, order, features, np.ascontiguousarray(maps[:, :, order]))
+    return Coordinates(first, parts, elements, order, features, np.ascontiguousarray(maps[:, :, order]))
 
 
 def surrogate_of(
@@ -128,14 +128,11 @@ def surrogate_of(
     w, t = slice(n_weights), slice(n_weights, None)
     scale, free = problem.scales[coordinates.nodes], _is_free(problem, coordinates)
     node_prior = _node_prior(problem, scale, at[t])
-    slope, full = np.zeros(len(at)), np.zeros((len(at), len(at)))
+    slope, full = quadratic_of(problem, coordinates, banks, s_bar)
     apart, more = np.zeros(len(at)), np.zeros((len(at), len(at)))
-    for g, bank in enumerate(banks):
-        slope += n[g] * maps[g].T @ (s_bar[g] - bank.mean)
-        full += n[g] * maps[g].T @ bank.covariance @ maps[g]
-        if tilts is not None:
-            apart += n[g] * maps[g].T @ tilts[g].slope
-            more += n[g] * maps[g].T @ tilts[g].hessian @ maps[g]
+    for g, tilt in enumerate(tilts or ()):
+        apart += n[g] * maps[g].T @ tilt.slope
+        more += n[g] * maps[g].T @ tilt.hessian @ maps[g]
     slope[t] += node_prior[1]
     full[t, t] += np.diag(node_prior[2])
     full, more = 0.5 * (full + full.T), 0.5 * (more + more.T)  # of float32, which differ in their last bits
@@ -164,6 +161,18 @@ def surrogate_of(
         np.ascontiguousarray(inverse), moved.T @ (apart + more @ shift), 0.5 * (curve + curve.T),
         scale, node_prior, cumulated / cumulated[-1], np.ascontiguousarray(rivals.reshape(-1, 2)),
     )  # fmt: skip
+
+
+def quadratic_of(
+    problem: GroupProblem, coordinates: Coordinates, banks: Sequence[Bank], s_bar: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return slope (V,) and minus the Hessian (V, V) of the log likelihood at the theta of the banks."""
+    slope, size = np.zeros(len(coordinates.order)), len(coordinates.order)
+    full = np.zeros((size, size))
+    for bank, n, maps, s in zip(banks, problem.lines.n, coordinates.maps, s_bar, strict=True):
+        slope += n * maps.T @ (s - bank.mean)
+        full += n * maps.T @ bank.covariance @ maps
+    return slope, full
 
 
 def _priors(problem: GroupProblem, coordinates: Coordinates) -> Any:
