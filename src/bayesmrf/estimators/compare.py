@@ -89,8 +89,8 @@ class CompareMRF(CompareParameters, Posterior):
         * auto: exact with at most 2^18 joint states (18 yes/no columns, seven columns of five levels), else
           reversible-jump. ``method_`` says which.
         * exact (`methods.Exact`): all joint states of the nodes, at most 2^23, are summed over in each group.
-        * reversible-jump (`methods.ReversibleJump`): moments from persistent chains of each group that follow its
-          parameters; they are never extrapolated.
+        * reversible-jump (`methods.ReversibleJump`): log Z from a bank of states of each group, or moments from
+          persistent chains that follow its parameters; they are never extrapolated.
 
         ``methods.Custom`` makes your own kernel from the likelihood and the priors.
     model : {"auto", "boltzmann", "ordinal", "potts"}, object of `bayesmrf.families` or callable

@@ -71,8 +71,8 @@ class SpikeSlabMRF(SpikeSlabParameters, Posterior):
     method : {"auto", "reversible-jump", "exact", "langevin"} or an object of `bayesmrf.methods`
         * auto: exact for at most 16 yes/no nodes, or nodes of more states with at most 2^19 joint states (eight nodes
           with five), else reversible-jump. ``method_`` says which.
-        * reversible-jump (`methods.ReversibleJump`): single-edge birth and death at any weight, by the full conditional
-          of one edge with moments from persistent chains.
+        * reversible-jump (`methods.ReversibleJump`): birth and death of edges at any weight, with log Z from a bank of
+          states, or by the full conditional of one edge with moments from persistent chains.
         * exact (`methods.Exact`): the same with exact moments; for at most about twenty nodes, or a narrow graph.
         * langevin (`methods.LangevinJumps`): Algorithm 1 of the paper: persistent chains, Langevin dynamics, and jumps
           of weak edges. It mixes hundreds of times more slowly (see benchmarks).
