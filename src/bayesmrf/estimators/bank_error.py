@@ -18,7 +18,7 @@ from ..states.bank import Bank, log_z
 from ..threads import one_thread
 from .bank_start import another_bank
 
-_DRAWS = 500  # that are weighted, at most
+_DRAWS = 1000  # that are weighted, at most
 _SHAPE = 0.7  # Pareto k, above which weighted means have no error that is known
 _WALLED = 1e-3  # of blocks
 
@@ -62,15 +62,13 @@ def bank_error(model: Any, banks: Sequence[Bank], n: np.ndarray, theta: np.ndarr
 
 
 def judge_bank(tree: xr.DataTree, model: Any, kernel: Any) -> None:
-    """Tell how far the result of a run with a bank is from that of another bank; of other runs nothing.
+    """Tell how far the result of a run with a bank is from that of another bank.
 
     Warns
     -----
     ApproximatePosteriorWarning
         If the wall rejected more than 0.1 % of the blocks, or weights vary so much that nothing can be said.
     """
-    if tree.attrs.get("moments") != "bank":
-        return
     design = (kernel.kernel if isinstance(kernel, DrawHiddenEntries) else kernel).design
     remedy = f"; {argument('moments', 'chains')} does not depend on a bank"
     walled = float(tree["sample_stats"]["walled"].mean())
@@ -86,20 +84,20 @@ def judge_bank(tree: xr.DataTree, model: Any, kernel: Any) -> None:
     numbers = np.unique(np.linspace(0, draws.shape[0] * draws.shape[1] - 1, _DRAWS).astype(int))
     theta, included = at_draws(draws, numbers), at_draws(variable(tree, "included"), numbers)
     banks, n = design.banks, design.tables.n
-    found = bank_error(model, banks, n, theta.reshape(len(theta), len(banks), -1), included)
-    tree.attrs |= {f"bank_{name}": value for name, value in found._asdict().items()}
+    error = bank_error(model, banks, n, theta.reshape(len(theta), len(banks), -1), included)
+    tree.attrs |= {f"bank_{name}": value for name, value in error._asdict().items()}
     size = f"{len(banks[0].states):,} states"
-    if found.shape > _SHAPE:
+    if error.shape > _SHAPE:
         tell(
             f"the error of log Z from a bank of {size} is not known, as draws weighted by another bank have few that "
-            f"count (Pareto k {found.shape:.2f}){remedy}",
+            f"count (Pareto k {error.shape:.2f}){remedy}",
             ApproximatePosteriorWarning,
             FAIR,
         )
         return
     tell(
-        f"log Z is from a bank of {size}: with an independent bank inclusions change by {found.mean:.3f} on average "
-        f"and by {found.largest:.3f} at most (Monte Carlo error of a change {found.noise:.3f})",
+        f"log Z is from a bank of {size}: with an independent bank inclusions change by {error.mean:.3f} on average "
+        f"and by {error.largest:.3f} at most (Monte Carlo error of a change {error.noise:.3f})",
         ApproximatePosteriorWarning,
         NOTE,
     )

@@ -35,7 +35,7 @@ _DRAWS, _PILOT_CHAINS, _TURNS = 100, 4, 2  # of a pilot run; surrogates of a ban
 _MOST_STAGES, _STABLE, _SHARE = 10, 0.05, 0.2  # of pilots; relative change of the number of edges; share of the bank
 _COMPLETIONS = 20  # of missing answers, whose mean the surrogate is for
 _DENSE = 2.0  # standard deviations from 0, below which an edge is absent at the start
-_VISITS = 10.0  # in the blocks of a draw, for each unit
+_VISITS = 30.0  # in the blocks of a draw, for each unit
 _MOST_STEPS, _PILOT_STEPS = 32, 2  # in a draw
 _MOST_STEPS_UP, _REACH = 30, 0.5  # Newton steps, and their lengths at most, in standard deviations of log densities
 _MOST_COORDINATES, _YES_NO = 600, (1000, 4096)  # of a surrogate; rows of yes/no columns for which "auto" is a bank
@@ -182,10 +182,10 @@ class _Pilots:
         c, of = self.coordinates, design.surrogate
         w, first = of.at.copy(), c.first
         for u in np.flatnonzero(of.visit[-1] > 0) if len(c.part) else ():
-            own = slice(first[u], first[u + 1])
-            far = w[own] @ of.hessian[own, own] @ w[own]
+            weights = slice(first[u], first[u + 1])
+            far = w[weights] @ of.hessian[weights, weights] @ w[weights]
             if of.free[u] and far < _DENSE**2 * (first[u + 1] - first[u]):
-                w[own] = 0.0
+                w[weights] = 0.0
         phi = np.empty(len(self.at))
         phi[c.order] = np.concatenate([w, of.offset - of.gain @ (w - of.at)])
         return phi
@@ -273,10 +273,10 @@ def _bank(model: Any, theta: np.ndarray, states: np.ndarray, n: float, size: int
     flat = states.reshape(-1, states.shape[2])
     covariance = covariance_of(model, flat)
     for n_times in sorted({min(_FEW_TIMES, len(states)), len(states)}):
-        found = controlled_moments(model, theta, states[:n_times])
-        if n * (found.error**2).sum() < _NOISE_OF_MEAN * covariance.diagonal().sum():
+        moments = controlled_moments(model, theta, states[:n_times])
+        if n * (moments.error**2).sum() < _NOISE_OF_MEAN * covariance.diagonal().sum():
             break
-    return Bank(theta, found.mean, found.error, covariance, flat[rng.permutation(len(flat))[:size]])
+    return Bank(theta, moments.mean, moments.error, covariance, flat[rng.permutation(len(flat))[:size]])
 
 
 def another_bank(model: Any, bank: Bank, n: float, rng: np.random.Generator) -> Bank:

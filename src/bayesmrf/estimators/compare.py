@@ -235,7 +235,8 @@ class CompareMRF(CompareParameters, Posterior):
         self.density_ = mean_of(self.posterior_, "density")
 
     def _doubt(self, setup: Setup, draws: Draws, has_converged: bool) -> None:
-        judge_bank(self.posterior_, setup.likelihood.model, setup.kernel)
+        if setup.attrs.get("moments") == "bank":
+            judge_bank(self.posterior_, setup.likelihood.model, setup.kernel)
         row = COMPARISONS.find(self.method_)
         priors = [self._object(name) for name in _PRIORS] if row is not None and row.births == "any" else []
         # Baselines may have the slab of differences.

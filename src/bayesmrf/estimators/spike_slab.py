@@ -171,7 +171,8 @@ class SpikeSlabMRF(SpikeSlabParameters, Posterior):
                 add_partition(self.posterior_, "blocks", communities.allocation - 1)
 
     def _doubt(self, setup: Setup, draws: run.Draws, has_converged: bool) -> None:
-        judge_bank(self.posterior_, setup.likelihood.model, setup.kernel)
+        if setup.attrs.get("moments") == "bank":
+            judge_bank(self.posterior_, setup.likelihood.model, setup.kernel)
         prior, data, scales = self._object("prior"), setup.likelihood, np.asarray(draws.fields["slab_scale"])
         s_bar = data.s_bar if data.hidden is None else None
         row = EDGES.find(self.method_)

@@ -139,14 +139,14 @@ class _Controls:
 
     def _ends(self) -> list[_Ends]:
         """Return the ends of edges, those with the same feature together."""
-        model, found = self.model, dict[bytes, Any]()
+        model, same = self.model, dict[bytes, Any]()
         each = np.asarray(model.edge_features)
         for e, (u, v) in enumerate(model.graph.edges.tolist()):
             for k in range(self.starts[e], self.starts[e + 1]):
                 f = each[k if model.n_parameters is None else k - self.starts[e]]
                 for node, other, feature, place in ((u, v, f, k), (v, u, f.T, k + self.n_of_edges)):
-                    found.setdefault(feature.tobytes(), (feature, []))[1].append((place, node, other))
-        return [_Ends(f, _factors(f), *np.array(ends).T) for f, ends in found.values()]
+                    same.setdefault(feature.tobytes(), (feature, []))[1].append((place, node, other))
+        return [_Ends(f, _factors(f), *np.array(ends).T) for f, ends in same.values()]
 
     @property
     def of_each(self) -> list[_Part]:

@@ -50,5 +50,5 @@ def pseudo_mode(model: Any, states: np.ndarray, weights: np.ndarray | None, prec
         return 0.5 * precision @ theta**2 - value, precision * theta - slope
 
     start = np.zeros(model.n_features)
-    found = minimize(negative, start, jac=True, method="L-BFGS-B", options={"maxiter": _MOST, "ftol": _ENOUGH})
-    return np.asarray(found.x)
+    optimum = minimize(negative, start, jac=True, method="L-BFGS-B", options={"maxiter": _MOST, "ftol": _ENOUGH})
+    return np.asarray(optimum.x)

@@ -78,8 +78,8 @@ def walk(
     d = of.apart + of.curve @ np.concatenate([away, xi])
     if (sums != design.sums).any():  # answers that are missing are others
         more = np.einsum("gfv,gf->v", coordinates.maps, sums - design.sums)
-        own, of_nodes = np.split(more, [n_weights])
-        r += own - of.gain.T @ of_nodes
+        of_weights, of_nodes = np.split(more, [n_weights])
+        r += of_weights - of.gain.T @ of_nodes
         d[n_weights:] += of.inverse.T @ of_nodes
     place = Place(w, xi, np.empty(len(xi)), r, d, np.empty(design.tables.base.shape, np.float32))
     (n_groups, n_coordinates), s = problem.contrast.shape, problem.n_spiked

@@ -94,13 +94,14 @@ def coordinates_of(problem: GroupProblem) -> Coordinates:
     of_units += [(DIFFERENCE, e) for e in range(len(places) - 1)] if k > 1 else []
     each = []
     for part, e in of_units:
-        own = np.arange(places[e], places[e + 1])
-        each.append(own if part == BASELINE else np.concatenate([j * s + own for j in range(1, k)]))
+        parameters = np.arange(places[e], places[e + 1])
+        differences = [j * s + parameters for j in range(1, k)]
+        each.append(parameters if part == BASELINE else np.concatenate(differences))
     nodes = np.concatenate([np.arange(r, s), k * s + np.arange(n_groups * n_free)])
     order = np.concatenate([*each, nodes])
     features = np.concatenate([np.arange(r, s), np.tile(np.arange(s, n_features), n_groups)])
     parts, elements = np.array(of_units, np.int64).reshape(-1, 2).T.copy()
-    first = np.append(0, np.cumsum([len(own) for own in each]))
+    first = np.append(0, np.cumsum([len(parameters) for parameters in each]))
     return Coordinates(first, parts, elements, order, features, np.ascontiguousarray(maps[:, :, order]))
 
 
