@@ -15,7 +15,7 @@ from math import cosh, exp, log
 from typing import NamedTuple
 
 import numpy as np
-from numba import float32
+from numba import float32, float64
 
 from ...compiled import copy_to, leaf, strict_leaf
 from ..conditionals.group_lines import draw_group_scales
@@ -28,9 +28,8 @@ _MOST = 4  # visits in a block, for each unit
 _TILE = 1024  # states of a bank at a time
 _RATE, _FORGET = 0.2, 0.02  # of the adaptation of sizes, and how fast it falls
 _HALVINGS = 6  # of the exponents of exp, by as many squares
-_INVERSE = np.float32(0.5**_HALVINGS)
-_C2, _C3, _C4, _C5 = np.array([1 / 2, 1 / 6, 1 / 24, 1 / 120], np.float32)
-_ONE = np.float32(1)
+_INVERSE = 0.5**_HALVINGS
+_C2, _C3, _C4, _C5 = 1 / 2, 1 / 6, 1 / 24, 1 / 120
 
 
 class Place(NamedTuple):
@@ -243,14 +242,17 @@ def _rests(tables, z, changed, steps, out):
 
 @leaf
 def _sum(z, sums):
-    """Add the sums over states of z, its square, exp z and exp 2 z; exp is a polynomial, squared."""
-    first, second, total, squares = float32(0), float32(0), float32(0), float32(0)
+    """Add the sums over states of z, its square, exp z and exp 2 z, in double precision: they are multiplied by n.
+
+    exp is a polynomial, squared, which vectorises.
+    """
+    first, second, total, squares = 0.0, 0.0, 0.0, 0.0
     for c in range(len(z)):
-        y = z[c]
+        y = float64(z[c])
         first += y
         second += y * y
         y *= _INVERSE
-        e = _ONE + y * (_ONE + y * (_C2 + y * (_C3 + y * (_C4 + y * _C5))))
+        e = 1.0 + y * (1.0 + y * (_C2 + y * (_C3 + y * (_C4 + y * _C5))))
         e *= e
         e *= e
         e *= e
