@@ -396,5 +396,40 @@ def test_options_of_dynamics_and_particles_are_refused(rng):
     x = ordered(rng, 100, 3, 3)
     with pytest.raises(OptionError, match="n_particles must be omitted for moments='bank'"):
         ReversibleJump(moments="bank", n_particles=100)
+    rare = x.copy()
+    rare[rare[:, 0] == 2, 0] = 1
+    rare[:3, 0] = 2
+    with pytest.raises(OptionError, match="as a level of 0 has fewer than 5 rows of a group"):
+        SpikeSlabMRF(method=BANK, **QUIET).fit(rare)
     with pytest.raises(OptionError, match="epsilon must be omitted where moments are from a bank"):
         SpikeSlabMRF(method=ReversibleJump(moments="bank", epsilon=0.1), **QUIET).fit(x)
+
+
+def test_auto_takes_a_bank_where_it_is_right(rng):
+    """Ordered answers with enough rows and without rare levels; yes/no rows from 1,000 on; no option of chains."""
+    auto, x = ReversibleJump(), ordered(rng, 300, 4, 3)
+    graph = graphs.complete(4)
+
+    def taken(options, x, model):
+        return bank_start.takes_bank(options, model, [States.of(x)])
+
+    class States:
+        """Rows of a group."""
+
+        def __init__(self, values, weights=None):
+            self.values, self.weights, self.n_samples = values, weights, float(len(values))
+
+        @classmethod
+        def of(cls, values):
+            return cls(np.asarray(values))
+
+    rare = np.where(x == 2, 1, x)
+    assert taken(auto, x, Ordinal(graph, 3))
+    assert not taken(auto, x[:20], Ordinal(graph, 3))
+    assert not taken(auto, rare, Ordinal(graph, 3))
+    assert not taken(ReversibleJump(n_particles=256), x, Ordinal(graph, 3))
+    assert not taken(ReversibleJump(moments="chains"), x, Ordinal(graph, 3))
+    assert not taken(auto, x > 0, Boltzmann(graph))
+    assert taken(auto, np.tile(x, (4, 1)) > 0, Boltzmann(graph))
+    assert not taken(auto, np.tile(x, (20, 1)) > 0, Boltzmann(graph))
+    assert taken(ReversibleJump(n_iterations=5), x, Ordinal(graph, 3))

@@ -17,10 +17,11 @@ from ..likelihood import Likelihood
 from ..methods import ReversibleJump
 from ..models.bases import edge_starts
 from ..models.categorical import is_categorical
+from ..names import shown
 from ..posterior.conditionals.group_lines import GroupProblem
 from ..posterior.edges.bank import BankDesign
 from ..posterior.edges.bank_moves import SMALL
-from ..posterior.edges.surrogate import Tilt, coordinates_of, quadratic_of, surrogate_of, tables_of, tilts_of
+from ..posterior.edges.surrogate import Tilt, coordinates_of, corrected, quadratic_of, surrogate_of, tables_of, tilts_of
 from ..states.bank import Bank, BankChains, covariance_of, log_z
 from ..threads import one_thread
 from .pipeline import completed
@@ -30,40 +31,62 @@ _PILOT_TIMES, _PILOT_BANK = 5, 4096  # states of each chain behind the moments o
 _TIMES, _FEW_TIMES = 50, 16  # the same of the last bank's, and of its means where these are known well
 _NOISE_OF_MEAN = 1e-3  # of posterior variances, which the noise of means may add
 _LEAST, _MOST, _TOO_MANY = 8192, 32_768, 4  # states in the last bank; how many times more may be wanted
-_NOISE = 0.5  # standard deviation of the log likelihood over draws that the bank may add
-_DRAWS, _PILOT_CHAINS, _TURNS = 100, 4, 2  # of a pilot run; surrogates of a bank
+_NOISE = 0.6  # standard deviation of the log likelihood over draws that the bank may add
+_DRAWS, _PILOT_CHAINS, _TURNS = 60, 4, 2  # of a pilot run; surrogates of a bank
 _MOST_STAGES, _STABLE, _SHARE = 10, 0.05, 0.2  # of pilots; relative change of the number of edges; share of the bank
 _COMPLETIONS = 20  # of missing answers, whose mean the surrogate is for
 _DENSE = 2.0  # standard deviations from 0, below which an edge is absent at the start
-_VISITS = 30.0  # in the blocks of a draw, for each unit
+_VISITS = 40.0  # in the blocks of a draw, for each unit
 _MOST_STEPS, _PILOT_STEPS = 32, 2  # in a draw
 _MOST_STEPS_UP, _REACH = 30, 0.5  # Newton steps, and their lengths at most, in standard deviations of log densities
+_FEWEST = 5  # rows of a group with a level
 _MOST_COORDINATES, _YES_NO = 600, (1000, 4096)  # of a surrogate; rows of yes/no columns for which "auto" is a bank
 _ALWAYS = 10**9  # steps in which pilots adapt
 _FIRST, _WEAK = 8.0, 1e-2  # size of the first blocks; precision of the parameters of nodes at the start, at least
 
 
-def takes_bank(options: ReversibleJump, model: Any, n_samples: float, n_groups: int = 1) -> bool:
+def takes_bank(options: ReversibleJump, model: Any, parts: Sequence[States]) -> bool:
     """Return whether log Z is from a bank of states: if a user says so, or where that is faster and right.
 
     It is for ordered answers and other levels, and for 1,000 yes/no rows and more, of which moments are not
     extrapolated; with twice as many rows as there are effective parameters, those of nodes and a third of those of
-    edges, and a surrogate that is not too large (measured by ``benchmarks/reversible_jump.py``).
+    edges, a surrogate that is not too large (measured by ``benchmarks/reversible_jump.py``), and no level that is rare.
 
     Parameters
     ----------
-    n_samples : float
-        Of the smallest group.
+    parts : sequence of States
+        The rows of each group.
+
+    Raises
+    ------
+    OptionError
+        If a user asks for a bank of a table with a rare level.
     """
+    rare = _rare_level(model, parts)
     if options.moments != AUTO:
+        if options.moments == "bank" and rare:
+            expected = f"'auto' or 'chains', as a level of {shown(rare)} has fewer than {_FEWEST} rows of a group"
+            raise OptionError(option="moments", got="bank", expected=expected)
         return options.moments == "bank"
-    if options != ReversibleJump(n_iterations=options.n_iterations):  # of chains
+    if rare or options != ReversibleJump(n_iterations=options.n_iterations):  # of chains
         return False
-    n_of_edges = int(edge_starts(model)[-1])
+    n_of_edges, n_samples = int(edge_starts(model)[-1]), min(part.n_samples for part in parts)
     n_of_nodes = model.n_features - n_of_edges
     enough = 2 * (n_of_nodes + n_of_edges / 3) <= n_samples
-    small = n_groups * model.n_features <= _MOST_COORDINATES
+    small = len(parts) * model.n_features <= _MOST_COORDINATES
     return enough and small and (is_categorical(model) or _YES_NO[0] <= n_samples <= _YES_NO[1])
+
+
+def _rare_level(model: Any, parts: Sequence[States]) -> str:
+    """Return the name of a column with a level that few rows of a group have, whose parameter has a long tail."""
+    used = model.used if model.n_features > edge_starts(model)[-1] else np.zeros((len(model.graph.names), 0), bool)
+    for part in parts:
+        weights = np.ones(len(part.values)) if part.weights is None else part.weights
+        for k in range(used.shape[1]):
+            rare = np.flatnonzero(used[:, k] & (weights @ (part.values == k) < _FEWEST))
+            if len(rare):
+                return str(model.graph.names[rare[0]])
+    return ""
 
 
 def refuse_bank(options: ReversibleJump) -> None:
@@ -102,6 +125,7 @@ class _Pilots:
         self.chains = [
             BankChains(model, _drawn(x, part, self.rng), self.rng) for x, part in zip(rows, parts, strict=True)
         ]
+        self.all_states = [x for x in rows]
         self.share = np.ones(len(self.coordinates.part))
         self.states: list[Any] = []
         self.draws = self.at[None]
@@ -120,8 +144,9 @@ class _Pilots:
         banks = []
         for g, chains in enumerate(self.chains):
             theta = self.coordinates.maps[g] @ self.at
-            n = float(self.problem.lines.n[g])
-            banks.append(_bank(self.model, theta, chains.states(theta, n_times), n, size, self.rng))
+            states = chains.states(theta, n_times)
+            banks.append(_bank(self.model, theta, states, float(self.problem.lines.n[g]), size, self.rng))
+            self.all_states[g] = states.reshape(-1, states.shape[2])
         return banks
 
     def climb(self) -> list[Bank]:
@@ -250,8 +275,11 @@ def design_of(
     banks, is_last, size = pilots.climb(), False, _PILOT_BANK
     tilts: list[Tilt] | None = None
     for _ in range(_MOST_STAGES):
-        for _ in range(_TURNS):
+        for turn in range(_TURNS):
             tilts = pilots.turn(banks, tilts, _DRAWS)
+            if is_last and turn == 0:
+                away = pilots.draws - pilots.at
+                banks = corrected(model, pilots.coordinates, banks, pilots.all_states, away)
         n_edges = pilots.share.sum()
         is_stable = abs(n_edges - before) <= max(1.0, _STABLE * n_edges) and pilots.least > _SHARE
         before = n_edges

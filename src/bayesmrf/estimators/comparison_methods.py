@@ -40,7 +40,7 @@ def exact(_: Any, p: DifferencesProblem) -> Built:
 
 def reversible_jump(options: ReversibleJump, p: DifferencesProblem) -> Built:
     """Build the sampler with log Z from banks of states, or moments from persistent chains, of each group."""
-    if takes_bank(options, p.model, min(s.n_samples for s in p.data.samples), len(p.data.samples)):
+    if takes_bank(options, p.model, p.parts):
 
         def make(design: BankDesign, n_adapt: int) -> GroupsBank:
             return GroupsBank(p.data, *p.prior, design=design, n_adapt=n_adapt)

@@ -72,7 +72,7 @@ def exact(_: Any, p: EdgeProblem) -> Built:
 
 def reversible_jump(options: ReversibleJump, p: EdgeProblem) -> Built:
     """Build the sampler with log Z from a bank of states, moments from persistent chains, or extrapolated ones."""
-    if takes_bank(options, p.model, p.n) and (built := _with_bank(options, p)) is not None:
+    if takes_bank(options, p.model, [p.states]) and (built := _with_bank(options, p)) is not None:
         return built
     moments = None if options.moments == AUTO and options.n_particles is not None else options.moments
     reference = None if moments == "chains" else p.reference(moments)

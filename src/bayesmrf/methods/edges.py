@@ -31,8 +31,9 @@ class ReversibleJump(Checked):
           20 for each weight and bias.
         * auto: a bank for columns of more than two levels, and for 1,000 to 4,096 yes/no rows, if there are twice as
           many rows as effective parameters (those of nodes, and a third of those of edges), at most 600 parameters of
-          all groups, and no option of chains; extrapolated for more yes/no rows where that is accurate and no value is
-          missing; else chains. Tests before the first draw decide; a finding says so where they fail.
+          all groups, five rows of each group with each level, and no option of chains. Extrapolated for more yes/no
+          rows where that is accurate and no value is missing. Else chains. Tests before the first draw decide; a
+          finding says so where they fail.
     epsilon
         It is shortened where the posterior is stiffer, and such that the noise of the moments hardly widens the
         posterior.

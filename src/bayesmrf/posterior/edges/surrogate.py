@@ -237,16 +237,40 @@ def tilts_of(model: Any, coordinates: Coordinates, banks: Sequence[Bank], away: 
 
     ``away`` (n, V) are draws of the weights and the parameters of nodes, less those of the banks.
     """
-    tilts = []
-    for g, bank in enumerate(banks):
-        f, delta = centred_features(model, bank), away @ coordinates.maps[g].T
-        weight = f @ delta.T.astype(np.float32)
-        weight -= weight.max(axis=0)
-        np.exp(weight, out=weight)
-        weight /= weight.sum(axis=0)
-        means, alone = f.T @ weight, f.T @ f / len(f)
-        mixed = (f.T * weight.mean(axis=1)) @ f
-        hessian = (mixed - means @ means.T / len(away) - alone).astype(np.float64)
-        centre = delta.mean(axis=0)
-        tilts.append(Tilt(means.mean(axis=1) - alone @ centre - hessian @ centre, hessian))
-    return tilts
+    return [_tilt(model, bank, away @ maps.T) for bank, maps in zip(banks, coordinates.maps, strict=True)]
+
+
+def _tilt(model: Any, bank: Bank, delta: np.ndarray) -> Tilt:
+    """Return the tilt of a group, whose states are read in parts, at draws of theta less that of the bank (n, F)."""
+    n, centre, slim = len(bank.states), bank.mean, delta.T.astype(np.float32)
+    top, total, first = np.full(len(delta), -np.inf), np.zeros(len(delta)), np.zeros(delta.shape[1])
+    for f in features_of(model, bank.states, centre):
+        top = np.maximum(top, (f @ slim).max(axis=0))
+        first += f.sum(axis=0, dtype=np.float64)
+    for f in features_of(model, bank.states, centre):
+        total += np.exp(f @ slim - top.astype(np.float32)).sum(axis=0, dtype=np.float64)
+    means, (alone, mixed) = np.zeros(delta.T.shape), np.zeros((2, delta.shape[1], delta.shape[1]))
+    for f in features_of(model, bank.states, centre):
+        weight = np.exp(f @ slim - (top + np.log(total)).astype(np.float32))
+        means += f.T @ weight
+        alone += f.T @ f
+        mixed += (f.T * weight.mean(axis=1)) @ f
+    mean = first / n
+    alone, middle = alone / n - np.outer(mean, mean), delta.mean(axis=0)
+    hessian = mixed - means @ means.T / len(delta) - alone
+    return Tilt(means.mean(axis=1) - mean - alone @ middle - hessian @ middle, hessian)
+
+
+def corrected(
+    model: Any, coordinates: Coordinates, banks: Sequence[Bank], states: Sequence[np.ndarray], away: np.ndarray
+) -> list[Bank]:
+    """Return banks with the slope and the Hessian that R has, on average over draws, by all ``states`` of each group.
+
+    The difference to those of their own states becomes a part of their means and covariances.
+    """
+    more = tilts_of(model, coordinates, [b._replace(states=x) for b, x in zip(banks, states, strict=True)], away)
+    less = tilts_of(model, coordinates, banks, away)
+    return [
+        bank._replace(mean=bank.mean + a.slope - b.slope, covariance=bank.covariance + a.hessian - b.hessian)
+        for bank, a, b in zip(banks, more, less, strict=True)
+    ]
