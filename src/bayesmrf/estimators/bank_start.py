@@ -26,6 +26,7 @@ from ..states.bank import Bank, BankChains, covariance_of, log_z
 from ..threads import one_thread
 from .pipeline import completed
 
+SEED = 0  # the same for the same data, so that a run can be continued
 _CHAINS = 2048
 _PILOT_TIMES, _PILOT_BANK = 5, 4096  # states of each chain behind the moments of pilots, and in their banks
 _TIMES, _FEW_TIMES = 50, 16  # the same of the last bank's, and of its means where these are known well
@@ -118,7 +119,7 @@ class _Pilots:
         make: Callable[[BankDesign, int], Any],
     ) -> None:
         self.model, self.problem, self.data, self.make = model, problem, data, make
-        self.rng, self.coordinates = np.random.default_rng(0), coordinates_of(problem)
+        self.rng, self.coordinates = np.random.default_rng(SEED), coordinates_of(problem)
         rows = [_completed(part, self.rng) for part in parts]
         self.s_bar = np.array([model.statistics(x, part.weights) for x, part in zip(rows, parts, strict=True)])
         self.at = self._mode(rows, parts)
