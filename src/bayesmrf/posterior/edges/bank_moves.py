@@ -33,11 +33,11 @@ _C2, _C3, _C4, _C5 = 1 / 2, 1 / 6, 1 / 24, 1 / 120
 
 
 class Place(NamedTuple):
-    """Where a chain is, changed in place; ``t`` are the parameters of nodes that follow from the others."""
+    """Where a chain is, changed in place; ``t`` follow from ``w`` and ``xi``, at the end or where they are used."""
 
     w: np.ndarray  # (W,), 0 where a unit is absent
     xi: np.ndarray  # (T,)
-    t: np.ndarray  # (T,)
+    t: np.ndarray  # (T,), parameters of nodes
     r: np.ndarray  # (W,), gradient of the surrogate
     d: np.ndarray  # (V,), gradient of the quadratic part of the log of target over surrogate
     z: np.ndarray  # (G, m) float32, log densities of the states of the banks
@@ -109,7 +109,8 @@ def move(rng, problem, surrogate, tables, theta, place, sizes, n_steps, age, is_
             ratio = 0.0
             for k in range(n_changed):
                 ratio += _shift(surrogate.curve, new.d, changed[k], steps[k])
-                _follow(surrogate, new.t, changed[k], steps[k])
+                if problem.baseline.logistic > 0:
+                    _follow(surrogate, new.t, changed[k], steps[k])
             _rests(tables, new.z, changed[:n_changed], steps, rests)
             now = _log_node_priors(problem, surrogate, new.t)
             is_walled = rests[1] < min(WALL, share)
@@ -129,6 +130,7 @@ def move(rng, problem, surrogate, tables, theta, place, sizes, n_steps, age, is_
                 place_of, most = (0, float(_MOST * n_units)) if on_edges else (1, float(n_t))
                 gain = exp((accepted - _AIM) * _RATE / (1 + _FORGET * (age + step)))
                 sizes[place_of] = min(most, max(1.0, sizes[place_of] * gain))
+    _set_nodes(surrogate, place)
     return drawn, Counts(n_jumps, n_blocks, n_walled, min(least, share))
 
 
@@ -147,17 +149,24 @@ def _changes(old, new, first, changed, steps):
 def _recompute(surrogate, tables, place):
     """Compute parameters of nodes and log densities of states from weights and xi."""
     n_w = len(place.w)
-    copy_to(place.t, surrogate.offset)
-    for j in range(n_w):
-        _follow(surrogate, place.t, j, place.w[j] - surrogate.at[j])
-    for f in range(len(place.xi)):
-        _follow(surrogate, place.t, n_w + f, place.xi[f])
+    _set_nodes(surrogate, place)
     for g in range(len(tables.base)):
         copy_to(place.z[g], tables.base[g])
         for j in range(n_w + len(place.xi)):
             value = place.w[j] if j < n_w else place.xi[j - n_w]
             if value != 0:
                 _add(place.z[g], tables.rows[g, j], float32(value * tables.scale[g, j]))
+
+
+@strict_leaf
+def _set_nodes(surrogate, place):
+    """Compute parameters of nodes from weights and xi."""
+    n_w = len(place.w)
+    copy_to(place.t, surrogate.offset)
+    for j in range(n_w):
+        _follow(surrogate, place.t, j, place.w[j] - surrogate.at[j])
+    for f in range(len(place.xi)):
+        _follow(surrogate, place.t, n_w + f, place.xi[f])
 
 
 @strict_leaf
