@@ -28,7 +28,9 @@ from bayesmrf.models import Agreement, Boltzmann, Ising, Nominal, Ordinal, Potts
 from bayesmrf.models.clamped import Clamped
 from bayesmrf.models.label_field import LabelField
 from bayesmrf.models.panel import Panel
+from bayesmrf.posterior.conditionals.group_problem import lines_of, one_group_problem
 from bayesmrf.posterior.conditionals.panel_hidden import PanelHidden
+from bayesmrf.posterior.edges.bank import BankDesign, GroupsBank, SpikeSlabBank
 from bayesmrf.posterior.edges.differences import Differences, contrasts, group_likelihood
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.exact_tables import SpikeSlabTables
@@ -36,6 +38,7 @@ from bayesmrf.posterior.edges.group_chains import GroupChains
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.posterior.edges.panel_edges import PanelKernel
 from bayesmrf.posterior.edges.reference import SpikeSlabReference
+from bayesmrf.posterior.edges.surrogate import coordinates_of, surrogate_of, tables_of
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.posterior.groups.exact import ExactMarginals
 from bayesmrf.posterior.groups.group_potentials import ManyStateParticles
@@ -63,6 +66,7 @@ from bayesmrf.published.exchange import ExchangeKernel
 from bayesmrf.published.langevin import SpikeSlabLangevin
 from bayesmrf.published.stripped_beta import GroupedStrippedBeta
 from bayesmrf.published.tree import GroupedTree
+from bayesmrf.states.bank import Bank
 from bayesmrf.states.panel_tables import panel_tables
 from bayesmrf.states.reference import ReferenceChains
 
@@ -137,6 +141,35 @@ def differences(kernel=Differences):
     contrast = contrasts([3, 9])
     samples = [Sample(s_bar(BINARY), 3.0), Sample(s_bar(BINARY)[::-1], 9.0)]
     return kernel(group_likelihood(BINARY, samples, contrast, Persistent()), contrast, EDGES, EDGES)
+
+
+def with_bank(kernel, problem, samples):
+    """A kernel with a bank of random states, at parameters that are 0."""
+    rng, c = np.random.default_rng(3), coordinates_of(problem)
+    model = BINARY
+    banks, at = [], np.zeros(len(c.order))
+    for _ in samples:
+        states = rng.integers(0, 2, (256, 4)).astype(np.int8)
+        f = model.features(states.astype(np.int64))
+        banks.append(Bank(np.zeros(f.shape[1]), f.mean(axis=0), np.zeros(f.shape[1]), np.cov(f.T, bias=True), states))
+    surrogate = surrogate_of(problem, c, banks, np.array(samples), at, np.full(len(c.part), 0.5))
+    n = problem.lines.n
+    tables = tables_of(model, c, banks, surrogate, n)
+    starts = 0.1 * rng.normal(size=(3, len(at)))
+    sums = n[:, None] * np.array(samples)
+    design = BankDesign(problem, c, surrogate, tables, sums, starts, np.array([8.0, 4.0]), 2, tuple(banks))
+    return replace(kernel, design=design)
+
+
+def spike_slab_bank():
+    lines = lines_of(BINARY, s_bar(BINARY), float(N), 0.0)
+    problem = one_group_problem(BINARY, lines, EDGES, np.empty((0, 2), int))
+    return with_bank(SpikeSlabBank(BINARY, s_bar(BINARY), N, EDGES), problem, [s_bar(BINARY)])
+
+
+def groups_bank():
+    kernel = differences(GroupsBank)
+    return with_bank(kernel, kernel.problem, [s.s_bar for s in kernel.likelihood.samples])
 
 
 def label_field():
@@ -235,6 +268,8 @@ KERNELS = {
     ),
     "differences": differences,
     "group-chains": lambda: differences(GroupChains),
+    "groups-bank": groups_bank,
+    "spike-slab-bank": spike_slab_bank,
     "spike-slab-exact": lambda: SpikeSlabExact(
         likelihood(BINARY, Elimination()), EDGES, start(BINARY), pairs=np.array([[0, 1]])
     ),

@@ -328,7 +328,7 @@ def test_example_on_votes_runs(data_folder, monkeypatch, tmp_path, capsys):
     assert "session" in capsys.readouterr().out
 
 
-@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning", "ignore:log Z is from a bank")
 def test_example_on_symptoms_runs(data_folder, monkeypatch, tmp_path, capsys):
     run_example("bgms.py", ["3", "20"], monkeypatch, tmp_path)
     assert "intrusion - dreams" in capsys.readouterr().out

@@ -401,7 +401,7 @@ def test_options_of_dynamics_and_particles_are_refused(rng):
     rare[:3, 0] = 2
     with pytest.raises(OptionError, match="as a level of 0 has fewer than 5 rows of a group"):
         SpikeSlabMRF(method=BANK, **QUIET).fit(rare)
-    with pytest.raises(OptionError, match="epsilon must be omitted where moments are from a bank"):
+    with pytest.raises(OptionError, match=r"epsilon must be omitted where .* log Z is from a bank"):
         SpikeSlabMRF(method=ReversibleJump(moments="bank", epsilon=0.1), **QUIET).fit(x)
 
 

@@ -135,6 +135,6 @@ def refuse_dynamics(options: ReversibleJump) -> None:
     """Raise OptionError for options of dynamics where there are none; defaults are not given ones."""
     for name in ("epsilon", "momentum"):
         if (got := getattr(options, name)) != getattr(ReversibleJump, name):
-            expected = "omitted where moments are from a bank, or extrapolated from one point"
+            expected = "omitted where moments are extrapolated from one point, or log Z is from a bank"
             remedy = f"remove it, or give {argument('moments', 'chains')}"
             raise OptionError(option=name, got=got, expected=expected, remedy=remedy)
