@@ -21,7 +21,16 @@ from ..names import shown
 from ..posterior.conditionals.group_lines import GroupProblem
 from ..posterior.edges.bank import BankDesign
 from ..posterior.edges.bank_moves import SMALL
-from ..posterior.edges.surrogate import Tilt, coordinates_of, corrected, quadratic_of, surrogate_of, tables_of, tilts_of
+from ..posterior.edges.surrogate import (
+    Tilt,
+    coordinates_of,
+    corrected,
+    quadratic_of,
+    surrogate_of,
+    tables_of,
+    tilts_of,
+    visit_share,
+)
 from ..states.bank import Bank, BankChains, covariance_of, log_z
 from ..threads import one_thread
 from .pipeline import completed
@@ -126,7 +135,7 @@ class _Pilots:
         self.chains = [
             BankChains(model, _drawn(x, part, self.rng), self.rng) for x, part in zip(rows, parts, strict=True)
         ]
-        self.all_states = [x for x in rows]
+        self.all_states = rows
         self.share = np.ones(len(self.coordinates.part))
         self.states: list[Any] = []
         self.draws = self.at[None]
@@ -171,7 +180,7 @@ class _Pilots:
 
     def turn(self, banks: Sequence[Bank], tilts: Sequence[Tilt] | None, n_draws: int) -> list[Tilt]:
         """Make a pilot run; return the tilts at its draws."""
-        design, n_weights = self.design(banks, tilts, _PILOT_STEPS), int(self.coordinates.first[-1])
+        design = self.design(banks, tilts, _PILOT_STEPS)
         kernel = completed(self.make(design, _ALWAYS), self.data)
         if not self.states:
             design = design._replace(starts=self._sparse(design)[None])
@@ -190,7 +199,6 @@ class _Pilots:
         self.share = (self.draws[:, self.coordinates.first[:-1]] != 0).mean(axis=0)
         self.sizes = np.mean([_inner(s).sizes for s in self.states], axis=0)
         self._complete()
-        assert n_weights <= len(self.at)
         return tilts_of(self.model, self.coordinates, banks, self.draws - self.at)
 
     def design(self, banks: Sequence[Bank], tilts: Sequence[Tilt] | None, n_steps: int) -> BankDesign:
@@ -204,13 +212,13 @@ class _Pilots:
         return BankDesign(problem, c, surrogate, tables, sums, starts, self.sizes, n_steps, tuple(banks))
 
     def _sparse(self, design: BankDesign) -> np.ndarray:
-        """Return phi at the centre without the edges that differ from 0 by little."""
+        """Return phi at the centre without edges that differ from 0 by little, or that are forbidden."""
         c, of = self.coordinates, design.surrogate
-        w, first = of.at.copy(), c.first
-        for u in np.flatnonzero(of.visit[-1] > 0) if len(c.part) else ():
+        w, first, is_visited = of.at.copy(), c.first, np.diff(of.visit, prepend=0.0) > 0
+        for u in range(len(c.part)):
             weights = slice(first[u], first[u + 1])
             far = w[weights] @ of.hessian[weights, weights] @ w[weights]
-            if of.free[u] and far < _DENSE**2 * (first[u + 1] - first[u]):
+            if not is_visited[u] or (of.free[u] and far < _DENSE**2 * (first[u + 1] - first[u])):
                 w[weights] = 0.0
         phi = np.empty(len(self.at))
         phi[c.order] = np.concatenate([w, of.offset - of.gain @ (w - of.at)])
@@ -326,7 +334,7 @@ def _wanted(model: Any, pilots: _Pilots, banks: Sequence[Bank]) -> float:
 
 def _steps(pilots: _Pilots) -> int:
     """Return how many blocks of edges a draw needs."""
-    size, share = pilots.sizes[0], np.minimum(1.0, 0.05 + 4 * pilots.share)
+    size, share = pilots.sizes[0], visit_share(pilots.share)
     visits = (1 - SMALL) * size + SMALL * (size - 1) / np.log(max(size, 1.1))
     return int(np.clip(np.ceil(_VISITS * share.sum() / visits), 1, _MOST_STEPS))
 

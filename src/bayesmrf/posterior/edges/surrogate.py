@@ -57,7 +57,6 @@ class Surrogate(NamedTuple):
     inverse: np.ndarray  # (T, T), transposed inverse of L
     apart: np.ndarray  # (V,), slope at ``at`` and xi = 0 by which the quadratic part of the log target is steeper
     curve: np.ndarray  # (V, V), its second derivatives, relative to the surrogate
-    node_scale: np.ndarray  # (T,), precision of the prior of the parameters of nodes
     node_prior: np.ndarray  # (3, T), centre, slope and curvature of its quadratic in the surrogate
     visit: np.ndarray  # (n_units,), cumulated probabilities of visits
     rivals: np.ndarray  # (n_pairs, 2), units of one weight that are swapped
@@ -127,7 +126,7 @@ def surrogate_of(
     """
     n_weights, maps, n = int(coordinates.first[-1]), coordinates.maps, problem.lines.n
     w, t = slice(n_weights), slice(n_weights, None)
-    scale, free = problem.scales[coordinates.nodes], _is_free(problem, coordinates)
+    scale, free = problem.scales[coordinates.nodes], np.isfinite(_log_odds(problem, coordinates))
     node_prior = _node_prior(problem, scale, at[t])
     slope, full = quadratic_of(problem, coordinates, banks, s_bar)
     apart, more = np.zeros(len(at)), np.zeros((len(at), len(at)))
@@ -149,7 +148,7 @@ def surrogate_of(
     moved, shift = np.zeros((len(at), len(at))), np.zeros(len(at))
     moved[w, w], moved[t, w], moved[t, t], shift[t] = np.eye(n_weights), -gain, inverse, offset
     n_values, curve = np.diff(coordinates.first), moved.T @ more @ moved
-    often = np.where(free, np.minimum(1.0, _RARELY + _OFTEN * share), _always(problem, coordinates))
+    often = np.where(free, visit_share(share), _log_odds(problem, coordinates) > 0)
     size = np.sqrt(hessian.diagonal().clip(min=1e-300))
     close = np.abs(hessian / np.outer(size, size)) > _CLOSE
     single = np.repeat(free & (n_values == 1), n_values)
@@ -160,7 +159,7 @@ def surrogate_of(
         coordinates.first, coordinates.part, coordinates.element, free, at[w].copy(), slope[w] - full[w, t] @ offset,
         np.ascontiguousarray(hessian), at[t] + offset, np.ascontiguousarray(gain), lower,
         np.ascontiguousarray(inverse), moved.T @ (apart + more @ shift), 0.5 * (curve + curve.T),
-        scale, node_prior, cumulated / cumulated[-1], np.ascontiguousarray(rivals.reshape(-1, 2)),
+        node_prior, cumulated / cumulated[-1], np.ascontiguousarray(rivals.reshape(-1, 2)),
     )  # fmt: skip
 
 
@@ -176,8 +175,13 @@ def quadratic_of(
     return slope, full
 
 
-def _priors(problem: GroupProblem, coordinates: Coordinates) -> Any:
-    """Return the log odds of each unit, infinite where it is always there, and whether these are of a spike."""
+def visit_share(share: np.ndarray) -> np.ndarray:
+    """Return how often units are visited that are in this share of draws."""
+    return np.minimum(1.0, _RARELY + _OFTEN * share)
+
+
+def _log_odds(problem: GroupProblem, coordinates: Coordinates) -> np.ndarray:
+    """Return infinity for each unit that always exists, minus infinity for one that never does, and 0 for others."""
     odds = np.full(len(coordinates.part), np.inf)
     for u, (part, e) in enumerate(zip(coordinates.part, coordinates.element, strict=True)):
         prior = problem.baseline if part == BASELINE else problem.prior
@@ -186,16 +190,8 @@ def _priors(problem: GroupProblem, coordinates: Coordinates) -> Any:
     return odds
 
 
-def _is_free(problem: GroupProblem, coordinates: Coordinates) -> np.ndarray:
-    return np.isfinite(_priors(problem, coordinates))
-
-
-def _always(problem: GroupProblem, coordinates: Coordinates) -> np.ndarray:
-    return np.where(_priors(problem, coordinates) > 0, 1.0, 0.0)
-
-
 def _node_prior(problem: GroupProblem, scale: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return centre, slope and curvature of the log prior of the parameters of nodes (`log_node_prior`) there."""
+    """Return centre, slope and curvature of the log prior of the parameters of nodes there."""
     prior = problem.baseline
     if prior.logistic > 0:
         half = np.tanh(at / 2)
