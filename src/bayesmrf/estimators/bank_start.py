@@ -106,7 +106,7 @@ def refuse_bank(options: ReversibleJump) -> None:
     ------
     OptionError
     """
-    why = f"no bank of {_MOST:,} states at the mean of the posterior holds it, as it has rare states that matter"
+    why = f"a bank of {_MOST:,} states is too small for this posterior, in which rare states matter"
     if options.moments == "bank":
         raise OptionError(option="moments", got="bank", expected="'auto' or 'chains' for this table", remedy=why)
     tell(
