@@ -14,7 +14,7 @@ from bayesmrf.engines import Elimination
 from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Ordinal
-from bayesmrf.posterior.edges import chain_jumps, reversible_jump
+from bayesmrf.posterior.edges import byte_chains, chain_jumps, iteration, reversible_jump
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
 from bayesmrf.priors import Cauchy, SpikeSlab
@@ -176,10 +176,12 @@ CONTROLS = {
 def test_parts_of_an_iteration_that_are_left_out(name, rng, monkeypatch):
     """The iteration in plain Python, with functions that do nothing; the first has all."""
     kernel, given, exact = three_items(rng)
-    for part in ("_visit_all", "_jump"):
-        monkeypatch.setattr(chain_jumps, part, getattr(chain_jumps, part).py_func)
-    monkeypatch.setattr(reversible_jump, "iterate", chain_jumps.iterate.py_func)
+    monkeypatch.setattr(chain_jumps, "_jump", chain_jumps._jump.py_func)
+    monkeypatch.setattr(byte_chains, "visit_all", chain_jumps.visit_all.py_func)
+    monkeypatch.setattr(iteration, "visit", byte_chains.visit_in_bytes.py_func)
+    monkeypatch.setattr(iteration, "refresh", byte_chains.refresh_bytes.py_func)
+    monkeypatch.setattr(reversible_jump, "iterate", iteration.iterate.py_func)
     for part in CONTROLS[name]:
-        monkeypatch.setattr(chain_jumps, part, lambda *_: 0.0)
+        monkeypatch.setattr(byte_chains if part in ("resample", "sweep") else chain_jumps, part, lambda *_: 0.0)
     found = compared(run.sample(kernel, **given).values, exact)
     assert found.holds == (name == "right"), found

@@ -123,7 +123,7 @@ def test_the_data_say_which_pairs_are_counted(rng):
             x[node * stray : (node + 1) * stray, node] ^= True
         model = Boltzmann(graphs.complete(5))
         kernel = SpikeSlabTwoStates(model, model.statistics(x.astype(np.int8)), 1000.0, options=ReversibleJump(1024))
-        found = kernel._problem(1.0, np.full(10, 0.5)).counted
+        found = kernel.design.memory.counted
         assert found.tolist() == [counted and bool(v < 4) for _, v in model.graph.edges]
 
 

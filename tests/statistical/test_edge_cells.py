@@ -101,7 +101,7 @@ def draws_of(problem, method, rng, filled=False, n_draws=60, thin=2):
     slow = missing or method != "exact"
     options = {"n_warmup": 100 if slow else 5, "n_chains": 24, "thin": 1 if slow else thin}
     if slow:
-        n_draws = (200 if method == "reversible-jump" else 35) if missing else min(n_draws, 20)
+        n_draws = (200 if method == "reversible-jump" else 35) if missing else min(n_draws, 30)
     return run.sample(kernel, n_draws=n_draws, random_state=rng, progress=False, **options).values
 
 
@@ -163,7 +163,13 @@ def test_steps_of_warm_up_have_half_of_the_iterations(name, kernel, rng):
 def test_chains_of_another_coding_are_noticed(rng, monkeypatch):
     problem = problem_of("ising", False, np.random.default_rng(1))  # other data may tell less
     exact = exact_of(problem, rng)
-    monkeypatch.setattr(Coding, "weights", lambda *_: np.zeros(6))
+    made = SpikeSlabTwoStates.made
+
+    def as_boltzmann(kernel):
+        design = made(kernel)
+        return design._replace(memory=design.memory._replace(coding=Coding(1.0, 0.0, 1.0)))
+
+    monkeypatch.setattr(SpikeSlabTwoStates, "made", as_boltzmann)
     assert not oracle.compared(draws_of(problem, "reversible-jump", rng), *exact).holds
 
 

@@ -9,13 +9,21 @@ import numpy as np
 import pytest
 
 from bayesmrf import graphs
-from bayesmrf.posterior.edges.stiffness import stiffness
+from bayesmrf.models import Boltzmann, Ising, Ordinal
+from bayesmrf.posterior.edges.bit_chains import BitChains
+from bayesmrf.posterior.edges.iteration import stiffness
+from bayesmrf.posterior.edges.line_steps import GroupMomentum
+from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
+from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
+from bayesmrf.rng import lane_generators
 from bayesmrf.states import persistent_chains as edge_chains
 from bayesmrf.states.chain_flips import flip_clusters, flip_correlated
+from bayesmrf.states.edge_tables import TableParticles
 from tests.oracle.bounds import P
 from tests.statistical.test_gibbs import law_p_value
 
 N_CHAINS = 12_800
+K7 = graphs.complete(7)
 
 
 def chains_at(states, rng):
@@ -106,25 +114,46 @@ def test_correlated_nodes_flip_together(rng):
     assert crossings(flip_clusters) < 10
 
 
-def test_stiffness_is_the_largest_eigenvalue(rng):
-    """Of the scaled covariance of the chains' statistics, by NumPy; not that of the states alone."""
-    graph, n, n_chains = graphs.complete(7), 40.0, 256
+def chains_of(kernel, theta, states, rng):
+    """Chains of a kernel in these states."""
+    walker, n_states, share = kernel.walker, kernel.model.n_states, np.full((1, 21), 0.5)
+    if n_states > 2:
+        chains = TableParticles(states.T[None].copy(), lane_generators(rng, len(states) // 64, 64)[None])
+        return walker.opened(chains, theta, walker.problem, share)
+    rows = edge_chains.start_rows(kernel.model.graph, theta.weights[0] != 0)
+    of = walker.constants(walker.problem, theta.now[0], share)
+    return BitChains(of, rows, chains_at(states, rng), np.zeros(28))
+
+
+@pytest.mark.parametrize("model", [Boltzmann(K7), Ising(K7), Ordinal(K7, 3)], ids=lambda m: m.name)
+def test_stiffness_is_the_largest_eigenvalue(model, rng):
+    """Of the scaled covariance of the chains' features along their lines, by NumPy; not that of the states alone.
+
+    Edges that were just born have no direction yet.
+    """
+    n, n_chains, m, (u, v) = 40.0, 256, model.n_states, K7.edges.T
     camp = rng.random((n_chains, 1)) < 0.5
-    states = ((rng.random((n_chains, 7)) < 0.9) ^ camp).astype(np.int8)
-    included, centre, scale = rng.random(21) < 0.7, rng.random(7), rng.uniform(0.1, 0.5, 28)
-    (u, v), ends = graph.edges.T, rng.random((21, 2))
-    products = states[:, u] * states[:, v] - ends[:, 0] * states[:, u] - ends[:, 1] * states[:, v]
-    features = np.concatenate([products, states], axis=1)[:, np.concatenate([included, np.ones(7, bool)])]
-    used = scale[np.concatenate([included, np.ones(7, bool)])]
-
-    def largest(columns):
-        c = np.cov(features[:, columns].T, bias=True) * np.outer(used[columns], used[columns])
-        return n * np.linalg.eigvalsh(c)[-1]
-
-    blocks, rows, direction = chains_at(states, rng), edge_chains.start_rows(graph, included), rng.standard_normal(28)
+    states = ((m - 1) * ((rng.random((n_chains, 7)) < 0.9) ^ camp)).astype(np.int8)
+    kind = SpikeSlabTwoStates if m == 2 else SpikeSlabManyStates
+    kernel = kind(model, model.statistics(rng.integers(0, m, (40, 7)).astype(np.int8)), n)
+    n_own = model.n_features - 21
+    theta = kernel._theta(np.concatenate([rng.normal(size=21) * (rng.random(21) < 0.7), rng.normal(size=n_own)]))
+    problem, steps, chains = kernel.walker.problem, kernel.design.steps, chains_of(kernel, theta, states, rng)
+    direction = GroupMomentum(rng.standard_normal((1, 21)), rng.standard_normal((1, n_own)))
+    direction.weights[0, :10] = 0.0
     for _ in range(200):
-        found = stiffness(blocks, rows, centre, ends, scale, n, direction)
-    every = np.arange(len(used))
-    assert found == pytest.approx(largest(every), rel=1e-4)
-    assert found != pytest.approx(largest(every[-7:]), rel=1e-2)
-    assert not direction[:21][~included].any()
+        found = stiffness(problem, steps, chains, theta, direction)
+
+    features = np.array([model.statistics(x[None]) for x in states])
+    own, k = features[:, 21:].reshape(n_chains, 7, -1), n_own // 7
+    features[:, :21] -= (problem.lines.pull[0, :, 0] * own[:, u]).sum(axis=2)
+    features[:, :21] -= (problem.lines.pull[0, :, 1] * own[:, v]).sum(axis=2)
+    factor = np.zeros((model.n_features, model.n_features))
+    factor[:21, :21] = np.diag(steps.scale[1, 0] * (theta.weights[0] != 0))
+    for i in range(7):
+        place = slice(21 + i * k, 21 + (i + 1) * k)
+        factor[place, place] = steps.factor[0, i]
+    covariance = n * factor.T @ np.cov(features.T, bias=True) @ factor
+    assert found == pytest.approx(np.linalg.eigvalsh(covariance)[-1], rel=1e-4)
+    assert found != pytest.approx(np.linalg.eigvalsh(covariance[21:, 21:])[-1], rel=1e-2)
+    assert not direction.weights[0, theta.weights[0] == 0].any()

@@ -7,7 +7,7 @@ from scipy import stats
 from bayesmrf import graphs
 from bayesmrf.models import Ordinal, Potts, Symmetric
 from bayesmrf.models.categorical import NEVER, log_potential, normalised
-from bayesmrf.posterior.edges import chain_jumps, reversible_jump
+from bayesmrf.posterior.edges import byte_chains, iteration, reversible_jump
 from bayesmrf.states.edge_tables import start_particles, table_graph, unpack
 from bayesmrf.states.level_flips import flip_levels
 from bayesmrf.states.table_sweeps import sweep
@@ -158,8 +158,9 @@ def test_edges_and_shares_of_far_modes(flips, rng, monkeypatch):
     given = far_modes(rng)
     exact = draws_of(given, "exact", rng, 100)
     if not flips:
-        monkeypatch.setattr(chain_jumps, "flip_levels", lambda *_: None)
-        monkeypatch.setattr(reversible_jump, "iterate", chain_jumps.iterate.py_func)
+        monkeypatch.setattr(byte_chains, "flip_levels", lambda *_: None)
+        monkeypatch.setattr(iteration, "refresh", byte_chains.refresh_bytes.py_func)
+        monkeypatch.setattr(reversible_jump, "iterate", iteration.iterate.py_func)
     size = (100, 32, 100) if flips else (15, 48, 15)  # in plain Python
     found = draws_of(given, "reversible-jump", rng, *size)
     p, there = mode_probability(found), mode_probability(exact)

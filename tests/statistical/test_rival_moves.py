@@ -8,6 +8,7 @@ from bayesmrf.likelihood import Likelihood
 from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann, Ising
 from bayesmrf.posterior.conditionals import centred
+from bayesmrf.posterior.conditionals.group_lines import own_problem
 from bayesmrf.posterior.conditionals.spike import slab_top
 from bayesmrf.posterior.edges.exact import SpikeSlabExact
 from bayesmrf.posterior.edges.rival_moves import visit_rivals
@@ -72,6 +73,12 @@ MODELS = pytest.mark.parametrize(
 )
 
 
+def constants(kernel, share):
+    """What moves of a kernel depend on, if its edges were in these shares of the draws of warm-up."""
+    walker, now = kernel.walker, np.full(6, kernel.prior.bias_scale**-2.0)
+    return walker.constants(own_problem(walker.problem), now, np.array([share]))
+
+
 class Posterior:
     """Exact draws of three nodes, and the posterior means."""
 
@@ -80,7 +87,7 @@ class Posterior:
         features = np.array([model.statistics(s[None]) for s in states_oracle.all_states(3)])
         self.exact = oracle.posterior(model.graph, s_bar, n, prior, rng, features=features)
         self.values = draw(SpikeSlabExact(Likelihood(model, s_bar, n, ENGINE), prior, n_scans=10), rng, 30)
-        self.problem = SpikeSlabTwoStates(model, s_bar, n, prior)._problem(1.0, np.array([0.9, 0.6, 0.7]))
+        self.problem = constants(SpikeSlabTwoStates(model, s_bar, n, prior), [0.9, 0.6, 0.7])
 
     def compare(self, problem, more=0.0):
         """Compare the draws after ten moves each, with chains drawn exactly; also return the number accepted.
@@ -147,7 +154,7 @@ def test_two_edges_are_born_together(model, rng):
 def test_a_pair_of_enormous_weights_stays(model, rng):
     """Their exponentials exceed all numbers; the move is refused, so that `fit` can say that weights diverge."""
     kernel = SpikeSlabTwoStates(model, apart(model, rng, 120), 120, SpikeSlab(0.1, Cauchy(1.5), 2.0))
-    problem = kernel._problem(1.0, np.array([0.5, 0.5, 0.5]))._replace(pairs=NONE, alike=NONE)
+    problem = constants(kernel, [0.5, 0.5, 0.5])._replace(pairs=NONE, alike=NONE)
     theta = np.array([900.0, -900.0, 0.0, 0.0, 0.0, 0.0])
     before, weights = theta.copy(), problem.coding.weights(model, theta)
     blocks, rows = chains_in(rng.integers(0, 2, (256, 3)), rng), edge_chains.start_rows(model.graph, theta[:3] != 0)

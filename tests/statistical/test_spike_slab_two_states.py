@@ -136,7 +136,7 @@ def test_shares_are_those_of_warm_up(rng):
     state, shares = kernel.init(rng), []
     for _ in range(6):
         state, _ = kernel.step(rng, state)
-        shares.append(state.share)
+        shares.append(state.walk.share[0])
     assert (shares[1] != shares[2]).all()
     np.testing.assert_array_equal(shares[2:], [shares[2]] * 4)
 
@@ -179,7 +179,8 @@ def test_steps_are_as_short_as_the_stiffest_direction_wants(rng):
     kernel = SpikeSlabTwoStates(model, s_bar, 150, PAPER, start=start, options=ReversibleJump(512, epsilon=0.5))
 
     def slab(**held):
-        state = kernel.init(rng)._replace(**held)
+        state = kernel.init(rng)
+        state = state._replace(walk=state.walk._replace(**held))
         for _ in range(40):
             try:
                 state, info = kernel.step(rng, state)
@@ -201,9 +202,9 @@ def test_the_same_seed_and_a_resumed_run_give_the_same_draws(rng, tmp_path):
     for name in whole:
         np.testing.assert_array_equal(whole[name], resumed[name])
     state = kernel.init(rng)
-    before = state.theta.copy(), state.chains.words.copy(), state.chains.lanes.copy()
+    before = state.theta.copy(), *(x.copy() for x in state.walk.chains)
     kernel.step(rng, state)
-    for old, now in zip(before, (state.theta, *state.chains), strict=True):
+    for old, now in zip(before, (state.theta, *state.walk.chains), strict=True):
         np.testing.assert_array_equal(old, now)
 
 
@@ -244,8 +245,9 @@ def test_a_thousand_nodes(rng):
     state, info = kernel.step(rng, kernel.init(rng))
     assert np.isfinite(info.theta).all()
     assert info.n_edges == info.included.sum() == (info.theta[:499_500] != 0).sum()
-    arrays = [x for x in (*state, *state.chains, *info) if isinstance(x, np.ndarray)]
-    assert sum(x.nbytes for x in arrays) < 8 * 5 * model.n_features + 128 * 1000
+    momentum, share, chains, _, direction, _ = state.walk
+    arrays = [x for x in (state.theta, *momentum, *direction, share, *chains, *info) if isinstance(x, np.ndarray)]
+    assert sum(x.nbytes for x in arrays) < 8 * 5.5 * model.n_features + 128 * 1000
 
 
 def test_bad_input(rng, monkeypatch):
@@ -267,7 +269,8 @@ def test_bad_input(rng, monkeypatch):
         ):  # else the step would be cut, for this or for its stiffness
             monkeypatch.setattr(spike_slab, limit, np.inf)
         kernel = SpikeSlabTwoStates(model, s_bar, N, options=ReversibleJump(512, epsilon=50.0))
-        state = kernel.init(rng)._replace(stiffness=0.0, age=10**9)
+        state = kernel.init(rng)
+        state = state._replace(walk=state.walk._replace(stiffness=0.0, age=10**9))
         for _ in range(20):
             state, _ = kernel.step(rng, state)
 

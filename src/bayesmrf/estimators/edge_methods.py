@@ -31,7 +31,7 @@ from ..posterior.edges.exact_tables import SpikeSlabTables
 from ..posterior.edges.many_states import SpikeSlabManyStates
 from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.edges.spike_slab import SWEEPS, iterations_of
-from ..posterior.edges.two_states import ITERATIONS, SpikeSlabTwoStates
+from ..posterior.edges.two_states import BitWalker, SpikeSlabTwoStates
 from ..states.reference import Reference
 from .bank_start import design_of, refuse_bank, takes_bank
 from .built_kernels import Problem
@@ -83,7 +83,9 @@ def reversible_jump(options: ReversibleJump, p: EdgeProblem) -> Built:
     kernel: Any
     if reference is not None and options.n_particles is None:
         refuse_dynamics(options)
-        n_scans = max(1, round(iterations_of(options, ITERATIONS, False) * p.model.graph.n_nodes / p.model.n_edges))
+        n_scans = max(
+            1, round(iterations_of(options, BitWalker.n_iterations, False) * p.model.graph.n_nodes / p.model.n_edges)
+        )
         kernel = SpikeSlabReference(p.model, p.s_bar, p.n, reference, p.prior, start, n_scans)
         attrs = dict.fromkeys(asdict(options)) | {"moments": "extrapolated", "n_particles": kernel.n_particles}
         return Built(kernel, kernel.particle_sweeps, attrs=attrs, row=EXTRAPOLATED)
@@ -91,7 +93,8 @@ def reversible_jump(options: ReversibleJump, p: EdgeProblem) -> Built:
         options = replace(options, n_particles=default_particles(p.n))
     arguments = p.model, p.s_bar, p.n, p.prior, start, options, p.n_warmup
     if is_categorical(p.model):
-        kernel, camp = SpikeSlabManyStates(*arguments, pair_tables(p.model, p.states.values, p.states.weights)), ""
+        tables = pair_tables(p.model, p.states.values, p.states.weights)
+        kernel, camp = SpikeSlabManyStates(*arguments, tables=tables), ""
     else:
         kernel = SpikeSlabTwoStates(*arguments)
         camp = shown(", ".join(kernel.camp))

@@ -127,7 +127,9 @@ def look(pair, theta):
 def draw_group_scales(rng, problem, theta):
     """Draw p0 and the slab's precision of differences and of baselines, unless fixed; log odds follow."""
     drawn, q, n = np.empty(4), len(theta.weights) - 1, len(problem.places) - 1
-    drawn[0], drawn[1] = _draw_scales_of(rng, problem, theta, DIFFERENCE, problem.prior, problem.n_absent, n, q)
+    drawn[0], drawn[1] = problem.prior.fixed, problem.prior.precision
+    if q > 0:
+        drawn[0], drawn[1] = _draw_scales_of(rng, problem, theta, DIFFERENCE, problem.prior, problem.n_absent, n, q)
     n = problem.n_edges
     drawn[2], drawn[3] = _draw_scales_of(rng, problem, theta, BASELINE, problem.baseline, n, n, 1)
     return drawn

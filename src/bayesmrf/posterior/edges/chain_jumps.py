@@ -8,11 +8,7 @@ other to accept it, so that the two errors are independent. The error of the log
 each of them; they are resampled at the end of the visits. The edges of one group are baselines that may be absent,
 without differences.
 
-Clusters of nodes are flipped in the chains (`bayesmrf.states.level_flips`), which would otherwise stay in their mode:
-theta runs ahead of the shares of chains in modes that single nodes do not reach.
-
-Visits are in proportion to doubt, and between them all parameters move together, as in
-`bayesmrf.posterior.edges.two_states`, which is the same algorithm for chains of bits.
+Visits are in proportion to doubt, as in `bayesmrf.posterior.edges.bit_chains`.
 """
 
 from __future__ import annotations
@@ -23,14 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import strict_leaf
-from ...states.edge_tables import edge_cells, follow_edge, follow_weights, grown_weights, resample, spreads
-from ...states.level_flips import flip_levels
+from ...states.edge_tables import edge_cells, follow_edge, follow_weights, grown_weights, spreads
 from ...states.table_features import follow_feature, grown_by_feature, mean_shares, shares_of_states
-from ...states.table_sweeps import redraw_ends, redraw_node, sweep, weigh_node
+from ...states.table_sweeps import redraw_ends, redraw_node, weigh_node
 from ..conditionals.centred import node_row
 from ..conditionals.group_lines import (
     Prior,
-    draw_group_scales,
     draw_prior,
     log_factors,
     new_pair,
@@ -41,9 +35,7 @@ from ..conditionals.group_lines import (
     value_of,
 )
 from ..conditionals.penalty import penalty
-from .chain_swaps import of_group, visit_rivals
-from .line_dynamics import chain_means, draw_node_precisions, drift, find_parts, kick
-from .spike_slab import DIVERGED
+from .chain_swaps import of_group
 
 
 class Visits(NamedTuple):
@@ -56,45 +48,11 @@ class Visits(NamedTuple):
 
 
 @strict_leaf
-def iterate(rng, graph, stacked, problem, steps, visits, gains, theta, momentum, n_iterations):
-    """Make iterations; return p0 and precision of the slabs, and the number of births, deaths and swaps.
-
-    ``stacked`` are the chains of all groups, unpacked at ``theta``; ``gains`` are the log potentials of a parameter of
-    an edge that is 1 (`bayesmrf.states.edge_tables.follow_edge`).
-    """
-    (n_groups, _, n_chains), m = stacked.x.shape, problem.lines.base.shape[1]
-    share, weights = np.empty((n_groups, m, n_chains), np.float32), np.empty((n_groups, n_chains), np.float32)
-    means, drawn, n_moves = np.zeros(theta.natural.shape), np.zeros(4), 0
-    has, precision = np.empty(visits.share.shape, np.bool_), np.empty(theta.natural.shape[1])
-    for _ in range(n_iterations):
-        drawn[:] = draw_group_scales(rng, problem, theta)
-        for t in range(n_groups):
-            flip_levels(rng, graph, of_group(stacked, t))
-            sweep(graph, of_group(stacked, t))
-        find_parts(problem, theta, has)
-        chain_means(graph, stacked, problem, has, means)
-        draw_node_precisions(rng, problem, theta, precision)
-        kick(problem, steps, theta, momentum, means, has, precision, drawn)
-        n = _visit_all(rng, graph, stacked, problem, visits, gains, theta, momentum, has, drawn, share, weights)
-        n += visit_rivals(rng, graph, stacked, problem, visits, gains, theta, momentum, has, drawn, weights)
-        if n > 0:
-            for t in range(n_groups):
-                for first in (0, n_chains >> 1):
-                    resample(rng, of_group(stacked, t), first)
-            chain_means(graph, stacked, problem, has, means)
-        draw_node_precisions(rng, problem, theta, precision)
-        kick(problem, steps, theta, momentum, means, has, precision, drawn)
-        n_moves += n
-        if not drift(rng, problem, steps, gains, stacked, theta, momentum, has) < DIVERGED:
-            break  # before it becomes non-finite, which compiled code does not handle
-    return drawn, n_moves
-
-
-@strict_leaf
-def _visit_all(rng, graph, stacked, problem, visits, gains, theta, momentum, has, drawn, share, weights):
+def visit_all(rng, graph, stacked, problem, visits, gains, theta, momentum, has, drawn, share, weights):
     """Propose births and deaths in proportion to doubt; return how many were accepted.
 
-    ``has`` is as of `find_parts`; ``share`` and ``weights`` are room for probabilities of states, and for weights.
+    ``gains`` are those of `bayesmrf.posterior.edges.byte_chains`, ``has`` is as of `find_parts`; ``share`` and
+    ``weights`` are room for probabilities of states, and for weights.
     """
     n_jumps, r, always = 0, problem.n_edges, problem.baseline.fixed == 1
     for part in range(2 if len(theta.weights) > 1 else 1):

@@ -17,9 +17,11 @@ from ...models.bases import edge_starts
 from ...models.boltzmann import has_these_features
 from ...models.categorical import is_categorical
 from ...models.ordinal import Ordinal
+from ..conditionals.group_lines import GroupProblem, GroupTheta
 from .differences import DifferencesKernel
-from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design, started
-from .spike_slab import JumpInfo, OnChains, check_bounded
+from .many_states import ByteWalker, table_design
+from .reversible_jump import ChainsWalk, Design, Walker
+from .spike_slab import SMALL, JumpInfo, OnChains, check_bounded
 
 
 class GroupChainsState(NamedTuple):
@@ -55,7 +57,7 @@ class GroupChains(OnChains, DifferencesKernel):
     tables: Sequence[np.ndarray] | None = None
     design: Design | None = None
 
-    name, iterations = "group_chains", ITERATIONS
+    name, walks = "group_chains", ByteWalker
     dims = DifferencesKernel.dims | {"n_jumps": ()}
 
     def __post_init__(self) -> None:
@@ -65,7 +67,7 @@ class GroupChains(OnChains, DifferencesKernel):
             raise OptionError(option="model", got=self._model.name, expected=expected)
         if self.design is None:
             data = [(s.s_bar, float(s.n_samples)) for s in self.likelihood.samples]
-            made = design(self._tables, self.problem, data, self.tables, self.options.momentum)
+            made = table_design(self._tables, self.problem, data, self.tables, self.options.momentum)
             object.__setattr__(self, "design", made)
 
     @property
@@ -84,7 +86,7 @@ class GroupChains(OnChains, DifferencesKernel):
         assert self.design is not None
         sums = np.array([float(s.n_samples) * s.s_bar for s in self.likelihood.samples])
         sums[:, edge_starts(self._model)[-1] :] += self.design.problem.baseline.tilt * (self.biases == "free")
-        return Walker(self._tables, self.design, sums, self.options, self.n_adapt)
+        return ByteWalker(self._tables, self.design, sums, self.options, self.n_adapt)
 
     def init(self, rng: np.random.Generator) -> GroupChainsState:
         """Start without differences, with chains swept there."""
@@ -98,3 +100,15 @@ class GroupChains(OnChains, DifferencesKernel):
         check_bounded(theta.natural, self.options.epsilon, self.prior, hyper[1])
         draw = self.draw(theta, hyper[0], hyper[1])
         return GroupChainsState(self.phi(theta), walk), JumpInfo(*draw, n_jumps)
+
+
+def started(theta: GroupTheta, problem: GroupProblem) -> GroupTheta:
+    """Return where chains start: what is always present is not 0."""
+    always = (problem.baseline.fixed == 1) | (np.arange(problem.n_spiked) >= len(problem.lines.edges))
+    theta.weights[0] += SMALL * (always & (theta.weights[0] == 0))
+    for weights, prior in ((theta.weights[:1], problem.baseline), (theta.weights[1:], problem.prior)):
+        forced = np.flatnonzero(
+            np.repeat(~prior.free & (prior.log_odds > 0), np.diff(problem.places)[: len(prior.free)])
+        )
+        weights[:, forced] += SMALL * (weights[:, forced] == 0)
+    return theta

@@ -9,7 +9,8 @@ slope comes from the moments of the chains of each group. With C the diagonal of
 .. math:: z \leftarrow z + \tfrac12 C p, \qquad p \leftarrow \alpha p + \sqrt{1 - \alpha^2} \xi, \qquad
           z \leftarrow z + \tfrac12 C p
 
-with standard normal :math:`\xi` (BAOAB, Leimkuhler and Matthews 2013), as in `bayesmrf.posterior.edges.dynamics`.
+with standard normal :math:`\xi`. In this order (BAOAB, Leimkuhler and Matthews 2013) normal distributions of z are
+exact with any stable step, and z and p are not correlated where edges are born and die.
 """
 
 from __future__ import annotations
@@ -18,82 +19,10 @@ from math import sqrt
 
 import numpy as np
 
-from ...compiled import leaf, strict_leaf
-from ...states.edge_tables import set_edge
-from ..conditionals.centred import feature_of
+from ...compiled import strict_leaf
 from ..conditionals.group_lines import BASELINE, DIFFERENCE, size_of
 from ..conditionals.slab_leaves import slab_slope
 from ..conditionals.spike import node_precision
-from .chain_swaps import of_group
-
-
-@leaf
-def _count(x, counts):
-    counts[:] = 0.0
-    for c in range(len(x)):
-        counts[x[c]] += 1
-
-
-@leaf
-def _product(x, y):
-    total = np.float32(0)
-    for c in range(len(x) >> 6 << 6):
-        total += x[c] * y[c]
-    return total
-
-
-@leaf
-def _copied(x, out):
-    for c in range(len(x) >> 6 << 6):
-        out[c] = np.float32(x[c])
-
-
-@leaf
-def _count_pairs(x, y, m, counts):
-    counts[:] = 0.0
-    for c in range(len(x)):
-        counts[x[c] * m + y[c]] += 1
-
-
-@leaf
-def _mean(n_chains, values, counts):
-    """Return the mean over the chains of a feature, by the ``counts`` (m^2,) of pairs of states."""
-    m, total = len(values), 0.0
-    for s in range(m * m):
-        total += counts[s] * values[s // m, s % m]
-    return total / n_chains
-
-
-@strict_leaf
-def chain_means(graph, stacked, problem, has, out):
-    """Set ``out`` (G, F) to the means over the chains of the features of nodes, and of present edges on their lines."""
-    lines, (n_groups, n_nodes, n_chains) = problem.lines, stacked.x.shape
-    m, r, places = lines.base.shape[1], len(lines.edges), problem.places
-    counts, scores = np.empty(m * m), np.empty((n_nodes if graph.by_score else 0, n_chains), np.float32)
-    for t in range(n_groups):
-        x = stacked.x[t]
-        for i in range(len(scores)):  # as numbers whose products vectorise
-            _copied(x[i], scores[i])
-        for i in range(n_nodes):
-            _count(x[i], counts[:m])
-            for k in range(lines.starts[i], lines.starts[i + 1]):
-                out[t, k] = np.dot(counts[:m], lines.features[k - r]) / n_chains
-        for e in range(problem.n_edges):
-            if not (has[0, e] or has[1, e]):
-                continue
-            i, j = lines.edges[places[e], 0], lines.edges[places[e], 1]
-            if not graph.by_score:
-                _count_pairs(x[i], x[j], m, counts)
-            for p in range(places[e], places[e + 1]):
-                if graph.by_score:
-                    found = _product(scores[i], scores[j]) / n_chains
-                else:
-                    found = _mean(n_chains, feature_of(lines, p, i), counts)
-                for end in range(2):
-                    first = lines.starts[lines.edges[p, end]]
-                    for k in range(first, lines.starts[lines.edges[p, end] + 1]):
-                        found -= lines.pull[t, p, end, k - first] * out[t, k]
-                out[t, p] = found
 
 
 @strict_leaf
@@ -136,8 +65,10 @@ def kick(problem, steps, theta, momentum, means, has, precision, drawn):
         scale, size = steps.scale[int(has[0, e])], size_of(problem, theta, e, BASELINE)
         step = steps.epsilon * scale[0, problem.places[e]]
         stiff = slab_slope(problem.baseline.slab, drawn[3], size, drawn[3] * size, n_parameters, step)
-        size, step = size_of(problem, theta, e, DIFFERENCE), steps.epsilon * scale[q, problem.places[e]]
-        apart = slab_slope(problem.prior.slab, drawn[1], size, drawn[1] * size, q * n_parameters, step)
+        apart = 0.0
+        if q > 0:
+            size, step = size_of(problem, theta, e, DIFFERENCE), steps.epsilon * scale[q, problem.places[e]]
+            apart = slab_slope(problem.prior.slab, drawn[1], size, drawn[1] * size, q * n_parameters, step)
         for p in range(problem.places[e], problem.places[e + 1]):
             for t in range(n_groups):
                 excess[t] = steps.sums[t, p] - lines.n[t] * means[t, p]
@@ -165,11 +96,11 @@ def kick(problem, steps, theta, momentum, means, has, precision, drawn):
                 for k in range(a, last):  # the transposed factor
                     own = steps.sums[t, k] - lines.n[t] * means[t, k] - now[t, k] * natural[t, k]
                     slope += steps.factor[t, i, k - first, a - first] * own
-                momentum.own[t, a] += half * slope
+                momentum.own[t, a - r] += half * slope
 
 
 @strict_leaf
-def drift(rng, problem, steps, gains, stacked, theta, momentum, has):
+def drift(rng, problem, steps, theta, momentum, has):
     """Move all coordinates; momenta are redrawn in the middle of the step. Return the largest parameter."""
     lines, weights, natural, contrast = problem.lines, theta.weights, theta.natural, problem.contrast
     (n_weights, n), n_groups, edges, starts, pull = weights.shape, len(natural), lines.edges, lines.starts, lines.pull
@@ -178,12 +109,14 @@ def drift(rng, problem, steps, gains, stacked, theta, momentum, has):
         for i in range(len(starts) - 1):
             first, last = starts[i], starts[i + 1]
             for a in range(first, last):
-                old = momentum.own[t, a]
+                old = momentum.own[t, a - r]
                 new = kept * old + fresh * rng.standard_normal()
-                momentum.own[t, a] = new
+                momentum.own[t, a - r] = new
                 for k in range(a, last):
                     natural[t, k] += steps.factor[t, i, k - first, a - first] * half * (old + new)
     for e in range(len(problem.places) - 1):
+        if not (has[0, e] or has[1, e]):
+            continue
         for p in range(problem.places[e], problem.places[e + 1]):
             for k in range(n_weights):
                 if not has[min(k, 1), e]:
@@ -202,15 +135,6 @@ def drift(rng, problem, steps, gains, stacked, theta, momentum, has):
                         for place in range(first, starts[edges[p, end] + 1]):
                             natural[t, place] -= change * pull[t, p, end, place - first]
     for t in range(n_groups):
-        unpacked, field, features = of_group(stacked, t), stacked.field[t], lines.features
-        for e in range(problem.n_edges):
-            set_edge(unpacked, gains, e, problem.places[e], natural[t, problem.places[e] : problem.places[e + 1]])
-        for i in range(len(starts) - 1):
-            for x in range(field.shape[1]):
-                found = lines.base[i, x]
-                for place in range(starts[i], starts[i + 1]):
-                    found += natural[t, place] * features[place - r, x]
-                field[i, x] = found
         for k in range(natural.shape[1]):
             furthest = max(furthest, abs(natural[t, k]))
     return furthest

@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from inspect import unwrap
 from itertools import pairwise
-from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiled import leaf
 from ...models.bases import edge_of
 from ..conditionals.centred import CentredLines, by_node, line_values, smoothed_shares
 from ..conditionals.group_lines import one_group
 from ..conditionals.pair_tables import line_variance
-from .line_dynamics import find_parts
 
 
 class GroupSteps(NamedTuple):
@@ -35,7 +32,7 @@ class GroupSteps(NamedTuple):
 
 
 class GroupMomentum(NamedTuple):
-    """Momenta of the coordinates of features, (1 + q, n_spiked), and of the free parameters of nodes, (G, F)."""
+    """Momenta of the coordinates of features, (1 + q, n_spiked), and of the free parameters of nodes, (G, number)."""
 
     weights: np.ndarray
     own: np.ndarray
@@ -82,95 +79,6 @@ def along_lines(model: Any, lines: Any) -> np.ndarray:
     for t in range(len(sums)):
         sums[t, :r] -= (lines.pull[t] * by_node(model, sums[t, r:])[lines.edges]).sum(axis=(1, 2))
     return sums
-
-
-@leaf
-def line_covariances(stacked, lines, values, direction, out):
-    """Set ``out`` (G, F) to the covariances over the chains of each feature with the sum of features by ``direction``.
-
-    Those of edges are on their lines; 0 where the direction of an edge is 0 in a group.
-    """
-    m, r, n_chains = lines.base.shape[1], len(lines.edges), stacked.x.shape[2]
-    total, table = np.empty(n_chains), np.empty(m)
-    for t in range(len(stacked.x)):
-        x = stacked.x[t]
-        total[:] = 0.0
-        for i in range(len(x)):
-            table[:] = 0.0
-            for k in range(lines.starts[i], lines.starts[i + 1]):
-                for s in range(m):
-                    table[s] += direction[t, k] * lines.features[k - r, s]
-            _add(x[i], table, total)
-        for e in range(r):
-            if direction[t, e] != 0:
-                _add_pair(x[lines.edges[e, 0]], x[lines.edges[e, 1]], values[t, e], direction[t, e], total)
-        total -= total.sum() / n_chains
-        for i in range(len(x)):
-            table[:] = 0.0
-            for c in range(n_chains):
-                table[x[i, c]] += total[c]
-            for k in range(lines.starts[i], lines.starts[i + 1]):
-                out[t, k] = np.dot(table, lines.features[k - r]) / n_chains
-        for e in range(r):
-            out[t, e] = 0.0
-            if direction[t, e] != 0:
-                out[t, e] = _dot_pair(x[lines.edges[e, 0]], x[lines.edges[e, 1]], values[t, e], total) / n_chains
-
-
-@leaf
-def _add(x, table, out):
-    for c in range(len(out)):
-        out[c] += table[x[c]]
-
-
-@leaf
-def _add_pair(x, y, values, factor, out):
-    m = int(sqrt(len(values)) + 0.5)
-    for c in range(len(out)):
-        out[c] += factor * values[x[c] * m + y[c]]
-
-
-@leaf
-def _dot_pair(x, y, values, weights):
-    m, total = int(sqrt(len(values)) + 0.5), 0.0
-    for c in range(len(weights)):
-        total += values[x[c] * m + y[c]] * weights[c]
-    return total
-
-
-def stiffness_of(
-    problem: Any, steps: GroupSteps, stacked: Any, theta: Any, direction: GroupMomentum
-) -> tuple[float, GroupMomentum]:
-    r"""Return the Rayleigh quotient :math:`\lambda` of a direction, and the direction nearer to the eigenvector.
-
-    As `bayesmrf.posterior.edges.stiffness.stiffness`: of :math:`C H C` with H the covariance of the features over the
-    chains, times the number of observations, in the coordinates of the dynamics.
-    """
-    lines, (n_weights, n) = problem.lines, theta.weights.shape
-    free = n == len(lines.edges)
-    has = np.empty((2, len(problem.places) - 1), bool)
-    find_parts(problem, theta, has)
-    has = np.repeat(has, np.diff(problem.places), axis=1)
-    part = np.minimum(np.arange(n_weights), 1)
-    drift = problem.drift[:, None] * has[0]
-    rates = problem.contrast[:, :, None] - drift  # (G, 1 + q, n)
-    scale = has[part] * np.where(has[0], steps.scale[1], steps.scale[0])
-    coefficients = np.zeros(theta.natural.shape)
-    coefficients[:, :n] = (rates * scale * direction.weights).sum(axis=1)
-    blocks = [(slice(a, b), steps.factor[:, i, : b - a, : b - a]) for i, (a, b) in enumerate(pairwise(lines.starts))]
-    for node, factor in blocks if free else []:
-        coefficients[:, node] = (factor @ direction.own[:, node, None])[..., 0]
-    back = np.empty(coefficients.shape)
-    line_covariances(stacked, lines, steps.values, coefficients, back)
-    back *= lines.n[:, None]
-    weights, nodes = scale * (rates * back[:, None, :n]).sum(axis=0), np.zeros(back.shape)
-    for node, factor in blocks if free else []:
-        nodes[:, node] = (np.swapaxes(factor, 1, 2) @ back[:, node, None])[..., 0]
-    here = has[part] * direction.weights
-    quotient = (here * weights).sum() + (direction.own * nodes).sum()
-    size = (here**2).sum() + (direction.own**2 * free).sum()
-    length = np.sqrt((weights**2).sum() + (nodes**2).sum()) + 1e-300
-    return float(quotient / max(size, 1e-300)), GroupMomentum(weights / length, nodes / length)
 
 
 def _scales(problem: Any, curvature: np.ndarray) -> np.ndarray:

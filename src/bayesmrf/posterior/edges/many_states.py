@@ -1,110 +1,156 @@
-"""Edges with a spike-and-slab prior between nodes of many states: reversible jumps on persistent chains.
+"""Edges with a spike-and-slab prior between nodes of many states: reversible jumps on persistent chains of bytes.
 
 They are the baselines of one group (`bayesmrf.posterior.edges.chain_jumps`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from inspect import unwrap
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import OptionError
-from ...models.bases import edge_starts, has_group_lines
+from ...models.bases import has_group_lines, has_lines
 from ...models.categorical import is_categorical
-from ..conditionals.group_lines import GroupProblem, GroupTheta
+from ...states.edge_tables import (
+    TableGraph,
+    TableParticles,
+    UnpackedTableParticles,
+    gains_of,
+    potentials_of,
+    start_particles,
+    table_graph,
+    unpack,
+)
+from ...states.importance import START_SWEEPS
+from ...states.table_sweeps import sweep
+from ..conditionals.group_lines import GroupProblem, GroupTheta, one_group
 from ..conditionals.group_problem import lines_of, one_group_problem
+from ..conditionals.pair_tables import regression_pull
 from ..conditionals.rivals import rivals_in
 from ..conditionals.spike import edge_prior
-from .reversible_jump import ITERATIONS, ChainsWalk, Design, Walker, design
-from .spike_slab import EDGE_DIMS, EdgeKernel, JumpInfo, OnChains, check_bounded, drawn, present_edges, with_blocks
+from .byte_chains import ByteChains
+from .chain_jumps import Visits
+from .chain_swaps import SURE, of_group, reach_of
+from .line_steps import steps_of
+from .reversible_jump import Design, OneGroup, Walker
+from .spike_slab import moderate, visit_rate
+
+_SWAPS = 0.15  # swaps that are proposed in an iteration, at most, for each node
 
 
-class ManyStatesState(NamedTuple):
-    """Weights (0 if absent) and fields, the walk of the chains, and the block of each node, if any."""
+class ByteMemory(NamedTuple):
+    """The graph, and the largest weight of each edge that is swapped."""
 
-    theta: np.ndarray
-    walk: ChainsWalk
-    blocks: np.ndarray
+    graph: TableGraph
+    reach: np.ndarray
+
+
+def table_design(
+    model: Any,
+    problem: GroupProblem,
+    samples: Sequence[tuple[np.ndarray, float]],
+    tables: Sequence[np.ndarray] | None,
+    momentum: float,
+) -> Design:
+    """Return the design for data of mean statistics and sizes ``samples``, one for each group.
+
+    ``tables`` are their shares in pairs of states (`bayesmrf.posterior.conditionals.pair_tables`), if they are known:
+    then edges move along lines that regress them on their ends.
+    """
+    if tables is not None:
+        pull = problem.lines.pull.any() * np.array([regression_pull(model, table) for table in tables])
+        problem = problem._replace(lines=problem.lines._replace(pull=pull))
+    reach = np.full(model.n_edges, np.inf)
+    if len(samples) == 1 and has_lines(model):
+        reach = reach_of(model, unwrap(one_group)(problem, 0), *samples[0])
+    steps = steps_of(model, problem, samples, tables, momentum)
+    return Design(problem, steps, ByteMemory(table_graph(model), reach))
+
+
+@dataclass(frozen=True)
+class ByteWalker(Walker):
+    """Steps on chains of bytes, of any number of groups and states."""
+
+    n_iterations = 10
+
+    def swept(self, theta: GroupTheta, rng: np.random.Generator) -> TableParticles:
+        """Return chains of all groups, stacked, that were swept at theta."""
+        n_nodes, parts = self.model.graph.n_nodes, []
+        for _ in theta.natural:
+            parts.append(start_particles(self.n_chains, n_nodes, self.model.n_states, rng))
+        stacked = self._unpacked(TableParticles(*(np.stack(a) for a in zip(*parts, strict=True))), theta)
+        for t in range(len(parts)):
+            for _ in range(START_SWEEPS):
+                sweep(self.design.memory.graph, of_group(stacked, t))
+        return TableParticles(stacked.x, stacked.lanes)
+
+    def opened(self, chains: TableParticles, theta: GroupTheta, problem: GroupProblem, share: np.ndarray) -> ByteChains:
+        """Return a working copy of the chains."""
+        (n_groups, _, n_chains), visits = chains.x.shape, self._visits(share)
+        room, weights = (np.empty((n_groups, k, n_chains), np.float32) for k in (self.model.n_states, 1))
+        graph, stacked = self.design.memory.graph, self._unpacked(chains, theta)
+        return ByteChains(graph, stacked, visits, gains_of(self.model), room, weights[:, 0])
+
+    def closed(self, chains: ByteChains) -> TableParticles:
+        """Return the states."""
+        return TableParticles(chains.stacked.x, chains.stacked.lanes)
+
+    def _unpacked(self, chains: TableParticles, theta: GroupTheta) -> UnpackedTableParticles:
+        model = self.model
+        parts = [
+            unpack(TableParticles(*group_chains), potentials_of(model, t), model.categorical(t).field)
+            for group_chains, t in zip(zip(*chains, strict=True), theta.natural, strict=True)
+        ]
+        return UnpackedTableParticles(*(np.stack(arrays) for arrays in zip(*parts, strict=True)))
+
+    def _visits(self, share: np.ndarray) -> Visits:
+        """Compute how often baselines and differences are visited."""
+        share, n_nodes, problem = moderate(share), self.model.graph.n_nodes, self.problem
+        for part, prior in enumerate(
+            (problem.baseline, problem.prior)[: len(share)]
+        ):  # what is certain is never visited
+            share[part, : len(prior.free)][~prior.free] = prior.log_odds[~prior.free] > 0
+        rate = visit_rate(share, n_nodes)
+        e, f = np.concatenate([problem.rivals, problem.rivals[:, ::-1]]).T
+        often = (share[:, e] * (1 - share[:, f]) * share[:, f] * np.minimum(1.0, SURE * (1 - share[:, e]))).sum(axis=1)
+        swaps = np.minimum(rate, _SWAPS * n_nodes / np.maximum(often, 1e-9))
+        return Visits(share, rate, swaps, self.design.memory.reach)
 
 
 @dataclass(frozen=True, eq=False)
-class SpikeSlabManyStates(OnChains, EdgeKernel):
+class SpikeSlabManyStates(OneGroup):
     """Birth and death of edges in proportion to doubt, and Langevin steps of all parameters.
 
     Parameters
     ----------
     model : TwoArrays
         Potts or ordinal, with fields.
-    s_bar, n_samples, prior, start
-        As in `EdgeKernel`.
-    options : ReversibleJump
-        The number of particles must be given; it is rounded up to a multiple of 128.
-    n_adapt : int
-        Steps with half of the iterations, in which the shares of draws with each edge are found.
+    s_bar, n_samples, prior, start, options, n_adapt, design
+        As in `OneGroup`.
     tables : (n_edges, m, m) array or None
         Shares of the data in each pair of states (`bayesmrf.posterior.conditionals.pair_tables`), for lines of edges
         that do not depend on their ends.
-    design : Design or None
-        From other data of the same people, such as another completion of missing answers; None to make it.
-
-    Raises
-    ------
-    DivergenceError
-        If a weight exceeds 1000 in absolute value (`check_bounded`).
     """
 
     tables: np.ndarray | None = None
-    design: Design | None = None
 
-    name, iterations = "spike_slab_many_states", ITERATIONS
-    dims = EDGE_DIMS | {"n_jumps": ()}
+    name, walks = "spike_slab_many_states", ByteWalker
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_model(self) -> None:
+        """Raise OptionError unless the model has tables of states, with fields."""
         model: Any = self.model
         if not (model.fields and has_group_lines(model) and is_categorical(model)):
             expected = f"potts, ordinal, nominal or another PairwiseModel of many states with fields for {self.name!r}"
             raise OptionError(option="model", got=model.name, expected=expected)
-        if self.design is None:
-            data = [(self.s_bar, float(self.n_samples))]
-            tables = None if self.tables is None else [self.tables]
-            object.__setattr__(self, "design", design(model, self._problem(), data, tables, self.options.momentum))
 
-    def _problem(self) -> GroupProblem:
-        model, prior, n = self.model, edge_prior(self.prior), float(self.n_samples)
-        lines = lines_of(model, self.s_bar, n, prior.tilt)
-        return one_group_problem(model, lines, self.prior, rivals_in(model, self.s_bar, n))
-
-    @cached_property
-    def _walker(self) -> Walker:
-        sums = float(self.n_samples) * np.asarray(self.s_bar)
-        sums[self._starts[-1] :] += edge_prior(self.prior).tilt
-        assert self.design is not None
-        return Walker(self.model, self.design, sums[None], self.options, self.n_adapt)
-
-    def _theta(self, theta: np.ndarray) -> GroupTheta:
-        natural = theta[None].copy()
-        return GroupTheta(natural[:, : self._starts[-1]].copy(), natural, np.ones(natural.shape))
-
-    @cached_property
-    def _starts(self) -> np.ndarray:
-        return edge_starts(self.model)
-
-    def init(self, rng: np.random.Generator) -> ManyStatesState:
-        """Start at ``start``, with chains swept there."""
-        first = self.first(rng)
-        theta = self._theta(first.theta)
-        return ManyStatesState(theta.natural[0], self._walker.start(theta, rng), first.blocks)
-
-    def step(self, rng: np.random.Generator, state: ManyStatesState) -> tuple[ManyStatesState, JumpInfo]:
-        """Run ``n_iterations`` iterations."""
-        theta = self._theta(state.theta)
-        walk, hyper, n_jumps, labels = self._walker.step(rng, state.walk, theta, state.blocks)
-        parameters = theta.natural[0]
-        check_bounded(parameters, self.options.epsilon, self.prior, hyper[3])
-        included = present_edges(self.model, parameters)
-        info = JumpInfo(*drawn(parameters, included, hyper[2], hyper[3]), n_jumps)
-        return ManyStatesState(parameters, walk, labels), with_blocks(info, labels)
+    def made(self) -> Design:
+        """Return the design for the kernel's data."""
+        model, n = self.model, float(self.n_samples)
+        lines = lines_of(model, self.s_bar, n, edge_prior(self.prior).tilt)
+        problem = one_group_problem(model, lines, self.prior, rivals_in(model, self.s_bar, n))
+        tables = None if self.tables is None else [self.tables]
+        return table_design(model, problem, [(self.s_bar, n)], tables, self.options.momentum)

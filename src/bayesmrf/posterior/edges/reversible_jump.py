@@ -1,55 +1,58 @@
 r"""Edges with a spike-and-slab prior on persistent chains: birth and death of an edge at any weight.
 
-Reversible jump Markov chain Monte Carlo for nodes of any number of states, and for one or several groups of people. An
-iteration is flips of clusters of nodes (`bayesmrf.states.level_flips`) and a Gibbs sweep in the chains of each group,
-births, deaths and swaps in proportion to doubt (`bayesmrf.posterior.edges.chain_jumps`), and a Langevin step of all
-parameters (`bayesmrf.posterior.edges.line_dynamics`). `bayesmrf.posterior.edges.two_states` is the same for one group
-and two states, with chains of bits.
+Reversible jump Markov chain Monte Carlo for nodes of any number of states, and for one or several groups of people.
+
+In Chen and Welling (2012) an edge is born and dies near 0 only, where the likelihood hardly changes and a few particles
+suffice to estimate its ratio; a strong edge has to move there first. Here an edge jumps along its line, where Z at any
+weight follows from the joint distribution of the pair at one weight, which many persistent chains estimate: one half of
+them is used to propose the weight, the other to accept it, and the error has its penalty; the chains follow each jump.
+Between jumps all parameters move together by Langevin dynamics, with a step size for the stiffest direction: if many
+nodes flip together, such as parties in a parliament, it is much shorter than that of a single weight.
+`bayesmrf.posterior.edges.iteration` is the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from inspect import unwrap
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...methods import ReversibleJump
-from ...models.bases import has_lines
-from ...states.edge_tables import (
-    TableGraph,
-    TableParticles,
-    UnpackedTableParticles,
-    gains_of,
-    potentials_of,
-    start_particles,
-    table_graph,
-    unpack,
+from ...models.bases import edge_starts
+from ..conditionals.group_lines import GroupProblem, GroupTheta, own_problem
+from ..conditionals.spike import edge_prior
+from .iteration import iterate, stiffness
+from .line_steps import GroupMomentum, GroupSteps, along_lines
+from .spike_slab import (
+    EDGE_DIMS,
+    EdgeKernel,
+    JumpInfo,
+    OnChains,
+    adapted,
+    averaged,
+    check_bounded,
+    drawn,
+    iterations_of,
+    longest_step,
+    n_chains_of,
+    present_edges,
+    with_blocks,
 )
-from ...states.importance import START_SWEEPS
-from ...states.table_sweeps import sweep
-from ..conditionals.group_lines import GroupProblem, GroupTheta, one_group, own_problem
-from ..conditionals.pair_tables import regression_pull
-from .chain_jumps import Visits, iterate
-from .chain_swaps import SURE, of_group, reach_of
-from .line_steps import GroupMomentum, GroupSteps, along_lines, steps_of, stiffness_of
-from .spike_slab import SMALL, adapted, averaged, iterations_of, longest_step, moderate, n_particles_of, visit_rate
 
-_SWAPS = 0.15  # swaps that are proposed in an iteration, at most, for each node
-ITERATIONS = 10  # in a step
+_EARLY, _EVERY = 50, 4  # steps in which the stiffness is found, and after how many it is found again later
 
 
 class ChainsWalk(NamedTuple):
-    """Momentum, the shares of draws with each baseline and each difference, the chains of all groups, stacked; the
-    stiffness of the posterior (averaged), its direction, and the number of steps.
+    """Momentum, the shares of draws with each baseline and each difference, the chains; the stiffness of the posterior
+    (averaged), its direction, and the number of steps.
     """
 
     momentum: GroupMomentum
     share: np.ndarray
-    chains: TableParticles
+    chains: Any
     stiffness: float
     direction: GroupMomentum
     age: int
@@ -67,49 +70,30 @@ class Moved(NamedTuple):
 
 
 class Design(NamedTuple):
-    """What depends on the first data alone, on which lines are centred: completed tables are seen along the same."""
+    """What depends on the first data alone, on which lines are centred: completed tables are seen along the same.
+
+    ``memory`` is what the chains need besides.
+    """
 
     problem: GroupProblem
     steps: GroupSteps
-    graph: TableGraph
-    reach: np.ndarray
-
-
-def design(
-    model: Any,
-    problem: GroupProblem,
-    samples: Sequence[tuple[np.ndarray, float]],
-    tables: Sequence[np.ndarray] | None,
-    momentum: float,
-) -> Design:
-    """Return the design for data of mean statistics and sizes ``samples``, one for each group.
-
-    ``tables`` are their shares in pairs of states (`bayesmrf.posterior.conditionals.pair_tables`), if they are known:
-    then edges move along lines that regress them on their ends.
-    """
-    if tables is not None:
-        pull = problem.lines.pull.any() * np.array([regression_pull(model, table) for table in tables])
-        problem = problem._replace(lines=problem.lines._replace(pull=pull))
-    reach = np.full(model.n_edges, np.inf)
-    if len(samples) == 1 and has_lines(model):
-        reach = reach_of(model, unwrap(one_group)(problem, 0), *samples[0])
-    return Design(problem, steps_of(model, problem, samples, tables, momentum), table_graph(model), reach)
+    memory: Any
 
 
 @dataclass(frozen=True)
-class Walker:
-    """Steps of the sampler on the chains of all groups.
+class Walker(ABC):
+    """Steps of the sampler, wherever the states of its chains are kept.
 
     Parameters
     ----------
     model : object
-        With a table of states for each node.
     design : Design
     sums : (G, F) array
         Of the data, with the slope of the log prior.
     options : ReversibleJump
     n_adapt : int
-        Steps with half of the iterations, in which the shares of draws with each edge are found.
+        Steps with half of the iterations, in which the shares of draws with each edge are found. Were they changed
+        later, an edge that was just born would be visited more often than before, and would die too soon.
     """
 
     model: Any
@@ -118,79 +102,143 @@ class Walker:
     options: ReversibleJump
     n_adapt: int
 
+    n_iterations: ClassVar[int]  # of a step, unless they are given
+
     @cached_property
-    def _problem(self) -> GroupProblem:
+    def problem(self) -> GroupProblem:
+        """That of the design, with the data of the walker."""
         return self.design.problem._replace(lines=self.design.problem.lines._replace(sums=self.sums))
+
+    @cached_property
+    def n_chains(self) -> int:
+        """Chains of a group."""
+        return n_chains_of(self.options)
+
+    @cached_property
+    def _steps(self) -> GroupSteps:
+        return self.design.steps._replace(sums=along_lines(self.model, self.problem.lines))
 
     def start(self, theta: GroupTheta, rng: np.random.Generator) -> ChainsWalk:
         """Return the walk at ``theta``, with chains swept there."""
-        size, parts = -(-n_particles_of(self.options) // 128) * 128, []
-        for _ in theta.natural:
-            parts.append(start_particles(size, self.model.graph.n_nodes, self.model.n_states, rng))
-        stacked = self._unpacked(TableParticles(*(np.stack(a) for a in zip(*parts, strict=True))), theta)
-        for t in range(len(parts)):
-            for _ in range(START_SWEEPS):
-                sweep(self.design.graph, of_group(stacked, t))
-        chains = TableParticles(stacked.x, stacked.lanes)
-        n_visited, n_lines = len(self._problem.places) - 1, len(self._problem.lines.edges)
-        share, free = np.full((2, n_visited), 0.5), n_visited == self.model.n_edges
+        chains = self.swept(theta, rng)
+        n_visited, n_own = len(self.problem.places) - 1, len(self.problem.lines.edges)
+        share, free = np.full((min(len(theta.weights), 2), n_visited), 0.5), n_visited == self.model.n_edges
         momentum, direction = (
-            GroupMomentum(rng.standard_normal(theta.weights.shape), free * rng.standard_normal(theta.natural.shape))
+            GroupMomentum(
+                rng.standard_normal(theta.weights.shape), free * rng.standard_normal(theta.natural.shape)[:, n_own:]
+            )
             for _ in range(2)
         )
-        direction.own[:, :n_lines] = 0.0
         return ChainsWalk(momentum, share, chains, 1.0, direction, 0)
 
     def step(
         self, rng: np.random.Generator, walk: ChainsWalk, theta: GroupTheta, labels: np.ndarray | None = None
     ) -> Moved:
         """Run iterations, which change ``theta``; ``labels`` are the blocks of nodes."""
-        problem, options, age = own_problem(self._problem, labels), self.options, walk.age
-        stacked, momentum = self._unpacked(walk.chains, theta), GroupMomentum(*(a.copy() for a in walk.momentum))
-        n = max(problem.lines.n.max(), 0.0)
-        epsilon = longest_step(options, n, walk.chains.x.shape[2], walk.stiffness)
-        steps = self.design.steps._replace(sums=along_lines(self.model, problem.lines), epsilon=epsilon)
-        n_iterations = iterations_of(options, ITERATIONS, age < self.n_adapt)
-        visits, gains = self._visits(walk.share), gains_of(self.model)
-        drawn, n_jumps = iterate(
-            rng, self.design.graph, stacked, problem, steps, visits, gains, theta, momentum, n_iterations
-        )
-        quotient, direction = stiffness_of(problem, steps, stacked, theta, walk.direction)
-        stiffness, share = averaged(walk.stiffness, quotient, age), walk.share
+        problem, options, age = own_problem(self.problem, labels), self.options, walk.age
+        chains = self.opened(walk.chains, theta, problem, walk.share)
+        momentum, direction = (GroupMomentum(*(a.copy() for a in of)) for of in (walk.momentum, walk.direction))
+        epsilon = longest_step(options, max(problem.lines.n.max(), 0.0), self.n_chains, walk.stiffness)
+        steps = self._steps._replace(epsilon=epsilon)
+        n_iterations = iterations_of(options, self.n_iterations, age < self.n_adapt)
+        drawn, n_jumps = iterate(rng, chains, problem, steps, theta, momentum, n_iterations)
+        share, now = walk.share, walk.stiffness
+        if age < max(self.n_adapt, _EARLY) or age % _EVERY == 0:
+            now = averaged(now, stiffness(problem, steps, chains, theta, direction), age)
         if age < self.n_adapt:
-            has = np.stack([theta.weights[0] != 0, theta.weights[1:].any(axis=0)])
+            has = np.stack([theta.weights[0] != 0, theta.weights[1:].any(axis=0)])[: len(share)]
             share = adapted(share, np.add.reduceat(has, problem.places[:-1], axis=1) > 0, age)
-        chains = TableParticles(stacked.x, stacked.lanes)
-        now = ChainsWalk(momentum, share, chains, stiffness, direction, age + 1)
-        return Moved(now, drawn, n_jumps, problem.baseline.blocks.labels)
+        new = ChainsWalk(momentum, share, self.closed(chains), now, direction, age + 1)
+        return Moved(new, drawn, n_jumps, problem.baseline.blocks.labels)
 
-    def _unpacked(self, chains: TableParticles, theta: GroupTheta) -> UnpackedTableParticles:
-        """Make a working copy of the chains of all groups."""
-        model = self.model
-        parts = [
-            unpack(TableParticles(*group_chains), potentials_of(model, t), model.categorical(t).field)
-            for group_chains, t in zip(zip(*chains, strict=True), theta.natural, strict=True)
-        ]
-        return UnpackedTableParticles(*(np.stack(arrays) for arrays in zip(*parts, strict=True)))
+    @abstractmethod
+    def swept(self, theta: GroupTheta, rng: np.random.Generator) -> Any:
+        """Return chains that were swept at theta."""
 
-    def _visits(self, share: np.ndarray) -> Visits:
-        """Compute how often baselines and differences are visited."""
-        share, n_nodes, problem = moderate(share), self.model.graph.n_nodes, self._problem
-        for part, prior in enumerate((problem.baseline, problem.prior)):  # what is certain is never visited
-            share[part, : len(prior.free)][~prior.free] = prior.log_odds[~prior.free] > 0
-        rate = visit_rate(share, n_nodes)
-        e, f = np.concatenate([problem.rivals, problem.rivals[:, ::-1]]).T
-        often = (share[:, e] * (1 - share[:, f]) * share[:, f] * np.minimum(1.0, SURE * (1 - share[:, e]))).sum(axis=1)
-        return Visits(share, rate, np.minimum(rate, _SWAPS * n_nodes / np.maximum(often, 1e-9)), self.design.reach)
+    @abstractmethod
+    def opened(self, chains: Any, theta: GroupTheta, problem: GroupProblem, share: np.ndarray) -> Any:
+        """Return a working copy of the chains, for `bayesmrf.posterior.edges.iteration`."""
+
+    @abstractmethod
+    def closed(self, chains: Any) -> Any:
+        """Return what is kept of a working copy between steps."""
 
 
-def started(theta: GroupTheta, problem: GroupProblem) -> GroupTheta:
-    """Return where chains start: what is always present is not 0."""
-    always = (problem.baseline.fixed == 1) | (np.arange(problem.n_spiked) >= len(problem.lines.edges))
-    theta.weights[0] += SMALL * (always & (theta.weights[0] == 0))
-    for weights, prior in ((theta.weights[:1], problem.baseline), (theta.weights[1:], problem.prior)):
-        forced = np.flatnonzero(
-            np.repeat(~prior.free & (prior.log_odds > 0), np.diff(problem.places)[: len(prior.free)])
-        )
-        weights[:, forced] += SMALL * (weights[:, forced] == 0)
-    return theta
+class WalkState(NamedTuple):
+    """Weights (0 if absent) and parameters of nodes, the walk of the chains, and the block of each node, if any."""
+
+    theta: np.ndarray
+    walk: ChainsWalk
+    blocks: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class OneGroup(OnChains, EdgeKernel, ABC):
+    """Base of kernels of the edges of one group, which are baselines that may be absent, without differences.
+
+    Parameters
+    ----------
+    model, s_bar, n_samples, prior, start
+        As in `EdgeKernel`.
+    options : ReversibleJump
+        The number of particles must be given; it is rounded up to a multiple of 128. Between half and twice the number
+        of observations mix fastest: with fewer the penalty prevents births of strong edges, with more a sweep costs
+        more. A Langevin step is no longer than one standard deviation in the stiffest direction
+        (`bayesmrf.posterior.edges.iteration.stiffness`), and such that the noise of moments increases a posterior
+        variance by at most 10 %, and by 30 % in that direction (see `noise_share`).
+    n_adapt : int
+        Steps with half of the iterations, in which the shares of draws with each edge are found.
+    design : Design or None
+        From other data of the same people, such as another completion of missing answers; None to make it.
+
+    Raises
+    ------
+    DivergenceError
+        If a weight exceeds 1000 in absolute value (`check_bounded`).
+    """
+
+    design: Design | None = None
+
+    dims = EDGE_DIMS | {"n_jumps": ()}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_model()
+        if self.design is None:
+            object.__setattr__(self, "design", self.made())
+
+    @abstractmethod
+    def check_model(self) -> None:
+        """Raise OptionError unless the model is one that the kernel is for."""
+
+    @abstractmethod
+    def made(self) -> Design:
+        """Return the design for the kernel's data."""
+
+    @cached_property
+    def walker(self) -> Walker:
+        """The steps."""
+        assert self.design is not None
+        sums = float(self.n_samples) * np.asarray(self.s_bar)
+        sums[edge_starts(self.model)[-1] :] += edge_prior(self.prior).tilt
+        return self.walks(self.model, self.design, sums[None], self.options, self.n_adapt)
+
+    def init(self, rng: np.random.Generator) -> WalkState:
+        """Start at ``start``, with chains swept there."""
+        first = self.first(rng)
+        theta = self._theta(first.theta)
+        return WalkState(theta.natural[0], self.walker.start(theta, rng), first.blocks)
+
+    def step(self, rng: np.random.Generator, state: WalkState) -> tuple[WalkState, JumpInfo]:
+        """Run ``n_iterations`` iterations."""
+        theta = self._theta(state.theta)
+        walk, hyper, n_jumps, labels = self.walker.step(rng, state.walk, theta, state.blocks)
+        parameters = theta.natural[0]
+        check_bounded(parameters, self.options.epsilon, self.prior, hyper[3])
+        included = present_edges(self.model, parameters)
+        info = JumpInfo(*drawn(parameters, included, hyper[2], hyper[3]), n_jumps)
+        return WalkState(parameters, walk, labels), with_blocks(info, labels)
+
+    def _theta(self, theta: np.ndarray) -> GroupTheta:
+        natural = theta[None].copy()
+        return GroupTheta(natural[:, : edge_starts(self.model)[-1]].copy(), natural, np.ones(natural.shape))

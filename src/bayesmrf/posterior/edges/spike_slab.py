@@ -19,6 +19,7 @@ from ...memory import MostlyZero
 from ...methods import ReversibleJump
 from ...models.bases import edge_starts
 from ...priors import SpikeSlab
+from ...states.persistent_chains import LANES
 from ..conditionals.centred import node_fields, smoothed_shares
 from ..conditionals.spike import draw_density, draw_precision, edge_prior
 
@@ -168,6 +169,11 @@ def n_particles_of(options: ReversibleJump) -> int:
     return options.n_particles
 
 
+def n_chains_of(options: ReversibleJump) -> int:
+    """Return the number of chains of a group, a multiple of 128."""
+    return -(-n_particles_of(options) // LANES) * LANES
+
+
 def with_hyper(rng: np.random.Generator, prior: SpikeSlab, theta: np.ndarray, model: Any) -> EdgeState:
     """Return theta, in which edges that are forced exist, with p0 and the slab's precision drawn given its edges."""
     starts, of = edge_starts(model), edge_prior(prior, model.graph)
@@ -257,7 +263,7 @@ class OnChains(Checked):
     options: ReversibleJump = option(ReversibleJump(n_particles=512), instance("methods", "ReversibleJump"))
     n_adapt: int = 0
 
-    iterations: ClassVar[int]  # in a step, unless they are given
+    walks: ClassVar[Any]  # the class of the walker
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -271,7 +277,7 @@ class OnChains(Checked):
     @property
     def particle_sweeps(self) -> int:
         """Gibbs sweeps of single particles that a step is worth."""
-        return SWEEPS * iterations_of(self.options, self.iterations, False) * self.n_particles
+        return SWEEPS * iterations_of(self.options, self.walks.n_iterations, False) * self.n_particles
 
 
 def moderate(share: np.ndarray) -> np.ndarray:

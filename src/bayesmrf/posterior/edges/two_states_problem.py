@@ -20,13 +20,8 @@ class TwoStatesProblem(NamedTuple):
     prior: EdgePrior
     lines: CentredLines
     now: np.ndarray  # (n_features,) precision of a normal prior of each parameter, at present
-    scale: np.ndarray  # (n_features,) one over the square root of the curvature
-    step: np.ndarray  # (n_features,) epsilon times that
-    momentum: float
     coding: Coding
-    centre: np.ndarray  # (n_nodes,) mean of x in the data
     ends: np.ndarray  # (n_edges, 2), in the feature x_u x_v - k_u x_u - k_v x_v that changes with an edge
-    sums: np.ndarray  # (n_features,) of the data, over {0, 1}
     counted: np.ndarray  # (n_edges,) bool, whether the chains in the states of the pair are counted
     share: np.ndarray  # (n_edges,) of draws with the edge, moderate
     rate: float  # proposals for an edge in doubt in an iteration, and of swaps to an edge that is certain
@@ -38,9 +33,8 @@ class TwoStatesProblem(NamedTuple):
 
 
 class DataMoments(NamedTuple):
-    """Sums of the data over {0, 1}, (n_features,), and means of nodes and of products of the ends of edges."""
+    """Means of nodes, and of products of the ends of edges, over {0, 1}."""
 
-    sums: np.ndarray
     centre: np.ndarray
     both: np.ndarray
 
@@ -50,32 +44,22 @@ def data_moments(model: Any, s_bar: np.ndarray, n: float) -> DataMoments:
     r = model.n_edges
     sums = n * Coding.of(model).statistics(model, s_bar)
     # One observation is added, evenly over the states, so that a constant node has a line, too.
-    return DataMoments(sums, (sums[r:] + 0.5) / (n + 1), (sums[:r] + 0.25) / (n + 1))
+    return DataMoments((sums[r:] + 0.5) / (n + 1), (sums[:r] + 0.25) / (n + 1))
 
 
 def together(edges: np.ndarray, moments: DataMoments) -> np.ndarray:
     """Return a power of the correlation matrix, (n_nodes, n_nodes), in which nodes that change together stand out."""
-    _, centre, both = moments
+    centre, both = moments
     u, v = edges.T
     spread, correlations = np.sqrt(centre * (1 - centre)), np.eye(len(centre))
     correlations[u, v] = correlations[v, u] = (both - centre[u] * centre[v]) / (spread[u] * spread[v])
     return np.linalg.matrix_power(correlations, _POWER)
 
 
-def curvature_of(
-    lines: CentredLines, moments: DataMoments, ends: np.ndarray, prior: EdgePrior, coding: Coding
-) -> np.ndarray:
-    """Return the curvature of the log posterior along the lines of edges and of nodes, (n_features,), at the data.
-
-    ``ends`` (n_edges, 2) are those of `TwoStatesProblem`.
-    """
-    _, centre, both = moments
-    (c_u, c_v), (k_u, k_v) = centre[lines.edges.T], ends.T
-    mean = both - k_u * c_u - k_v * c_v
-    square = both * (1 - k_u - k_v) ** 2 + (c_u - both) * k_u**2 + (c_v - both) * k_v**2
-    slab = prior.stiffness + prior.bias_precision * (lines.pull[:, :, 0] ** 2).sum(axis=1)
-    of_nodes = coding.node**2 * lines.n * centre * (1 - centre) + prior.bias_precision
-    return np.concatenate([coding.edge**2 * lines.n * (square - mean**2) + slab, of_nodes])
+def pair_tables_of(moments: DataMoments, edges: np.ndarray) -> np.ndarray:
+    """Return the shares of the data in the states of the ends of each edge, (n_edges, 2, 2)."""
+    (c_u, c_v), both = moments.centre[edges.T], moments.both
+    return np.array([[1 - c_u - c_v + both, c_v - both], [c_u - both, both]]).transpose(2, 0, 1)
 
 
 def has_rare_state(u: np.ndarray, v: np.ndarray, moments: DataMoments, n_chains: float) -> np.ndarray:
@@ -83,7 +67,7 @@ def has_rare_state(u: np.ndarray, v: np.ndarray, moments: DataMoments, n_chains:
 
     The model with the edge is near the data, the one without it near independent nodes.
     """
-    _, centre, both = moments
+    centre, both = moments
     c_u, c_v = centre[u], centre[v]
     cells = [both, c_u - both, c_v - both, 1 - c_u - c_v + both]
     cells += [c_u * c_v, c_u * (1 - c_v), (1 - c_u) * c_v, (1 - c_u) * (1 - c_v)]
