@@ -328,7 +328,9 @@ def test_example_on_votes_runs(data_folder, monkeypatch, tmp_path, capsys):
     assert "session" in capsys.readouterr().out
 
 
-@pytest.mark.filterwarnings("ignore::bayesmrf.errors.ConvergenceWarning", "ignore:log Z is from a bank")
+@pytest.mark.filterwarnings(
+    "ignore::bayesmrf.errors.ConvergenceWarning", "ignore:the normalizing constant is estimated"
+)
 def test_example_on_symptoms_runs(data_folder, monkeypatch, tmp_path, capsys):
     run_example("bgms.py", ["3", "20"], monkeypatch, tmp_path)
     assert "intrusion - dreams" in capsys.readouterr().out

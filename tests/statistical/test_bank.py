@@ -362,7 +362,7 @@ def test_a_fit_says_how_much_another_bank_changes_it(rng):
         est = SpikeSlabMRF(method=BANK, n_draws=500, n_warmup=50, **QUIET).fit(x)
     texts = [str(w.message) for w in told if w.category is ApproximatePosteriorWarning]
     assert len(texts) == 1
-    assert "with an independent bank inclusions change by" in texts[0]
+    assert "with an independent set of states, inclusion probabilities change by" in texts[0]
     attrs = est.posterior_.attrs
     assert attrs["moments"] == "bank"
     assert 0 <= attrs["bank_mean"] <= attrs["bank_largest"] < 0.1

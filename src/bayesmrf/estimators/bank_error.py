@@ -70,12 +70,14 @@ def judge_bank(tree: xr.DataTree, model: Any, kernel: Any) -> None:
         If the wall rejected more than 0.1 % of the blocks, or weights vary so much that nothing can be said.
     """
     design = (kernel.kernel if isinstance(kernel, DrawHiddenEntries) else kernel).design
-    remedy = f"; {argument('moments', 'chains')} does not depend on a bank"
+    remedy = f"; {argument('moments', 'chains')} does not use these states"
+    banks, n = design.banks, design.tables.n
+    source = f"the normalizing constant is estimated from {len(banks[0].states):,} simulated states"
     walled = float(tree["sample_stats"]["walled"].mean())
     if walled > _WALLED:
         tell(
-            f"{walled:.1%} of the moves were rejected as they lead to where less than {WALL:.0%} of the bank of states "
-            f"counts, so that draws are not those of the posterior{remedy}",
+            f"{source}, and {walled:.1%} of the proposals were rejected because less than {WALL:.0%} of these states "
+            f"have weight there: the draws do not follow the posterior{remedy}",
             ApproximatePosteriorWarning,
             BAD,
         )
@@ -83,21 +85,19 @@ def judge_bank(tree: xr.DataTree, model: Any, kernel: Any) -> None:
     draws = variable(tree, "theta")
     numbers = np.unique(np.linspace(0, draws.shape[0] * draws.shape[1] - 1, _DRAWS).astype(int))
     theta, included = at_draws(draws, numbers), at_draws(variable(tree, "included"), numbers)
-    banks, n = design.banks, design.tables.n
     error = bank_error(model, banks, n, theta.reshape(len(theta), len(banks), -1), included)
     tree.attrs |= {f"bank_{name}": value for name, value in error._asdict().items()}
-    size = f"{len(banks[0].states):,} states"
     if error.shape > _SHAPE:
         tell(
-            f"the error of log Z from a bank of {size} is not known, as draws weighted by another bank have few that "
-            f"count (Pareto k {error.shape:.2f}){remedy}",
+            f"{source}, and the error of this estimate could not be assessed: too few draws have weight under an "
+            f"independent set of states (Pareto k {error.shape:.2f}, should be below {_SHAPE:g}){remedy}",
             ApproximatePosteriorWarning,
             FAIR,
         )
         return
     tell(
-        f"log Z is from a bank of {size}: with an independent bank inclusions change by {error.mean:.3f} on average "
-        f"and by {error.largest:.3f} at most (Monte Carlo error of a change {error.noise:.3f})",
+        f"{source}; with an independent set of states, inclusion probabilities change by {error.mean:.3f} on average "
+        f"and {error.largest:.3f} at most (Monte Carlo standard error {error.noise:.3f})",
         ApproximatePosteriorWarning,
         NOTE,
     )
