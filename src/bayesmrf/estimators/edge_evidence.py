@@ -70,9 +70,10 @@ def evidence_table(self: Any, kind: str = "local", limits: tuple[float, float] =
         The largest factors first: first, second, prior (probability of the edge), kind (of a panel), bayes_factor
         (from 10^-4 to 10^4, which are bounds; NaN of an edge that is forced, forbidden or not identified),
         log10_bf_error (Monte Carlo standard error of its log10; NaN if it is not known), pareto_k (above 0.7 the
-        error is not known), evidence ("included", "weakly included", "inconclusive", "weakly excluded", "excluded",
-        "forced", "forbidden", or "not identified" if no row shows both ends) and near_limit (whether the word may
-        change with more draws).
+        error is not known), evidence ("included", "weakly included", "inconclusive", "weakly excluded", "excluded", or
+        for differences "different", "weakly different", "inconclusive", "weakly equal", "equal"; "forced",
+        "forbidden", or "not identified" if no row shows both ends) and near_limit (whether the category may change
+        with a longer run).
 
     Raises
     ------

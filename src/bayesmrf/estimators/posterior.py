@@ -266,7 +266,7 @@ class Posterior(Sampled, Network, BaseEstimator):
         -------
         DataFrame
             The table "sensitivity": ``prior`` ("inclusion" or "scale") and its ``value``, the shares of edges
-            ``included``, ``inconclusive`` and ``excluded``, the effective number of draws, and whether these suffice
+            in each category of evidence, the effective number of draws, and whether these suffice
             (``trusted``). ``table("sensitivity-edges")`` has the inclusion and Bayes factor of each edge.
 
         Raises

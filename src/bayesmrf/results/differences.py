@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
+from .bayes_factors import LIMITS
 from .blocks import Columns, variable
+from .categories import DIFFERENCES
 from .display import display_in
 from .edge_evidence import evidence, evidence_columns, has_evidence
 from .intervals import central, intervals_given
@@ -41,7 +43,7 @@ def difference_table(tree: xr.DataTree, tails: tuple[float, float]) -> pd.DataFr
     items = variable(tree, "theta"), 0, len(ends), display_in(tree)
     frame = _table(tree, table, items, Columns(variable(tree, "included")), tails)
     if has_evidence(tree):
-        for name, values in evidence_columns(evidence(tree)).items():
+        for name, values in evidence_columns(evidence(tree), LIMITS, DIFFERENCES).items():
             frame[name] = np.repeat(values, len(frame) // len(ends))
     if may_be_absent(tree):
         exist = Columns(variable(tree, "theta"), 0, len(ends), exist_in_groups, display_in(tree))

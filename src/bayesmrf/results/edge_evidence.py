@@ -24,10 +24,10 @@ import numpy as np
 from scipy.special import expit, logit
 
 from ..declare.rule import choice
-from ..errors import OptionError
 from ..models.panel import DENSITIES
 from .bayes_factors import BOUND, LIMITS, bounded
 from .blocks import Columns, divided, variable
+from .categories import FORBIDDEN, FORCED, NOT_IDENTIFIED, WORDS, categories, check_limits, words_in
 from .communities import blocks_of
 from .display import display_in
 from .rank_diagnostics import batch, effective_sizes, pareto_k
@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KIND = choice("local", "marginal")
-WORDS = ("included", "weakly included", "inconclusive", "weakly excluded", "excluded")
-FORCED, FORBIDDEN = "forced", "forbidden"
-NOT_IDENTIFIED = "not identified"  # the rows say nothing of the edge
+_PARTS = 4  # of the evaluations, whose categories show whether one may change where the error is not known
 _RELIABLE = 0.7  # Pareto k up to which a mean has an error
 _ERRORS = 2.0  # from a limit, within which a word is near it
 NEAR, ERROR = 1.5, 0.05  # log10 of Bayes factors whose error matters, and how large it may be
@@ -58,6 +56,7 @@ class Evidence(NamedTuple):
     pareto_k: np.ndarray  # of the largest terms of the smaller mean; NaN where terms are alike, or few, or counted
     log_odds: np.ndarray  # prior log odds, infinite if the edge is forced or forbidden
     is_silent: np.ndarray | bool = False  # whether the rows say nothing of it
+    parts: np.ndarray | None = None  # (_PARTS, n_edges), the log10 by each part of the evaluations
 
 
 def add_edge_evidence(tree: xr.DataTree, draws: np.ndarray, log_factor: np.ndarray, prior_log_odds: np.ndarray) -> None:
@@ -126,6 +125,7 @@ def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
     log_1, log_0 = -np.logaddexp(0, -log_o - log_l), -np.logaddexp(0, log_o + log_l)
     above = log_1 - log_o if kind == "local" else log_1 - prior
     top, bottom = _log_mean(above), _log_mean(log_0)
+    parts = np.array([_log_mean(a) - _log_mean(b) for a, b in zip(*map(_divided, (above, log_0)), strict=True)])
     log_factor, influence = top - bottom, np.exp(above - top) - np.exp(log_0 - bottom)
     error, k = np.full((2, len(log_factor)), np.nan)
     if len(log_l) >= FEWEST:
@@ -146,12 +146,16 @@ def evidence(tree: xr.DataTree, kind: str = "local") -> Evidence:
     silent = not_identified(tree)
     has = is_open & ~silent
     size, error, k = (np.where(has, x, np.nan) for x in (log_factor, error, k))
-    return Evidence(size, error, k, log_odds, silent)
+    return Evidence(size, error, k, log_odds, silent, parts / np.log(10))
 
 
 def is_uncertain(found: Evidence) -> np.ndarray:
     """Return whether the log10 of a Bayes factor is between -1.5 and 1.5, with an error above 0.05 or not known."""
     return np.asarray((np.abs(found.log10) <= NEAR) & ~(found.error <= ERROR))
+
+
+def _divided(logs: np.ndarray) -> list[np.ndarray]:
+    return np.array_split(logs, min(_PARTS, len(logs)))
 
 
 def _log_mean(logs: np.ndarray) -> np.ndarray:
@@ -166,34 +170,24 @@ def _mean_log_odds(tree: xr.DataTree) -> float:
     return float(np.log(density["a"] / density["b"])) if isinstance(density, dict) else np.nan
 
 
-def check_limits(limits: Any) -> tuple[float, float]:
-    """Return the two limits of words.
-
-    Raises
-    ------
-    OptionError
-    """
-    expected = "two numbers of which 1 <= first < second <= 10,000"
-    try:
-        weak, strong = map(float, limits)
-    except (TypeError, ValueError):
-        raise OptionError(option="limits", got=limits, expected=expected) from None
-    if not 1 <= weak < strong <= 10**BOUND:
-        raise OptionError(option="limits", got=limits, expected=expected)
-    return weak, strong
-
-
-def evidence_columns(found: Evidence, limits: tuple[float, float] = LIMITS) -> dict[str, np.ndarray]:
+def evidence_columns(
+    found: Evidence, limits: tuple[float, float] = LIMITS, names: tuple[str, ...] = WORDS
+) -> dict[str, np.ndarray]:
     """Return the columns bayes_factor, log10_bf_error, pareto_k, evidence and near_limit.
 
-    Factors beyond 10^4 and below 10^-4 are these bounds.
+    Factors beyond 10^4 and below 10^-4 are these bounds. ``names`` are the words of the categories. A category is near
+    a limit, that is, a longer run may change it, if a cut-off is within two errors; or, where the error is not known,
+    if parts of the run differ in it.
     """
     size, ends = found.log10, np.log10(check_limits(limits))
-    words = np.array(WORDS, dtype=object)[np.searchsorted([-ends[1], -ends[0], ends[0], ends[1]], -size)]
+    words = np.array([*names, ""], dtype=object)[categories(size, limits)]
     words[np.broadcast_to(found.is_silent, words.shape)] = NOT_IDENTIFIED
     words[found.log_odds == np.inf], words[found.log_odds == -np.inf] = FORCED, FORBIDDEN
     away = np.abs(np.abs(size)[:, None] - ends).min(axis=1)
-    near = np.where(np.isnan(found.error), np.abs(size) < BOUND, away <= _ERRORS * found.error)
+    unstable = np.abs(size) < BOUND
+    if found.parts is not None:
+        unstable = (categories(found.parts, limits) != categories(size, limits)).any(axis=0) & np.isfinite(size)
+    near = np.where(np.isnan(found.error), unstable, away <= _ERRORS * found.error)
     return {
         "bayes_factor": bounded(size),
         "log10_bf_error": found.error,
@@ -201,26 +195,6 @@ def evidence_columns(found: Evidence, limits: tuple[float, float] = LIMITS) -> d
         "evidence": words,
         "near_limit": near.astype(bool),
     }
-
-
-def headline(words: np.ndarray, noun: str) -> str:
-    """Return how many edges that have a Bayes factor are included, excluded, and inconclusive."""
-    has = ~np.isin(words, (FORCED, FORBIDDEN, NOT_IDENTIFIED))
-    included, excluded = (int((words == word).sum()) for word in (WORDS[0], WORDS[-1]))
-    rest = int(has.sum()) - included - excluded
-    silent = int((words == NOT_IDENTIFIED).sum())
-    more = f"; {silent:,} not identified" if silent else ""
-    return f"{included:,} of {int(has.sum()):,} {noun} included, {excluded:,} excluded, {rest:,} inconclusive{more}"
-
-
-def doubt_sentence(columns: dict[str, np.ndarray], noun: str = "pairs") -> str:
-    """Return how many words are near a limit, and of how many Bayes factors the error is not known."""
-    near = int(columns["near_limit"].sum())
-    unknown = int((columns["near_limit"] & np.isnan(columns["log10_bf_error"])).sum())
-    if not near:
-        return ""
-    text = f"More draws may change the word of {near:,} {noun if near > 1 else noun[:-1]}, as a limit lies within two "
-    return f"{text}errors of the Bayes factor{f', or its error is unknown ({unknown:,})' if unknown else ''}."
 
 
 def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, float] = LIMITS) -> pd.DataFrame:
@@ -237,7 +211,7 @@ def evidence_table(tree: xr.DataTree, kind: str = "local", limits: tuple[float, 
     table = {"first": first, "second": second, "prior": expit(factors.log_odds)}
     if (kinds := display_in(tree).edge_kinds) is not None:
         table["kind"] = kinds
-    frame = pd.DataFrame(table | evidence_columns(factors, limits))
+    frame = pd.DataFrame(table | evidence_columns(factors, limits, words_in(tree)))
     order = np.argsort(-np.where(np.isnan(factors.log10), -np.inf, factors.log10), kind="stable")
     return frame.iloc[order].reset_index(drop=True)
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..priors import Inclusion
-from .bayes_factors import BOUND, LIMITS
+from .bayes_factors import BOUND
 from .blocks import at_draws, divided, variable
+from .categories import categories, words_in
 from .communities import BlockPairs, blocks_of
 from .log_prior import EdgeTerms, edge_terms
 from .rank_diagnostics import effective_size
@@ -230,17 +231,13 @@ def table_of_priors(tree: xr.DataTree) -> dict[str, np.ndarray]:
     tree : xarray.DataTree
         With the group ``sensitivity``.
     """
-    dataset, limit = tree["sensitivity"].dataset, np.log10(LIMITS[1])
-    logs = dataset["log10_bayes_factor"].values
-    n = (~np.isnan(logs)).sum(axis=1)
-    included, excluded = (logs > limit).sum(axis=1) / n, (logs < -limit).sum(axis=1) / n
-    n_effective = dataset["n_effective"].values
+    dataset = tree["sensitivity"].dataset
+    logs, n_effective = dataset["log10_bayes_factor"].values, dataset["n_effective"].values
+    n, of = (~np.isnan(logs)).sum(axis=1), categories(logs)
     return {
         "prior": np.array([str(name) for name in dataset["prior"].values], dtype=object),
         "value": dataset["value"].values,
-        "included": included,
-        "inconclusive": 1 - included - excluded,
-        "excluded": excluded,
+        **{word.replace(" ", "_"): (of == k).sum(axis=1) / n for k, word in enumerate(words_in(tree))},
         "n_effective": n_effective,
         "trusted": n_effective >= ENOUGH,
     }

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..results.edge_evidence import FORCED, WORDS
+from ..results.categories import FORCED, WORDS
 from ..results.median_model import INCLUSION, certainty
 from ..results.summary import GroupedSummary, InclusionSummary, ParameterSummary, Summary, count
 from .style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, group_colours
@@ -15,11 +15,11 @@ from .style import COLOURS, DASHED, GREY, INK, MOST_IN_LEGEND, group_colours
 ALPHAS = (("inclusion 1", 0.9), (f"inclusion {INCLUSION:g}", 0.2))  # of edges that may be absent
 MOST_WIDE = 500  # edges of groups that may be wide, and edges that are in colour whatever their length
 # Blue for presence and yellow for absence, as in evidence plots of easybgm and JASP, without their red.
-CLASSES = dict(zip(WORDS, ("#36648b", "#86a2b9", "#bfbfbf", "#f9d183", "#eeb004"), strict=True)) | {FORCED: INK}
-# Points up to 60 edges: the many that are excluded do not hide the others.
-_WIDTHS = dict(zip(CLASSES, (2.8, 2.2, 1.8, 1.6, 1.4, 2.0), strict=True))
-_SOLID = (WORDS[0], WORDS[-1], FORCED)
-_DRAWN = (*WORDS[::-1], FORCED)  # the last on top
+# From the first category to the last, then those of edges that are forced.
+_COLOURS = ("#36648b", "#86a2b9", "#bfbfbf", "#f9d183", "#eeb004", INK)
+_WIDTHS = (2.8, 2.2, 1.8, 1.6, 1.4, 2.0)
+_SOLID = (True, False, False, False, True, True)
+_ORDER = (4, 3, 2, 1, 0, 5)  # the first category is on top of the others
 _AT_FULL_WIDTH = 60  # edges
 
 
@@ -138,19 +138,25 @@ def line_of(label: str, colour: Any, width: float = 1.0, dashed: bool = False) -
     return Line2D([], [], color=colour, linewidth=width, linestyle=DASHED if dashed else "solid", label=label)
 
 
-def by_evidence(words: np.ndarray) -> Look:
-    """Style edges by their words; those that are forbidden are not among the edges to draw."""
+def colours_of(names: tuple[str, ...]) -> dict[str, str]:
+    """Return the colour of each category of evidence, from the first to the last, and of what is forced."""
+    return dict(zip((*names, FORCED), _COLOURS, strict=True))
+
+
+def by_evidence(words: np.ndarray, names: tuple[str, ...] = WORDS) -> Look:
+    """Style edges by their categories; those that have none are not among the edges to draw."""
     from matplotlib.colors import to_rgba_array
 
-    known = [str(word) if word in CLASSES else "" for word in words]
-    rank = np.array([_DRAWN.index(word) if word else -1 for word in known])
+    colours, every = colours_of(names), list(colours_of(names))
+    known = np.array([every.index(word) if word in colours else -1 for word in words], dtype=np.int64)
     thin = float(np.clip(np.sqrt(_AT_FULL_WIDTH / max(len(known), 1)), 0.35, 1.0))
-    widths = thin * np.array([_WIDTHS.get(word, 0.0) for word in known])
+    widths, dashed = thin * np.array([*_WIDTHS, 0.0])[known], ~np.array([*_SOLID, False])[known]
     handles = [
-        line_of(f"{word} ({known.count(word):,})", colour, _WIDTHS[word], word not in _SOLID)
-        for word, colour in CLASSES.items()
-        if word in known or word != FORCED
+        line_of(f"{word} ({int((known == k).sum()):,})", colours[word], _WIDTHS[k], not _SOLID[k])
+        for k, word in enumerate(every)
+        if word != FORCED or (known == k).any()
     ]
-    order, dashed = np.argsort(rank, kind="stable"), np.array([word not in _SOLID for word in known])
-    colours = to_rgba_array([CLASSES.get(word, "none") for word in known])
-    return Look(colours, widths, dashed, order[rank[order] >= 0], handles)
+    rank = np.array([*np.argsort(_ORDER), -1])[known]
+    order = np.argsort(rank, kind="stable")
+    shades = to_rgba_array([*colours.values(), "none"])[known]
+    return Look(shades, widths, dashed, order[rank[order] >= 0], handles)

@@ -12,14 +12,8 @@ from bayesmrf.errors import OptionError
 from bayesmrf.estimators import edge_evidence
 from bayesmrf.priors import Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab
 from bayesmrf.results.bayes_factors import BOUND
-from bayesmrf.results.edge_evidence import (
-    WORDS,
-    Evidence,
-    doubt_sentence,
-    evidence,
-    evidence_columns,
-    headline,
-)
+from bayesmrf.results.categories import WORDS, doubt_sentence, headline
+from bayesmrf.results.edge_evidence import Evidence, evidence, evidence_columns
 from bayesmrf.results.rank_diagnostics import pareto_k
 from tests.long import LONG
 from tests.oracle import groups as groups_oracle
@@ -129,7 +123,8 @@ def test_factors_under_other_slabs_are_those_of_enumeration(rng, slab):
 def test_chains_have_the_factors_of_tables(rng, monkeypatch):
     """Where not all states can be summed over, chains are: noise adds to the error, and no bias, also of strong edges.
 
-    The draws are the same, so that differences are noise, of a standard error that their own variance over draws has.
+    The draws are the same, so that differences are noise. States follow from one draw to the next, so the standard
+    error is that of batches of 20 successive draws.
     """
     n, options = 400, RUN | {"n_draws": 100, "random_state": int(rng.integers(2**31)), "prior": PRIORS[0]}
     X = yes_no(rng, n)
@@ -144,7 +139,7 @@ def test_chains_have_the_factors_of_tables(rng, monkeypatch):
     for sign in (1, -1):  # of the probability of the edge, and of its absence, relative to their means
         one, two = (expit(sign * (log_o + some)) for some in (log_l[0][at], log_l[1]))
         away = (two - one) / one.mean(axis=0)
-        assert_mean(away[:, None], 0.0)
+        assert_mean(away.reshape(-1, 20, 1, away.shape[1]).mean(axis=1), 0.0)
     found, truth = evidence(chains), evidence(exact)
     assert (np.abs(found.log10 - truth.log10) < CLOSE)[np.abs(truth.log10) < 3].all()
     assert (truth.log10 > 3).any()
@@ -225,10 +220,26 @@ def test_words_and_bounds():
     assert columns["bayes_factor"][0] == 1e4
     assert columns["bayes_factor"][6] == 1e-4
     assert not columns["near_limit"].any()
-    assert headline(columns["evidence"], "pairs") == "2 of 7 pairs included, 2 excluded, 3 inconclusive"
+    counts = "1 weakly included, 1 inconclusive, 1 weakly excluded, 2 excluded, 1 forced, 1 forbidden"
+    assert headline(columns["evidence"], "pairs") == f"2 of 9 pairs are included, {counts}"
+    assert (
+        headline(columns["evidence"], "pairs", n_others=6) == f"2 of 15 pairs are included, {counts}, 6 no candidates"
+    )
     unknown = evidence_columns(Evidence(size, np.full(9, np.nan), error, odds))
     assert unknown["near_limit"].tolist() == [False, *[True] * 5, False, False, False]
-    assert "5" in doubt_sentence(unknown)
+    parts = np.tile(size, (4, 1))
+    parts[2, 2], parts[1, 3] = 1.1, 0.2  # another category, and the same
+    of_parts = evidence_columns(Evidence(size, np.full(9, np.nan), error, odds, False, parts))
+    assert np.flatnonzero(of_parts["near_limit"]).tolist() == [2]
+    known = "1 Bayes factor is within two Monte Carlo standard errors of a cut-off"
+    assert doubt_sentence(unknown) == (
+        "The evidence category of 5 pairs is not yet stable: for 5 the error could not be estimated."
+    )
+    one = {"near_limit": np.array([True, True]), "log10_bf_error": np.array([0.1, np.nan])}
+    assert doubt_sentence(one).endswith(f"{known} and for 1 the error could not be estimated.")
+    assert doubt_sentence({name: values[:1] for name, values in one.items()}) == (
+        f"The evidence category of 1 pair is not yet stable: {known}."
+    )
     assert evidence_columns(Evidence(size, np.full(9, 0.15), error, odds))["near_limit"].tolist()[1:4] == [
         True,
         True,

@@ -77,7 +77,7 @@ def test_more_people_find_more(rng):
     assert found.frame["n"].tolist() == [40, 600]
     few, many = found.frame["found"]
     assert few < 0.7 < 0.99 < many
-    assert found.frame["inconclusive"].iloc[0] > found.frame["inconclusive"].iloc[1]
+    assert found.frame["undecided"].iloc[0] > found.frame["undecided"].iloc[1]
     assert found.frame["replicates"].tolist() == [4, 4]
     assert bayesmrf.plots.plot_plan(found).get_xlabel() == "people"
 

@@ -14,6 +14,7 @@ from bayesmrf.errors import DataError, OptionError
 from bayesmrf.models import Boltzmann
 from bayesmrf.posterior.edges.differences import contrasts
 from bayesmrf.priors import CAUCHY_TAPER, Beta, Blocks, Cauchy, Fixed, Gamma, Normal, SpikeSlab, inclusion_of
+from bayesmrf.results.categories import WORDS
 from bayesmrf.results.edge_evidence import evidence
 from bayesmrf.results.log_prior import Present, edge_terms, log_slab
 from bayesmrf.results.reweighting import effective, log_constants, log_mixture, log_weights
@@ -341,14 +342,17 @@ def test_blocks_have_the_path_of_the_scale(answers, rng, request):
     )
 
 
+SHARES = [word.replace(" ", "_") for word in WORDS]
+
+
 def logit10(p):
     return np.log10(p / (1 - p))
 
 
 def test_tables_and_storage(fitted, tmp_path):
     shares = fitted.table("sensitivity")
-    assert list(shares.columns) == ["prior", "value", "included", "inconclusive", "excluded", "n_effective", "trusted"]
-    np.testing.assert_allclose(shares[["included", "inconclusive", "excluded"]].sum(axis=1), 1)
+    assert list(shares.columns) == ["prior", "value", *SHARES, "n_effective", "trusted"]
+    np.testing.assert_allclose(shares[SHARES].sum(axis=1), 1)
     edges = fitted.table("sensitivity-edges", edge=("b", "a"))
     assert len(edges) == len(shares)
     assert (edges["bayes_factor"] > 0).all()
@@ -434,7 +438,7 @@ def test_other_estimators(answers):
     at = edges.loc["scale", 1.0]
     assert len(at) == 5
     assert np.isnan(at.loc["a", "b"]["bayes_factor"])
-    assert (found[["included", "inconclusive", "excluded"]].sum(axis=1) - 1).abs().max() < 1e-12
+    assert (found[SHARES].sum(axis=1) - 1).abs().max() < 1e-12
     p = at.loc["a", "d"]["inclusion"]
     assert at.loc["a", "d"]["bayes_factor"] == pytest.approx(p / (1 - p) / 4)
     assert edges.loc["inclusion", 0.1].loc["a", "d"]["inclusion"] < p

@@ -12,7 +12,7 @@ from bayesmrf.data.check_columns import pairs_observed
 from bayesmrf.errors import DataError, UnobservedPairsWarning
 from bayesmrf.priors import Beta, Normal, SpikeSlab
 from bayesmrf.results import convergence
-from bayesmrf.results.edge_evidence import NOT_IDENTIFIED
+from bayesmrf.results.categories import NOT_IDENTIFIED
 from bayesmrf.results.judged_series import judged_series
 from bayesmrf.results.until_good import shortfall
 from tests.helpers.made_up_tables import made_up_table

@@ -8,9 +8,10 @@ from matplotlib.figure import Figure
 
 from bayesmrf import graphs, plots
 from bayesmrf.errors import OptionError
-from bayesmrf.results.edge_evidence import FORBIDDEN, FORCED, WORDS, add_edge_evidence
+from bayesmrf.results.categories import FORBIDDEN, FORCED, WORDS
+from bayesmrf.results.edge_evidence import add_edge_evidence
 from bayesmrf.results.summary import StructureSummary
-from bayesmrf.show.network_style import CLASSES
+from bayesmrf.show.network_style import colours_of
 from tests.helpers.posterior_tree import posterior_tree, structure_tree
 
 FACTORS = np.log([100.0, 20.0, 5.0, 4.0, 2.0, 0.5, 0.2, 0.2, 0.01, 1e-3])
@@ -35,6 +36,9 @@ def lines_of(panel, place):
             assert ends not in found
             found[ends] = to_hex(colour), lines.get_linestyles()[0][1] is not None
     return found
+
+
+CLASSES = colours_of(WORDS)
 
 
 def place_of(panel):

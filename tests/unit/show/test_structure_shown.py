@@ -61,12 +61,11 @@ def test_table_of_edges(rng):
     assert table.loc[3, ["first", "second"]].tolist() == ["3", "4"]
 
 
-def test_edges_that_are_likely_and_in_doubt(rng):
+def test_edges_that_are_likely(rng):
     share = [1, 0.95, 0.7, 0.3, 0.15, 0.05, 0, 1, 1, 1]
     tree = structure_tree(rng, inclusion=share, n_draws=5000)
     s = StructureSummary(tree)
     assert list(s.likely.index) == [0, 1, 2, 7, 8, 9]
-    assert s.n_in_doubt == 3
     assert sorted(s.strongest.index) == list(s.likely.index)
     assert s.strongest["weight"].abs().is_monotonic_decreasing
     np.testing.assert_array_equal(s.drawn, tree["constant_data"]["edges"].values[s.likely.index])
@@ -74,7 +73,7 @@ def test_edges_that_are_likely_and_in_doubt(rng):
     low, high = np.quantile(number, [0.05, 0.95])
     assert s.n_edges_sentence == (
         f"{number.mean():.1f} on average, 90 % interval {low:g} to {high:g}, of 10 candidates; inclusion is above 0.5 "
-        "for 6, and in doubt (0.1 to 0.9) for 3"
+        "for 6"
     )
 
 

@@ -11,7 +11,7 @@ from ...results.summary import DifferenceSummary
 from ...show.page import Section, listed, paragraph, picture, section_of
 from ...show.tables import ENDS, EVIDENCE, Column, Table, at_most, first_rows, interval, marked, number, table, text
 from ..edges.networks import plot_networks
-from ..edges.shown import CLASSES_OF_EVIDENCE, MOST_EDGES, OF_DIFFERENCE, counted, nodes_of, nodes_title, probable
+from ..edges.shown import CLASSES_OF_DIFFERENCES, MOST_EDGES, OF_DIFFERENCE, counted, nodes_of, nodes_title, probable
 from ..registry import Answer
 
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
@@ -107,7 +107,7 @@ def section(s: DifferenceSummary) -> list[Section]:
         f"The network of each group, and the differences with an {ABOVE}, in one layout. Width: mean; "
         f"dashed: negative; pale: 90 % interval contains zero, or less probable. Differences: {s.direction}."
     )
-    networks += f" Last: evidence for differences. {CLASSES_OF_EVIDENCE}" if s.evidence else ""
+    networks += f" Last: evidence for differences. {CLASSES_OF_DIFFERENCES}" if s.evidence else ""
     return [
         ("Do the groups differ?", probable(s, _CAPTION, _OVERVIEW)),
         ("Networks", picture(lambda: plot_networks(s), networks)),

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ...names import short_names
+from ...results.categories import words_in
 from ...results.median_model import EDGES, in_median_model
 from ...results.summary import INTERVAL, AnySummary, DifferenceSummary, StructureSummary, Summary, count, summarise
 from ...show.drawn_networks import Network, draw_edges, draw_networks, name_nodes
@@ -185,7 +186,7 @@ _NETWORKS: dict[bool, Callable[[Any], list[Network]]] = {True: _groups, False: _
 
 def _evidence(s: Summary) -> Network:
     """Style all pairs, by the class of their evidence."""
-    return Network(f"evidence for {s.thing}s", s.ends, by_evidence(s.evidence["evidence"]))
+    return Network(f"evidence for {s.thing}s", s.ends, by_evidence(s.evidence["evidence"], words_in(s.tree)))
 
 
 def _placed(s: AnySummary) -> np.ndarray:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...names import short_names
+from ...results.bayes_factors import LIMITS
+from ...results.categories import DIFFERENCES, WORDS, cut_offs
 from ...results.edge_evidence import evidence_table, has_evidence
 from ...results.median_model import ABOVE, EDGES, NO_EDGE, in_median_model
 from ...results.summary import InclusionSummary, StructureSummary, Summary
@@ -24,12 +26,9 @@ if TYPE_CHECKING:
 
 MOST_EDGES, MOST_LIKELY = 500, 20  # rows of the page, and of the terminal
 NONE_LIKELY = f"{NO_EDGE.capitalize()}."
-_WORDS = (
-    "with the probability of others held; included: above 10, weakly: above 3, excluded: below 1/10; *: a limit lies "
-    "within two errors, or the error is not known. "
-)
-BAYES_FACTOR = f"Bayes factor: local, of the edge against its absence, {_WORDS}"
-OF_DIFFERENCE = f"Bayes factor: local, of the difference against none, {_WORDS}"
+_MAY_CHANGE = "*: the category may change with a longer run. "
+BAYES_FACTOR = f"Bayes factor: evidence for the edge over no edge; {cut_offs(WORDS)} {_MAY_CHANGE}"
+OF_DIFFERENCE = f"Bayes factor: evidence for a difference over none; {cut_offs(DIFFERENCES)} {_MAY_CHANGE}"
 STRONGEST = f"{ABOVE.capitalize()}, strongest first"
 _MOST_SIGNED = 40  # nodes up to which the signs of weights are written
 _MOST_ORDERED = 300  # nodes up to which the leaves are ordered optimally
@@ -41,9 +40,10 @@ _WEIGHTS = (
     f"Left: {EDGES}. Width and saturation: mean weight where the edge exists; dashed: "
     "negative. Right: evidence for each edge, in the same layout."
 )
-CLASSES_OF_EVIDENCE = (
-    "Blue: included, with a Bayes factor above 10; yellow: excluded, below 1/10; dashed: weaker evidence, grey where "
-    "it is inconclusive."
+CLASSES_OF_EVIDENCE, CLASSES_OF_DIFFERENCES = (
+    f"Blue: {names[0]}, with a Bayes factor above {LIMITS[1]:g}; yellow: {names[-1]}, below 1/{LIMITS[1]:g}; dashed: "
+    "weaker evidence, grey where it is inconclusive."
+    for names in (WORDS, DIFFERENCES)
 )
 
 

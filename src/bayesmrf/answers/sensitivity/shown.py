@@ -9,8 +9,10 @@ import pandas as pd
 
 from ...errors import OptionError
 from ...results.bayes_factors import BOUND, bounded
+from ...results.categories import cut_offs, words_in
 from ...results.sensitivity import ENOUGH, table_of_priors
 from ...results.summary import Summary, summarise
+from ...show.network_style import colours_of
 from ...show.page import Section, listed, paragraph, picture
 from ...show.style import GREY, INK, PALE, axes, plot_of
 from ...show.tables import ENDS, FACTOR, Listing, Table, number, table, text
@@ -19,7 +21,6 @@ from ..registry import Answer
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SHARES = {"included": "#36648b", "inconclusive": "#bfbfbf", "excluded": "#eeb004"}
 _ALONG = {"inclusion": "prior inclusion of each edge", "scale": "scale of the slab, over that of the fit"}
 _TICKS = {"inclusion": [0.1, 0.3, 0.5, 0.7, 0.9], "scale": [0.25, 0.5, 1, 2, 4]}
 _CAPTION = (
@@ -39,30 +40,24 @@ def sensitivity(s: Summary) -> Table:
     """Shares of edges with evidence for and against them, under each prior."""
     frame = pd.DataFrame(table_of_priors(s.tree))
     is_shown = frame.groupby("prior", sort=False).cumcount() % _SHOWN == 0
-    whole = "{:,.0f}"
-    share = "{:.0%}"
+    whole, share, words = "{:,.0f}", "{:.0%}", words_in(s.tree)
     return Table(
         "sensitivity",
         frame,
         (
             text("prior"),
             number("value", each="{:.3g}"),
-            number("included", each=share),
-            number("inconclusive", each=share),
-            number("excluded", each=share),
+            *(number(word.replace(" ", "_"), word, each=share) for word in words),
             number("n_effective", "effective draws", whole),
         ),
         Listing("Sensitivity to the prior", frame[is_shown]),
         Listing("Shares by prior", frame),
-        note=NOTE,
+        note=(
+            "Inclusion: the prior probability of each edge. Scale: that of the slab over the one of the fit, whose "
+            f"density it has. Bayes factor {cut_offs(words)} Where there are fewer than {ENOUGH:,} effective draws, "
+            "shares are uncertain."
+        ),
     )
-
-
-NOTE = (
-    "Inclusion: the prior probability of each edge. Scale: that of the slab over the one of the fit, whose density it "
-    "has. Included: Bayes factor above 10; excluded: below 1/10; inconclusive: the others. Where there are fewer than "
-    f"{ENOUGH:,} effective draws, shares are uncertain."
-)
 
 
 @table("sensitivity-edges", Summary, has_sensitivity, listed=False)
@@ -109,7 +104,8 @@ def plot_sensitivity(tree: Any, ax: Axes | None = None) -> Axes:
             panel.set_xticks(_TICKS[path], [f"{v:g}" for v in _TICKS[path]])
             panel.minorticks_off()
             if bottom > 0.5:
-                _shares(panel, x, {name: table[name][rows] for name in _SHARES}, data["is_run"].values[rows] == 1)
+                shares = {word: table[word.replace(" ", "_")][rows] for word in words_in(s.tree)}
+                _shares(panel, x, shares, data["is_run"].values[rows] == 1)
                 panel.set_ylabel("share of edges" if k == 0 else "")
             else:
                 logs = data["log10_bayes_factor"].values[rows]
@@ -125,14 +121,14 @@ def plot_sensitivity(tree: Any, ax: Axes | None = None) -> Axes:
 
 def _shares(panel: Axes, x: np.ndarray, shares: dict[str, np.ndarray], is_run: np.ndarray) -> None:
     """Fill the areas of the shares, which are named where they are widest."""
-    below = np.zeros(len(x))
-    for name, share in shares.items():
-        panel.fill_between(x, below, below + share, color=_SHARES[name], linewidth=0)
+    below, colours = np.zeros(len(x)), colours_of(tuple(shares))
+    for k, (name, share) in enumerate(shares.items()):
+        panel.fill_between(x, below, below + share, color=colours[name], linewidth=0)
         widest = int(np.argmax(share[2:-2])) + 2
         if share[widest] > 0.08:
             at = below[widest] + share[widest] / 2
             side = "left" if widest < len(x) / 3 else "right" if widest > 2 * len(x) / 3 else "center"
-            colour = "white" if name == "included" else INK
+            colour = "white" if k == 0 else INK
             panel.text(x[widest], at, name, ha=side, va="center", fontsize=8, color=colour)
         below = below + share
     panel.plot(x[is_run], np.full(is_run.sum(), 0.02), "^", color=INK, markersize=4, clip_on=False)

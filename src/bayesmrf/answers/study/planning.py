@@ -18,7 +18,7 @@ GOAL = 0.8  # share of true edges found that a plan names a number of people for
 SHARES = {  # the number of edges of a replicate that a share counts, and those that it is of
     "found": ("found", "present"),
     "ruled_out": ("ruled_out", "absent"),
-    "inconclusive": ("inconclusive", "edges"),
+    "undecided": ("inconclusive", "edges"),
     "wrongly_found": ("wrongly_found", "absent"),
     "wrongly_ruled_out": ("wrongly_ruled_out", "present"),
 }
@@ -47,7 +47,7 @@ class Plan:
         """For each number of people, shares of edges and their Monte Carlo standard errors.
 
         Columns: n; found, of the true edges (evidence above 10); ruled_out, of the absent ones (below 1/10);
-        inconclusive, of all; wrongly_found, of the absent ones; wrongly_ruled_out, of the true ones; ``..._error`` of
+        undecided, of all; wrongly_found, of the absent ones; wrongly_ruled_out, of the true ones; ``..._error`` of
         each; replicates. The share of an empty set is NaN.
         """
         import pandas as pd
@@ -79,14 +79,14 @@ class Plan:
     def table(self) -> Table:
         """The frame as a table."""
         share = "{:.2f}"
-        heads = ("found", "ruled out", "inconclusive", "wrongly found", "wrongly ruled out")
+        heads = ("found", "ruled out", "undecided", "wrongly found", "wrongly ruled out")
         columns = [number("n", "people", "{:,.0f}")]
         for name, head in zip(SHARES, heads, strict=True):
             columns.append(Column(head, (name, f"{name}_error"), share, "{} ± {}", (head, "± error")))
         columns.append(number("replicates", each="{:,.0f}"))
         note = (
             f"Shares over simulated tables from {self.truth}, with their standard errors. Found: evidence above 10, of "
-            f"the true {self.noun}s; ruled out: below 1/10, of the absent ones; inconclusive: neither, of all."
+            f"the true {self.noun}s; ruled out: below 1/10, of the absent ones; undecided: neither, of all."
         )
         return Table(
             "plan", self.frame, tuple(columns), Listing("", self.frame), Listing("", self.frame), self.sentence, note

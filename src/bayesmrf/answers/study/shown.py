@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _CURVES = (("found", "true, found", "o", "-"), ("ruled_out", "absent, ruled out", "s", "--"),
-           ("inconclusive", "inconclusive", "^", ":"))  # fmt: skip
+           ("undecided", "undecided", "^", ":"))  # fmt: skip
 _NAMED = 4  # quantities outside that are named
 
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
-    """Plot shares of true edges found, absent ones ruled out and inconclusive ones, with bars of two standard errors.
+    """Plot shares of true edges found, absent ones ruled out and undecided ones, with bars of two standard errors.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ class DifferenceSummary(InclusionSummary):
 
     @property
     def n_edges_sentence(self) -> str:
-        """Mean and 90 % interval of the number of edges that differ, how many are likely to, how many in doubt."""
+        """Mean and 90 % interval of the number of edges that differ, and how many are likely to."""
         return super().n_edges_sentence.replace("candidates", "edges")
 
     @property

@@ -16,8 +16,9 @@ from ...methods import GROUPS
 from ...methods.rows import MethodRow
 from ...names import shown
 from ...parameters import GroupedParameters
+from ..categories import NOT_IDENTIFIED
 from ..convergence import NOT_CONVERGED
-from ..edge_evidence import NOT_IDENTIFIED, not_identified
+from ..edge_evidence import not_identified
 from ..intervals import given_inclusion, intervals
 from .common import INTERVAL, count, mean_of_existing, plain, rows
 from .inclusion import SOURCE, InclusionSummary, prior_of_density

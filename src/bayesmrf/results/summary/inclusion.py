@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...priors import slab_of_record
+from ..bayes_factors import LIMITS
 from ..blocks import in_turn, variable
+from ..categories import doubt_sentence, headline, words_in
 from ..communities import blocks_of
-from ..edge_evidence import doubt_sentence, evidence_columns, headline
+from ..edge_evidence import evidence_columns
 from ..intervals import intervals_given
-from ..judged_series import IN_DOUBT
 from ..marks import edge_errors, few_draws
 from ..median_model import INCLUSION, in_median_model
 from .common import INTERVAL, Summary, logit_of_beta
@@ -94,11 +95,6 @@ class InclusionSummary(Summary):
         """Ends (n, 2) of the edges of the median probability model."""
         return self.ends[self.in_median_model]
 
-    @property
-    def n_in_doubt(self) -> int:
-        """Number of edges with an inclusion from 0.1 to 0.9."""
-        return int(((self.inclusion >= IN_DOUBT[0]) & (self.inclusion <= IN_DOUBT[1])).sum())
-
     @cached_property
     def marks(self) -> dict[str, np.ndarray]:
         """The error of each inclusion, and whether a weight has too few draws; empty if no edge may be absent."""
@@ -133,27 +129,33 @@ class InclusionSummary(Summary):
     @cached_property
     def evidence(self) -> dict[str, np.ndarray]:
         """Bayes factor, its error and word of each edge, see `bayesmrf.results.edge_evidence`; empty if unknown."""
-        return {} if self.found_evidence is None else evidence_columns(self.found_evidence)
+        return {} if self.found_evidence is None else evidence_columns(self.found_evidence, LIMITS, words_in(self.tree))
 
     @property
     def headline(self) -> str:
-        """The number of edges that are included, excluded and inconclusive, by their Bayes factors."""
-        return headline(self.evidence["evidence"], self.counted) if self.evidence else ""
+        """The number of edges in each category of evidence."""
+        if not self.evidence:
+            return ""
+        return headline(self.evidence["evidence"], self.counted, words_in(self.tree), self.n_no_candidates)
+
+    @property
+    def n_no_candidates(self) -> int:
+        """Number of pairs that are counted, but are no candidates."""
+        return 0
 
     @property
     def doubt_sentence(self) -> str:
-        """How many words are near a limit, and how many errors are unknown; nothing if there are none."""
+        """How many categories may change with a longer run; nothing if there are none."""
         return doubt_sentence(self.evidence, self.counted) if self.evidence else ""
 
     @property
     def n_edges_sentence(self) -> str:
-        """Mean and 90 % interval of the number of edges, how many are likely, and how many are in doubt."""
+        """Mean and 90 % interval of the number of edges, and how many are likely."""
         draws = self.numbers
         low, high = np.quantile(draws, INTERVAL, method="inverted_cdf")
         return (
             f"{draws.mean():.1f} on average, 90 % interval {low:,g} to {high:,g}, of {self.n_edges:,} candidates; "
-            f"inclusion is above {INCLUSION:g} for {len(self.drawn):,}, "
-            f"and in doubt (0.1 to 0.9) for {self.n_in_doubt:,}"
+            f"inclusion is above {INCLUSION:g} for {len(self.drawn):,}"
         )
 
     @property

@@ -17,7 +17,8 @@ from ...inference.registry import ROWS
 from ...methods import KERNELS
 from ...names import shown
 from ...parameters import BayesianParameters
-from ..edge_evidence import NOT_IDENTIFIED, not_identified
+from ..categories import NOT_IDENTIFIED
+from ..edge_evidence import not_identified
 from ..intervals import excluding_zero, intervals
 from .common import Summary, logit_of_beta, plain
 

@@ -27,6 +27,12 @@ class StructureSummary(InclusionSummary):
     estimator, edge_noun = "SpikeSlabMRF", "candidate edge"
     over, title, parameters = "which edges exist", "Which edges exist", SpikeSlabParameters
 
+    @property
+    def n_no_candidates(self) -> int:
+        """Pairs of nodes without a candidate edge."""
+        n = len(self.names)
+        return n * (n - 1) // 2 - self.n_edges
+
     @cached_property
     def communities(self) -> Communities | None:
         """Communities of nodes; None where the prior has no blocks."""
