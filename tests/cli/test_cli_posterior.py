@@ -39,7 +39,7 @@ def test_one_run_then_its_report(bayesmrf, votes, folder):
     for wanted in (
         "60 observations of 5 nodes, 10 edges, model boltzmann",
         "gibbs, with elimination",
-        "exact: the longer the run",
+        "exact: only Monte Carlo error remains",
         "Ann – Bob",
         "weight",
         "bias",

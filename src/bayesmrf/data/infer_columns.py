@@ -273,7 +273,7 @@ def _of_rows(frame: pd.DataFrame, added: Collection[str]) -> tuple[dict[str, str
 
 def _no_answer(column: Column, kind: str) -> Column:
     kind = COUNT if is_count(column.name) else kind
-    return column._replace(kind=kind, levels=(), does="numbers or names rows" if kind == IDENTIFIER else "")
+    return column._replace(kind=kind, levels=(), does="row label, not analysed" if kind == IDENTIFIER else "")
 
 
 def _as_it_is(column: Column) -> Column:

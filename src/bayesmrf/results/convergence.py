@@ -174,8 +174,8 @@ def _converged(tree: xr.DataTree, every: pd.DataFrame | None, evidence: Evidence
     if not short:
         return (GOOD, f"Converged: largest {largest} ({where}), smallest bulk ESS "
                        f"{bulk:,.0f} and tail ESS {tail:,.0f} of {n_draws:,} draws.{rarely}")  # fmt: skip
-    return (FAIR, f"Converged for means ({largest}, {where}); for interval ends run more "
-                   f"draws ({short[0]}).{rarely}")  # fmt: skip
+    return (FAIR, f"Posterior means have converged (largest {largest}, {where}). Other quantities "
+                   f"are still noisy: {short[0]}.{rarely}")  # fmt: skip
 
 
 def lacks(table: pd.DataFrame, n_chains: int) -> list[tuple[str, str]]:
@@ -184,9 +184,9 @@ def lacks(table: pd.DataFrame, n_chains: int) -> list[tuple[str, str]]:
     for name in ("tail", "bulk"):
         sizes = table[f"ess_{name}"]
         if sizes.min() < wanted:
-            unmet.append((f"{name} ESS {sizes.min():,.0f}, want {wanted:,}", _name(sizes.idxmin())))
+            unmet.append((f"{name} ESS {sizes.min():,.0f}, recommended {wanted:,}", _name(sizes.idxmin())))
     if n_chains > 1 and (r_hat := table["r_hat"]).max() > GOOD_R_HAT:
-        unmet.append((f"R-hat {r_hat.max():.3f}, want {GOOD_R_HAT}", _name(r_hat.idxmax())))
+        unmet.append((f"R-hat {r_hat.max():.3f}, recommended {GOOD_R_HAT}", _name(r_hat.idxmax())))
     return unmet
 
 

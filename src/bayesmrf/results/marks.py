@@ -90,7 +90,9 @@ def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, evidence: Evidence |
     nouns = _OF_GROUPS if "group" in variable(tree, "theta").dims else _NOUNS
     for i, ((names, exists), noun) in enumerate(zip(indicators(tree), nouns, strict=False)):
         errors = errors_of_inclusions(exists)
-        marks = {f"Monte Carlo error of inclusions up to {errors.max(initial=0):.3f}, want {ERROR}": errors > ERROR}
+        marks = {
+            f"Monte Carlo error of inclusions up to {errors.max(initial=0):.3f}, recommended {ERROR}": errors > ERROR
+        }
         if i == 0:
             share = exists.means()
             n_edges, n_chains = tree["constant_data"].sizes["edge"], exists.shape[0]
@@ -103,10 +105,10 @@ def too_many_marked(tree: xr.DataTree, table: pd.DataFrame, evidence: Evidence |
                 # Under a sparse prior the factor of an edge without evidence has few draws, or none, in any run.
                 far = is_uncertain(evidence)[known] & (share >= IN_DOUBT[0])
                 largest = np.nanmax(evidence.error[known][far], initial=0.0)
-                marks[f"error of log10 Bayes factors up to {largest:.3f}, want {FACTOR_ERROR}"] = far
+                marks[f"error of log10 Bayes factors up to {largest:.3f}, recommended {FACTOR_ERROR}"] = far
         marked = np.any(list(marks.values()), axis=0)
         if np.count_nonzero(marked) > MOST_MARKED * len(names):
             why = "; ".join(what for what, which in marks.items() if which.any())
             n = f"{np.count_nonzero(marked):,} of {len(names):,} {noun}"
-            return f"{n} are marked, want at most {MOST_MARKED:.0%} ({why})"
+            return f"{n} are marked, recommended at most {MOST_MARKED:.0%} ({why})"
     return ""

@@ -319,8 +319,8 @@ _SAYS = {
     ),
     "sums": (
         "the sum of the answers is {what} in {observed} rows{group}",
-        "The rows may be of several groups of people, which CompareMRF tells apart if they are known, or some answers "
-        "may be careless.",
+        "The sample may mix groups of people (if they are known, compare them with CompareMRF), or some answers may be "
+        "invalid.",
     ),
     "lags": (
         "{product}",
@@ -335,11 +335,11 @@ _SAYS = {
         "People may differ for good, which intercepts='own' (--intercepts own) is for, or earlier waves may matter.",
     ),
     "rows": (
-        "{what}{group} is {observed} nats less probable than the mean row of a table",
-        "Look for errors of entry and careless answers in it.",
+        "{what}{group} is an outlier, whose log probability is {observed} below average",
+        "Check it for data-entry errors.",
     ),
 }
-_IN_GROUP = "The group may consist of several ones, or some answers may be careless."  # of sums, where groups are known
+_IN_GROUP = "The group may mix several ones, or some answers may be invalid."  # of sums, where groups are known
 
 
 def first_row(attrs: Mapping[str, Any]) -> int:
@@ -380,5 +380,5 @@ def sentences(frame: pd.DataFrame, is_counted: bool) -> list[str]:
         within = f"{each(one.expected)} ({each(one.lower)} to {each(one.upper)})"
         against = f"{each(one.upper)} at most" if family == "rows" else within
         more = f"; {len(outside) - 1} more of this kind" if len(outside) > 1 else ""
-        texts.append(f"The model does not predict the data: {text}, where it expects {against}{more}. {remedy}")
+        texts.append(f"Misfit: {text}; the model predicts {against}{more}. {remedy}")
     return texts

@@ -267,9 +267,9 @@ def test_good_fair_and_bad(rng):
     tree["posterior"]["theta"].values[:] = autoregressive(rng, 0.85, shape)  # some 320 effective draws
     fair = convergence.verdict(tree)
     assert fair.grade == "fair"
-    assert fair.sentence.startswith("Converged for means (R-hat 1.0")
-    assert "for interval ends run more draws (" in fair.sentence
-    assert ", want 400)." in fair.sentence
+    assert fair.sentence.startswith("Posterior means have converged (largest R-hat 1.0")
+    assert "Other quantities are still noisy: " in fair.sentence
+    assert ", recommended 400." in fair.sentence
     tree["posterior"]["theta"].values[:] = autoregressive(rng, 0.99, shape)  # some 20
     bad = convergence.verdict(tree)
     assert bad.grade == "bad"

@@ -37,7 +37,7 @@ def test_edges_within_a_wave_that_are_left_out_are_found(rng):
     assert first["what"] == "a and b"
     after = table[table["t"] > 0]
     assert first["observed"] == (after["a"] & after["b"]).sum()  # a statistic of yes/no answers is a count of rows
-    with pytest.warns(ModelFitWarning, match=r"a and b are both yes in .* in one wave, .* take within=True"):
+    with pytest.warns(ModelFitWarning, match=r"a and b are both yes in .* in one wave; .* take within=True"):
         PanelMRF(**QUICK | {"n_draws": 500}).fit(table, "id", "t")
     # Anything is outside in one of fifty tables.
     assert "waves" not in outside(PanelMRF(within=True, **QUICK).fit(table, "id", "t"))

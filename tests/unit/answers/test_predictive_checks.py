@@ -102,7 +102,7 @@ def planted(module_rng):
     """A run on a table with an interaction of three nodes."""
     X = table_of(module_rng, 600, size=6.0)
     est, texts = told(SpikeSlabMRF(**RUN), X)
-    assert any(re.search("0, 1 and 2 are all yes in .* rows, where it expects", text) for text in texts)
+    assert any(re.search("0, 1 and 2 are all yes in .* rows; the model predicts", text) for text in texts)
     return X, est
 
 
@@ -179,7 +179,7 @@ def test_an_improbable_row_is_found(rng):
 def test_the_group_is_named(rng):
     X = np.concatenate([table_of(rng, 300), table_of(rng, 300, size=7.0)])
     est, texts = told(CompareMRF(**RUN), X, np.repeat(["a", "b"], 300))
-    assert any("in group b, where" in text for text in texts)
+    assert any("in group b; the model predicts" in text for text in texts)
     frame = est.table("checks")
     assert set(frame["group"]) == {"a", "b"}
     assert set(frame["group"][frame["outside"]]) == {"b"}

@@ -400,7 +400,7 @@ def test_structures_are_counted(rng):
     assert (found.frame["probability"].diff().dropna() <= 1e-12).all()
     assert found.frame["cumulative"].iloc[-1] == pytest.approx(1)
     few = next(k for k in range(1, 400) if sum(n for _, n in expected.most_common(k)) >= 360)
-    assert f"{len(expected)} structures were visited in 400 draws; {few} of them carry 90 %" in found.note
+    assert f"400 draws visited {len(expected)} structures; {few} of them carry 90 %" in found.note
     numbers = table_of(tree, "n-edges").frame
     counts = Counter(there.sum(axis=1).tolist())
     assert dict(zip(numbers["n_edges"], (400 * numbers["probability"]).round().astype(int), strict=True)) == counts

@@ -120,8 +120,8 @@ def test_control_what_never_gets_good_goes_to_the_limit(rng, early):
     )
     assert found.complete
     assert found.n_draws == 400
-    assert re.search(r"bulk ESS [\d,]+, want 400 \(theta\[\d", found.short)
-    assert re.search(r"R-hat \d\.\d+, want 1\.01 \(theta\[\d", found.short)
+    assert re.search(r"bulk ESS [\d,]+, recommended 400 \(theta\[\d", found.short)
+    assert re.search(r"R-hat \d\.\d+, recommended 1\.01 \(theta\[\d", found.short)
 
 
 def test_a_third_of_the_memory_is_a_limit_too(rng, monkeypatch):
@@ -166,8 +166,8 @@ def test_each_criterion_is_named(rng):
     model, shape = Boltzmann(graphs.complete(4)), (4, 1000, 10)
     theta = rng.normal(size=shape)
     for name, change, said in [
-        ("apart", lambda x: x + 0.3 * np.arange(4)[:, None], r"R-hat 1\.\d+, want 1\.01 \(theta\[2\]\)"),
-        ("slow", lambda x: autoregressive(rng, 0.95, x.shape), r"bulk ESS \d+, want 400 \(theta\[2\]\)"),
+        ("apart", lambda x: x + 0.3 * np.arange(4)[:, None], r"R-hat 1\.\d+, recommended 1\.01 \(theta\[2\]\)"),
+        ("slow", lambda x: autoregressive(rng, 0.95, x.shape), r"bulk ESS \d+, recommended 400 \(theta\[2\]\)"),
         ("still", lambda x: np.where(np.arange(4)[:, None] == 1, 0.5, x), "chain 1 never moved"),
     ]:
         wrong = theta.copy()
@@ -187,7 +187,9 @@ def test_the_error_of_an_inclusion_is_that_of_its_autocorrelation(rng):
     found = marks.edge_errors(correlated(rng, 0.5))
     assert found.shape == (6,)
     assert 0.9 < found.max() / np.sqrt(0.25 * 3 / 4000) < 1.25
-    said = r"6 of 6 edges are marked, want at most 5% \(Monte Carlo error of inclusions up to 0\.01\d, want 0\.01\)"
+    said = (
+        r"6 of 6 edges are marked, recommended at most 5% \(Monte Carlo error of inclusions up to 0\.01\d, .* 0\.01\)"
+    )
     assert re.search(said, shortfall(correlated(rng, 0.5)))
     assert shortfall(correlated(rng, 0.1)) == ""
 
@@ -207,7 +209,7 @@ def many_edges(rng, n_slow, n_edges=100):
 
 def test_five_of_a_hundred_edges_may_be_marked(rng):
     assert "edges are marked" not in shortfall(many_edges(rng, 5))
-    assert re.search(r"\b6 of 100 edges are marked, want at most 5%", shortfall(many_edges(rng, 6)))
+    assert re.search(r"\b6 of 100 edges are marked, recommended at most 5%", shortfall(many_edges(rng, 6)))
 
 
 def with_evidence(rng, log10, spread, n=100):
@@ -411,7 +413,7 @@ def test_a_job_array_is_collected_when_it_is_good(bayesmrf, votes):
             results.load("run")
         one_sentence(
             given,
-            rf"run needs more draws than {drawn:,} of each chain: .*(want|good at one look).*\. Submit the tasks "
+            rf"run needs more draws than {drawn:,} of each chain: .*(rec\w+|good at one look).*\. Submit the tasks "
             r"again, in SLURM by --array=0-1: each goes on to [\d,]+ draws\. Or go on here: bayesmrf structure "
             r"votes\.csv --n-chains 2 --out run$",
         )
@@ -486,7 +488,9 @@ def test_the_evidence_of_the_last_look_is_that_of_the_run(rng, monkeypatch):
 @pytest.mark.parametrize("name", ["SpikeSlabMRF", "BayesianMRF", "GroupedMRF", "CompareMRF", "LabelFieldMRF"])
 def test_at_the_limit_it_is_said_what_is_short(name, rng, two_looks):
     est, X, more = fits(rng)[name]
-    said = r"Not good after 60 draws of each chain, the most without n_draws: .*ESS \d+, want 300 \(.*a larger n_draws"
+    said = (
+        r"Not good after 60 draws of each chain, the most without n_draws: .*ESS \d+, rec\w+ 300 \(.*a larger n_draws"
+    )
     with pytest.warns(ConvergenceWarning) as caught:
         est.fit(X, **more)
     assert any(re.match(said, str(warning.message)) for warning in caught)
@@ -520,7 +524,7 @@ def test_the_command_says_how_many_draws_it_took(bayesmrf, answers, two_looks):
     assert (code, err) == (0, "")  # as the verdict says it
     assert "4 chains of 60 draws (the most) after 50 steps of warm-up" in out
     assert re.search(
-        r"Not good after 60 draws of each chain, the most without --n-draws: .*, want 400 \(.*a larger --n-draws\.",
+        r"Not good after 60 draws of each chain, the most without --n-draws: .*, rec\w+ 400 \(.*a larger --n-draws\.",
         " ".join(out.split()),
     )
     assert bayesmrf("report", "answers_run")[0] == 0

@@ -46,7 +46,7 @@ def test_groups_are_those_of_the_likely_edges(tree):
     ball = partitions.credible_ball(labels, s.groups[LIKELY])
     assert s.ball.radius == ball.radius
     assert [sum(sizes) for sizes in s.ball_table["sizes"]] == [len(LIKELY)] * 4
-    assert f"{np.log(len(LIKELY)):.2f}: the maximum" in s.ball_sentence
+    assert f"at most {np.log(len(LIKELY)):.2f};" in s.ball_sentence
     assert s.ball_sentence.endswith(", the absent edges of a draw counted as one")
 
 

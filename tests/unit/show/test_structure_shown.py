@@ -118,7 +118,7 @@ def test_every_method_has_its_words(rng):
         assert s.kind_sentence.startswith(f"{kind}: ")
         kinds[method] = s.kind_sentence
     assert len(set(kinds.values())) == len(EDGES.names)
-    assert "the longer the run" in kinds["exact"]
+    assert "only Monte Carlo error remains" in kinds["exact"]
     assert "accepted or rejected" in kinds["langevin"]
 
 

@@ -49,8 +49,11 @@ def test_ball_is_that_of_the_partition_shown(rng):
     )
     assert table["groups"].tolist() == [len(set(p)) for p in (s.groups, *(b[0] for b in ball[3:]))]
     assert [sum(sizes) for sizes in table["sizes"]] == [s.n_edges] * 4
-    assert f"{100 * ball.share:.0f} % of the draws are within {ball.radius:.2f} nats" in s.ball_sentence
-    assert f"{expected_vi(s.groups, draws):.2f} on average; those have " in s.ball_sentence
+    assert (
+        f"the {100 * ball.share:.0f} % credible ball around this partition has radius {ball.radius:.2f} nats"
+        in s.ball_sentence
+    )
+    assert f"; {expected_vi(s.groups, draws):.2f} on average)" in s.ball_sentence
 
 
 def test_the_stored_point_partition_is_that_of_the_same_draws(rng, tmp_path):
@@ -125,7 +128,7 @@ def test_strength_is_that_of_the_estimator(ties, rng):
 @pytest.mark.parametrize(
     ("kind", "fragment"),
     [
-        ("exact", "the longer the run"),
+        ("exact", "only Monte Carlo error remains"),
         ("approximate (bethe: approximate)", "multiplied by the number of observations; none on graphs without loops"),
         ("approximate (tree: lower bound)", "errors of log Z enter multiplied by the number of observations"),
         ("approximate (gibbs: approximate)", "finite runs of a Markov chain"),

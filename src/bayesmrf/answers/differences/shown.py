@@ -17,8 +17,8 @@ from ..registry import Answer
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
 _OVERVIEW = (
     "The inclusion of a difference is the posterior probability that the groups have different weights of this edge: "
-    "near 1 the data support a difference, near 0 that there is none, and in between they are inconclusive. The "
-    "density is the share of the edges that differ."
+    "near 1 the data support a difference, near 0 that there is none. The density "
+    "is the share of the edges that differ."
 )
 _CAPTION = "Inclusion of the difference of each edge; a minus marks likely negative ones."
 _PAIR = Column("groups", ("group", "other"), "{}", "{1} − {0}", ("group", "other group"))

@@ -226,7 +226,7 @@ def inclusion_part(s: InclusionSummary, also: str = "") -> str:
     """Return the number of edges, density, and inclusion of each edge; ``also`` explains other quantities."""
     text = (
         "The inclusion of an edge is the posterior probability that it exists: near 1 the data support the edge, near "
-        "0 its absence, and in between they are inconclusive. The density is the share of the candidates that exist"
+        "0 its absence. The density is the share of the candidates that exist"
         f"{', ' if also else ''}{also}."
     )
     return probable(s, "Inclusion of each edge; nodes that share edges are next to each other.", text)

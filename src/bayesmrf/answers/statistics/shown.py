@@ -41,8 +41,8 @@ def statistics(s: Summary) -> Table:
         frame,
         columns,
         wide=first_rows("Statistics of nodes and of the network, largest first", wide, MOST_ROWS, "first rows"),
-        note="Each is computed in the network of a draw, in which an absent edge has the weight 0: its mean, and the "
-        "interval of highest density (HDI), over the draws in which it is defined. The distance along an edge is "
+        note="Each was computed in every posterior draw, in which absent edges count as 0; shown are posterior means "
+        "and highest-density intervals (HDI), over the draws in which it is defined. The distance along an edge is "
         "1 / |weight|, so that negative weights count by their size in all but expected influence." + slow,
     )  # fmt: skip
 

@@ -18,12 +18,15 @@ def structures(s: InclusionSummary) -> Table:
     n, few = len(frame), number_that_carry(frame["cumulative"].to_numpy())
     once = int((frame["probability"] * s.n_draws < 1.5).sum())
     note = f"A structure is the set of the edges that {s.verb} in a draw. "
-    note += f"{count(n, 'structure was', 'structures were')} visited in {count(s.n_draws, 'draw')}"
-    note += f"; {few:,} of them carry {100 * SHARE:g} % of the draws." if once < n or n == 1 else ", each of them once."
     if once == n > 1:
-        note += " There are too many for the probability of a single one to be known."
-    elif once > n / 2:
-        note += f" {once:,} were visited once, so that their probabilities are not known."
+        note += (
+            f"Each of the {n:,} draws has a different one, so the probability of any single one cannot be estimated."
+        )
+    else:
+        share = f"{100 * SHARE:g} % of the draws"
+        note += f"{count(s.n_draws, 'draw')} visited {count(n, 'structure')}; {few:,} of them carry {share}."
+    if n > once > n / 2:
+        note += f" {once:,} were visited once, so their probabilities cannot be estimated."
     columns = (number("n_edges", "edges", "{:,}"), number("probability"), number("cumulative"),
                text("edges", f"edges that {s.verb}", longest=None))  # fmt: skip
     most = first_rows("Structures, most probable first", frame, _MOST, "most probable structures")

@@ -266,7 +266,7 @@ class Summary(Kind):
     @property
     def kind_sentence(self) -> str:
         """Whether the draws are from the posterior itself, and why."""
-        exact = "the longer the run, the smaller the Monte Carlo error"
+        exact = "only Monte Carlo error remains"
         reason = exact if self.kind.startswith("exact") else self.reason
         return f"{self.kind}: {reason}" if reason else self.kind
 

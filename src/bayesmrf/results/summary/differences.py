@@ -30,7 +30,7 @@ class DifferenceSummary(InclusionSummary):
     """Tables and sentences about the differences between groups."""
 
     estimator, over, title, has_populations = "CompareMRF", "differences", "Differences between groups", True
-    thing, counted, verb, of_what, weighed = "difference", "differences", "differ", "a difference", "difference"
+    thing, counted, verb, of_what, weighed = "difference", "edges", "differ", "a difference", "difference"
     number, traced = "number of edges that differ", "edges that differ"
     parameters = CompareParameters
 

@@ -169,9 +169,9 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         mean = partitions.expected_vi(self.groups[self.shown], self.label_draws)
         absent = ", the absent edges of a draw counted as one" if self.spike else ""
         return (
-            f"{100 * self.ball.share:.0f} % of the draws are within {self.ball.radius:.2f} nats of this partition, in "
-            f"variation of information (0: identical; {np.log(len(self.shown)):.2f}: the maximum), "
-            f"{mean:.2f} on average; those have {number} {'group' if most == 1 else 'groups'}{absent}"
+            f"the {100 * self.ball.share:.0f} % credible ball around this partition has radius "
+            f"{self.ball.radius:.2f} nats (variation of information, at most {np.log(len(self.shown)):.2f}; {mean:.2f} on "
+            f"average) and contains partitions of {number} {'group' if most == 1 else 'groups'}{absent}"
         )
 
     def examples(self, group: int, most: int = 3) -> list[str]:
