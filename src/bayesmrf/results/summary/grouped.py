@@ -170,8 +170,8 @@ class GroupedSummary(InclusionSummary, PotentialSummary):
         absent = ", the absent edges of a draw counted as one" if self.spike else ""
         return (
             f"the {100 * self.ball.share:.0f} % credible ball around this partition has radius "
-            f"{self.ball.radius:.2f} nats (variation of information, at most {np.log(len(self.shown)):.2f}; {mean:.2f} on "
-            f"average) and contains partitions of {number} {'group' if most == 1 else 'groups'}{absent}"
+            f"{self.ball.radius:.2f} nats (variation of information, at most {np.log(len(self.shown)):.2f}; "
+            f"{mean:.2f} on average) and contains partitions of {number} {'group' if most == 1 else 'groups'}{absent}"
         )
 
     def examples(self, group: int, most: int = 3) -> list[str]:
