@@ -79,6 +79,20 @@ class Sampled(Estimator, RunOptions):
 
     columns: Any = option(None, COLUMNS)
 
+    def _html_repr(self) -> Any:
+        """Return HTML for notebooks: the result of the fit, or the parameters as scikit-learn shows them."""
+        if not (self.__sklearn_is_fitted__() and self._outcome()):
+            return super()._html_repr()  # type: ignore[misc]
+        from ..report.notebook import fragment
+
+        return fragment(self.posterior_)
+
+    def _repr_mimebundle_(self, **more: Any) -> dict[str, str]:
+        """Return what a notebook shows."""
+        bundle = super()._repr_mimebundle_(**more)
+        is_told = self.__sklearn_is_fitted__() and self._outcome()
+        return bundle | {"text/html": self._html_repr()} if is_told else bundle
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True

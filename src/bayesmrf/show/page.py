@@ -106,7 +106,7 @@ def picture(draw: Callable[[], Axes], caption: str) -> str:
     from matplotlib import rc_context
 
     file = BytesIO()
-    with rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "bayesmrf"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's fonts may have it
         draw().figure.savefig(file, format="svg", dpi=150, metadata={"Date": None})  # type: ignore[union-attr]
     data = base64.b64encode(file.getvalue()).decode()

@@ -111,7 +111,9 @@ def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     if ax is None:
         from matplotlib.figure import Figure
 
-        ax = Figure(figsize=size, layout="constrained").subplots()
+        from .shown_axes import ShownAxes
+
+        ax = Figure(figsize=size, layout="constrained").add_subplot(axes_class=ShownAxes)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(PALE)
     ax.tick_params(colors=GREY, labelsize=8)

@@ -331,7 +331,10 @@ def test_what_is_printed_is_the_same(pair):
     assert f"Method {est.posterior_.attrs['method']}" in method
     assert "prior" in method or "base distribution" in method
     assert verdict.startswith(est.table("findings")["text"][0])
-    assert est._repr_mimebundle_() == {"text/plain": repr(est)}
+    shown = est._repr_mimebundle_()
+    assert shown.keys() == {"text/plain", "text/html"}
+    assert shown["text/plain"] == repr(est)
+    assert shown["text/html"] == found._repr_mimebundle_()["text/html"] == est._repr_html_()
     assert repr(clone(est)) == BaseEstimator.__repr__(est)  # not fitted: the parameters
 
 
@@ -340,6 +343,7 @@ def test_printing_an_estimator_never_fails(rng):
     assert "text/html" in clone(est)._repr_mimebundle_()
     est.posterior_["posterior"]["density"].values[0, 0] = np.nan
     assert repr(est) == BaseEstimator.__repr__(est)
+    assert est._repr_mimebundle_() == {"text/plain": repr(est)}
 
 
 def test_estimators_without_a_posterior_are_printed():

@@ -10,9 +10,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from bayesmrf import graphs, plots, results, write_report
+from bayesmrf import SpikeSlabMRF, graphs, plots, results, write_report
 from bayesmrf.answers.edges.shown import MOST_EDGES
 from bayesmrf.answers.groups.shown import MOST_GROUPS
 from bayesmrf.answers.parameters.shown import MOST_PARAMETERS
@@ -20,7 +21,7 @@ from bayesmrf.answers.run.shown import MOST_MISSING
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators import LabelFieldMRF
 from bayesmrf.results.summary import GroupedSummary, ParameterSummary
-from tests.helpers.posterior_tree import parameter_tree, posterior_tree
+from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
 
 VOID = {"meta", "link", "img", "br"}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -302,3 +303,27 @@ def test_page_of_a_model_whose_edges_share_their_parameters(rng, tmp_path):
     assert "Network" not in page.text
     with pytest.raises(OptionError, match="a model with a parameter for each edge"):
         plots.plot_network(est.posterior_)
+
+
+def test_a_notebook_shows_the_result(tmp_path):
+    """Headline, findings, ten rows and a network, without scripts; names of columns are no markup."""
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame((rng.random((120, 6)) < 0.5).astype(int), columns=["<b>a</b>", *"bcdef"])
+    X["c"] = np.where(rng.random(120) < 0.9, X["b"], 1 - X["b"])
+    est = SpikeSlabMRF(method="exact", n_draws=60, n_warmup=20, n_chains=2, random_state=1, progress=False).fit(X)
+    text = est._repr_mimebundle_()["text/html"]
+    page = tmp_path / "cell.html"
+    page.write_text(f"<!DOCTYPE html><html><body>{text}</body></html>")
+    found = Page(page.read_text())
+    assert len(found.tables[0]) == 11
+    assert "of 15 pairs" in text
+    assert "data:image/svg" in text
+    assert "<script" not in text
+    assert "<b>a</b>" not in text
+
+
+def test_axes_of_their_own_figure_show_their_picture():
+    tree = structure_tree(np.random.default_rng(1))
+    assert plots.plot_network(tree)._repr_png_().startswith(b"\x89PNG")
+    given = Figure().subplots()
+    assert plots.plot_network(tree, ax=given) is given
