@@ -391,7 +391,7 @@ def test_a_wall_that_is_met_makes_a_run_bad(rng, monkeypatch):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         est = SpikeSlabMRF(method=BANK, n_draws=100, n_warmup=10, **QUIET).fit(x)
-    assert any("lead to where less than 10%" in str(w.message) for w in told)
+    assert any("because less than 10% of these states" in str(w.message) for w in told)
     assert est.table("findings").query("severity == 'bad'").index.size
 
 

@@ -57,9 +57,13 @@ def together(edges: np.ndarray, moments: DataMoments) -> np.ndarray:
 
 
 def pair_tables_of(moments: DataMoments, edges: np.ndarray) -> np.ndarray:
-    """Return the shares of the data in the states of the ends of each edge, (n_edges, 2, 2)."""
+    """Return the shares of the data in the states of the ends of each edge, (n_edges, 2, 2).
+
+    With missing answers means of nodes and of pairs are of different rows: no share is negative.
+    """
     (c_u, c_v), both = moments.centre[edges.T], moments.both
-    return np.array([[1 - c_u - c_v + both, c_v - both], [c_u - both, both]]).transpose(2, 0, 1)
+    table = np.maximum([[1 - c_u - c_v + both, c_v - both], [c_u - both, both]], 0.0).transpose(2, 0, 1)
+    return np.asarray(table / table.sum(axis=(1, 2), keepdims=True))
 
 
 def has_rare_state(u: np.ndarray, v: np.ndarray, moments: DataMoments, n_chains: float) -> np.ndarray:
