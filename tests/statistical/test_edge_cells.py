@@ -163,13 +163,13 @@ def test_steps_of_warm_up_have_half_of_the_iterations(name, kernel, rng):
 def test_chains_of_another_coding_are_noticed(rng, monkeypatch):
     problem = problem_of("ising", False, np.random.default_rng(1))  # other data may tell less
     exact = exact_of(problem, rng)
-    made = SpikeSlabTwoStates.made
+    make_design = SpikeSlabTwoStates.make_design
 
     def as_boltzmann(kernel):
-        design = made(kernel)
+        design = make_design(kernel)
         return design._replace(memory=design.memory._replace(coding=Coding(1.0, 0.0, 1.0)))
 
-    monkeypatch.setattr(SpikeSlabTwoStates, "made", as_boltzmann)
+    monkeypatch.setattr(SpikeSlabTwoStates, "make_design", as_boltzmann)
     assert not oracle.compared(draws_of(problem, "reversible-jump", rng), *exact).holds
 
 

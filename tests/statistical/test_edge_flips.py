@@ -11,9 +11,9 @@ import pytest
 from bayesmrf import graphs
 from bayesmrf.models import Boltzmann, Ising, Ordinal
 from bayesmrf.posterior.edges.bit_chains import BitChains
-from bayesmrf.posterior.edges.iteration import stiffness
 from bayesmrf.posterior.edges.line_steps import GroupMomentum
 from bayesmrf.posterior.edges.many_states import SpikeSlabManyStates
+from bayesmrf.posterior.edges.stiffness import stiffness
 from bayesmrf.posterior.edges.two_states import SpikeSlabTwoStates
 from bayesmrf.rng import lane_generators
 from bayesmrf.states import persistent_chains as edge_chains
@@ -119,7 +119,7 @@ def chains_of(kernel, theta, states, rng):
     walker, n_states, share = kernel.walker, kernel.model.n_states, np.full((1, 21), 0.5)
     if n_states > 2:
         chains = TableParticles(states.T[None].copy(), lane_generators(rng, len(states) // 64, 64)[None])
-        return walker.opened(chains, theta, walker.problem, share)
+        return walker.unpack_chains(chains, theta, walker.problem, share)
     rows = edge_chains.start_rows(kernel.model.graph, theta.weights[0] != 0)
     of = walker.constants(walker.problem, theta.now[0], share)
     return BitChains(of, rows, chains_at(states, rng), np.zeros(28))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from .. import results
@@ -88,10 +89,10 @@ class Sampled(Estimator, RunOptions):
         return fragment(self.posterior_)
 
     def _repr_mimebundle_(self, **more: Any) -> dict[str, str]:
-        """Return what a notebook shows."""
+        """Return what a notebook shows; text alone if that is how scikit-learn is set to show estimators."""
         bundle = super()._repr_mimebundle_(**more)
-        is_told = self.__sklearn_is_fitted__() and self._outcome()
-        return bundle | {"text/html": self._html_repr()} if is_told else bundle
+        has_page = get_config()["display"] == "diagram" and self.__sklearn_is_fitted__() and self._outcome()
+        return bundle | {"text/html": self._html_repr()} if has_page else bundle
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

@@ -80,7 +80,7 @@ def headline(words: np.ndarray, noun: str, names: tuple[str, ...] = WORDS, n_oth
     return f"{n} of {len(words) + n_others:,} {noun} {verb} {name}, {', '.join(others)}"
 
 
-def doubt_sentence(columns: dict[str, np.ndarray], noun: str = "pairs") -> str:
+def stability_sentence(columns: dict[str, np.ndarray], noun: str = "pairs") -> str:
     """Return how many categories may change with a longer run, and why; empty if there are none.
 
     ``columns`` are those of `bayesmrf.results.edge_evidence.evidence_columns`.

@@ -19,7 +19,7 @@ MOST_WIDE = 500  # edges of groups that may be wide, and edges that are in colou
 _COLOURS = ("#36648b", "#86a2b9", "#bfbfbf", "#f9d183", "#eeb004", INK)
 _WIDTHS = (2.8, 2.2, 1.8, 1.6, 1.4, 2.0)
 _SOLID = (True, False, False, False, True, True)
-_ORDER = (4, 3, 2, 1, 0, 5)  # the first category is on top of the others
+_RANKS = (4, 3, 2, 1, 0, 5)  # the first category is drawn on top of the others, and what is forced on top of all
 _AT_FULL_WIDTH = 60  # edges
 
 
@@ -156,7 +156,7 @@ def by_evidence(words: np.ndarray, names: tuple[str, ...] = WORDS) -> Look:
         for k, word in enumerate(every)
         if word != FORCED or (known == k).any()
     ]
-    rank = np.array([*np.argsort(_ORDER), -1])[known]
+    rank = np.array([*_RANKS, -1])[known]
     order = np.argsort(rank, kind="stable")
     shades = to_rgba_array([*colours.values(), "none"])[known]
     return Look(shades, widths, dashed, order[rank[order] >= 0], handles)

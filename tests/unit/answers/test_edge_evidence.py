@@ -1,5 +1,7 @@
 """Bayes factors of edges against enumeration: every structure, with its evidence by importance sampling."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,14 +9,15 @@ from arviz_stats.base.array import array_stats
 from scipy.special import expit
 
 import bayesmrf
-from bayesmrf import CompareMRF, SpikeSlabMRF, graphs, results
+from bayesmrf import CompareMRF, SpikeSlabMRF, graphs, plots, results
 from bayesmrf.errors import OptionError
 from bayesmrf.estimators import edge_evidence
 from bayesmrf.priors import Beta, Cauchy, Gamma, Moment, Normal, SpikeSlab
 from bayesmrf.results.bayes_factors import BOUND
-from bayesmrf.results.categories import WORDS, doubt_sentence, headline
+from bayesmrf.results.categories import DIFFERENCES, WORDS, headline, stability_sentence
 from bayesmrf.results.edge_evidence import Evidence, evidence, evidence_columns
 from bayesmrf.results.rank_diagnostics import pareto_k
+from bayesmrf.results.summary import summarise
 from tests.long import LONG
 from tests.oracle import groups as groups_oracle
 from tests.oracle.bounds import assert_mean
@@ -232,12 +235,12 @@ def test_words_and_bounds():
     of_parts = evidence_columns(Evidence(size, np.full(9, np.nan), error, odds, False, parts))
     assert np.flatnonzero(of_parts["near_limit"]).tolist() == [2]
     known = "1 Bayes factor is within two Monte Carlo standard errors of a cut-off"
-    assert doubt_sentence(unknown) == (
+    assert stability_sentence(unknown) == (
         "The evidence category of 5 pairs is not yet stable: for 5 the error could not be estimated."
     )
     one = {"near_limit": np.array([True, True]), "log10_bf_error": np.array([0.1, np.nan])}
-    assert doubt_sentence(one).endswith(f"{known} and for 1 the error could not be estimated.")
-    assert doubt_sentence({name: values[:1] for name, values in one.items()}) == (
+    assert stability_sentence(one).endswith(f"{known} and for 1 the error could not be estimated.")
+    assert stability_sentence({name: values[:1] for name, values in one.items()}) == (
         f"The evidence category of 1 pair is not yet stable: {known}."
     )
     assert evidence_columns(Evidence(size, np.full(9, 0.15), error, odds))["near_limit"].tolist()[1:4] == [
@@ -250,6 +253,39 @@ def test_words_and_bounds():
     for bad in ((10, 3), 3, (0.5, 2), ("a", "b"), (3, 1e6)):
         with pytest.raises(OptionError, match="limits"):
             evidence_columns(Evidence(size, error, error, odds), bad)
+
+
+def counts_of(est, words):
+    """Number of edges in each category: by the headline, the table, and the legend of the picture."""
+    head = re.sub(r"(\d+) of \d+ \w+ (is|are) ", r"\1 ", summarise(est.posterior_).headline)
+    legend = (
+        plots.plot_evidence_network(est).get_legend() or plots.plot_evidence_network(est).child_axes[0].get_legend()
+    )
+    drawn = (re.fullmatch(r"([a-z ]+) \((\d+)\)", text.get_text()).groups() for text in legend.get_texts())
+    table = est.evidence_table()["evidence"].value_counts()
+    return (
+        {word: int(n) for n, word in re.findall(r"(\d+) ([a-z ]+)", head)},
+        {word: int(table.get(word, 0)) for word in words},
+        {word: int(n) for word, n in drawn},
+    )
+
+
+def test_every_place_has_the_same_counts(rng):
+    """Of edges, one of which is forced and one no candidate, and of differences; all pairs are counted."""
+    X, options = yes_no(rng, 300), RUN | {"n_draws": 200, "random_state": int(rng.integers(2**31))}
+    density = np.full((4, 4), 0.5) * (1 - np.eye(4))
+    density[0, 3] = density[3, 0] = 1.0
+    candidates = [("0", "1"), ("0", "2"), ("0", "3"), ("1", "3"), ("2", "3")]
+    est = SpikeSlabMRF(candidates, prior=SpikeSlab(density=density, slab=Cauchy(1.0)), **options).fit(X)
+    head, table, drawn = counts_of(est, WORDS)
+    assert head == table | {"forced": 1, "no candidates": 1}
+    assert sum(head.values()) == 6
+    assert drawn == table | {"forced": 1}
+    both = CompareMRF(prior=SpikeSlab(density=0.5), **options).fit(X, np.arange(300) % 2)
+    head, table, drawn = counts_of(both, DIFFERENCES)
+    assert head == table == drawn
+    assert sum(head.values()) == 6
+    assert set(both.table("differences")["evidence"]) <= set(DIFFERENCES)
 
 
 def test_the_evidence_of_a_stored_run(rng, tmp_path):

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
+from sklearn import config_context
 
 from bayesmrf import SpikeSlabMRF, graphs, plots, results, write_report
 from bayesmrf.answers.edges.shown import MOST_EDGES
@@ -320,6 +321,8 @@ def test_a_notebook_shows_the_result(tmp_path):
     assert "data:image/svg" in text
     assert "<script" not in text
     assert "<b>a</b>" not in text
+    with config_context(display="text"):
+        assert est._repr_mimebundle_().keys() == {"text/plain"}
 
 
 def test_axes_of_their_own_figure_show_their_picture():

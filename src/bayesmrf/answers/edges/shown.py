@@ -103,7 +103,7 @@ def counted(s: InclusionSummary) -> str:
 
 def opening(s: InclusionSummary) -> str:
     """Return how sure the words of the headline are, as a line before others."""
-    return f"{s.doubt_sentence}\n" if s.doubt_sentence else ""
+    return f"{s.stability_sentence}\n" if s.stability_sentence else ""
 
 
 @table("evidence", InclusionSummary, lambda s: has_evidence(s.tree) and not s.has_lags, listed=False)

@@ -66,8 +66,8 @@ def means_of_bits(chains, problem, has, out):
         i, j, f = rows.edges[e, 0], rows.edges[e, 1], feature_of(lines, e, rows.edges[e, 0])
         only_i, only_j = f[1, 0] - f[0, 0], f[0, 1] - f[0, 0]
         both = (f[1, 1] - f[0, 0] - only_i - only_j) * count_both(blocks.words, i, j)
-        found = f[0, 0] + (both + only_i * blocks.ones[i] + only_j * blocks.ones[j]) / n
-        out[0, e] = found - lines.pull[e, 0, 0] * out[0, r + i] - lines.pull[e, 1, 0] * out[0, r + j]
+        mean = f[0, 0] + (both + only_i * blocks.ones[i] + only_j * blocks.ones[j]) / n
+        out[0, e] = mean - lines.pull[e, 0, 0] * out[0, r + i] - lines.pull[e, 1, 0] * out[0, r + j]
 
 
 @leaf

@@ -128,14 +128,14 @@ def means_of_bytes(chains, problem, has, out):
                 _count_pairs(x[i], x[j], m, counts)
             for p in range(places[e], places[e + 1]):
                 if graph.by_score:
-                    found = _product(scores[i], scores[j]) / n_chains
+                    mean = _product(scores[i], scores[j]) / n_chains
                 else:
-                    found = _mean(n_chains, feature_of(lines, p, i), counts)
+                    mean = _mean(n_chains, feature_of(lines, p, i), counts)
                 for end in range(2):
                     first = lines.starts[lines.edges[p, end]]
                     for k in range(first, lines.starts[lines.edges[p, end] + 1]):
-                        found -= lines.pull[t, p, end, k - first] * out[t, k]
-                out[t, p] = found
+                        mean -= lines.pull[t, p, end, k - first] * out[t, k]
+                out[t, p] = mean
 
 
 @leaf

@@ -77,7 +77,7 @@ class ByteWalker(Walker):
 
     n_iterations = 10
 
-    def swept(self, theta: GroupTheta, rng: np.random.Generator) -> TableParticles:
+    def start_chains(self, theta: GroupTheta, rng: np.random.Generator) -> TableParticles:
         """Return chains of all groups, stacked, that were swept at theta."""
         n_nodes, parts = self.model.graph.n_nodes, []
         for _ in theta.natural:
@@ -88,14 +88,16 @@ class ByteWalker(Walker):
                 sweep(self.design.memory.graph, of_group(stacked, t))
         return TableParticles(stacked.x, stacked.lanes)
 
-    def opened(self, chains: TableParticles, theta: GroupTheta, problem: GroupProblem, share: np.ndarray) -> ByteChains:
+    def unpack_chains(
+        self, chains: TableParticles, theta: GroupTheta, problem: GroupProblem, share: np.ndarray
+    ) -> ByteChains:
         """Return a working copy of the chains."""
         (n_groups, _, n_chains), visits = chains.x.shape, self._visits(share)
         room, weights = (np.empty((n_groups, k, n_chains), np.float32) for k in (self.model.n_states, 1))
         graph, stacked = self.design.memory.graph, self._unpacked(chains, theta)
         return ByteChains(graph, stacked, visits, gains_of(self.model), room, weights[:, 0])
 
-    def closed(self, chains: ByteChains) -> TableParticles:
+    def pack_chains(self, chains: ByteChains) -> TableParticles:
         """Return the states."""
         return TableParticles(chains.stacked.x, chains.stacked.lanes)
 
@@ -110,9 +112,8 @@ class ByteWalker(Walker):
     def _visits(self, share: np.ndarray) -> Visits:
         """Compute how often baselines and differences are visited."""
         share, n_nodes, problem = moderate(share), self.model.graph.n_nodes, self.problem
-        for part, prior in enumerate(
-            (problem.baseline, problem.prior)[: len(share)]
-        ):  # what is certain is never visited
+        priors = problem.baseline, problem.prior
+        for part, prior in enumerate(priors[: len(share)]):  # what is certain is never visited
             share[part, : len(prior.free)][~prior.free] = prior.log_odds[~prior.free] > 0
         rate = visit_rate(share, n_nodes)
         e, f = np.concatenate([problem.rivals, problem.rivals[:, ::-1]]).T
@@ -147,7 +148,7 @@ class SpikeSlabManyStates(OneGroup):
             expected = f"potts, ordinal, nominal or another PairwiseModel of many states with fields for {self.name!r}"
             raise OptionError(option="model", got=model.name, expected=expected)
 
-    def made(self) -> Design:
+    def make_design(self) -> Design:
         """Return the design for the kernel's data."""
         model, n = self.model, float(self.n_samples)
         lines = lines_of(model, self.s_bar, n, edge_prior(self.prior).tilt)

@@ -24,7 +24,7 @@ from ...methods import ReversibleJump
 from ...models.bases import edge_starts
 from ..conditionals.group_lines import GroupProblem, GroupTheta, own_problem
 from ..conditionals.spike import edge_prior
-from .iteration import iterate, stiffness
+from .iteration import iterate
 from .line_steps import GroupMomentum, GroupSteps, along_lines
 from .spike_slab import (
     EDGE_DIMS,
@@ -41,6 +41,7 @@ from .spike_slab import (
     present_edges,
     with_blocks,
 )
+from .stiffness import stiffness
 
 _EARLY, _EVERY = 50, 4  # steps in which the stiffness is found, and after how many it is found again later
 
@@ -120,7 +121,7 @@ class Walker(ABC):
 
     def start(self, theta: GroupTheta, rng: np.random.Generator) -> ChainsWalk:
         """Return the walk at ``theta``, with chains swept there."""
-        chains = self.swept(theta, rng)
+        chains = self.start_chains(theta, rng)
         n_visited, n_own = len(self.problem.places) - 1, len(self.problem.lines.edges)
         share, free = np.full((min(len(theta.weights), 2), n_visited), 0.5), n_visited == self.model.n_edges
         momentum, direction = (
@@ -136,7 +137,7 @@ class Walker(ABC):
     ) -> Moved:
         """Run iterations, which change ``theta``; ``labels`` are the blocks of nodes."""
         problem, options, age = own_problem(self.problem, labels), self.options, walk.age
-        chains = self.opened(walk.chains, theta, problem, walk.share)
+        chains = self.unpack_chains(walk.chains, theta, problem, walk.share)
         momentum, direction = (GroupMomentum(*(a.copy() for a in of)) for of in (walk.momentum, walk.direction))
         epsilon = longest_step(options, max(problem.lines.n.max(), 0.0), self.n_chains, walk.stiffness)
         steps = self._steps._replace(epsilon=epsilon)
@@ -148,19 +149,19 @@ class Walker(ABC):
         if age < self.n_adapt:
             has = np.stack([theta.weights[0] != 0, theta.weights[1:].any(axis=0)])[: len(share)]
             share = adapted(share, np.add.reduceat(has, problem.places[:-1], axis=1) > 0, age)
-        new = ChainsWalk(momentum, share, self.closed(chains), now, direction, age + 1)
+        new = ChainsWalk(momentum, share, self.pack_chains(chains), now, direction, age + 1)
         return Moved(new, drawn, n_jumps, problem.baseline.blocks.labels)
 
     @abstractmethod
-    def swept(self, theta: GroupTheta, rng: np.random.Generator) -> Any:
+    def start_chains(self, theta: GroupTheta, rng: np.random.Generator) -> Any:
         """Return chains that were swept at theta."""
 
     @abstractmethod
-    def opened(self, chains: Any, theta: GroupTheta, problem: GroupProblem, share: np.ndarray) -> Any:
+    def unpack_chains(self, chains: Any, theta: GroupTheta, problem: GroupProblem, share: np.ndarray) -> Any:
         """Return a working copy of the chains, for `bayesmrf.posterior.edges.iteration`."""
 
     @abstractmethod
-    def closed(self, chains: Any) -> Any:
+    def pack_chains(self, chains: Any) -> Any:
         """Return what is kept of a working copy between steps."""
 
 
@@ -184,7 +185,7 @@ class OneGroup(OnChains, EdgeKernel, ABC):
         The number of particles must be given; it is rounded up to a multiple of 128. Between half and twice the number
         of observations mix fastest: with fewer the penalty prevents births of strong edges, with more a sweep costs
         more. A Langevin step is no longer than one standard deviation in the stiffest direction
-        (`bayesmrf.posterior.edges.iteration.stiffness`), and such that the noise of moments increases a posterior
+        (`bayesmrf.posterior.edges.stiffness`), and such that the noise of moments increases a posterior
         variance by at most 10 %, and by 30 % in that direction (see `noise_share`).
     n_adapt : int
         Steps with half of the iterations, in which the shares of draws with each edge are found.
@@ -205,14 +206,14 @@ class OneGroup(OnChains, EdgeKernel, ABC):
         super().__post_init__()
         self.check_model()
         if self.design is None:
-            object.__setattr__(self, "design", self.made())
+            object.__setattr__(self, "design", self.make_design())
 
     @abstractmethod
     def check_model(self) -> None:
         """Raise OptionError unless the model is one that the kernel is for."""
 
     @abstractmethod
-    def made(self) -> Design:
+    def make_design(self) -> Design:
         """Return the design for the kernel's data."""
 
     @cached_property

@@ -22,10 +22,10 @@ from ..conditionals.group_problem import one_group_problem
 from ..conditionals.rivals import ALIKE, RIVAL, likeness, other_ends, rival_pairs
 from ..conditionals.spike import edge_prior
 from .bit_chains import BitChains, follow_in_bits
-from .iteration import stiffness
 from .line_steps import steps_of
 from .reversible_jump import ChainsWalk, Design, OneGroup, Walker
 from .spike_slab import moderate, n_chains_of, visit_rate
+from .stiffness import stiffness
 from .two_states_problem import TwoStatesProblem, data_moments, has_rare_state, pair_tables_of, together
 
 _CAMP = 3  # almost equal nodes of a node of a camp
@@ -44,28 +44,30 @@ class BitWalker(Walker):
     def start(self, theta: GroupTheta, rng: np.random.Generator) -> ChainsWalk:
         """Return the walk at ``theta``, with chains swept there, and the stiffness."""
         walk = super().start(theta, rng)
-        chains = self.opened(walk.chains, theta, self.problem, walk.share)
+        chains = self.unpack_chains(walk.chains, theta, self.problem, walk.share)
         for _ in range(_SETTLE):
-            found = stiffness(self.problem, self.design.steps, chains, theta, walk.direction)
-        return walk._replace(stiffness=found)
+            quotient = stiffness(self.problem, self.design.steps, chains, theta, walk.direction)
+        return walk._replace(stiffness=quotient)
 
-    def swept(self, theta: GroupTheta, rng: np.random.Generator) -> EdgeChains:
+    def start_chains(self, theta: GroupTheta, rng: np.random.Generator) -> EdgeChains:
         """Return chains that were swept at theta, from random states."""
         share, graph = np.full((1, self.model.n_edges), 0.5), self.model.graph
-        chains = self.opened(start_chains(self.n_chains, graph.n_nodes, rng), theta, self.problem, share)
+        chains = self.unpack_chains(start_chains(self.n_chains, graph.n_nodes, rng), theta, self.problem, share)
         follow_in_bits(chains, self.problem, theta)
         for _ in range(_SETTLE):
             flip_clusters(rng, chains.blocks, chains.rows, chains.weights)
             sweep(chains.blocks, chains.rows, chains.weights)
-        return self.closed(chains)
+        return self.pack_chains(chains)
 
-    def opened(self, chains: EdgeChains, theta: GroupTheta, problem: GroupProblem, share: np.ndarray) -> BitChains:
+    def unpack_chains(
+        self, chains: EdgeChains, theta: GroupTheta, problem: GroupProblem, share: np.ndarray
+    ) -> BitChains:
         """Return a working copy of the chains, without weights, which are to follow."""
         model, of = self.model, self.constants(problem, theta.now[0], share)
         rows = start_rows(model.graph, theta.weights[0] != 0)
         return BitChains(of, rows, unpack(chains, self.n_chains), np.zeros(model.n_features))
 
-    def closed(self, chains: BitChains) -> EdgeChains:
+    def pack_chains(self, chains: BitChains) -> EdgeChains:
         """Return the bits."""
         return EdgeChains(chains.blocks.words, chains.blocks.lanes)
 
@@ -135,7 +137,7 @@ class SpikeSlabTwoStates(OneGroup):
         pairs, similar = pairs[free], similar[free]
         return pairs, pairs[similar >= _JOINT], pairs[similar >= ALIKE]
 
-    def made(self) -> Design:
+    def make_design(self) -> Design:
         """Return the design for the kernel's data."""
         model, n, (u, v) = self.model, float(self.n_samples), self.model.graph.edges.T
         prior, coding = edge_prior(self.prior, model.graph), Coding.of(model)

@@ -12,7 +12,7 @@ import numpy as np
 from ...priors import slab_of_record
 from ..bayes_factors import LIMITS
 from ..blocks import in_turn, variable
-from ..categories import doubt_sentence, headline, words_in
+from ..categories import headline, stability_sentence, words_in
 from ..communities import blocks_of
 from ..edge_evidence import evidence_columns
 from ..intervals import intervals_given
@@ -144,9 +144,9 @@ class InclusionSummary(Summary):
         return 0
 
     @property
-    def doubt_sentence(self) -> str:
+    def stability_sentence(self) -> str:
         """How many categories may change with a longer run; nothing if there are none."""
-        return doubt_sentence(self.evidence, self.counted) if self.evidence else ""
+        return stability_sentence(self.evidence, self.counted) if self.evidence else ""
 
     @property
     def n_edges_sentence(self) -> str:
