@@ -5,12 +5,14 @@ Run ``python benchmarks/bank_of_states.py [NAME ...] [--draws N] [--tables N] [-
 * ``exact``: inclusions, means and standard deviations of parameters on small tables (with ``BAYESMRF_DATA``), against
   ``method="exact"``, two chains of ``--draws`` draws each.
 * ``banks``: inclusions of all 17 items of Wenchuan from two banks with other random numbers, and from chains.
-* ``ordered``, ``groups``: `bayesmrf.calibrate` with runs until draws are good, ``--tables`` tables of 300 rows of five
-  items with three levels, of one group and of two; those in ``--folder`` are not made again.
+* ``ordered``, ``groups``, ``nominal``, ``missing``: `bayesmrf.calibrate` with runs until draws are good, ``--tables``
+  tables of five items with three levels: 300 rows, two groups of 300, 300 rows of levels without an order, and 300 rows
+  in which a fifth of the answers is missing. Those in ``--folder`` are not made again.
 """
 
 import time
 import warnings
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,9 @@ from timing import arguments, duration, machine, table
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, calibrate, datasets
 from bayesmrf.estimators import bank_start
+from bayesmrf.estimators import calibration as studies
+from bayesmrf.estimators.planning import Truth
+from bayesmrf.estimators.prior_truths import FromPrior
 from bayesmrf.methods import ReversibleJump
 from bayesmrf.priors import Blocks, Cauchy, Gamma, Moment, SpikeSlab
 
@@ -96,10 +101,30 @@ def banks(n_draws: int) -> None:
                 *((a, b, f"{x.mean():.4f}", f"{x.max():.3f}") for (a, b), x in apart.items())))  # fmt: skip
 
 
+class Incomplete(Truth):
+    """A network whose tables lack a fifth of the answers."""
+
+    def table(self, n: int, rng: np.random.Generator) -> tuple[Any, tuple[np.ndarray, ...]]:
+        X, groups = super().table(n, rng)
+        return X.mask(rng.random(X.shape) < 0.2), groups
+
+
+class FromPriorIncomplete(FromPrior):
+    """Networks from the prior whose tables lack a fifth of the answers."""
+
+    def truth(self, rng: np.random.Generator) -> Truth:
+        truth = super().truth(rng)
+        return Incomplete(*(getattr(truth, part.name) for part in fields(truth)))
+
+
 def calibration(name: str, n_tables: int, folder: str) -> None:
     prior = SpikeSlab(density=0.5, slab=Cauchy(0.3), bias_scale=1.0)
     estimator: Any = CompareMRF if name == "groups" else SpikeSlabMRF
     fit = estimator(prior=prior, method="reversible-jump", n_chains=2, progress=False)
+    if name == "nominal":
+        fit.set_params(model="nominal")
+    if name == "missing":
+        studies.FromPrior = FromPriorIncomplete
     n = 600 if name == "groups" else 300
     place = Path(folder or ".") / f"calibration-{name}"
     result = calibrate(fit, n=n, nodes=5, levels=3, replicates=n_tables, folder=place, progress=False)
@@ -108,7 +133,7 @@ def calibration(name: str, n_tables: int, folder: str) -> None:
     print(result.inclusion.to_string())
 
 
-PARTS = ["exact", "banks", "ordered", "groups"]
+PARTS = ["exact", "banks", "ordered", "groups", "nominal", "missing"]
 
 
 if __name__ == "__main__":

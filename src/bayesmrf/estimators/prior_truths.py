@@ -12,7 +12,7 @@ from .. import families, graphs
 from ..errors import OptionError
 from ..families import AUTO
 from ..models.bases import edge_starts
-from ..models.node_features import require_invariant_biases
+from ..models.node_features import NodeFeatures, require_invariant_biases
 from ..models.panel import Panel, kinds_of
 from ..posterior.edges.panel_edges import DF, SD, SLOPE
 from ..priors import FIELD_SCALE, Fixed, ProperPrior, SpikeSlab, of_parameters
@@ -86,7 +86,10 @@ class FromPrior:
             else:
                 weights = draw_edges(edges, counts, 1, rng)[0]
             thetas = np.hstack([weights, _biases(prior, (len(weights), model.n_features - weights.shape[1]), rng)])
-        return Truth(model, thetas, exist_or_differ(model, thetas), *self._columns, others)
+        names, levels, ordered = self._columns
+        if isinstance(model, NodeFeatures):
+            ordered = (~model.without_order).tolist()
+        return Truth(model, thetas, exist_or_differ(model, thetas), names, levels, ordered, others)
 
     def _prior(self, model: Any) -> ProperPrior:
         prior = parameters_prior(self.estimator._object("prior"), model, None)

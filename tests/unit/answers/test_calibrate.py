@@ -85,6 +85,7 @@ def test_a_calibrated_estimator_passes_and_a_wrong_prior_is_found():
     ("est", "given", "n_pit", "n_edges"),
     [
         (SpikeSlabMRF(**RUN, prior=SpikeSlab(Beta(1.0, 1.0), Cauchy(1.0), 1.0)), {"levels": 3}, 3 + 6 + 1, 3),
+        (SpikeSlabMRF(**RUN, prior=PRIOR, model="nominal"), {"levels": 3}, 3 * 4 + 6 + 1, 3),
         (CompareMRF(**RUN, prior=PRIOR), {}, 2 * (3 + 3) + 1, 3),
         (CompareMRF(**RUN, prior=PRIOR), {"groups": 3}, 3 * (3 + 3) + 1, 3),
         (BayesianMRF(**RUN), {}, 3 + 3, 0),
