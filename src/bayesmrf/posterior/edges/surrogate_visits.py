@@ -1,8 +1,10 @@
 r"""Visits of units by a quadratic surrogate: births, deaths, new weights, and swaps of two units.
 
 A unit is the baseline of an edge, or its difference between groups of people (`bayesmrf.posterior.edges.surrogate`).
-Given all other units, the surrogate of its weights is normal, and a visit proposes from a normal density that is near
-this one times the slab. A block of visits is a palindrome, so that it is reversible for the surrogate times the prior.
+Given all other units, the surrogate of its weights is normal. A birth draws weights from a normal density that is near
+this one times the slab. Weights of a unit that exists are drawn given a normal density that stands for its slab, a draw
+of the mixture that the slab is: no weight is so far from others that it is never left. A block of visits is a
+palindrome, so that it is reversible for the surrogate times the prior.
 """
 
 from __future__ import annotations
@@ -14,9 +16,16 @@ import numpy as np
 
 from ...compiled import leaf, strict_leaf
 from ..conditionals.group_lines import BASELINE
-from ..conditionals.slab_leaves import log_slab_factor, log_slab_shape, log_slab_top, slab_guide_slope
+from ..conditionals.slab_leaves import (
+    draw_slab_mixture,
+    log_slab_factor,
+    log_slab_shape,
+    log_slab_top,
+    slab_guide_slope,
+)
 
 _HALF_LOG_2_PI = 0.5 * log(2 * pi)
+_REFINED = 3  # times that the precision of a slab follows the mean of a proposal
 
 
 class Units(NamedTuple):
@@ -113,6 +122,20 @@ def _stiffness(slabs, precision, part, n, size):
     return slab_guide_slope(slabs[1], precision[1], size, n)
 
 
+@strict_leaf
+def _draw_precision(rng, slabs, precision, part, n, size):
+    """Draw the precision of a normal density that stands for the slab of a unit of n weights."""
+    if part == BASELINE:
+        return draw_slab_mixture(rng, slabs[0], precision[0], precision[0] * size, n)
+    return draw_slab_mixture(rng, slabs[1], precision[1], precision[1] * size, n)
+
+
+@strict_leaf
+def _log_factor(slabs, part, size):
+    """Return the log of the factor of the slab of a unit that is 0 at 0."""
+    return log_slab_factor(slabs[0], size) if part == BASELINE else log_slab_factor(slabs[1], size)
+
+
 @leaf
 def _set(w, r, row, j, value):
     """Set a weight; the gradient of the surrogate follows."""
@@ -124,20 +147,33 @@ def _set(w, r, row, j, value):
 
 @strict_leaf
 def _prepare(units, u):
-    """Set the room to the normal distribution from which the weights of a unit are proposed.
+    """Set the room to the normal distribution from which the weights of a unit are born.
 
-    It depends on all other units alone. Returns the log of the determinant of the Cholesky factor.
+    It depends on all other units alone: the slab is normal, with the precision that it has at the mean, which is
+    approached from where the surrogate alone has its maximum. Returns the log of the determinant of the Cholesky
+    factor.
     """
     first, n, room = units.first[u], units.first[u + 1] - units.first[u], units.room
-    q, mean, c, log_det = units.hessian, len(room), len(room) + 1, 0.0
-    slabs, precision, part, size = units.slabs, units.precision, units.part[u], 0.0
-    stiff = _stiffness(slabs, precision, part, n, 0.0)
+    mean, stiff, log_det = len(room), 0.0, 0.0
+    for turn in range(_REFINED + 1):
+        log_det = _factorise(units, first, n, stiff)
+        if turn < _REFINED:
+            size = 0.0
+            for i in range(n):
+                size += room[i, mean] ** 2
+            stiff = _stiffness(units.slabs, units.precision, units.part[u], n, size)
+    return log_det
+
+
+@strict_leaf
+def _factorise(units, first, n, stiff):
+    """Set the room to the normal distribution of the weights of a unit under a normal slab of precision ``stiff``."""
+    q, room, c, log_det = units.hessian, units.room, len(units.room) + 1, 0.0
+    mean = len(room)
     for i in range(n):
         room[i, c] = units.r[first + i]
         for j in range(n):
             room[i, c] += q[first + i, first + j] * units.w[first + j]
-        size += (room[i, c] / (q[first + i, first + i] + stiff)) ** 2
-    stiff = _stiffness(slabs, precision, part, n, size)
     for i in range(n):
         value = room[i, c]
         for j in range(i + 1):
@@ -191,20 +227,39 @@ def _log_gain(units, u, is_drawn, log_det):
 
 
 @strict_leaf
+def _redraw(rng, units, u):
+    """Draw the weights of a unit given a normal density that stands for its slab; return whether they are taken."""
+    first, n, last, size, new = units.first[u], units.first[u + 1] - units.first[u], len(units.room) + 2, 0.0, 0.0
+    for i in range(n):
+        size += units.w[first + i] ** 2
+    _factorise(units, first, n, _draw_precision(rng, units.slabs, units.precision, units.part[u], n, size))
+    _draw(rng, units, n)
+    for i in range(n):
+        new += units.room[i, last] ** 2
+    ratio = _log_factor(units.slabs, units.part[u], new) - _log_factor(units.slabs, units.part[u], size)
+    return ratio >= 0 or rng.random() < exp(ratio)
+
+
+@strict_leaf
 def _visit(rng, units, u, is_first):
     """Propose the birth or death of a unit, and new weights if it exists: in this order, or in the reverse one."""
     first, last = units.first[u], len(units.room) + 2
-    n, log_det = units.first[u + 1] - first, _prepare(units, u)
+    n = units.first[u + 1] - first
     for turn in range(2):
         flips, exists = (turn == 0) == is_first, units.w[first] != 0
         if not (units.free[u] if flips else exists):
             continue
         is_drawn = not (exists and flips)
-        ratio = -_log_gain(units, u, False, log_det) if exists else 0.0
-        if is_drawn:
-            _draw(rng, units, n)
-            ratio += _log_gain(units, u, True, log_det)
-        if log(1 - rng.random()) < ratio:
+        if flips:
+            log_det = _prepare(units, u)
+            ratio = -_log_gain(units, u, False, log_det) if exists else 0.0
+            if is_drawn:
+                _draw(rng, units, n)
+                ratio += _log_gain(units, u, True, log_det)
+            accepted = log(1 - rng.random()) < ratio
+        else:
+            accepted = _redraw(rng, units, u)
+        if accepted:
             for i in range(n):
                 j = first + i
                 _set(units.w, units.r, units.hessian[j], j, units.room[i, last] if is_drawn else 0.0)
@@ -213,8 +268,10 @@ def _visit(rng, units, u, is_first):
 @strict_leaf
 def _precision_of(slabs, scales, part, q, c):
     """Return the precision of the proposal of one weight a, where the surrogate is c a - q a^2 / 2."""
-    stiff = _stiffness(slabs, scales, part, 1, 0.0)
-    return q + _stiffness(slabs, scales, part, 1, (c / (q + stiff)) ** 2)
+    stiff = 0.0
+    for _ in range(_REFINED):
+        stiff = _stiffness(slabs, scales, part, 1, (c / (q + stiff)) ** 2)
+    return q + stiff
 
 
 @strict_leaf
@@ -228,21 +285,27 @@ def _gain_of(slabs, scales, part, top, q, c, precision, a):
 @strict_leaf
 def _visit_one(rng, slabs, scales, part, top, is_free, is_first, q, c, a):
     """Make a visit to a unit of one weight a; return the new one."""
-    precision, gain = _precision_of(slabs, scales, part, q, c), 0.0
-    if a != 0:
-        gain = _gain_of(slabs, scales, part, top, q, c, precision, a)
     for turn in range(2):
-        flips = (turn == 0) == is_first
-        if not (is_free if flips else a != 0):
-            continue
-        new, ratio, new_gain = 0.0, -gain, 0.0
-        if a == 0 or not flips:
-            new = c / precision + rng.standard_normal() / sqrt(precision)
-            new_gain = _gain_of(slabs, scales, part, top, q, c, precision, new)
-            ratio += new_gain
-        if ratio >= 0 or rng.random() < exp(ratio):
-            a, gain = new, new_gain
+        if (turn == 0) != is_first:
+            a = _redraw_one(rng, slabs, scales, part, q, c, a) if a != 0 else a
+        elif is_free:
+            precision = _precision_of(slabs, scales, part, q, c)
+            new = c / precision + rng.standard_normal() / sqrt(precision) if a == 0 else 0.0
+            ratio = _gain_of(slabs, scales, part, top, q, c, precision, new if a == 0 else a)
+            if a != 0:
+                ratio = -ratio
+            if ratio >= 0 or rng.random() < exp(ratio):
+                a = new
     return a
+
+
+@strict_leaf
+def _redraw_one(rng, slabs, scales, part, q, c, a):
+    """Draw a weight a given a normal density that stands for its slab (`_redraw`)."""
+    precision = q + _draw_precision(rng, slabs, scales, part, 1, a * a)
+    new = c / precision + rng.standard_normal() / sqrt(precision)
+    ratio = _log_factor(slabs, part, new * new) - _log_factor(slabs, part, a * a)
+    return new if ratio >= 0 or rng.random() < exp(ratio) else a
 
 
 @strict_leaf
