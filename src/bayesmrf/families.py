@@ -41,6 +41,7 @@ class _Family(Checked):
     n_states: ClassVar[Any] = None
     shares_levels: ClassVar[bool] = False  # whether edges compare the levels of their ends
     takes: ClassVar[tuple[str, ...]] = ()  # what it reads as answers, as in `bayesmrf.data.infer_columns`
+    are_ordered: ClassVar[bool] = True  # whether the levels of simulated tables have an order
 
     @property
     def without_columns(self) -> Any:
@@ -181,6 +182,7 @@ class Nominal(_Family):
     """
 
     takes: ClassVar[tuple[str, ...]] = ("names", "numbers", "values")
+    are_ordered: ClassVar[bool] = False
 
     numbers: str = option(
         "nominal",

@@ -12,7 +12,7 @@ from .. import families, graphs
 from ..errors import OptionError
 from ..families import AUTO
 from ..models.bases import edge_starts
-from ..models.node_features import NodeFeatures, require_invariant_biases
+from ..models.node_features import require_invariant_biases
 from ..models.panel import Panel, kinds_of
 from ..posterior.edges.panel_edges import DF, SD, SLOPE
 from ..priors import FIELD_SCALE, Fixed, ProperPrior, SpikeSlab, of_parameters
@@ -86,9 +86,8 @@ class FromPrior:
             else:
                 weights = draw_edges(edges, counts, 1, rng)[0]
             thetas = np.hstack([weights, _biases(prior, (len(weights), model.n_features - weights.shape[1]), rng)])
-        names, levels, ordered = self._columns
-        if isinstance(model, NodeFeatures):
-            ordered = (~model.without_order).tolist()
+        names, levels, _ = self._columns
+        ordered = [family.are_ordered] * self.nodes
         return Truth(model, thetas, exist_or_differ(model, thetas), names, levels, ordered, others)
 
     def _prior(self, model: Any) -> ProperPrior:
