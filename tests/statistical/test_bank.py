@@ -1,6 +1,7 @@
 """Edges with log Z from a frozen bank of states, against enumeration and the exact method; with controls that fail."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from bayesmrf.methods import ReversibleJump
 from bayesmrf.models import Boltzmann, Ising, Nominal, Ordinal, Potts
 from bayesmrf.posterior.edges import bank as bank_kernels
 from bayesmrf.posterior.edges import bank_moves
-from bayesmrf.priors import Blocks, LogisticBeta, Moment, SpikeSlab
+from bayesmrf.priors import Blocks, Cauchy, LogisticBeta, Moment, SpikeSlab
 from bayesmrf.states.bank import Bank, BankChains, covariance_of, log_z
 from tests.oracle.bounds import Comparison
 from tests.oracle.potts import all_states
@@ -417,6 +418,18 @@ def test_options_of_dynamics_and_particles_are_refused(rng):
         SpikeSlabMRF(method=BANK, **QUIET).fit(rare)
     with pytest.raises(OptionError, match=r"epsilon must be omitted where .* log Z is from a bank"):
         SpikeSlabMRF(method=ReversibleJump(moments="bank", epsilon=0.1), **QUIET).fit(x)
+
+
+def test_weights_with_long_tails_have_no_bank(monkeypatch):
+    """The likelihood of a negative weight of x2 and x3 hardly falls as it grows. Control: without the check."""
+    table = pd.read_csv(Path(__file__).with_name("separated.csv"))
+    prior = SpikeSlab(density=0.5, slab=Cauchy(0.3), bias_scale=1.0)
+    options = {"prior": prior, "n_draws": 50, "n_warmup": 20} | QUIET
+    with pytest.raises(OptionError, match=r"moments must be 'auto' or 'chains' .* weights have long tails"):
+        SpikeSlabMRF(method=BANK, **options).fit(table)
+    monkeypatch.setattr(bank_start, "_FARTHEST", np.inf)
+    est = SpikeSlabMRF(method=BANK, **options).fit(table)
+    assert np.abs(est.posterior_["posterior"]["theta"].values).max() > 100
 
 
 def test_auto_takes_a_bank_where_it_is_right(rng):

@@ -87,7 +87,7 @@ def judge_bank(tree: xr.DataTree, model: Any, kernel: Any) -> None:
     theta, included = at_draws(draws, numbers), at_draws(variable(tree, "included"), numbers)
     error = bank_error(model, banks, n, theta.reshape(len(theta), len(banks), -1), included)
     tree.attrs |= {f"bank_{name}": value for name, value in error._asdict().items()}
-    if error.shape > _SHAPE:
+    if not error.shape <= _SHAPE:  # NaN of weights that are all equal, too
         tell(
             f"{source}, and the error of this estimate could not be assessed: too few draws have weight under an "
             f"independent set of states (Pareto k {error.shape:.2f}, should be below {_SHAPE:g}){remedy}",

@@ -49,6 +49,7 @@ _DENSE = 2.0  # standard deviations from 0, below which an edge is absent at the
 _VISITS = 40.0  # in the blocks of a draw, for each unit
 _MOST_STEPS, _PILOT_STEPS = 32, 2  # in a draw
 _MOST_STEPS_UP, _REACH = 30, 0.5  # Newton steps, and their lengths at most, in standard deviations of log densities
+_FARTHEST = 8.0  # from the centre, of a weight of a draw, in standard deviations of the surrogate
 _FEWEST = 5  # rows of a group with a level
 _MOST_COORDINATES, _YES_NO = 600, (1000, 4096)  # of a surrogate; rows of yes/no columns for which "auto" is a bank
 _ALWAYS = 10**9  # steps in which pilots adapt
@@ -106,7 +107,7 @@ def refuse_bank(options: ReversibleJump) -> None:
     ------
     OptionError
     """
-    why = f"a bank of {_MOST:,} states is too small for this posterior, in which rare states matter"
+    why = f"{_MOST:,} states do not represent this posterior, in which rare states matter, or weights have long tails"
     if options.moments == "bank":
         raise OptionError(option="moments", got="bank", expected="'auto' or 'chains' for this table", remedy=why)
     tell(
@@ -139,7 +140,7 @@ class _Pilots:
         self.share = np.ones(len(self.coordinates.part))
         self.states: list[Any] = []
         self.draws = self.at[None]
-        self.sizes, self.least = np.full(2, _FIRST), 1.0
+        self.sizes, self.least, self.farthest = np.full(2, _FIRST), 1.0, 0.0
 
     def _mode(self, rows: Sequence[np.ndarray], parts: Sequence[States]) -> np.ndarray:
         """Return the coordinates of the mode of the pseudo-likelihood of each group."""
@@ -197,6 +198,10 @@ class _Pilots:
             self.states[k] = now
         self.draws = phi[:, n_draws // 2 :].reshape(-1, len(self.at))[:, self.coordinates.order]
         self.share = (self.draws[:, self.coordinates.first[:-1]] != 0).mean(axis=0)
+        of, n_weights = design.surrogate, len(design.surrogate.at)
+        weights = self.draws[:, :n_weights]
+        sd = np.sqrt(np.linalg.pinv(of.hessian, hermitian=True).diagonal().clip(min=1e-300))
+        self.farthest = float(np.where(weights != 0, np.abs(weights - of.at) / sd, 0.0).max(initial=0.0))
         self.sizes = np.mean([_inner(s).sizes for s in self.states], axis=0)
         self._complete()
         return tilts_of(self.model, self.coordinates, banks, self.draws - self.at)
@@ -286,6 +291,8 @@ def design_of(
     for _ in range(_MOST_STAGES):
         for turn in range(_TURNS):
             tilts = pilots.turn(banks, tilts, _DRAWS)
+            if pilots.farthest > _FARTHEST:  # noise of the bank grows with the distance from its centre
+                return None
             if is_last and turn == 0:
                 away = pilots.draws - pilots.at
                 banks = corrected(model, pilots.coordinates, banks, pilots.all_states, away)
