@@ -13,7 +13,18 @@ FOLDER = Path(registry.__file__).parent
 SHARED = {"__init__", "registry", "result", "networks"}  # what rooms have in common
 KINDS = (BayesianMRF, SpikeSlabMRF, GroupedMRF, CompareMRF, PanelMRF, MaximumLikelihoodMRF)
 # Methods that answer no question about a fit.
-OTHERS = {"fit", "check", "load", "table", "report", "export", "get_params", "set_params", "get_metadata_routing"}
+OTHERS = {
+    "fit",
+    "check",
+    "load",
+    "table",
+    "plot",
+    "report",
+    "export",
+    "get_params",
+    "set_params",
+    "get_metadata_routing",
+}
 ONLY = {  # methods that some estimators alone have
     "co_clustering": {GroupedMRF},
     "compare": {CompareMRF},

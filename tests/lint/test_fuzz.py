@@ -44,6 +44,7 @@ from bayesmrf.posterior.groups.gibbs import GroupedGibbs
 from bayesmrf.runs import run
 from bayesmrf.runs.run_options import RunOptions
 from bayesmrf.runs.store import Checkpoint
+from bayesmrf.show.figures import Figure
 from tests import tables
 
 SECONDS = 2.0  # of processor time for a refusal
@@ -220,7 +221,7 @@ def records():
         yield kind(X) if "states" in signature(kind).parameters else kind()
     yield from (priors.Beta(), priors.Gamma(), priors.Normal(), priors.LogisticBeta(), priors.Cauchy(), priors.Moment())
     yield from (priors.SpikeSlab(), priors.MultivariateNormal(np.eye(2)), priors.WeightsAndBiases())
-    yield from (priors.DirichletProcess(), priors.Blocks(), Checkpoint("run"))
+    yield from (priors.DirichletProcess(), priors.Blocks(), Checkpoint("run"), Figure())
     yield from (ModeSearch(), PosteriorSampler(), Phases())
     yield from (each.method for each in EVIDENCE)
     yield from (Custom(print), families.Custom(Boltzmann))

@@ -12,6 +12,7 @@ from ..declare.rule import PROBABILITY
 from ..errors import OptionError
 from ..names import quoted
 from ..results.summary import Summary, summarise
+from ..show.figures import PictureOf
 from ..show.page import Section
 from ..show.tables import Table, TableOf
 
@@ -34,6 +35,8 @@ class Answer:
         In their order; `est.table`, terminal, page and files have them.
     pictures : tuple of callable
         Functions of `bayesmrf.plots`.
+    figures : tuple of PictureOf
+        What `est.plot` and ``bayesmrf plot`` draw, by name.
     section : callable or None
         Returns the sections of the page on a run, none if it has no such result; None if the page of each kind of
         posterior places them.
@@ -44,6 +47,7 @@ class Answer:
     name: str
     tables: tuple[TableOf, ...] = ()
     pictures: tuple[Callable[..., Any], ...] = ()
+    figures: tuple[PictureOf, ...] = ()
     section: Callable[[Any], list[Section]] | None = None
     methods: tuple[str, ...] = ()
 
@@ -109,6 +113,11 @@ def table_of(result: Any, name: str, probability: float = 0.9) -> Table:
         expected = f"a table of this result: {', '.join(map(quoted, tables))}"
         raise OptionError(option="name", got=name, expected=expected)
     return tables[name](s)
+
+
+def figures_of(s: Summary) -> dict[str, PictureOf]:
+    """Return the pictures that a result has, by name."""
+    return {figure.name: figure for room in answers() for figure in room.figures if figure.is_in(s)}
 
 
 def sections(s: Summary) -> list[Section]:

@@ -22,6 +22,7 @@ from .evidence import evidence
 from .flags import command
 from .groups import groups
 from .panel import panel
+from .plot_figure import plot
 from .posterior import posterior
 from .structure import structure
 from .studies import calibrate, plan
@@ -87,7 +88,7 @@ def demo(
 
 for function in COMMANDS.values():
     app.command()(function)
-for function in (collect, plan, calibrate):
+for function in (plot, collect, plan, calibrate):
     app.command()(function)
 
 

@@ -210,6 +210,26 @@ class Sampled(Estimator, RunOptions):
 
         return part_of(table_of(self, name, probability).frame, edge)
 
+    def plot(self, kind: str = "network", path: str | PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw a figure for a paper, and write it to a file; see `bayesmrf.plots.figure` for kinds and options.
+
+        Parameters
+        ----------
+        kind : str
+            Such as "network", "evidence", "edges", "differences", "inclusion", "statistics" or "trace".
+        path : path, optional
+            File to write, which is replaced: named .svg, .pdf or .png.
+        **options
+            ``labels``, ``groups``, ``layout``, ``shown``, ``node_size``, ``width``, ``theme`` and ``probability``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an array of them
+        """
+        from ..plots import figure
+
+        return figure(self, kind, path, **options)
+
     def export(
         self, out: str | PathLike[str], to: str, overwrite: bool = False, spreadsheet_safe: bool = False
     ) -> Path:

@@ -1,4 +1,4 @@
-"""Plots of a posterior.
+"""Plots of a posterior, and figures for papers (`figure`).
 
 Every function draws on the `matplotlib.axes.Axes` given, or on those of a new figure (``ax.figure``), and returns them.
 None of them uses pyplot, so that they work in scripts, notebooks and servers. The colours (Okabe and Ito) are
@@ -25,8 +25,10 @@ from ..answers.run.shown import plot_trace
 from ..answers.sensitivity.shown import plot_sensitivity
 from ..answers.statistics.shown import plot_statistics
 from ..answers.study.shown import plot_calibration, plot_plan
+from .figure import figure
 
 __all__ = [
+    "figure",
     "plot_agreement",
     "plot_calibration",
     "plot_checks",

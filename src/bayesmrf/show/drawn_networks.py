@@ -46,12 +46,14 @@ def draw_edges(ax: Axes, segments: np.ndarray, look: Look, chosen: np.ndarray) -
         )
 
 
-def draw_arrows(panel: Axes, place: np.ndarray, ends: np.ndarray, look: Look) -> None:
-    """Draw directed edges as bent arrows, and loops as circles away from the middle."""
+def draw_arrows(panel: Axes, place: np.ndarray, ends: np.ndarray, look: Look, node: float = 0.0) -> None:
+    """Draw directed edges as bent arrows that end at the rim of a node of so many points, and loops as circles away
+    from the middle.
+    """
     from matplotlib.patches import Circle, FancyArrowPatch, PathPatch
     from matplotlib.path import Path
 
-    middle, size = place.mean(axis=0), 0.07 * float(np.ptp(place, axis=0).max() + 1e-9)
+    middle, size = place.mean(axis=0), max(0.07 * float(np.ptp(place, axis=0).max() + 1e-9), 0.55 * node)
     for e in look.order:
         u, v = ends[e]
         style: dict[str, Any] = {
@@ -72,7 +74,7 @@ def draw_arrows(panel: Axes, place: np.ndarray, ends: np.ndarray, look: Look) ->
             panel.add_patch(
                 FancyArrowPatch(
                     tuple(near), tuple(place[v]), arrowstyle="-|>", mutation_scale=8 + 2 * look.widths[e], shrinkA=0,
-                    shrinkB=4, linewidth=0, color=look.colours[e], zorder=1.5,
+                    shrinkB=max(4.0, 0.5 * node), linewidth=0, color=look.colours[e], zorder=1.5,
                 )
             )  # fmt: skip
 
@@ -122,7 +124,7 @@ def draw_networks(
         row, column = divmod(k, columns)
         bottom = 1 - (row + 1) * height
         panel = ax.inset_axes((column / columns, bottom + 0.14 * height, 0.96 / columns, 0.8 * height))
-        for chosen in _layers(look):
+        for chosen in layers(look):
             draw_edges(panel, place[ends], look, chosen)
         if numbered:
             size = 130 if n <= 30 else 90
@@ -143,7 +145,7 @@ def draw_networks(
     return ax
 
 
-def _layers(look: Look) -> list[np.ndarray]:
+def layers(look: Look) -> list[np.ndarray]:
     """Divide edges into runs of equal dashes in their order, so that dashed ones are not all on top."""
     return np.split(look.order, np.flatnonzero(np.diff(look.dashed[look.order])) + 1)
 

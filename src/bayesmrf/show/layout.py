@@ -9,6 +9,7 @@ from ..compiled import leaf
 _MOST_SPRINGS = 120  # nodes up to which springs are solved to their minimum
 _MOST_CROWDED = 40  # nodes whose positions are those of the springs alone
 _N_ROUNDS = 30
+_MOST_ROUNDS, _CLOSE = 400, 0.02  # in which nodes are moved apart; what may lack of their distance
 
 
 def layout(n_nodes: int, ends: np.ndarray) -> np.ndarray:
@@ -63,3 +64,16 @@ def _relax(place, d, step, first, second):
                 place[i, 1] -= move * y
                 place[j, 0] += move * x
                 place[j, 1] += move * y
+
+
+def spread(place: np.ndarray, least: float) -> np.ndarray:
+    """Move nodes that are nearer to each other than the ``least`` distance apart, the nearest first in each round."""
+    place = place + 1e-6 * least * np.random.default_rng(0).standard_normal(place.shape)
+    for _ in range(_MOST_ROUNDS):
+        apart = place[:, None] - place[None]
+        distance = np.sqrt((apart**2).sum(axis=2)) + 2 * least * np.eye(len(place))
+        lacking = np.maximum(least - distance, 0.0)
+        if lacking.max(initial=0.0) < _CLOSE * least:
+            break
+        place = place + 0.5 * ((lacking / distance)[:, :, None] * apart).sum(axis=1)
+    return np.asarray(place)

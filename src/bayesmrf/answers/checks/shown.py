@@ -10,6 +10,7 @@ from ...errors import OptionError, said, said_in_python
 from ...names import shown
 from ...results.predictive_checks import FAMILIES, GROUP, LEVEL, OF_PANELS, checks_in, first_row, sentences, things
 from ...results.summary import Summary, count, summarise
+from ...show.figures import PictureOf, resized
 from ...show.page import Section, listed, paragraph, picture
 from ...show.style import COLOURS, GREY, PALE, axes, plot_of
 from ...show.tables import Column, Table, first_rows, number, table, text
@@ -127,4 +128,11 @@ def section(s: Summary) -> list[Section]:
     return [("Does the model fit?", html + paragraph(table.note) + listed(table))]
 
 
-ANSWER = Answer("checks", (checks,), (plot_checks,), section, methods=("predictive_checks",))
+ANSWER = Answer(
+    "checks",
+    (checks,),
+    (plot_checks,),
+    (PictureOf("checks", Summary, resized(plot_checks), checks.is_in),),
+    section,
+    methods=("predictive_checks",),
+)

@@ -6,8 +6,10 @@ from typing import Any
 
 from ...results.bayes_factors import text_of
 from ...results.summary import StructureSummary
+from ...show.figures import PictureOf
 from ...show.page import Section, listed, paragraph, picture
 from ...show.tables import Bounded, Listing, Table, number, rest_of, table, text
+from ..edges.drawn import draw_communities
 from ..groups.pictures import plot_co_clustering
 from ..registry import Answer
 
@@ -73,4 +75,9 @@ def section(s: StructureSummary) -> list[Section]:
     return [("Communities", html)]
 
 
-ANSWER = Answer("communities", (blocks, communities), section=section)
+ANSWER = Answer(
+    "communities",
+    (blocks, communities),
+    figures=(PictureOf("communities", StructureSummary, draw_communities, lambda s: s.communities is not None),),
+    section=section,
+)

@@ -8,8 +8,10 @@ import pandas as pd
 
 from ...results.median_model import ABOVE
 from ...results.summary import DifferenceSummary
+from ...show.figures import PictureOf
 from ...show.page import Section, listed, paragraph, picture, section_of
 from ...show.tables import ENDS, EVIDENCE, Column, Table, at_most, first_rows, interval, marked, number, table, text
+from ..edges import forest
 from ..edges.networks import plot_networks
 from ..edges.shown import CLASSES_OF_DIFFERENCES, MOST_EDGES, OF_DIFFERENCE, counted, nodes_of, nodes_title, probable
 from ..registry import Answer
@@ -124,4 +126,10 @@ def _bias_differences(s: DifferenceSummary) -> str:
     return paragraph(text) + listed(table)
 
 
-ANSWER = Answer("differences", (differences, node_differences, edges, nodes), section=section, methods=("compare",))
+ANSWER = Answer(
+    "differences",
+    (differences, node_differences, edges, nodes),
+    figures=(PictureOf("differences", DifferenceSummary, forest.draw_differences),),
+    section=section,
+    methods=("compare",),
+)

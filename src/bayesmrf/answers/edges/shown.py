@@ -13,11 +13,13 @@ from ...results.categories import DIFFERENCES, WORDS, cut_offs
 from ...results.edge_evidence import evidence_table, has_evidence
 from ...results.median_model import ABOVE, EDGES, NO_EDGE, in_median_model
 from ...results.summary import InclusionSummary, StructureSummary, Summary
+from ...show.figures import PictureOf, resized
 from ...show.page import Section, listed, paragraph, picture, section_of
 from ...show.style import MOST_NAMED, PALE, axes, colour_bar, plot_of, with_inclusion
 from ...show.tables import ENDS, EVIDENCE, Column, Table, at_most, first_rows, interval, marked, number, table, text
 from ..registry import Answer
 from ..run.shown import log_odds
+from . import drawn, forest
 from .networks import plot_evidence_network, plot_network, plot_networks
 
 if TYPE_CHECKING:
@@ -243,6 +245,13 @@ ANSWER = Answer(
     "edges",
     (edges, evidence, nodes),
     (plot_inclusion, plot_network, plot_networks, plot_evidence_network),
+    (
+        PictureOf("network", Summary, drawn.draw_network, lambda s: s.has_network),
+        PictureOf("networks", Summary, resized(plot_networks), lambda s: s.has_populations),
+        PictureOf("evidence", InclusionSummary, drawn.draw_evidence, lambda s: s.evidence and not s.has_lags),
+        PictureOf("edges", Summary, forest.draw_edges, lambda s: s.has_network and s.styled_by != "group"),
+        PictureOf("inclusion", InclusionSummary, resized(plot_inclusion), lambda s: s.spike and not s.has_lags),
+    ),
     section,
     methods=("evidence_table",),
 )

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...results.median_model import EDGES
 from ...results.summary import GroupedSummary
+from ...show.figures import PictureOf, resized
 from ...show.page import Section, listed, paragraph, picture
 from ...show.tables import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
 from ..edges.networks import plot_network
@@ -249,6 +250,10 @@ ANSWER = Answer(
     (
         pictures.plot_n_groups, pictures.plot_groups, pictures.plot_agreement, pictures.plot_estimates,
         pictures.plot_co_clustering, pictures.plot_credible_ball,
+    ),
+    (
+        PictureOf("groups", GroupedSummary, resized(pictures.plot_groups)),
+        PictureOf("edges", GroupedSummary, resized(pictures.plot_agreement)),
     ),
     section,
     methods=("co_clustering",),

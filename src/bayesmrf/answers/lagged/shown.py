@@ -10,6 +10,7 @@ import pandas as pd
 from ...results.median_model import ABOVE, EDGES
 from ...results.summary import PanelSummary
 from ...show.drawn_networks import draw_arrows, draw_edges, name_nodes
+from ...show.figures import PictureOf, resized
 from ...show.layout import layout
 from ...show.network_style import ALPHAS, paler, signed
 from ...show.page import Section, paragraph, picture, section_of
@@ -134,4 +135,10 @@ def section(s: PanelSummary) -> list[Section]:
     ]
 
 
-ANSWER = Answer("lagged", (lagged, within, nodes, intercepts, transitions), (plot_panel,), section)
+ANSWER = Answer(
+    "lagged",
+    (lagged, within, nodes, intercepts, transitions),
+    (plot_panel,),
+    (PictureOf("panel", PanelSummary, resized(plot_panel)),),
+    section,
+)

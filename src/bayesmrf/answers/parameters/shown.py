@@ -115,5 +115,5 @@ ANSWER = Answer(
     "parameters",
     (parameters, edges, nodes, strength),
     (plot_parameters, plot_strength, plot_marginals),
-    section,
+    section=section,
 )

@@ -15,6 +15,7 @@ from ...names import LONGEST, shown
 from ...results.summary import Summary, count, summarise
 from ...results.summary.log_odds import log_odds_table
 from ...results.until_good import CRITERION
+from ...show.figures import PictureOf, resized
 from ...show.page import Section, escape, listed, paragraph, picture, section_of
 from ...show.style import MOST_IN_LEGEND, axes, group_colours, legend_of, plot_of, set_integer_ticks
 from ...show.tables import ENDS, Column, Listing, Table, interval, number, rest_of, table, text
@@ -207,4 +208,10 @@ def _facts(items: Iterable[tuple[str, str]]) -> str:
     return f"<dl>{''.join(f'<dt>{escape(k)}</dt><dd>{escape(v)}</dd>' for k, v in items)}</dl>"
 
 
-ANSWER = Answer("run", (missing, columns, log_odds, convergence, findings), (plot_trace,), section)
+ANSWER = Answer(
+    "run",
+    (missing, columns, log_odds, convergence, findings),
+    (plot_trace,),
+    (PictureOf("trace", Summary, resized(plot_trace)),),
+    section,
+)

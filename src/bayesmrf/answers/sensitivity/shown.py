@@ -12,6 +12,7 @@ from ...results.bayes_factors import BOUND, bounded
 from ...results.categories import cut_offs, words_in
 from ...results.sensitivity import ENOUGH, table_of_priors
 from ...results.summary import Summary, summarise
+from ...show.figures import PictureOf, resized
 from ...show.network_style import colours_of
 from ...show.page import Section, listed, paragraph, picture
 from ...show.style import GREY, INK, PALE, axes, plot_of
@@ -154,5 +155,10 @@ def section(s: Summary) -> list[Section]:
 
 
 ANSWER = Answer(
-    "sensitivity", (sensitivity, sensitivity_of_edges), (plot_sensitivity,), section, methods=("sensitivity",)
+    "sensitivity",
+    (sensitivity, sensitivity_of_edges),
+    (plot_sensitivity,),
+    (PictureOf("sensitivity", Summary, resized(plot_sensitivity), sensitivity.is_in),),
+    section,
+    methods=("sensitivity",),
 )

@@ -11,6 +11,7 @@ from ...errors import OptionError
 from ...names import shown
 from ...results.statistics import INTERVAL, NAMES, OF_LAGS, OF_NODES, has_weights
 from ...results.summary import Summary, summarise
+from ...show.figures import Figure, PictureOf, shrink
 from ...show.page import Section, listed, paragraph, picture
 from ...show.style import COLOURS, GREY, INK, MOST_NAMED, PANELS, as_text, axes, name_rows
 from ...show.tables import Column, Table, first_rows, number, table, text
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _USUAL = (*OF_LAGS, "strength", "expected influence", "closeness", "betweenness", "predictability")
 _COLUMNS, _LONGEST = 5, 24
+_NARROWEST, _SMALLER = 1.6, 0.72  # inches of a panel, and texts, in a figure for a paper
 _CAPTION = "Statistics of the nodes, largest first: posterior mean and 95 % interval of highest density."
 MOST_ROWS = 1000  # of the page
 
@@ -101,16 +103,32 @@ def plot_statistics(
     return np.array(drawn_on[: len(wanted)], dtype=object)
 
 
-def _panels(n: int, n_rows: int) -> list[Axes]:
+def _panels(n: int, n_rows: int, width: float = 0.0) -> list[Axes]:
+    """Return axes of a new figure, as wide as a figure for a paper if that is known."""
     from matplotlib.figure import Figure
 
-    columns = min(n, _COLUMNS)
-    rows, height = -(-n // columns), max(1.8, 0.8 + 0.19 * n_rows)
-    figure = Figure(figsize=(max(3.6, 2.3 * columns), rows * height), layout="constrained")
+    columns = min(n, int(width // _NARROWEST) if width else _COLUMNS)
+    rows, height = -(-n // columns), max(1.8, 0.8 + 0.19 * n_rows) if width == 0 else 0.45 + 0.115 * n_rows
+    figure = Figure(figsize=(width or max(3.6, 2.3 * columns), rows * height), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for spare in grid[n:]:
         spare.remove()
     return list(grid[:n])
+
+
+def _figure(s: Summary, options: Figure) -> Any:
+    """Draw the usual statistics at the width of a figure."""
+    names = [name for name in _USUAL if name in s.statistics.shown]
+    panels = _panels(len(names), min(len(s.names), MOST_NAMED), max(options.inches, _NARROWEST))
+    drawn = plot_statistics(s, names, panels=panels)
+    figure: Any = panels[0].get_figure(root=True)
+    legend = panels[0].get_legend()
+    if legend is not None:  # of groups of people
+        legend.remove()
+        handles, labels = panels[0].get_legend_handles_labels()
+        as_text(figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False))
+    shrink(figure, _SMALLER)
+    return drawn
 
 
 def _panel(table: Any, name: str, groups: Sequence[str] | None, ax: Axes) -> None:
@@ -147,6 +165,7 @@ ANSWER = Answer(
     "statistics",
     (statistics,),
     (plot_statistics,),
+    (PictureOf("statistics", Summary, _figure, lambda s: has_weights(s.tree)),),
     section,
     methods=("statistics", "statistic", "strength", "correlation", "interval"),
 )

@@ -116,6 +116,11 @@ class DifferenceSummary(InclusionSummary):
     def _exist(self) -> Columns:
         return self.edge_columns(exist_in_groups)
 
+    @property
+    def forest(self) -> np.ndarray:
+        """The same of each group: (3, n_groups, n_edges)."""
+        return self.weights_given(self.tails).reshape(3, self.n_edges, -1).swapaxes(1, 2)
+
     def weights_given(self, tails: tuple[float, float]) -> np.ndarray:
         """Return mean and ends of the interval of weights given that the edge exists, (3, n_edges * n_groups)."""
         return intervals_given(self.edge_columns(), self._exist, tails)

@@ -58,6 +58,16 @@ class InclusionSummary(Summary):
         return in_median_model(self.inclusion)
 
     @property
+    def clear_edges(self) -> np.ndarray:
+        """Those of the median probability model, where evidence is not known."""
+        return self.in_median_model
+
+    @property
+    def forest(self) -> np.ndarray:
+        """Mean and ends of the interval of the weight of each edge, given that it exists: (3, 1, n_edges)."""
+        return self.edge_table[["weight", "lower", "upper"]].to_numpy().T[:, None]
+
+    @property
     def edge_texts(self) -> list[str]:
         """The two ends of each edge, as in statements."""
         return [f"{a}--{b}" for a, b in zip(*self.named_ends.values(), strict=True)]

@@ -132,6 +132,16 @@ class ParameterSummary(Summary):
             index=pd.Index(features, name="feature"),
         )
 
+    @property
+    def clear_edges(self) -> np.ndarray:
+        """Which intervals of edges exclude zero, (n_edges,)."""
+        return self.table["clear"].to_numpy()[: self.n_weights]
+
+    @property
+    def forest(self) -> np.ndarray:
+        """Mean and ends of the interval of the weight of each edge: (3, 1, n_edges)."""
+        return self.table[["mean", "lower", "upper"]].to_numpy()[: self.n_weights].T[:, None]
+
     def _is_clear(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Whether intervals exclude zero; of a table, whether the ellipsoid around its mean does."""
         clear = (low > 0) | (high < 0)
