@@ -26,14 +26,19 @@ _FILES: Any = {"svg.fonttype": "none", "svg.hashsalt": "bayesmrf", "pdf.fonttype
 _PALE_INK, _DARK = "#e8eaed", "#14171c"  # of the dark theme
 _NEUTRAL = 0.12  # saturation below which a colour is a grey
 
+
+def _is(value: Any, *words: str) -> bool:
+    return isinstance(value, str) and value in words
+
+
 _LABELS = optional(Rule("labels by the names of nodes, or a list with one for each node",
                         lambda v: isinstance(v, Mapping) or is_list(v)))  # fmt: skip
 _GROUPS = optional(Rule("groups by the names of nodes, a list with one for each node, or 'communities'",
-                        lambda v: v == "communities" or isinstance(v, Mapping) or is_list(v)))  # fmt: skip
+                        lambda v: _is(v, "communities") or isinstance(v, Mapping) or is_list(v)))  # fmt: skip
 _SHOWN = Rule("'included', 'weakly', 'all' or a number in (0, 1)",
-              lambda v: v in ("included", "weakly", "all") or (is_number(v) and 0 < v < 1),
+              lambda v: _is(v, "included", "weakly", "all") or (is_number(v) and 0 < v < 1),
               ("included", 0.9))  # fmt: skip
-_WIDTH = Rule("'column', 'page' or inches from 1 to 40", lambda v: v in WIDTHS or (is_number(v) and 1 <= v <= 40),
+_WIDTH = Rule("'column', 'page' or inches from 1 to 40", lambda v: _is(v, *WIDTHS) or (is_number(v) and 1 <= v <= 40),
               ("column", 1))  # fmt: skip
 _ANY = Rule("'spring', 'circle', positions by the names of nodes, or another result", lambda _: True)
 
