@@ -216,20 +216,46 @@ class Lines:
 
 @contextmanager
 def announced(work: str, progress: bool) -> Iterator[None]:
-    """Say what work goes on in a context, if it takes more than `SILENT` seconds, and then once in `EVERY` seconds."""
+    """Show what work goes on in a context, and for how long: on a terminal at once, on a line that goes when it ends.
+
+    Elsewhere there is a line if it takes more than `SILENT` seconds, and then one in `EVERY` seconds.
+    """
     if not progress:
         yield
         return
-    began = time.monotonic()
+    began, console = time.monotonic(), _console()
+    line = None if console is None or console.is_jupyter else _status(console, work)
+
+    def state() -> str:
+        return f"{work}: {compilation() or span(time.monotonic() - began) + ' so far'}"
 
     def say(ended: threading.Event) -> None:
-        wait = SILENT
+        wait = _TICK if line is not None else SILENT
         while not ended.wait(wait):
-            _print(f"{work}: {compilation() or span(time.monotonic() - began) + ' so far'}", None)
-            wait = EVERY
+            if line is not None:
+                line.update(state())
+            else:
+                _print(state(), None)
+                wait = EVERY
 
-    with _meanwhile(say):
-        yield
+    try:
+        with _meanwhile(say):
+            yield
+    finally:
+        if line is not None:
+            line.stop()
+
+
+def _status(console: Any, work: str) -> Any:
+    """Return a started line of a terminal; None where another display is live, which old versions of rich refuse."""
+    from rich.errors import LiveError
+
+    line = console.status(work)
+    try:
+        line.start()
+    except LiveError:
+        return None
+    return line
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from ..errors import BayesMRFError, StoppedWarning
 from ..names import shown
 from .collect import collect
 from .columns import SPREADSHEET_SAFE, columns
-from .common import Stopped, finished, flag_of, new_console, say, spoken_warnings
+from .common import Stopped, finished, flag_of, new_console, say, say_at_once, spoken_warnings
 from .compare_groups import compare
 from .evidence import evidence
 from .flags import command
@@ -40,6 +40,9 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of a command, the command with all its flags, and its arguments."""
         name, subcommand, rest = super().resolve_command(ctx, args)
+        table = next((Path(word) for word in rest if Path(word).is_file()), None) if name in COMMANDS else None
+        if table is not None:
+            say_at_once(f"reading {table.name}", not {"--quiet", "-q", "--help"}.isdisjoint(rest))
         return name, whole(name) if name in COMMANDS else subcommand, rest
 
 
@@ -99,9 +102,13 @@ def report(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
 ) -> None:
     """Write one self-contained HTML page about a result of groups, posterior, structure, compare or panel."""
+    say_at_once(f"reading {run.name}")
+    from ..progress import announced
     from ..report import write_report
 
-    new_console().print(f"The report is {write_report(finished(run), out, overwrite)}", soft_wrap=True)
+    with announced("writing the report", True):
+        page = write_report(finished(run), out, overwrite)
+    new_console().print(f"The report is {page}", soft_wrap=True)
 
 
 @app.command()

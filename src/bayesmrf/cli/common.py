@@ -6,6 +6,7 @@ import hashlib
 import logging
 import re
 import shlex
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -261,6 +262,12 @@ def new_console(quiet: bool = False) -> Console:
             return super().render_str(shown(text, None, keep="\n"), **options)
 
     return SafeConsole(markup=False, highlight=False, emoji=False, quiet=quiet)
+
+
+def say_at_once(text: str, quiet: bool = False) -> None:
+    """Print what a command does on a terminal, before the slow imports."""
+    if sys.stderr.isatty() and not quiet:
+        typer.echo(shown(text, _LONGEST), err=True)
 
 
 def spoken(kind: str, name: str, value: str) -> str:

@@ -46,6 +46,7 @@ def plot(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
 ) -> None:
     """Draw a figure of a result for a paper."""
+    common.say_at_once(f"reading {run.name}")
     from ..plots.figure import figure
 
     target = out or Path(f"{run.stem}-{kind}.pdf")

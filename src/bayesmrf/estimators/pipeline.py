@@ -25,6 +25,7 @@ from ..errors import BayesMRFError
 from ..findings import recorded
 from ..likelihood import Likelihood
 from ..posterior.hidden_entries import DrawHiddenEntries
+from ..progress import announced
 from ..results import convergence
 from ..results.stored import Kept, keep
 from ..results.until_good import tell_if_short
@@ -127,7 +128,8 @@ class Sampled(Estimator, RunOptions):
 
         def add_evidence(tree: xr.DataTree) -> None:
             if s.edges is not None:
-                add_edge_evidence(tree, s.likelihood, s.edges, seeds)
+                with announced(f"Bayes factors of {len(tree['constant_data']['edges']):,} edges", self.progress):
+                    add_edge_evidence(tree, s.likelihood, s.edges, seeds)
                 judged[:] = [tree]
 
         made = sample_posterior(
@@ -138,17 +140,20 @@ class Sampled(Estimator, RunOptions):
         draws = s.finish(s, corrected)
         self.posterior_ = self._tree(s, draws)
         keep(self.posterior_, self._kept())
-        s.impute(self, s)
+        with announced("probabilities of missing values", self.progress):
+            s.impute(self, s)
         if corrected is made and judged and judged[0]["posterior"].sizes["draw"] == draws.n_draws:
             self.posterior_["edge_evidence"] = judged[0]["edge_evidence"]
         else:
             add_evidence(self.posterior_)
-        self._summarise()
-        s.judge_data(self, s)
-        tell_if_short(draws)
-        has_converged = convergence.warn_unless_converged(self.posterior_)
-        check_fit(self, s, seeds, has_converged)
-        self._doubt(s, draws, has_converged)
+        with announced("convergence of all parameters", self.progress):
+            self._summarise()
+            s.judge_data(self, s)
+            tell_if_short(draws)
+            has_converged = convergence.warn_unless_converged(self.posterior_)
+        with announced("checks of the model and of the posterior", self.progress):
+            check_fit(self, s, seeds, has_converged)
+            self._doubt(s, draws, has_converged)
         return self
 
     def _tree(self, setup: Setup, draws: Draws) -> xr.DataTree:

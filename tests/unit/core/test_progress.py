@@ -1,5 +1,6 @@
 """Lines of progress where standard error is no terminal, by a clock of the test."""
 
+import io
 import re
 import time
 from functools import partialmethod
@@ -219,3 +220,36 @@ def test_other_work_in_a_pipe(fast_clock, capfd):
     assert err.splitlines()[1] == "learning: 13 of 30 done, about 85 s left"
     assert list(track(iter(range(3)), "papers", progress=False)) == [0, 1, 2]
     assert capfd.readouterr().err == ""
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A terminal of which the text is read."""
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    monkeypatch.setattr(progress, "_console", lambda: console)
+    monkeypatch.setattr(progress, "_TICK", 0.02)
+    return console
+
+
+def test_work_is_on_a_terminal_and_goes_when_it_ends(terminal):
+    with progress.announced("counting", True):
+        time.sleep(0.3)
+    assert re.search(r"counting: \d+ s so far", terminal.file.getvalue())
+    assert terminal.file.getvalue().endswith("\x1b[2K")  # the line is erased
+    with progress.announced("waiting", False):
+        assert "waiting" not in terminal.file.getvalue()
+
+
+def test_work_within_other_work_is_no_error(terminal, monkeypatch):
+    """Old versions of rich have one live display at a time."""
+    from rich.errors import LiveError
+
+    def refuse(*_):
+        raise LiveError("Only one live display may be active at once")
+
+    with progress.announced("outside", True):
+        monkeypatch.setattr("rich.status.Status.start", refuse)
+        with progress.announced("inside", True):
+            pass

@@ -88,7 +88,7 @@ def test_sentences_and_options(rng):
         "prior of the density": "Beta(5, 5)",
         "prior of the slab's precision": "Gamma(5, 4)",
         "scale of the biases": "10",
-        "particles": "64",
+        "simulated states": "64",
     }
     fixed = {"density": 0.2, "slab": {"family": "Cauchy", "scale": 2.5}, "bias_scale": 3.0}
     tree = structure_tree(rng, prior=fixed, n_particles=None, binarize=">=4")
@@ -102,7 +102,7 @@ def test_sentences_and_options(rng):
         ({"family": "Cauchy", "scale": {"shape": 2.0, "rate": 4.0}}, "Cauchy(0, s), s ~ Gamma(2, 4)"),
     ):
         assert StructureSummary(structure_tree(rng, prior=fixed | {"slab": slab})).options["slab"] == text
-    assert "particles" not in s.options
+    assert "simulated states" not in s.options
     assert s.data_sentence.endswith("; levels >=4 count as yes")
     tree = structure_tree(rng, prior=fixed | {"biases": {"a": 0.5, "b": 2.0}})
     assert StructureSummary(tree).options["prior of the biases"] == "logit of Beta(0.5, 2)"

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ...methods import COMPARISONS
+from ...methods.edges import OF_KIND
 from ...methods.rows import MethodRow
 from ...names import shown
 from ...parameters import CompareParameters
@@ -165,7 +166,7 @@ class DifferenceSummary(InclusionSummary):
     @property
     def row(self) -> MethodRow | None:
         """The row of the method in the registry of its estimator."""
-        return COMPARISONS.find(str(self.attrs.get("method")))
+        return OF_KIND.get(self.kind) or COMPARISONS.find(str(self.attrs.get("method")))
 
     @property
     def prior_options(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...methods import EDGES
-from ...methods.edges import EXTRAPOLATED
+from ...methods.edges import OF_KIND
 from ...methods.rows import MethodRow
 from ...parameters import SpikeSlabParameters
 from ..communities import Communities, communities_of
@@ -62,4 +62,4 @@ class StructureSummary(InclusionSummary):
     @property
     def row(self) -> MethodRow | None:
         """The row of the method in the registry of its estimator."""
-        return EXTRAPOLATED if self.kind == EXTRAPOLATED.kind else EDGES.find(str(self.attrs.get("method")))
+        return OF_KIND.get(self.kind) or EDGES.find(str(self.attrs.get("method")))
