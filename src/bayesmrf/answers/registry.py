@@ -21,6 +21,7 @@ ROOMS = (
     "edges", "differences", "parameters", "groups", "lagged", "communities", "structures", "statistics", "checks",
     "sensitivity", "loo", "statements", "predictions", "study", "evidence", "run",
 )  # fmt: skip
+MAIN_TABLES = "differences", "lagged", "edges", "groups", "parameters"  # the first that a result has is its main one
 
 
 @dataclass(frozen=True)

@@ -98,16 +98,30 @@ for function in (plot, collect, plan, calibrate):
 @app.command()
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished result.")],
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write.", show_default="report.html, or .txt, .tex or .docx")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="html|text|latex|docx",
+            help="The page; or paragraphs for a paper, with the table of the edges: text, LaTeX, or a Word file.",
+        ),
+    ] = "html",
 ) -> None:
-    """Write one self-contained HTML page about a result of groups, posterior, structure, compare or panel."""
+    """Write one self-contained HTML page about a result of groups, posterior, structure, compare or panel.
+
+    Or, with --to, text for a paper about it.
+    """
     say_at_once(f"reading {run.name}")
     from ..progress import announced
     from ..report import write_report
+    from ..report.manuscript import SUFFIXES
 
+    out = out or Path(f"report{SUFFIXES.get(to, '.html')}")
     with announced("writing the report", True):
-        page = write_report(finished(run), out, overwrite)
+        page = write_report(finished(run), out, overwrite, to)
     new_console().print(f"The report is {page}", soft_wrap=True)
 
 

@@ -243,11 +243,21 @@ class Sampled(Estimator, RunOptions):
 
         return export(self, out, to, overwrite, spreadsheet_safe)
 
-    def report(self, path: str | PathLike[str], overwrite: bool = False) -> Path:
-        """Write one self-contained HTML file; see `bayesmrf.write_report`."""
+    def report(self, path: str | PathLike[str], overwrite: bool = False, to: str = "html") -> Path:
+        """Write one self-contained HTML file, or text for a paper; see `bayesmrf.write_report`."""
         from ..report import write_report
 
-        return write_report(self, path_of("path", path), overwrite)
+        return write_report(self, path_of("path", path), overwrite, to)
+
+    def methods_text(self) -> str:
+        """Return paragraphs for a paper: data, model, priors and sampler; convergence, results and checks; references.
+
+        ``report(path, to="latex")`` or ``to="docx"`` writes them with the table of the edges.
+        """
+        from ..answers.run.methods_text import methods_text
+        from ..results.summary import summarise
+
+        return methods_text(summarise(self))
 
     @abstractmethod
     def _prepare(self, X: Any, *rows: Any) -> Setup:

@@ -9,12 +9,15 @@ from typing import Any
 
 from .. import results
 from ..answers import registry
+from ..answers.run.methods_text import paragraphs
 from ..answers.run.shown import verdict
 from ..answers.study.shown import write_calibration, write_plan
 from ..declare.option import named
+from ..declare.rule import choice
 from ..results.summary import AnySummary, summarise
 from ..runs.sealed import as_written
 from ..show.page import Section, check_out, paragraph, picture, table, write_page
+from .manuscript import SUFFIXES, write_manuscript
 
 __all__ = [
     "Section",
@@ -31,8 +34,10 @@ __all__ = [
 
 
 @named
-def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -> Path:
+def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False, to: str = "html") -> Path:
     """Write one self-contained HTML file: tables, figures, convergence, and how to reproduce the run.
+
+    Or, for a paper, paragraphs about data, methods and results, references, and the table of the edges.
 
     Parameters
     ----------
@@ -42,6 +47,8 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
         The file to write.
     overwrite : bool
         Replace an existing file.
+    to : {"html", "text", "latex", "docx"}
+        The page, or the paragraphs and the table as plain text, as a part of a LaTeX document, or as a Word file.
 
     Returns
     -------
@@ -52,13 +59,18 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
     ------
     StoreError
         If ``tree`` is a path without a finished result, or ``out`` exists already or cannot be written.
+    OptionError
+        If ``to`` is none of these, or Word files cannot be written.
     """
+    choice("html", *SUFFIXES).check("to", to)
     out = check_out(out, overwrite)
     from_disk = isinstance(tree, str | PathLike)
     posterior = results.posterior_of(tree)
     # The attributes of an untrusted store may have any type.
     with as_written(Path(tree)) if from_disk else nullcontext():
         summary = summarise(posterior)
+        if to != "html":
+            return write_manuscript(summary, out, to)
         sentence, parts = summary.data_sentence, sections(summary)
         answer = f"{summary.headline}." if summary.headline else ""
     return write_page(out, summary.title, sentence, parts, answer)
@@ -67,4 +79,5 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False) -
 def sections(summary: AnySummary) -> list[Section]:
     """Return the sections of the report on one run: the first answer below the findings, then the others."""
     (title, answer), *others = registry.sections(summary)
-    return [(title, verdict(summary) + answer), *others]
+    report = "".join(map(paragraph, paragraphs(summary)))
+    return [(title, verdict(summary) + answer), *others[:1], ("How to report this result", report), *others[1:]]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..answers.edges.networks import plot_evidence_network, plot_network
-from ..answers.registry import names_of, table_of
+from ..answers.registry import MAIN_TABLES, names_of, table_of
 from ..answers.run.shown import verdict
 from ..errors import OptionError
 from ..results.summary import summarise
 from ..show.page import escape, paragraph, picture, table
 
 _ROWS = 10
-_TABLES = "differences", "lagged", "edges", "groups", "parameters"  # the first that a result has is its main one
 _STYLE = """<style>
 .bayesmrf p { margin: .3rem 0; max-width: 46rem; }
 .bayesmrf .verdict { border-left: 4px solid #7a8494; padding-left: .6rem; }
@@ -35,7 +34,7 @@ def fragment(tree: Any) -> str:
 
 def _first_rows(tree: Any) -> str:
     names = names_of(tree)
-    name = next((name for name in _TABLES if name in names), None)
+    name = next((name for name in MAIN_TABLES if name in names), None)
     if name is None:
         return ""
     made = table_of(tree, name)

@@ -214,4 +214,5 @@ ANSWER = Answer(
     (plot_trace,),
     (PictureOf("trace", Summary, resized(plot_trace)),),
     section,
+    methods=("methods_text",),
 )

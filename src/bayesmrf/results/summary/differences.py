@@ -157,11 +157,15 @@ class DifferenceSummary(InclusionSummary):
         return "the other group minus the group"
 
     @property
+    def size(self) -> str:
+        """Number of rows of each group."""
+        row = "effective row" if SURVEYED in self.attrs else "row"
+        return ", ".join(f"{count(round(n), row)} of {g}" for g, n in zip(self.groups, self.sizes, strict=True))
+
+    @property
     def data_sentence(self) -> str:
         """Size of the groups, of the network, and how many values were missing."""
-        row = "effective row" if SURVEYED in self.attrs else "row"
-        sizes = ", ".join(f"{count(round(n), row)} of {g}" for g, n in zip(self.groups, self.sizes, strict=True))
-        return f"{sizes}: {count(len(self.names), 'node')}, {count(self.n_edges, 'edge')}, {self.model_clause}"
+        return f"{self.size}: {count(len(self.names), 'node')}, {count(self.n_edges, 'edge')}, {self.model_clause}"
 
     @property
     def row(self) -> MethodRow | None:

@@ -90,10 +90,16 @@ class PanelSummary(InclusionSummary):
         return numbers
 
     @property
+    def size(self) -> str:
+        """Number of pairs of successive rows, and of people."""
+        t = self.numbers_of_transitions
+        whose = f" of {count(t['people'], 'person', 'people')}" if t["people"] > 1 else " of one series"
+        return f"{count(t['used'], 'transition')}{whose}"
+
+    @property
     def data_sentence(self) -> str:
         """Size of the data, which rows follow each other, and the model."""
         t = self.numbers_of_transitions
-        whose = f" of {count(t['people'], 'person', 'people')}" if t["people"] > 1 else " of one series"
         left = [f"{t['gaps']:,} left out as their distance is not {t['step']:g}"] if t["gaps"] else []
         how = "with missing answers, which are drawn" if t.get("completed") else "left out as answers are missing"
         left += [f"{t['missing']:,} {how}"] if t["missing"] else []
@@ -102,10 +108,7 @@ class PanelSummary(InclusionSummary):
         intercepts = "; intercepts of each person" if self.attrs["intercepts"] == "own" else ""
         kind = "ordered" if FAMILIES.row(self.attrs["items"]).many_states else "yes/no"
         networks = "lagged edges and edges within a wave" if self.within else "lagged edges"
-        return (
-            f"{count(t['used'], 'transition')}{whose}{out}, {count(len(self.names), f'{kind} item')}, "
-            f"{self.n_edges:,} {networks}{intercepts}"
-        )
+        return f"{self.size}{out}, {count(len(self.names), f'{kind} item')}, {self.n_edges:,} {networks}{intercepts}"
 
     @property
     def density_sentence(self) -> str:
