@@ -32,7 +32,15 @@ ONLY = {  # methods that some estimators alone have
     "predict_next": {PanelMRF},
 }
 FEWER = {
-    PanelMRF: {"score", "predict_next", "statistics", "predictive_checks", "add_log_likelihood", "evidence_table"},
+    PanelMRF: {
+        "score",
+        "predict_next",
+        "statistics",
+        "predictive_checks",
+        "add_log_likelihood",
+        "evidence_table",
+        "methods_text",
+    },
     MaximumLikelihoodMRF: {"score", "score_samples", "sample", "predict_conditional", "conditional_log_likelihood"},
 }
 

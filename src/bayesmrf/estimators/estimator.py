@@ -8,6 +8,8 @@ from dataclasses import fields, is_dataclass, replace
 from inspect import cleandoc, signature
 from typing import Any, ClassVar
 
+from sklearn.exceptions import NotFittedError
+
 from ..declare.option import describe, named, unknown
 from ..errors import OptionError
 from ..families import AUTO
@@ -76,6 +78,13 @@ class Estimator:
     def _outcome(self) -> list[str]:
         """Return lines on what was fitted: none if they cannot be told, as of draws that were changed since."""
         return []
+
+    def __getattr__(self, name: str) -> Any:
+        """Say that a fit sets an attribute, where there was none; else raise what was raised before."""
+        is_of_fit = name.endswith("_") and not name.startswith("_") and name not in dir(type(self))
+        if is_of_fit and "theta_" not in vars(self):
+            raise NotFittedError(f"{type(self).__name__} has no {name} before it is fitted; call fit first.")
+        return super().__getattribute__(name)
 
     @property
     def _labels(self) -> Sequence[Any]:

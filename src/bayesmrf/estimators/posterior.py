@@ -207,9 +207,10 @@ class Posterior(Sampled, Network, BaseEstimator):
         Parameters
         ----------
         statement : str or callable
-            Comparisons of the weights of edges, joined by ``&``: ``"A--B > A--C"``, ``"A--B = 0 & B--C > 0.5"``. The
-            weight of an absent edge is 0. Names with signs such as ``--`` or ``&`` in them are in quotes; names with
-            spaces need none. With several groups of people each edge has its group: ``"A--B [g] > A--B [h]"``. An edge
+            Comparisons of the weights of edges, joined by ``&``: ``"A--B > A--C"``, ``"A--B = 0 & B--C > 0.5"``. An
+            edge alone, ``"A--B"``, stands for ``"A--B != 0"``. The weight of an absent edge is 0. Names with signs such
+            as ``--`` or ``&`` in them are in quotes; names with spaces need none. With several groups of people each
+            edge has its group: ``"A--B [g] > A--B [h]"``. An edge
             with a table of log odds has its strength, and so has an edge that it is compared with: the size of its
             weight. Or a function that returns whether a networkx graph of the edges
             that exist, with the attribute ``weight``, is as stated; of several groups of people, of the graph of each.

@@ -318,7 +318,8 @@ def test_categories_without_order_and_stored_runs(rng, tmp_path):
 NAMES = ("A", "b c", "x-1", 'say "hi"', "1")
 LANGUAGE = Language(graphs.from_edges([(0, 1), (1, 2), (0, 3), (3, 4), (2, 4)], NAMES), None, np.ones(5, bool))
 REFUSED = {
-    "A--b c": "comparisons of edges by",
+    "A--b c is 0": "'b c is 0' is none of",
+    "0": "edges, or comparisons of edges by",
     "A--b c >": "finite numbers on both sides",
     "": "finite numbers on both sides",
     "A--Z > 0": "about nodes of the data, .* 'Z' is none of 'A', 'b c'",
@@ -334,6 +335,11 @@ REFUSED = {
     "A--b c [g] > 0": "about edges without a group, .* one network",
     "'A--b c > 0": "finite numbers on both sides",
 }
+
+
+def test_an_edge_alone_stands_for_its_existence():
+    assert LANGUAGE.read("A--b c") == LANGUAGE.read("A--b c != 0")
+    assert LANGUAGE.read("A--b c & 1--x-1 = 0") == LANGUAGE.read("A--b c != 0 & 1--x-1 = 0")
 
 
 @pytest.mark.parametrize("text", REFUSED)

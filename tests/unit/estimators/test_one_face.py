@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import bayesmrf
 from bayesmrf import BayesianMRF, CompareMRF, GroupedMRF, SpikeSlabMRF
 from bayesmrf.errors import DataError, OptionError
 
@@ -18,7 +19,9 @@ FACE = {
     "check": ["X", "sample_weight", "survey_weight"],
     "load": ["path"],
     "table": ["name", "probability", "edge"],
-    "report": ["path", "overwrite"],
+    "plot": ["kind", "path", "options"],
+    "report": ["path", "overwrite", "to"],
+    "methods_text": [],
     "export": ["out", "to", "overwrite", "spreadsheet_safe"],
     "interval": ["probability"],
     "statistic": ["function", "of", "name"],
@@ -168,3 +171,18 @@ def _correlations(x, p):
     covariance = (x - mean).T @ (p[:, None] * (x - mean))
     sd = np.sqrt(np.diag(covariance))
     return covariance / np.outer(sd, sd)
+
+
+def test_attributes_of_a_fit_say_that_there_was_none():
+    from sklearn.exceptions import NotFittedError
+
+    est = bayesmrf.SpikeSlabMRF()
+    with pytest.raises(NotFittedError, match="SpikeSlabMRF has no inclusion_ before it is fitted; call fit first"):
+        _ = est.inclusion_
+    with pytest.raises(AttributeError, match="'SpikeSlabMRF' object has no attribute 'inclusions'"):
+        _ = est.inclusions
+    assert not hasattr(est, "theta_")
+
+
+def test_dir_has_public_names_only():
+    assert dir(bayesmrf) == sorted(bayesmrf.__all__)

@@ -62,9 +62,12 @@ class Language(NamedTuple):
         while True:
             left, rest = self._side(rest, text)
             sign = next((s for s in _COMPARE if rest.startswith(s)), None)
-            if sign is None:
-                raise self._refusal(text, "comparisons of edges by >, <, >=, <=, = or !=")
-            right, rest = self._side(rest[len(sign) :], text)
+            if sign is None and left.edge >= 0 and (not rest or rest.startswith("&")):  # that the edge exists
+                sign, right = "!=", Side(-1, 0, 0.0)
+            elif sign is None:
+                raise self._refusal(text, "edges, or comparisons of edges by >, <, >=, <=, = or !=")
+            else:
+                right, rest = self._side(rest[len(sign) :], text)
             clauses.append(self._clause(left, "=" if sign == "==" else sign, right, text))
             if not rest:
                 return clauses

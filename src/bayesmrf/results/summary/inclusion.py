@@ -83,7 +83,8 @@ class InclusionSummary(Summary):
         mean, low, high = intervals_given(self.edge_columns(), self.columns("included"), self.tails)
         kind = {} if (kinds := self.display.edge_kinds) is None else {"kind": kinds}
         table = kind | {"inclusion": self.inclusion, "weight": mean, "lower": low, "upper": high}
-        return pd.DataFrame(self.named_ends | table | self.marks | self.evidence)
+        first = {name: self.evidence[name] for name in ("bayes_factor", "evidence") if name in self.evidence}
+        return pd.DataFrame(self.named_ends | table | first | self.marks | self.evidence)  # diagnostics are last
 
     @cached_property
     def node_table(self) -> pd.DataFrame:
