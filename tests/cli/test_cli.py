@@ -339,7 +339,7 @@ def test_demo_prints_both_parts_and_writes_its_report(folder, monkeypatch):
     assert summary.names == list(demo.RISK_FACTORS.values())
     assert summary.n_edges == 15
     page = (folder / "d.html").read_text()
-    assert page.count("<section") == 13
+    assert page.count("<section") == 14
     (folder / "d.html").write_text(page + "<!-- older -->")
     monkeypatch.setattr(demo, "known_grid", lambda *_: grid)
     demo.run_demo(folder / "d.html", 1, console, **small)  # a demonstration's own report may go

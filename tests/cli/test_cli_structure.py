@@ -133,7 +133,7 @@ def test_models(model, bayesmrf, levels, votes, folder):
 
 # Options that some methods know: flag, value, what is said of it.
 OWN = {
-    "n_particles": ("--n-particles", 128, "particles 128"),
+    "n_particles": ("--n-particles", 128, "simulated states 128"),
     "moments": ("--moments", "chains", "moments chains"),
     "n_sweeps": ("--n-sweeps", 2, "Gibbs sweeps 2"),
     "epsilon": ("--epsilon", 0.02, "step epsilon 0.02"),

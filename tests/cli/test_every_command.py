@@ -34,6 +34,7 @@ NO_RUN = {"demo", "columns"}  # a page, and a codebook
 STUDY = ["--n", "60", "--replicates", "1", "--n-jobs", "1", "--out", "new"]
 READ = {
     "report": [["--out", "new"]],
+    "plot": [["trace", "--out", "new.svg"]],
     "export": [["--to", to, "--out", "new"] for to in ("csv", "json", "graphml")],
     "plan": [STUDY],
     "calibrate": [[*STUDY, "--nodes", "3"]],

@@ -82,7 +82,7 @@ class Estimator:
     def __getattr__(self, name: str) -> Any:
         """Say that a fit sets an attribute, where there was none; else raise what was raised before."""
         is_of_fit = name.endswith("_") and not name.startswith("_") and name not in dir(type(self))
-        if is_of_fit and "theta_" not in vars(self):
+        if is_of_fit and not self.__sklearn_is_fitted__():
             raise NotFittedError(f"{type(self).__name__} has no {name} before it is fitted; call fit first.")
         return super().__getattribute__(name)
 
