@@ -72,12 +72,12 @@ def judge_bank(tree: xr.DataTree, model: Any, kernel: Any) -> None:
     design = (kernel.kernel if isinstance(kernel, DrawHiddenEntries) else kernel).design
     remedy = f"; {argument('moments', 'chains')} does not use these states"
     banks, n = design.banks, design.tables.n
-    source = f"the normalizing constant is estimated from {len(banks[0].states):,} simulated states"
+    source = f"The normalizing constant is estimated from {len(banks[0].states):,} simulated states"
     walled = float(tree["sample_stats"]["walled"].mean())
     if walled > _WALLED:
         tell(
             f"{source}, and {walled:.1%} of the proposals were rejected because less than {WALL:.0%} of these states "
-            f"have weight there: the draws do not follow the posterior{remedy}",
+            f"have weight there: the draws do not follow the posterior{remedy}.",
             ApproximatePosteriorWarning,
             BAD,
         )
@@ -90,14 +90,14 @@ def judge_bank(tree: xr.DataTree, model: Any, kernel: Any) -> None:
     if not error.shape <= _SHAPE:  # NaN of weights that are all equal, too
         tell(
             f"{source}, and the error of this estimate could not be assessed: too few draws have weight under an "
-            f"independent set of states (Pareto k {error.shape:.2f}, should be below {_SHAPE:g}){remedy}",
+            f"independent set of states (Pareto k {error.shape:.2f}, should be below {_SHAPE:g}){remedy}.",
             ApproximatePosteriorWarning,
             FAIR,
         )
         return
     tell(
         f"{source}; with an independent set of states, inclusion probabilities change by {error.mean:.3f} on average "
-        f"and {error.largest:.3f} at most (Monte Carlo standard error {error.noise:.3f})",
+        f"and {error.largest:.3f} at most (Monte Carlo standard error {error.noise:.3f}).",
         ApproximatePosteriorWarning,
         NOTE,
     )

@@ -26,7 +26,7 @@ class LangevinJumps(Checked):
         100,
         integer(2, 10**7),  # a variance is estimated
         "Persistent chains that follow the weights.",
-        label="particles",
+        label="simulated states",
     )
     n_sweeps: int = option(1, COUNT, "Gibbs sweeps of an iteration.", label="Gibbs sweeps")
     epsilon: float = option(
