@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import data_row
+from ..errors import argument, data_row, in_python
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -319,8 +319,8 @@ _SAYS = {
     ),
     "sums": (
         "the sum of the answers is {what} in {observed} rows{group}",
-        "The sample may mix groups of people (if they are known, compare them with CompareMRF), or some answers may be "
-        "invalid.",
+        "The sample may mix groups of people (if they are known, compare them "
+        f"{in_python('with CompareMRF', 'by bayesmrf compare --by')}), or some answers may be invalid.",
     ),
     "lags": (
         "{product}",
@@ -328,11 +328,11 @@ _SAYS = {
     ),
     "waves": (
         "{product} in one wave",
-        "Items of a wave are joined: take within=True (--within).",
+        f"Items of a wave are joined: take {argument('within', True)}.",
     ),
     "earlier": (
         "the mean product of {what} and its mean over earlier waves than the last is {observed}",
-        "People may differ for good, which intercepts='own' (--intercepts own) is for, or earlier waves may matter.",
+        f"People may differ for good, which {argument('intercepts', 'own')} is for, or earlier waves may matter.",
     ),
     "rows": (
         "{what}{group} is an outlier, whose log probability is {observed} below average",
