@@ -2,10 +2,9 @@
 
 import base64
 
+import nbclient
+import nbformat
 import pytest
-
-nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
-pytest.importorskip("ipykernel")
 
 CELLS = (
     """
@@ -25,9 +24,8 @@ def outputs(tmp_path_factory):
     """The outputs of each cell."""
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
     folder = str(tmp_path_factory.mktemp("notebook"))
-    nbclient.NotebookClient(
-        book, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
-    ).execute()
+    resources = {"metadata": {"path": folder}}
+    nbclient.NotebookClient(book, timeout=300, kernel_name="python3", resources=resources).execute()
     return [cell["outputs"] for cell in book.cells]
 
 
