@@ -66,6 +66,13 @@ def test_labels_that_are_not_moved_cover_others(rng, monkeypatch):
     assert np.triu(overlaps(every, every), 1).any()
 
 
+def test_networks_of_hundreds_of_nodes_are_drawn_at_once(rng):
+    graph = graphs.from_edges([(i, (i + 1) % 300) for i in range(300)], tuple(f"n{i}" for i in range(300)))
+    tree = with_evidence(structure_tree(rng, graph, inclusion=[0.9] * 300), np.full(300, 3.0))
+    for kind in ("network", "evidence"):
+        assert figure(tree, kind).figure.get_figwidth() == pytest.approx(3.3)
+
+
 def test_nodes_do_not_touch(rng):
     place = spread(rng.normal(size=(60, 2)), 1.0)
     distance = np.linalg.norm(place[:, None] - place[None], axis=2) + 9 * np.eye(60)

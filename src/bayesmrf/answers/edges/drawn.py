@@ -10,10 +10,12 @@ import numpy as np
 from ...errors import OptionError
 from ...results.categories import FORCED, words_in
 from ...results.summary import Summary, count
-from ...show.figures import Figure, by_node, data_names
+from ...show.figures import Figure, by_node, data_names, resized
 from ...show.network_style import ALPHAS, Look, by_evidence, look_of, paler, signed
 from ...show.one_network import Drawing, draw_one
+from .networks import plot_evidence_network, plot_network
 
+_MOST_NODES = 200  # beyond which networks are drawn as `bayesmrf.plots` does
 _FEW = 18  # nodes up to which evidence against edges is drawn unless it is asked for
 
 
@@ -42,6 +44,8 @@ def draw_network(s: Any, options: Figure) -> Any:
     """Draw the edges that are shown, wide if strong; the others are counted."""
     if s.has_lags:
         return _draw_lagged(s, options)
+    if len(s.names) > _MOST_NODES:
+        return resized(plot_network)(s, options)
     shown = which(s, options.shown)
     if s.styled_by == "inclusion":
         table = s.edge_table[shown]
@@ -63,6 +67,8 @@ def draw_communities(s: Any, options: Figure) -> Any:
 
 def draw_evidence(s: Any, options: Figure) -> Any:
     """Draw the category of evidence of each pair; inconclusive ones only if all are asked for."""
+    if len(s.names) > _MOST_NODES:
+        return resized(plot_evidence_network)(s, options)
     words, names = s.evidence["evidence"].astype(str), words_in(s.tree)
     is_many = len(s.names) > _FEW
     hidden = [] if options.shown == "all" else [names[2], *(names[3:] if is_many or options.shown == "weakly" else [])]
