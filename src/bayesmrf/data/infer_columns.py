@@ -154,7 +154,7 @@ def _apart(
     if is_all or all(s.counts.keys() <= constant.BITS for s in rest):
         return _Apart({}, [], set(), False)
     added = [name for name, column in outer.items() if column.kind == METADATA]
-    apart, problems, is_long = _of_rows(_part(frame, [*added, *(s.name for s in rest)]), added)
+    apart, problems, is_long = _of_rows(_part(frame, [*added, *(s.name for s in rest)]), added, of_panel)
     times = time_columns(part := _part(frame, [s.name for s in rest if not s.ordered and s.name not in apart]))
     problems += problems_of_times(part, times, of_panel)
     apart |= dict.fromkeys(times, IDENTIFIER)
@@ -253,7 +253,7 @@ def _part(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
     return part.set_axis(list(map(str, part.columns)), axis=1)
 
 
-def _of_rows(frame: pd.DataFrame, added: Collection[str]) -> tuple[dict[str, str], list[str], bool]:
+def _of_rows(frame: pd.DataFrame, added: Collection[str], of_panel: bool) -> tuple[dict[str, str], list[str], bool]:
     """Find columns that describe rows (identifiers, counts), problems, and whether the table is in long format.
 
     Columns that a survey program ``added`` are among them only where a row is an event of a person.
@@ -268,7 +268,7 @@ def _of_rows(frame: pd.DataFrame, added: Collection[str]) -> tuple[dict[str, str
     kinds |= {relation.columns[0]: NUMBER for relation in rows.totals}
     events = None if rows.person is None or is_long else event_columns(every, rows.person)
     kinds |= dict.fromkeys(events or (), METADATA)
-    return kinds, problems_of_rows(every, added, rows), is_long
+    return kinds, problems_of_rows(every, added, rows, of_panel), is_long
 
 
 def _no_answer(column: Column, kind: str) -> Column:

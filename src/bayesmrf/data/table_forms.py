@@ -144,11 +144,14 @@ def understood_rows(frame: pd.DataFrame) -> Rows:
     return Rows(answers, person, None, []) if answers else Rows(None, person, forgotten_count(frame), _totals(frame))
 
 
-def problems(frame: pd.DataFrame, added: Collection[str] = (), rows: Rows | None = None) -> list[str]:
+def problems(
+    frame: pd.DataFrame, added: Collection[str] = (), rows: Rows | None = None, of_panel: bool = False
+) -> list[str]:
     """Return what is wrong with a table whose columns are no answers, each with what to do; names are unique texts.
 
     Of the columns that a survey program ``added`` it says which are to be left out where a row is an event. ``rows``
-    is what the others say, if it is known: the search takes seconds in a wide table.
+    is what the others say, if it is known: the search takes seconds in a wide table. ``of_panel`` says whether rows of
+    one person may follow each other.
     """
     every, frame = frame, frame.drop(columns=list(added))
     rows = understood_rows(frame) if rows is None else rows
@@ -168,7 +171,10 @@ def problems(frame: pd.DataFrame, added: Collection[str] = (), rows: Rows | None
         n = len(frame) / frame[name].nunique()
         labelled = in_python(f"make it the index, X.set_index({quoted(name)})", f"give --drop {in_shell(name)}")
         labelled += ", and the result says what that means for it"
-        if frame[name].nunique() < FEWEST_PERSONS:
+        if of_panel:
+            labelled = f"give {argument('person', name)}, so that rows of one person follow each other, or leave it "
+            labelled += f"out with {preparing('drop', name)}"
+        elif frame[name].nunique() < FEWEST_PERSONS:
             labelled = f"{frame[name].nunique()} are too few to estimate what that means for the result, so that "
             labelled += f"intervals may be too narrow; leave it out with {preparing('drop', name)}, or use "
             labelled += f"{in_python('PanelMRF', 'bayesmrf panel')} if rows follow each other in time"

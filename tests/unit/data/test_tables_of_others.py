@@ -388,3 +388,18 @@ def test_a_total_with_many_levels_is_named_where_it_is_refused(rng, bayesmrf, fo
     table.to_csv("t.csv", index=False)
     code, _, err = bayesmrf("structure", "t.csv")
     assert (code, "column 'score' is the sum of 'a'" in err) == (2, True)
+
+
+def test_a_panel_names_the_columns_of_people_and_waves(bayesmrf, folder, rng):
+    answers = pd.DataFrame(rng.integers(0, 2, (120, 3)), columns=list("abc"))
+    answers.insert(0, "id", np.repeat(np.arange(30), 4))
+    answers.insert(1, "wave", np.tile(np.arange(1, 5), 30))
+    answers.to_csv("p.csv", index=False)
+    code, _, err = bayesmrf("panel", "p.csv")
+    assert code == 2
+    assert "give --person id, so that rows of one person follow each other, or leave it out with --drop id" in err
+    assert "give --wave wave" in err
+    code, _, err = bayesmrf("structure", "p.csv")
+    assert code == 2
+    assert "--person" not in err
+    assert "use bayesmrf panel if rows of one person follow each other" in err
