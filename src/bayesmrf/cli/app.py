@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -40,9 +41,9 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of a command, the command with all its flags, and its arguments."""
         name, subcommand, rest = super().resolve_command(ctx, args)
-        table = next((Path(word) for word in rest if Path(word).is_file()), None) if name in COMMANDS else None
+        table = next(filter(os.path.isfile, rest), None) if name in COMMANDS else None
         if table is not None:
-            say_at_once(f"reading {table.name}", not {"--quiet", "-q", "--help"}.isdisjoint(rest))
+            say_at_once(f"reading {Path(table).name}", not {"--quiet", "-q", "--help"}.isdisjoint(rest))
         return name, whole(name) if name in COMMANDS else subcommand, rest
 
 
