@@ -320,7 +320,7 @@ _SAYS = {
     "sums": (
         "the sum of the answers is {what} in {observed} rows{group}",
         "The sample may mix groups of people (if they are known, compare them "
-        f"{in_python('with CompareMRF', 'by bayesmrf compare --by')}), or some answers may be invalid.",
+        f"{in_python('with CompareMRF', 'by bayesmrf compare')}), or some answers may be invalid.",
     ),
     "lags": (
         "{product}",
