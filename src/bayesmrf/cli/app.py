@@ -17,7 +17,7 @@ from ..errors import BayesMRFError, StoppedWarning
 from ..names import shown
 from .collect import collect
 from .columns import SPREADSHEET_SAFE, columns
-from .common import Stopped, finished, flag_of, new_console, say, say_at_once, spoken_warnings
+from .common import Finished, Stopped, finished, flag_of, new_console, say, say_at_once, spoken_warnings
 from .compare_groups import compare
 from .evidence import evidence
 from .flags import command
@@ -98,7 +98,7 @@ for function in (plot, collect, plan, calibrate):
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished result.")],
+    run: Finished,
     out: Annotated[
         Path | None, typer.Option(help="The file to write.", show_default="report.html, or .txt, .tex or .docx")
     ] = None,
@@ -128,7 +128,7 @@ def report(
 
 @app.command()
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished result.")],
+    run: Finished,
     to: Annotated[
         str,
         typer.Option(

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -62,6 +62,7 @@ def flag_of(option: str) -> str:
     return option if option.startswith("-") or option == "X" else _FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
+Finished = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished result.")]
 _TABLES = {".xlsx", ".xlsm", ".sav", ".zsav", ".dta", ".parquet", ".feather"}  # names of tables that are no text
 _LONGEST = 3000  # letters of a message
 _MOST = 10  # chains that are listed

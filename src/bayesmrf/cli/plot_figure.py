@@ -14,7 +14,7 @@ from .field_flags import flag
 
 
 def plot(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished result.")],
+    run: common.Finished,
     kind: Annotated[
         str,
         typer.Argument(

@@ -49,6 +49,7 @@ _DENSE = 2.0  # standard deviations from 0, below which an edge is absent at the
 _VISITS = 40.0  # in the blocks of a draw, for each unit
 _MOST_STEPS, _PILOT_STEPS = 32, 2  # in a draw
 _MOST_STEPS_UP, _REACH = 30, 0.5  # Newton steps, and their lengths at most, in standard deviations of log densities
+_RIDGE = 1e-10
 _FARTHEST = 8.0  # from the centre, of a weight of a draw, in standard deviations of the surrogate
 _FEWEST = 5  # rows of a group with a level
 _MOST_COORDINATES, _YES_NO = 600, (1000, 4096)  # of a surrogate; rows of yes/no columns for which "auto" is a bank
@@ -200,7 +201,8 @@ class _Pilots:
         self.share = (self.draws[:, self.coordinates.first[:-1]] != 0).mean(axis=0)
         of, n_weights = design.surrogate, len(design.surrogate.at)
         weights = self.draws[:, :n_weights]
-        sd = np.sqrt(np.linalg.pinv(of.hessian, hermitian=True).diagonal().clip(min=1e-300))
+        ridge = _RIDGE * of.hessian.diagonal().max(initial=1.0)  # what the data do not limit has a large deviation
+        sd = np.sqrt(np.linalg.inv(of.hessian + ridge * np.eye(n_weights)).diagonal())
         self.farthest = float(np.where(weights != 0, np.abs(weights - of.at) / sd, 0.0).max(initial=0.0))
         self.sizes = np.mean([_inner(s).sizes for s in self.states], axis=0)
         self._complete()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -138,8 +138,9 @@ def data_names(s: Summary) -> list[str]:
 
 
 def labelled(s: Summary, labels: Any) -> Summary:
-    """Give the nodes of a summary other labels."""
+    """Return a summary whose nodes have other labels."""
     if labels is not None:
+        s = replace(s)
         new = by_node("labels", labels, data_names(s))
         nodes = [str(new.get(name, name)) for name in data_names(s)]
         s.statistics.__dict__["nodes"] = nodes

@@ -124,8 +124,10 @@ def test_labels_and_groups(rng):
     assert len(np.unique(colours, axis=0)) == 2
     assert {"x", "y"} <= {text.get_text() for text in ax.figure.legends[0].get_texts()}
     assert any("Alpha" in text.get_text() for text in figure(tree, "edges", labels={"a": "Alpha"}).get_yticklabels())
-    plain = figure(tree, "edges")
-    assert not any("Alpha" in text.get_text() for text in plain.get_yticklabels())
+    s = StructureSummary(tree)
+    figure(s, labels={"a": "Alpha"})
+    for result in (tree, s):  # which keep their names
+        assert not any("Alpha" in text.get_text() for text in figure(result, "edges").get_yticklabels())
 
 
 def test_intervals_are_those_of_the_table(rng):
