@@ -140,6 +140,11 @@ class Likelihood:
             if sample.hidden and not (SAMPLE in needs and isinstance(sample.hidden.engine, ChainEngine)):
                 require_answers(sample.hidden.engine, kernel, needs, sample.hidden.model, "hidden_engine")
 
+    @property
+    def completes_exactly(self) -> bool:
+        """Whether `complete` draws hidden entries independently of those before, and not by chains."""
+        return all(sample.hidden is None or SAMPLE in sample.hidden.engine.answers for sample in self.samples)
+
     def start(self, rng: np.random.Generator) -> Memory:
         """Return the memory of engines that have one (persistent chains)."""
         return linked([term.start(rng) for term in self._terms])

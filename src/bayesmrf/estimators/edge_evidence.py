@@ -44,7 +44,7 @@ _BATCH = 2**20  # terms of draws that are evaluated together
 _POINTS, _FIXED = 65, 32  # of an integral, and terms of each besides those of the states of the ends
 _STATE = 2  # terms that take as long as a state of a table
 _ROUNDING = 1e-12  # of a baseline that is absent, relative to the weights
-_IMPUTATIONS = 10  # draws of the hidden entries at a theta, of which the last is used
+_IMPUTATIONS = 10  # draws of the hidden entries at a theta by chains, of which the last is used
 TABLE = 2**20  # joint states that are summed over at a draw
 _EACH = 8  # chains for each observation, within these numbers
 _FEWEST_CHAINS, _MOST_CHAINS = 2**13, 2**17
@@ -222,7 +222,7 @@ class _Factors:
     def _completed(self, weights: np.ndarray, natural: np.ndarray) -> GroupProblem:
         """Return the constants of lines of data whose missing answers are drawn at theta."""
         point = np.concatenate([weights.ravel(), natural[..., self.terms.n_spiked :].ravel()])
-        for _ in range(_IMPUTATIONS):
+        for _ in range(1 if self.likelihood.completes_exactly else _IMPUTATIONS):
             sums, self.memory = self.likelihood.complete(point, self.rng, self.memory)
         return self.terms.make(np.reshape(sums / self.likelihood.sizes, (len(self.terms.contrast), -1)))
 

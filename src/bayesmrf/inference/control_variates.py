@@ -74,23 +74,26 @@ def controlled_moments(model: Any, theta: np.ndarray, states: np.ndarray) -> Con
     parts = [] if half < _STATES * controls.most_of_one else controls.of_each
     if model.n_features <= _MOST_JOINT and half >= _STATES * controls.n:
         parts = [_Part(np.arange(model.n_features), np.arange(controls.n))]
-    group, shift = np.arange(n_chains) % _GROUPS, model.features(states[0].astype(np.int64)).mean(axis=0)
-    sizes = np.bincount(group, minlength=_GROUPS)[:, None] * n_times
+    # Chains of each group; those of the two halves are every second chain.
+    group = (np.arange(n_chains) % _GROUPS == np.arange(_GROUPS)[:, None]).astype(np.float64)
+    shift = model.features(states[0].astype(np.int64)).mean(axis=0)
+    sizes = group.sum(axis=1, keepdims=True) * n_times
     f_means, u_means = np.zeros((_GROUPS, model.n_features)), np.zeros((_GROUPS, controls.n))
     squares = [np.zeros((2, len(c), len(c))) for _, c in parts]
     products = [np.zeros((2, len(c), len(f))) for f, c in parts]
     counted, enough = 0, _STATES * max((len(c) for _, c in parts), default=0)
     for x in states.astype(np.int64):
-        f, u = model.features(x) - shift, controls.at(x) if parts else np.zeros((n_chains, controls.n))
-        for g in range(_GROUPS):
-            f_means[g] += f[g::_GROUPS].sum(axis=0)
-            u_means[g] += u[g::_GROUPS].sum(axis=0)
+        f = model.features(x) - shift
+        f_means += group @ f
+        if not parts:
+            continue
+        u = controls.at(x)
+        u_means += group @ u
         if counted >= enough:
             continue
         counted += n_chains // 2
         for h in range(2):
-            of_half = group % 2 == h
-            f_half, u_half = f[of_half].astype(np.float32), u[of_half].astype(np.float32)
+            f_half, u_half = f[h::2].astype(np.float32), u[h::2].astype(np.float32)
             for part, square, product in zip(parts, squares, products, strict=True):
                 v = u_half[:, part.controls]
                 square[h] += v.T @ v
@@ -165,27 +168,27 @@ class _Controls:
         return max(len(part.controls) for part in self.of_each)
 
     def at(self, x: np.ndarray) -> np.ndarray:
-        """Return the controls at states (n, n_nodes)."""
-        (n, n_nodes), m, used = x.shape, self.field.shape[1], self.model.used
-        out, states, nodes = np.zeros((n, self.n)), np.arange(m), np.arange(n_nodes)
-        hot = (x[:, :, None] == states).astype(np.float64)
-        potential = (hot.reshape(n, -1) @ self.potentials).reshape(hot.shape)
-        residual = hot - _probabilities(potential + self.field)
+        """Return the controls at states (n, n_nodes), (n, n_controls), one after the other in memory."""
+        (n, n_nodes), m, used, x = x.shape, self.field.shape[1], self.model.used, np.ascontiguousarray(x.T)
+        out, states, nodes = np.empty((self.n, n)), np.arange(m), np.arange(n_nodes)
+        hot = (x[:, None] == states[:, None]).astype(np.float64)
+        potential = (self.potentials @ hot.reshape(-1, n)).reshape(hot.shape)
+        residual = hot - _probabilities(potential + self.field[:, :, None])
         for same in self.ends:
             if same.factors is None:
-                tables = residual @ same.feature
-                out[:, same.places] = tables[np.arange(n)[:, None], same.nodes, x[:, same.others]]
+                tables = same.feature.T @ residual
+                out[same.places] = tables[same.nodes[:, None], x[same.others], np.arange(n)]
             else:
                 left, right = same.factors
-                out[:, same.places] = (residual @ left)[:, same.nodes] * right[x][:, same.others]
+                out[same.places] = (left @ residual)[same.nodes] * right[x][same.others]
         last, node_of = self.n - 2 * n_nodes, self.model.node_of
-        out[:, 2 * self.n_of_edges : last] = np.einsum("nkm,km->nk", residual[:, node_of], self.model.node_rows)
+        out[2 * self.n_of_edges : last] = np.einsum("km,kmn->kn", self.model.node_rows, residual[node_of])
         first, top = used.argmax(axis=1), m - 1 - used[:, ::-1].argmax(axis=1)
-        out[:, last : last + n_nodes] = (residual * potential).sum(axis=2)
-        out[:, last : last + n_nodes] *= potential[:, nodes, top] - potential[:, nodes, first]
-        rest = x.sum(axis=1, keepdims=True) - 0.5 * (n_nodes - 1) * states[-1] - x
-        out[:, last + n_nodes :] = residual @ states * rest**2
-        return out
+        out[last : last + n_nodes] = (residual * potential).sum(axis=1)
+        out[last : last + n_nodes] *= potential[nodes, top] - potential[nodes, first]
+        rest = x.sum(axis=0) - 0.5 * (n_nodes - 1) * states[-1] - x
+        out[last + n_nodes :] = (states @ residual) * rest**2
+        return out.T
 
 
 def _factors(feature: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -198,6 +201,6 @@ def _factors(feature: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _probabilities(log_weight: np.ndarray) -> np.ndarray:
-    """Return the probabilities of states with the logs of weights (..., m)."""
-    p = np.exp(log_weight - log_weight.max(axis=-1, keepdims=True))
-    return np.asarray(p / p.sum(axis=-1, keepdims=True))
+    """Return the probabilities of states with the logs of weights (n_nodes, m, n)."""
+    p = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))

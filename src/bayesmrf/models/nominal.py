@@ -280,11 +280,11 @@ class Nominal(NodeFeatures):
         return np.hstack([edges, nodes])
 
     def features(self, states: np.ndarray) -> np.ndarray:
-        """Return the statistics of each row of ``states``, (n_samples, n_features)."""
-        e, k = self._places[0], np.arange(int(self.edge_starts[-1]))
+        """Return the statistics of each row of ``states``, (n_samples, n_features), feature after feature in memory."""
+        x, e = np.ascontiguousarray(states.T), self._places[0]
         u, v = self.graph.edges[e].T
-        rows, node = np.arange(len(self.node_of)), self.node_of
-        return np.hstack([self.edge_features[k, states[:, u], states[:, v]], self.node_rows[rows, states[:, node]]])
+        k, rows = np.arange(len(e))[:, None], np.arange(len(self.node_of))[:, None]
+        return np.vstack([self.edge_features[k, x[u], x[v]], self.node_rows[rows, x[self.node_of]]]).T
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of ``states`` (n_samples, n_nodes), rows weighted by ``weights``."""

@@ -217,15 +217,15 @@ class TwoArrays(NodeFeatures):
         return theta[..., : r * p].reshape(*theta.shape[:-1], r, p)
 
     def features(self, states: np.ndarray) -> np.ndarray:
-        """Return the statistics of each row of ``states``, (n_samples, n_features)."""
-        u, v = self.graph.edges.T
+        """Return the statistics of each row of ``states``, (n_samples, n_features), feature after feature in memory."""
+        x, (u, v) = np.ascontiguousarray(states.T), self.graph.edges.T
         if self._is_square:
-            x = np.sqrt(self.edge_values.diagonal())[states]
-            edges = x[:, u] * x[:, v]
+            y = np.sqrt(self.edge_values.diagonal())[x]
+            edges = y[u] * y[v]
         else:
-            edges = np.moveaxis(np.asarray(self.edge_features)[:, states[:, u], states[:, v]], 0, 2)
-        rows, node = np.arange(len(self.node_of)), self.node_of
-        return np.hstack([edges.reshape(len(states), -1), self.node_rows[rows, states[:, node]]])
+            edges = np.moveaxis(np.asarray(self.edge_features)[:, x[u], x[v]], 0, 1)
+        rows = np.arange(len(self.node_of))[:, None]
+        return np.vstack([edges.reshape(-1, len(states)), self.node_rows[rows, x[self.node_of]]]).T
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of ``states`` (n_samples, n_nodes), rows weighted by ``weights``."""
