@@ -20,7 +20,6 @@ from ..models.categorical import is_categorical
 from ..names import shown
 from ..posterior.conditionals.group_lines import GroupProblem
 from ..posterior.edges.bank import BankDesign
-from ..posterior.edges.bank_moves import SMALL
 from ..posterior.edges.surrogate import (
     Tilt,
     coordinates_of,
@@ -29,7 +28,6 @@ from ..posterior.edges.surrogate import (
     surrogate_of,
     tables_of,
     tilts_of,
-    visit_share,
 )
 from ..states.bank import Bank, BankChains, covariance_of, log_z
 from ..threads import one_thread
@@ -46,7 +44,7 @@ _DRAWS, _PILOT_CHAINS, _TURNS = 60, 4, 2  # of a pilot run; surrogates of a bank
 _MOST_STAGES, _STABLE, _SHARE = 10, 0.05, 0.2  # of pilots; relative change of the number of edges; share of the bank
 _COMPLETIONS = 20  # of missing answers, whose mean the surrogate is for
 _DENSE = 2.0  # standard deviations from 0, below which an edge is absent at the start
-_VISITS = 40.0  # in the blocks of a draw, for each unit
+_LEFT, _OF_ALL = 0.15, 0.9  # autocorrelation of draws that is aimed at, for this share of all parameters
 _MOST_STEPS, _PILOT_STEPS = 32, 2  # in a draw
 _MOST_STEPS_UP, _REACH = 30, 0.5  # Newton steps, and their lengths at most, in standard deviations of log densities
 _RIDGE = 1e-10
@@ -141,7 +139,7 @@ class _Pilots:
         self.share = np.ones(len(self.coordinates.part))
         self.states: list[Any] = []
         self.draws = self.at[None]
-        self.sizes, self.least, self.farthest = np.full(2, _FIRST), 1.0, 0.0
+        self.sizes, self.least, self.farthest, self.left = np.full(2, _FIRST), 1.0, 0.0, 1.0
 
     def _mode(self, rows: Sequence[np.ndarray], parts: Sequence[States]) -> np.ndarray:
         """Return the coordinates of the mode of the pseudo-likelihood of each group."""
@@ -197,6 +195,7 @@ class _Pilots:
                 if 2 * i >= n_draws:
                     self.least = min(self.least, info.bank_share)
             self.states[k] = now
+        self.left = _autocorrelation(phi[:, n_draws // 2 :])
         self.draws = phi[:, n_draws // 2 :].reshape(-1, len(self.at))[:, self.coordinates.order]
         self.share = (self.draws[:, self.coordinates.first[:-1]] != 0).mean(axis=0)
         of, n_weights = design.surrogate, len(design.surrogate.at)
@@ -342,10 +341,17 @@ def _wanted(model: Any, pilots: _Pilots, banks: Sequence[Bank]) -> float:
 
 
 def _steps(pilots: _Pilots) -> int:
-    """Return how many blocks of edges a draw needs."""
-    size, share = pilots.sizes[0], visit_share(pilots.share)
-    visits = (1 - SMALL) * size + SMALL * (size - 1) / np.log(max(size, 1.1))
-    return int(np.clip(np.ceil(_VISITS * share.sum() / visits), 1, _MOST_STEPS))
+    """Return how many blocks of edges a draw needs, of which a pilot run has few."""
+    steps = _PILOT_STEPS * np.log(_LEFT) / np.log(np.clip(pilots.left, 0.01, 0.99))
+    return int(np.clip(np.ceil(steps), 1, _MOST_STEPS))
+
+
+def _autocorrelation(draws: np.ndarray) -> float:
+    """Return the autocorrelation of successive draws (n_chains, n_draws, V) that most parameters do not exceed."""
+    away = draws - draws.mean(axis=(0, 1))
+    squares = (away**2).mean(axis=(0, 1))
+    products = (away[:, 1:] * away[:, :-1]).mean(axis=(0, 1))
+    return float(np.quantile(products[squares > 0] / squares[squares > 0], _OF_ALL))
 
 
 def _completed(part: States, rng: np.random.Generator) -> np.ndarray:

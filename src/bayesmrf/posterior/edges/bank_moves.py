@@ -23,8 +23,8 @@ from .surrogate_visits import units_of, visit_block
 
 WALL = 0.1  # effective share of a bank; moves to where it is smaller are rejected
 _AIM = 0.15  # acceptance of blocks of whole size
-SMALL = 0.7  # share of blocks of a random size
-_MOST = 4  # visits in a block, for each unit
+_SMALL = 0.5  # share of blocks of a random size
+_MOST = 2  # visits in a block, for each unit
 _TILE = 1024  # states of a bank at a time
 _RATE, _FORGET = 0.2, 0.02  # of the adaptation of sizes, and how fast it falls
 _HALVINGS = 6  # of the exponents of exp, by as many squares
@@ -92,7 +92,7 @@ def move(rng, problem, surrogate, tables, theta, place, sizes, n_steps, age, is_
             on_edges = (turn == 0) == first
             if not on_edges and n_t == 0:
                 continue
-            is_small = rng.random() < SMALL
+            is_small = rng.random() < _SMALL
             size = sizes[0] if on_edges else sizes[1]
             if is_small:
                 size = size ** rng.random()
