@@ -39,6 +39,7 @@ _PILOT_TIMES, _PILOT_BANK = 5, 4096  # states of each chain behind the moments o
 _TIMES, _FEW_TIMES = 50, 16  # the same of the last bank's, and of its means where these are known well
 _NOISE_OF_MEAN = 1e-3  # of posterior variances, which the noise of means may add
 _LEAST, _MOST, _TOO_MANY = 8192, 32_768, 4  # states in the last bank; how many times more may be wanted
+_PARTS = 8  # of a bank of a pilot run, by which its noise is known
 _NOISE = 0.6  # standard deviation of the log likelihood over draws that the bank may add
 _DRAWS, _PILOT_CHAINS, _TURNS = 60, 4, 2  # of a pilot run; surrogates of a bank
 _MOST_STAGES, _STABLE, _SHARE = 10, 0.05, 0.2  # of pilots; relative change of the number of edges; share of the bank
@@ -331,13 +332,14 @@ def another_bank(model: Any, bank: Bank, n: float, rng: np.random.Generator) -> 
 
 
 def _wanted(model: Any, pilots: _Pilots, banks: Sequence[Bank]) -> float:
-    """Return how many states a bank needs so that it adds little to the log likelihood, by halves of a smaller one."""
-    half, apart = _PILOT_BANK // 2, np.zeros(len(pilots.draws))
+    """Return how many states a bank needs so that it adds little to the log likelihood, by parts of a smaller one."""
+    size, values = _PILOT_BANK // _PARTS, np.zeros((_PARTS, len(pilots.draws)))
     for bank, n, maps in zip(banks, pilots.problem.lines.n, pilots.coordinates.maps, strict=True):
         theta = pilots.draws @ maps.T
-        values = [log_z(model, bank._replace(states=x), theta)[0] for x in (bank.states[:half], bank.states[half:])]
-        apart += n * (values[0] - values[1])
-    return float(apart.var() / 2 * half / _NOISE**2)
+        parts = bank.states.reshape(_PARTS, size, -1)
+        values += n * np.array([log_z(model, bank._replace(states=x), theta)[0] for x in parts])
+    away = values - values.mean(axis=1, keepdims=True)
+    return float(away.var(axis=0, ddof=1).mean() * size / _NOISE**2)
 
 
 def _steps(pilots: _Pilots) -> int:

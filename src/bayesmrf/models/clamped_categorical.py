@@ -54,8 +54,8 @@ class ClampedCategorical(Clamped):
         entry, edge, state, first = self._links
         field = p.field[self.cells[:, 1]]
         if self.family == TABLES:
-            clamped_field = np.where(first[:, None], p.coupling[edge, :, state], p.coupling[edge, state])
-            np.add.at(field, entry, clamped_field)
+            of_ends = np.concatenate([p.coupling, p.coupling.swapaxes(1, 2)])
+            np.add.at(field, entry, of_ends[edge + len(p.coupling) * first, state])
         else:
             np.add.at(field, (entry, state), p.coupling[edge])
         _, pair, node = self._counts

@@ -279,12 +279,13 @@ class Nominal(NodeFeatures):
         nodes = np.where(used, y, np.inf).min(axis=1), np.where(used, y, -np.inf).max(axis=1)
         return np.hstack([edges, nodes])
 
-    def features(self, states: np.ndarray) -> np.ndarray:
+    def features(self, states: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
         """Return the statistics of each row of ``states``, (n_samples, n_features), feature after feature in memory."""
         x, e = np.ascontiguousarray(states.T), self._places[0]
         u, v = self.graph.edges[e].T
         k, rows = np.arange(len(e))[:, None], np.arange(len(self.node_of))[:, None]
-        return np.vstack([self.edge_features[k, x[u], x[v]], self.node_rows[rows, x[self.node_of]]]).T
+        edges, nodes = self.edge_features.astype(dtype), self.node_rows.astype(dtype)
+        return np.vstack([edges[k, x[u], x[v]], nodes[rows, x[self.node_of]]]).T
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of ``states`` (n_samples, n_nodes), rows weighted by ``weights``."""

@@ -201,7 +201,8 @@ class TwoArrays(NodeFeatures):
 
     def table(self, theta: np.ndarray) -> np.ndarray:
         """Return W of each edge, (..., n_edges, m, m)."""
-        return np.tensordot(self._edges(theta), self.edge_features, 1)
+        edges, features = self._edges(theta), np.asarray(self.edge_features)
+        return edges[..., None] * features[0] if len(features) == 1 else np.tensordot(edges, features, 1)
 
     def agreement(self, theta: np.ndarray) -> np.ndarray:
         r"""Measure how strongly each edge rewards agreement of its ends, (..., n_edges), from 0 to 1; 0.5 is neutral.
@@ -216,16 +217,18 @@ class TwoArrays(NodeFeatures):
         r, p = self.n_edges, self.n_parameters
         return theta[..., : r * p].reshape(*theta.shape[:-1], r, p)
 
-    def features(self, states: np.ndarray) -> np.ndarray:
+    def features(self, states: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
         """Return the statistics of each row of ``states``, (n_samples, n_features), feature after feature in memory."""
-        x, (u, v) = np.ascontiguousarray(states.T), self.graph.edges.T
+        x, (u, v), r = np.ascontiguousarray(states.T), self.graph.edges.T, self.n_edges * self.n_parameters
+        out, rows = np.empty((self.n_features, len(states)), dtype), np.arange(len(self.node_of))[:, None]
         if self._is_square:
-            y = np.sqrt(self.edge_values.diagonal())[x]
-            edges = y[u] * y[v]
+            y = np.sqrt(self.edge_values.diagonal()).astype(dtype)[x]
+            np.multiply(y[u], y[v], out=out[:r])
         else:
-            edges = np.moveaxis(np.asarray(self.edge_features)[:, x[u], x[v]], 0, 1)
-        rows = np.arange(len(self.node_of))[:, None]
-        return np.vstack([edges.reshape(-1, len(states)), self.node_rows[rows, x[self.node_of]]]).T
+            edges = np.asarray(self.edge_features)[:, x[u], x[v]]
+            out[:r] = np.moveaxis(edges, 0, 1).reshape(r, len(states))
+        out[r:] = self.node_rows.astype(dtype)[rows, x[self.node_of]]
+        return out.T
 
     def statistics(self, states: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the mean statistics of ``states`` (n_samples, n_nodes), rows weighted by ``weights``."""

@@ -102,7 +102,9 @@ def covariance_of(model: Any, states: np.ndarray) -> np.ndarray:
 def features_of(model: Any, states: np.ndarray, shift: np.ndarray) -> Iterator[np.ndarray]:
     """Return the features less ``shift``, (rows, F) float32, of some of the states at a time."""
     for first in range(0, len(states), _ROWS):
-        yield (model.features(states[first : first + _ROWS].astype(np.int64)) - shift).astype(np.float32)
+        f = model.features(states[first : first + _ROWS].astype(np.int64), np.float32)
+        f -= shift.astype(np.float32)
+        yield f
 
 
 def log_z(model: Any, bank: Bank, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
