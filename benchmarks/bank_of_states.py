@@ -5,6 +5,9 @@ Run ``python benchmarks/bank_of_states.py [NAME ...] [--draws N] [--tables N] [-
 * ``exact``: inclusions, means and standard deviations of parameters on small tables (with ``BAYESMRF_DATA``), against
   ``method="exact"``, two chains of ``--draws`` draws each.
 * ``banks``: inclusions of all 17 items of Wenchuan from two banks with other random numbers, and from chains.
+* ``reference``: the same inclusions from two banks of 204,800 states and 6,000 draws of each of two chains, from chains
+  that follow the weights, 30,000 draws of each, and from a fit of each kind as it is by default, 3,000 draws of each;
+  differences from the mean of the first three. Runs in ``--folder`` are not made again.
 * ``ordered``, ``groups``, ``nominal``, ``missing``: `bayesmrf.calibrate` with runs until draws are good, ``--tables``
   tables of five items with three levels: 300 rows (``ordered-exact``: the same by the exact method), two groups of 300,
   300 rows of levels without an order, and 300 rows in which a fifth of the answers is missing. Those in ``--folder``
@@ -19,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from arviz_stats.base import array_stats
 from timing import arguments, duration, machine, table
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, calibrate, datasets
@@ -67,6 +71,11 @@ def cases(rng: np.random.Generator) -> dict[str, tuple[Any, tuple[Any, ...], dic
     }
 
 
+def ess(x: np.ndarray) -> float:
+    """Return the effective draws of x (n_chains, n_draws)."""
+    return float(array_stats.ess(x, chain_axis=0, draw_axis=1))
+
+
 def exact(n_draws: int) -> None:
     rows = []
     for name, (estimator, data, options) in cases(np.random.default_rng(5)).items():
@@ -100,6 +109,40 @@ def banks(n_draws: int) -> None:
     apart = {pair: np.abs(shares[pair[0]] - shares[pair[1]]) for pair in pairs}
     print(table(("", "and", "mean", "largest"),
                 *((a, b, f"{x.mean():.4f}", f"{x.max():.3f}") for (a, b), x in apart.items())))  # fmt: skip
+
+
+def reference(folder: str) -> None:
+    place, items, shares, errors = Path(folder or "."), datasets.wenchuan(), dict[str, Any](), dict[str, Any]()
+    runs = {"large bank": ("bank", 1, 6000), "another large bank": ("bank", 2, 6000), "long chains": ("chains", 0, 30000),
+            "bank": ("bank", 0, 3000), "chains": ("chains", 0, 3000)}  # fmt: skip
+    usual = bank_start._LEAST, bank_start._MOST, bank_start._TIMES
+    for name, (moments, seed, n_draws) in runs.items():
+        file = place / f"reference-{name.replace(' ', '-')}.npz"
+        if not file.exists():
+            size = 100 * bank_start._CHAINS
+            bank_start._LEAST, bank_start._MOST, bank_start._TIMES = (size, size, 100) if "large" in name else usual
+            bank_start.SEED, fit_seed = seed, len(name)
+            method = ReversibleJump(moments=moments)
+            options = {**QUIET, "random_state": fit_seed}
+            fit = SpikeSlabMRF(method=method, n_draws=n_draws, n_warmup=500, **options).fit(items)
+            x = fit.posterior_["posterior"]["included"].values.astype(float)
+            n_effective = np.array(
+                [ess(x[:, :, e]) if x[:, :, e].std() > 0 else x[..., e].size for e in range(x.shape[2])]
+            )
+            np.savez(file, share=x.mean(axis=(0, 1)), n_effective=n_effective)
+        with np.load(file) as kept:
+            shares[name] = kept["share"]
+            errors[name] = np.sqrt(shares[name] * (1 - shares[name]) / kept["n_effective"])
+            clear = (shares[name] > 0.05) & (shares[name] < 0.95)
+            print(f"{name}: {kept['n_effective'][clear].min():.0f} effective draws of the slowest inclusion")
+    exact = list(runs)[:3]
+    mean = np.mean([shares[name] for name in exact], axis=0)
+    spread = np.sqrt(sum(errors[name] ** 2 for name in exact)) / len(exact)
+    print(f"Monte Carlo standard errors of the mean: {spread.mean():.4f} on average, {spread.max():.4f} at most")
+    apart = {name: np.abs(share - mean) for name, share in shares.items()}
+    print(table(("", "mean", "largest", "in its standard errors"),
+                *((name, f"{x.mean():.4f}", f"{x.max():.3f}", f"{(x / np.hypot(errors[name], spread).clip(1e-4)).max():.1f}")
+                  for name, x in apart.items())))  # fmt: skip
 
 
 class Incomplete(Truth):
@@ -136,7 +179,7 @@ def calibration(name: str, n_tables: int, folder: str) -> None:
     print(result.inclusion.to_string())
 
 
-PARTS = ["exact", "banks", "ordered", "ordered-exact", "groups", "nominal", "missing"]
+PARTS = ["exact", "banks", "reference", "ordered", "ordered-exact", "groups", "nominal", "missing"]
 
 
 if __name__ == "__main__":
@@ -144,7 +187,9 @@ if __name__ == "__main__":
     print(machine())
     warnings.simplefilter("ignore")
     for each in args.names:
-        if each in ("exact", "banks"):
+        if each == "reference":
+            reference(args.folder)
+        elif each in ("exact", "banks"):
             {"exact": exact, "banks": banks}[each](args.draws)
         else:
             calibration(each, args.tables, args.folder)
