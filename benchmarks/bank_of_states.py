@@ -116,12 +116,12 @@ def reference(folder: str) -> None:
     exact = {"large bank": ("bank", 1, 6000), "another large bank": ("bank", 2, 6000),
              "long chains": ("chains", 0, 30000)}  # fmt: skip
     runs = exact | {"bank": ("bank", 0, 3000), "chains": ("chains", 0, 3000)}
-    usual = bank_start._LEAST, bank_start._MOST, bank_start._TIMES
+    usual = bank_start._LEAST, bank_start.MOST, bank_start._TIMES
     for name, (moments, seed, n_draws) in runs.items():
         file = place / f"reference-{name.replace(' ', '-')}.npz"
         if not file.exists():
             size = 100 * bank_start._CHAINS
-            bank_start._LEAST, bank_start._MOST, bank_start._TIMES = (size, size, 100) if "large" in name else usual
+            bank_start._LEAST, bank_start.MOST, bank_start._TIMES = (size, size, 100) if "large" in name else usual
             bank_start.SEED, fit_seed = seed, len(name)
             method = ReversibleJump(moments=moments)
             options = {**QUIET, "random_state": fit_seed}

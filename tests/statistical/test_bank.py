@@ -9,7 +9,7 @@ import pytest
 
 from bayesmrf import CompareMRF, SpikeSlabMRF, datasets, graphs
 from bayesmrf.errors import ApproximatePosteriorWarning, OptionError
-from bayesmrf.estimators import bank_error, bank_start
+from bayesmrf.estimators import bank_choice, bank_error, bank_start
 from bayesmrf.estimators.bank_start import another_bank
 from bayesmrf.learning.pseudo_mode import pseudo_mode
 from bayesmrf.methods import ReversibleJump
@@ -438,7 +438,7 @@ def test_auto_takes_a_bank_where_it_is_right(rng):
     graph = graphs.complete(4)
 
     def taken(options, x, model):
-        return bank_start.takes_bank(options, model, [States.of(x)])
+        return bank_choice.takes_bank(options, model, [States.of(x)])
 
     class States:
         """Rows of a group."""

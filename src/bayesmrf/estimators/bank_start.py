@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..data.states import States
-from ..errors import ApproximatePosteriorWarning, OptionError
-from ..families import AUTO
-from ..findings import NOTE, tell
 from ..inference.control_variates import controlled_moments
 from ..learning.pseudo_mode import pseudo_mode
 from ..likelihood import Likelihood
-from ..methods import ReversibleJump
-from ..models.bases import edge_starts
-from ..models.categorical import is_categorical
-from ..names import shown
 from ..posterior.conditionals.group_lines import GroupProblem
 from ..posterior.edges.bank import BankDesign
 from ..posterior.edges.surrogate import (
@@ -38,7 +31,7 @@ _CHAINS = 2048
 _PILOT_TIMES, _PILOT_BANK = 5, 4096  # states of each chain behind the moments of pilots, and in their banks
 _TIMES, _FEW_TIMES = 50, 16  # the same of the last bank's, and of its means where these are known well
 _NOISE_OF_MEAN = 1e-3  # of posterior variances, which the noise of means may add
-_LEAST, _MOST, _TOO_MANY = 8192, 32_768, 4  # states in the last bank; how many times more may be wanted
+_LEAST, MOST, _TOO_MANY = 8192, 32_768, 4  # states in the last bank; how many times more may be wanted
 _PARTS = 8  # of a bank of a pilot run, by which its noise is known
 _NOISE = 0.6  # standard deviation of the log likelihood over draws that the bank may add
 _DRAWS, _PILOT_CHAINS, _TURNS = 60, 4, 2  # of a pilot run; surrogates of a bank
@@ -50,71 +43,8 @@ _MOST_STEPS, _PILOT_STEPS = 32, 2  # in a draw
 _MOST_STEPS_UP, _REACH = 30, 0.5  # Newton steps, and their lengths at most, in standard deviations of log densities
 _RIDGE = 1e-10
 _FARTHEST = 8.0  # from the centre, of a weight of a draw, in standard deviations of the surrogate
-_FEWEST = 5  # rows of a group with a level
-_MOST_COORDINATES, _YES_NO = 600, (1000, 4096)  # of a surrogate; rows of yes/no columns for which "auto" is a bank
 _ALWAYS = 10**9  # steps in which pilots adapt
 _FIRST, _WEAK = 8.0, 1e-2  # size of the first blocks; precision of the parameters of nodes at the start, at least
-
-
-def takes_bank(options: ReversibleJump, model: Any, parts: Sequence[States]) -> bool:
-    """Return whether log Z is from a bank of states: if a user says so, or where that is faster and right.
-
-    It is for ordered answers and other levels, and for 1,000 yes/no rows and more, of which moments are not
-    extrapolated; with twice as many rows as there are effective parameters, those of nodes and a third of those of
-    edges, a surrogate that is not too large (measured by ``benchmarks/reversible_jump.py``), and no level that is rare.
-
-    Parameters
-    ----------
-    parts : sequence of States
-        The rows of each group.
-
-    Raises
-    ------
-    OptionError
-        If a user asks for a bank of a table with a rare level.
-    """
-    rare = _rare_level(model, parts)
-    if options.moments != AUTO:
-        if options.moments == "bank" and rare:
-            expected = f"'auto' or 'chains', as a level of {shown(rare)} has fewer than {_FEWEST} rows of a group"
-            raise OptionError(option="moments", got="bank", expected=expected)
-        return options.moments == "bank"
-    if rare or options != ReversibleJump(n_iterations=options.n_iterations):  # of chains
-        return False
-    n_of_edges, n_samples = int(edge_starts(model)[-1]), min(part.n_samples for part in parts)
-    n_of_nodes = model.n_features - n_of_edges
-    enough = 2 * (n_of_nodes + n_of_edges / 3) <= n_samples
-    small = len(parts) * model.n_features <= _MOST_COORDINATES
-    return enough and small and (is_categorical(model) or _YES_NO[0] <= n_samples <= _YES_NO[1])
-
-
-def _rare_level(model: Any, parts: Sequence[States]) -> str:
-    """Return the name of a column with a level that few rows of a group have, whose parameter has a long tail."""
-    used = model.used if model.n_features > edge_starts(model)[-1] else np.zeros((len(model.graph.names), 0), bool)
-    for part in parts:
-        weights = np.ones(len(part.values)) if part.weights is None else part.weights
-        for k in range(used.shape[1]):
-            rare = np.flatnonzero(used[:, k] & (weights @ (part.values == k) < _FEWEST))
-            if len(rare):
-                return str(model.graph.names[rare[0]])
-    return ""
-
-
-def refuse_bank(options: ReversibleJump) -> None:
-    """Say that chains are taken, where no bank holds the posterior, or refuse if a user asks for a bank.
-
-    Raises
-    ------
-    OptionError
-    """
-    why = f"{_MOST:,} states do not represent this posterior, in which rare states matter, or weights have long tails"
-    if options.moments == "bank":
-        raise OptionError(option="moments", got="bank", expected="'auto' or 'chains' for this table", remedy=why)
-    tell(
-        f"moments are those of persistent chains that follow the weights: {why}",
-        ApproximatePosteriorWarning,
-        NOTE,
-    )
 
 
 class _Pilots:
@@ -305,9 +235,9 @@ def design_of(
             return pilots.design(banks, tilts, _steps(pilots) if n_steps is None else n_steps)
         if is_stable:
             is_last, wanted = True, _wanted(model, pilots, banks)
-            if wanted > _TOO_MANY * _MOST:
+            if wanted > _TOO_MANY * MOST:
                 return None
-            size = int(np.clip(-(-wanted // _LEAST) * _LEAST, _LEAST, _MOST))
+            size = int(np.clip(-(-wanted // _LEAST) * _LEAST, _LEAST, MOST))
         pilots.at = pilots.draws.mean(axis=0)
         banks = pilots.measure(_TIMES if is_last else _PILOT_TIMES, size)
         tilts = tilts_of(model, pilots.coordinates, banks, pilots.draws - pilots.at)

@@ -15,7 +15,7 @@ from ..posterior.conditionals.pair_tables import pair_tables
 from ..posterior.edges.bank import BankDesign, GroupsBank
 from ..posterior.edges.differences import DifferencePrior, Differences
 from ..posterior.edges.group_chains import GroupChains
-from .bank_start import takes_bank
+from .bank_choice import takes_bank
 from .built_kernels import Problem
 from .edge_methods import built_with_bank
 from .edge_start import default_particles

@@ -33,7 +33,8 @@ from ..posterior.edges.reference import SpikeSlabReference
 from ..posterior.edges.spike_slab import SWEEPS, iterations_of
 from ..posterior.edges.two_states import BitWalker, SpikeSlabTwoStates
 from ..states.reference import Reference
-from .bank_start import design_of, refuse_bank, takes_bank
+from .bank_choice import refuse_bank, takes_bank
+from .bank_start import design_of
 from .built_kernels import Problem
 from .edge_start import EXTRAPOLATES, default_particles, find_reference
 
