@@ -14,14 +14,14 @@ from ..names import quoted
 from ..results.summary import Summary, summarise
 from ..show.figures import PictureOf
 from ..show.page import Section
-from ..show.tables import Table, TableOf
+from ..show.tables import Listing, Table, TableOf
 
 # Their order is data, never that of imports.
 ROOMS = (
     "edges", "differences", "parameters", "groups", "lagged", "communities", "structures", "statistics", "checks",
     "sensitivity", "loo", "statements", "predictions", "study", "evidence", "run",
 )  # fmt: skip
-MAIN_TABLES = "differences", "lagged", "edges", "groups", "parameters"  # the first that a result has is its main one
+_MAIN_TABLES = "differences", "lagged", "edges", "groups", "parameters"  # the first that a result has is its main one
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,24 @@ def table_of(result: Any, name: str, probability: float = 0.9) -> Table:
         expected = f"a table of this result: {', '.join(map(quoted, tables))}"
         raise OptionError(option="name", got=name, expected=expected)
     return tables[name](s)
+
+
+def main_rows(result: Any, n: int) -> tuple[Table, list[str], list[list[str]]] | None:
+    """Return the main table of a result, its heads, and the texts of its first ``n`` rows; None if it has none.
+
+    Parameters
+    ----------
+    result : estimator, xarray.DataTree, path or Summary
+    n : int
+    """
+    s = summarise(result)
+    tables = {table.name: table for table in _tables(s)}
+    name = next((name for name in _MAIN_TABLES if name in tables), None)
+    if name is None:
+        return None
+    made = tables[name](s)
+    rows = (made.frame if made.wide is None else made.wide.rows).head(n)
+    return made, [column.head for column in made.columns], made.cells(Listing("", rows), made.columns)
 
 
 def figures_of(s: Summary) -> dict[str, PictureOf]:

@@ -20,6 +20,7 @@ from .columns import SPREADSHEET_SAFE, columns
 from .common import Finished, Stopped, finished, flag_of, new_console, say, say_at_once, spoken_warnings
 from .compare_groups import compare
 from .evidence import evidence
+from .field_flags import flag
 from .flags import command
 from .groups import groups
 from .panel import panel
@@ -100,7 +101,7 @@ for function in (plot, collect, plan, calibrate):
 def report(
     run: Finished,
     out: Annotated[
-        Path | None, typer.Option(help="The file to write.", show_default="report.html, or .txt, .tex or .docx")
+        Path | None, typer.Option(help="The file to write.", show_default="RUN.html, or .txt, .tex or .docx")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace --out.")] = False,
     to: Annotated[
@@ -110,6 +111,7 @@ def report(
             help="The page; or paragraphs for a paper, with the table of the edges: text, LaTeX, or a Word file.",
         ),
     ] = "html",
+    nodes: Path | None = flag("More about nodes: a table with their names in its first column.", "FILE.csv"),
 ) -> None:
     """Write one self-contained HTML page about a result of groups, posterior, structure, compare or panel.
 
@@ -120,9 +122,9 @@ def report(
     from ..report import write_report
     from ..report.manuscript import SUFFIXES
 
-    out = out or Path(f"report{SUFFIXES.get(to, '.html')}")
+    out = out or Path(f"{run.stem}{SUFFIXES.get(to, '.html')}")
     with announced("writing the report", True):
-        page = write_report(finished(run), out, overwrite, to)
+        page = write_report(finished(run), out, overwrite, to, nodes)
     new_console().print(f"The report is {page}", soft_wrap=True)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import results
 from ..answers import registry
+from ..answers.registry import main_rows
 from ..answers.run.methods_text import paragraphs
 from ..answers.run.shown import verdict
 from ..answers.study.shown import write_calibration, write_plan
@@ -16,8 +17,14 @@ from ..declare.option import named
 from ..declare.rule import choice
 from ..results.summary import AnySummary, summarise
 from ..runs.sealed import as_written
+from ..show.figures import data_names
+from ..show.interactive import can_explore, network_view
+from ..show.nodes_table import nodes_of
 from ..show.page import Section, check_out, paragraph, picture, table, write_page
 from .manuscript import SUFFIXES, write_manuscript
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "Section",
@@ -32,10 +39,14 @@ __all__ = [
     "write_report",
 ]
 
+_FIRST, _NAMES = 10, {"lagged": "lagged edges"}  # rows of the main table; what they are
+
 
 @named
-def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False, to: str = "html") -> Path:
-    """Write one self-contained HTML file: tables, figures, convergence, and how to reproduce the run.
+def write_report(
+    tree: Any, out: str | PathLike[str], overwrite: bool = False, to: str = "html", nodes: Any = None
+) -> Path:
+    """Write one self-contained HTML file: what was found, a network to explore, and how to report and reproduce it.
 
     Or, for a paper, paragraphs about data, methods and results, references, and the table of the edges.
 
@@ -49,6 +60,8 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False, t
         Replace an existing file.
     to : {"html", "text", "latex", "docx"}
         The page, or the paragraphs and the table as plain text, as a part of a LaTeX document, or as a Word file.
+    nodes : DataFrame or path, optional
+        More about nodes, by which the page can colour them: names in the index, or in the first column of a file.
 
     Returns
     -------
@@ -60,7 +73,7 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False, t
     StoreError
         If ``tree`` is a path without a finished result, or ``out`` exists already or cannot be written.
     OptionError
-        If ``to`` is none of these, or Word files cannot be written.
+        If ``to`` is none of these, Word files cannot be written, or ``nodes`` is no table of the nodes of the result.
     """
     choice("html", *SUFFIXES).check("to", to)
     out = check_out(out, overwrite)
@@ -71,13 +84,28 @@ def write_report(tree: Any, out: str | PathLike[str], overwrite: bool = False, t
         summary = summarise(posterior)
         if to != "html":
             return write_manuscript(summary, out, to)
-        sentence, parts = summary.data_sentence, sections(summary)
+        more = None if nodes is None else nodes_of(nodes, data_names(summary))
+        front, parts = headed(summary, more)
+        sentence, parts = summary.data_sentence, [*front, *parts]
         answer = f"{summary.headline}." if summary.headline else ""
-    return write_page(out, summary.title, sentence, parts, answer)
+    return write_page(out, summary.title, sentence, parts, answer, len(front))
 
 
 def sections(summary: AnySummary) -> list[Section]:
-    """Return the sections of the report on one run: the first answer below the findings, then the others."""
+    """Return the sections of the report on one run."""
+    front, others = headed(summary)
+    return [*front, *others]
+
+
+def headed(summary: AnySummary, nodes: pd.DataFrame | None = None) -> tuple[list[Section], list[Section]]:
+    """Return the sections that a reader wants first, with the findings and the network, and all others."""
     (title, answer), *others = registry.sections(summary)
+    view = network_view(summary, nodes) if can_explore(summary) else ""
     report = "".join(map(paragraph, paragraphs(summary)))
-    return [(title, verdict(summary) + answer), *others[:1], ("How to report this result", report), *others[1:]]
+    front = [(title, verdict(summary) + view + answer), ("How to report this result", report)]
+    if (found := main_rows(summary, _FIRST)) is not None:
+        made, heads, cells = found
+        certain = "most certain" if summary.spike and made.name != "groups" else "first"
+        title = f"The {len(cells)} {certain} {_NAMES.get(made.name, made.name)}"
+        front.insert(1, (title, table(heads, cells) + paragraph(made.note)))
+    return front, others

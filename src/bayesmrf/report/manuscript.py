@@ -6,12 +6,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..answers.registry import MAIN_TABLES, names_of, table_of
+from ..answers.registry import main_rows
 from ..answers.run.methods_text import paragraphs
 from ..errors import OptionError, StoreError, argument
 from ..names import shown
 from ..results.summary import Summary
-from ..show.tables import Listing, Table
 
 SUFFIXES = {"text": ".txt", "latex": ".tex", "docx": ".docx"}
 _MOST = 40  # rows of the table
@@ -49,16 +48,12 @@ def write_manuscript(s: Summary, out: Path, to: str) -> Path:
 
 def _table(s: Summary) -> tuple[list[str], list[list[str]], str]:
     """Return heads, cells and note of the main table of a result: its first rows."""
-    names = names_of(s)
-    name = next((name for name in MAIN_TABLES if name in names), None)
-    if name is None:
+    found = main_rows(s, _MOST)
+    if found is None:
         return [], [], ""
-    made: Table = table_of(s, name)
-    listing = made.wide or Listing("", made.frame)
-    first = Listing("", listing.rows.iloc[:_MOST])
+    made, heads, cells = found
     more = f" The first {_MOST:,} of {len(made.frame):,} rows." if len(made.frame) > _MOST else ""
-    cells = [[shown(cell, None) for cell in row] for row in made.cells(first, made.columns)]
-    return [column.head for column in made.columns], cells, f"{made.note}{more}"
+    return heads, [[shown(cell, None) for cell in row] for row in cells], f"{made.note}{more}"
 
 
 def _text(texts: list[str], head: list[str], rows: list[list[str]], note: str) -> str:

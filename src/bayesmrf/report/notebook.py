@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..answers.edges.networks import plot_evidence_network, plot_network
-from ..answers.registry import MAIN_TABLES, names_of, table_of
+from ..answers.registry import main_rows
 from ..answers.run.shown import verdict
 from ..errors import OptionError
 from ..results.summary import summarise
-from ..show.page import escape, paragraph, picture, table
+from ..show.page import escape, image, paragraph, table
 
 _ROWS = 10
 _STYLE = """<style>
@@ -28,24 +28,15 @@ def fragment(tree: Any) -> str:
     """Return HTML without scripts about a posterior, an xarray.DataTree."""
     s = summarise(tree)
     headline = f"<p><strong>{escape(s.headline)}.</strong></p>" if s.headline else ""
-    parts = headline, paragraph(s.data_sentence), verdict(s), _first_rows(tree), _network(s, tree)
+    found = main_rows(s, _ROWS)
+    rows = "" if found is None else table(*found[1:])
+    parts = headline, paragraph(s.data_sentence), verdict(s), rows, _network(s, tree)
     return f'<div class="bayesmrf">{_STYLE}{"".join(parts)}</div>'
-
-
-def _first_rows(tree: Any) -> str:
-    names = names_of(tree)
-    name = next((name for name in MAIN_TABLES if name in names), None)
-    if name is None:
-        return ""
-    made = table_of(tree, name)
-    rows = (made.frame if made.wide is None else made.wide.rows).head(_ROWS)
-    cells = ([column.cell(row) for column in made.columns] for row in rows.itertuples(index=False))
-    return table([column.head for column in made.columns], cells)
 
 
 def _network(s: Any, tree: Any) -> str:
     draw = plot_evidence_network if s.has_populations and s.evidence else plot_network
     try:
-        return picture(lambda: draw(tree), "Network")
+        return image(lambda: draw(tree), "Network")
     except OptionError:  # of a result that has no network, or several
         return ""

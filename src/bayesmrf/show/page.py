@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from html import escape as escape_html
+from importlib.resources import files
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -27,6 +28,9 @@ _OVERWRITE = argument("overwrite", True)
 _OUT = argument("out")
 
 _GENERATOR = '<meta name="generator" content="bayesmrf">'
+# A page asks nothing of the network.
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+_UNUSED = re.compile(r'(<[a-z]+) id="[a-zA-Z.]+_\d+"')  # of parts of a figure, to which nothing refers
 
 Section = tuple[str, str]
 
@@ -55,22 +59,32 @@ def check_place(out: Path) -> None:
         raise StoreError(f"{_OUT}: the folder {folder} {reason}; give a path in a folder that can be written to")
 
 
-def write_page(out: Path, title: str, lead: str, body: Iterable[Section], answer: str = "") -> Path:
-    """Write a page of titled sections atomically; ``answer`` is a sentence at its top."""
+def write_page(
+    out: Path, title: str, lead: str, body: Iterable[Section], answer: str = "", n_open: int | None = None
+) -> Path:
+    """Write a page of titled sections atomically; ``answer`` is a sentence at its top.
+
+    The first ``n_open`` sections are open, by default all; the others are folded.
+    """
     body = list(body)
     links = "".join(f'<a href="#s{i}">{escape(name)}</a>' for i, (name, _) in enumerate(body))
     parts = "".join(
-        f'<section id="s{i}"><h2>{escape(name)}</h2>{html}</section>' for i, (name, html) in enumerate(body)
+        f'<section id="s{i}"><h2>{escape(name)}</h2>{html}</section>'
+        if n_open is None or i < n_open
+        else f'<section id="s{i}"><details class="part"><summary><h2>{escape(name)}</h2></summary>{html}</details>'
+        "</section>"
+        for i, (name, html) in enumerate(body)
     )
     page = _PAGE.format(
         generator=_GENERATOR,
+        policy=_POLICY,
         title=escape(title),
         answer=paragraph(answer, "answer") if answer else "",
         lead=escape(lead),
-        style=_STYLE,
+        style=_asset("page.css"),
         links=links,
         body=parts,
-        script=_SORT,
+        scripts="".join(f"<script>{_asset(name)}</script>" for name in _scripts(parts)),
     )
     partial = out.with_name(out.name + ".partial")
     try:
@@ -79,6 +93,18 @@ def write_page(out: Path, title: str, lead: str, body: Iterable[Section], answer
     except OSError as e:
         raise StoreError(f"{_OUT}: {out} cannot be written ({e}); give another path") from e
     return out
+
+
+def _scripts(parts: str) -> list[str]:
+    """Return the scripts that the parts of a page need: libraries first."""
+    tables = ["dataTables.min.js", "dataTables.buttons.min.js"] if '<table class="sortable"' in parts else []
+    network = ["cytoscape.min.js", "network.js"] if '<div class="network"' in parts else []
+    return [*tables, *network, "page.js"]
+
+
+def _asset(name: str) -> str:
+    """Return the text of a style or a script of pages."""
+    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def escape(text: str) -> str:
@@ -93,7 +119,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool =
 
     def cell(value: Any, i: int, tag: str = "td") -> str:
         kind = ' class="n"' if numeric[i] else ""
-        return f"<{tag}{kind}>{escape(str(value))}</{tag}>"
+        order = f' data-order="{_value(str(value))}"' if sortable and numeric[i] and tag == "td" else ""
+        return f"<{tag}{kind}{order}>{escape(str(value))}</{tag}>"
 
     head = "".join(cell(h, i, "th") for i, h in enumerate(header))
     body = "".join(f"<tr>{''.join(cell(v, i) for i, v in enumerate(row))}</tr>" for row in rows)
@@ -102,18 +129,32 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool =
 
 
 def picture(draw: Callable[[], Axes], caption: str) -> str:
-    """Return a figure embedded as SVG."""
+    """Return a figure as SVG within the page, whose texts can be searched and which can be saved."""
+    text = _drawn(draw)
+    svg = _UNUSED.sub(r"\1", text[text.index("<svg") :])
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
+    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def as_figure(html: str) -> str:
+    """Return a picture that a script folds away where it shows a network to explore."""
+    return f'<details class="fallback" open><summary>As a figure</summary>{html}</details>'
+
+
+def image(draw: Callable[[], Axes], caption: str) -> str:
+    """Return a figure as an image, which pages of others show where they allow no SVG within them."""
+    data = base64.b64encode(_drawn(draw).encode()).decode()
+    return f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}"></figure>'
+
+
+def _drawn(draw: Callable[[], Axes]) -> str:
     from matplotlib import rc_context
 
     file = BytesIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "bayesmrf"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's fonts may have it
         draw().figure.savefig(file, format="svg", dpi=150, metadata={"Date": None})  # type: ignore[union-attr]
-    data = base64.b64encode(file.getvalue()).decode()
-    return (
-        f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-    )
+    return file.getvalue().decode()
 
 
 def paragraph(text: str, kind: str = "") -> str:
@@ -121,10 +162,18 @@ def paragraph(text: str, kind: str = "") -> str:
     return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
 
 
+_NUMBER = r"-?[\d,]+(\.\d+)?†?"
+
+
 def _is_numeric(value: Any) -> bool:
     """Check whether a cell is a number, a bound of one, one with its error or a mark, a range, or a dash."""
-    number = r"-?[\d,]+(\.\d+)?†?"
-    return re.fullmatch(rf"{number}( (to|±) {number})?|[<>] (10\^-?\d+|{number})|–", str(value)) is not None
+    return re.fullmatch(rf"{_NUMBER}( (to|±) {_NUMBER})?|[<>] (10\^-?\d+|{_NUMBER})|–", str(value)) is not None
+
+
+def _value(text: str) -> str:
+    """Return the number by which a numeric cell is sorted: of a range its start, of a dash one below all others."""
+    plain = text.removeprefix("< ").removeprefix("> ").replace(",", "").replace("†", "").replace("10^", "1e")
+    return "-1e99" if text == "–" else plain.partition(" ")[0]
 
 
 def listed(found: Table, sortable: bool = True) -> str:
@@ -148,100 +197,12 @@ def section_of(kind: TableOf, title: str, s: Any) -> list[Section]:
     return [(title, (paragraph(made.note) if made.note else "") + listed(made))]
 
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1f2430; --soft: #565e6c; --page: #f4f5f7; --card: #fff; --line: #e3e6ea;
-  --link: #0b5c96; --good: #eaf7f3; --note: #f4f5f7; --fair: #fdf5e4; --bad: #fcede3; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ee; --soft: #a3acba; --page: #14171c; --card: #1d2128; --line: #343a44;
-    --link: #7cc0f0; --good: #12352b; --note: #262b34; --fair: #3d2f10; --bad: #44220f; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-  color: var(--ink); background: var(--page); overflow-wrap: anywhere; }
-header, section { max-width: 56rem; margin: 0 auto; padding: 1.25rem clamp(1rem, 4vw, 2rem); }
-header { padding-top: 2.5rem; }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 10px; margin-bottom: 1rem; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
-h2 { font-size: 1.15rem; margin: 0 0 .6rem; }
-p { margin: 0 0 .8rem; max-width: 46rem; }
-header p { color: var(--soft); }
-header p.answer { color: var(--ink); font-size: 1.15rem; font-weight: 600; }
-nav { display: flex; flex-wrap: wrap; gap: .2rem 1rem; font-size: .9rem; }
-a { color: var(--link); }
-.wide { overflow-x: auto; margin: 0 0 1rem; }
-table { border-collapse: collapse; font-size: .9rem; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: .3rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top;
-  overflow-wrap: normal; }
-th { color: var(--soft); font-weight: 600; white-space: nowrap; }
-th.n, td.n { text-align: right; white-space: nowrap; }
-th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
-th[aria-sort=ascending] button::after { content: " \\25B2"; }
-th[aria-sort=descending] button::after { content: " \\25BC"; }
-td:last-child:not(.n) { min-width: 7rem; }
-details .wide { max-height: 42rem; overflow: auto; }
-details thead th { position: sticky; top: 0; background: var(--card); }
-summary { cursor: pointer; margin-bottom: .5rem; }
-figure { margin: 0 0 1.2rem; overflow-x: auto; }
-img { max-width: 100%; height: auto; display: block; margin: 0 auto; background: #fff; border-radius: 8px; }
-figcaption { font-size: .85rem; color: var(--soft); margin-top: .3rem; }
-dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .25rem 1.2rem; margin: 0 0 .8rem;
-  font-size: .95rem; }
-dt { color: var(--soft); }
-dd { margin: 0; }
-pre { background: var(--note); padding: .7rem .9rem; border-radius: 6px; white-space: pre-wrap; font-size: .85rem; }
-.verdict { border-left: 4px solid; padding: .5rem .9rem; border-radius: 4px; max-width: none; }
-.good { border-color: #009e73; background: var(--good); }
-.note { border-color: #7a8494; background: var(--note); }
-.fair { border-color: #e69f00; background: var(--fair); }
-.bad { border-color: #d55e00; background: var(--bad); }
-@media (max-width: 40rem) {
-  th, td { padding: .3rem .4rem; }
-  th:not(.n) { white-space: normal; }
-  dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; }
-}
-@media print {
-  @page { margin: 15mm; }
-  html { font-size: 11px; }
-  body { background: #fff; font-size: 1rem; }
-  header, section { max-width: none; border: 0; padding: .5rem 0; }
-  nav { display: none; }
-  h2, summary { break-after: avoid; }
-  figure, thead, tr, .verdict, dl > * { break-inside: avoid; }
-  img { max-height: 170mm; }
-  .wide, details .wide, figure { max-height: none; overflow: visible; }
-  details thead th { position: static; }
-  th button { display: contents; }
-  th, td { padding: .12rem .4rem; white-space: normal; }
-  details:not([open])::details-content { content-visibility: visible; block-size: auto; }
-}
-"""
-
-_SORT = """
-for (const t of document.querySelectorAll("table.sortable")) {
-  const heads = [...t.tHead.rows[0].cells];
-  heads.forEach((th, i) => {
-    const b = document.createElement("button");
-    b.textContent = th.textContent;
-    th.replaceChildren(b);
-    b.onclick = () => {
-      const up = th.getAttribute("aria-sort") !== "ascending";
-      heads.forEach(h => h.removeAttribute("aria-sort"));
-      th.setAttribute("aria-sort", up ? "ascending" : "descending");
-      const value = r => r.cells[i].textContent, n = th.classList.contains("n");
-      const plain = r => value(r).replaceAll(",", "").replace(/^[<>] /, "").replace("10^", "1e");
-      const number = r => parseFloat(plain(r)) || 0;
-      const order = (a, b) => n ? number(a) - number(b) : value(a).localeCompare(value(b));
-      t.tBodies[0].append(...[...t.tBodies[0].rows].sort((a, b) => up ? order(a, b) : order(b, a)));
-    };
-  });
-}
-"""
-
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 {generator}
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
 <title>{title}</title>
@@ -250,7 +211,7 @@ _PAGE = """<!DOCTYPE html>
 <body>
 <header><h1>{title}</h1>{answer}<p>{lead}</p><nav aria-label="Contents">{links}</nav></header>
 <main>{body}</main>
-<script>{script}</script>
+{scripts}
 </body>
 </html>
 """

@@ -9,11 +9,20 @@ import pandas as pd
 from ...results.median_model import ABOVE
 from ...results.summary import DifferenceSummary
 from ...show.figures import PictureOf
-from ...show.page import Section, listed, paragraph, picture, section_of
+from ...show.page import Section, as_figure, listed, paragraph, picture, section_of
 from ...show.tables import ENDS, EVIDENCE, Column, Table, at_most, first_rows, interval, marked, number, table, text
 from ..edges import forest
 from ..edges.networks import plot_networks
-from ..edges.shown import CLASSES_OF_DIFFERENCES, MOST_EDGES, OF_DIFFERENCE, counted, nodes_of, nodes_title, probable
+from ..edges.shown import (
+    CLASSES_OF_DIFFERENCES,
+    MOST_EDGES,
+    OF_DIFFERENCE,
+    counted,
+    nodes_of,
+    nodes_title,
+    numbers,
+    probable,
+)
 from ..registry import Answer
 
 _MOST_DIFFERENCES, _MOST_NODES = 20, 10  # rows of the terminal
@@ -111,8 +120,8 @@ def section(s: DifferenceSummary) -> list[Section]:
     )
     networks += f" Last: evidence for differences. {CLASSES_OF_DIFFERENCES}" if s.evidence else ""
     return [
-        ("Do the groups differ?", probable(s, _CAPTION, _OVERVIEW)),
-        ("Networks", picture(lambda: plot_networks(s), networks)),
+        ("Do the groups differ?", numbers(s) + as_figure(picture(lambda: plot_networks(s), networks))),
+        ("Probability of each difference", probable(s, _CAPTION, _OVERVIEW)),
         ("Differences", paragraph(table.note) + listed(table)),
         ("Differences of the parameters of nodes", _bias_differences(s)),
         *section_of(nodes, nodes_title(s), s),

@@ -14,7 +14,7 @@ from ...results.edge_evidence import evidence_table, has_evidence
 from ...results.median_model import ABOVE, EDGES, NO_EDGE, in_median_model
 from ...results.summary import InclusionSummary, StructureSummary, Summary
 from ...show.figures import PictureOf, resized
-from ...show.page import Section, listed, paragraph, picture, section_of
+from ...show.page import Section, as_figure, listed, paragraph, picture, section_of
 from ...show.style import MOST_NAMED, PALE, axes, colour_bar, plot_of, with_inclusion
 from ...show.tables import ENDS, EVIDENCE, Column, Table, at_most, first_rows, interval, marked, number, table, text
 from ..registry import Answer
@@ -42,6 +42,7 @@ _WEIGHTS = (
     f"Left: {EDGES}. Width and saturation: mean weight where the edge exists; dashed: "
     "negative. Right: evidence for each edge, in the same layout."
 )
+_SCALE = "and the slab scale is the scale of the prior of their weights"
 CLASSES_OF_EVIDENCE, CLASSES_OF_DIFFERENCES = (
     f"Blue: {names[0]}, with a Bayes factor above {LIMITS[1]:g}; yellow: {names[-1]}, below 1/{LIMITS[1]:g}; dashed: "
     "weaker evidence, grey where it is inconclusive."
@@ -203,20 +204,22 @@ def section(s: StructureSummary) -> list[Section]:
         return []
     table = edges(s)
     return [
-        ("Which edges exist", inclusion_part(s, "and the slab scale is the scale of the prior of their weights")),
-        _network(s),
+        ("Which edges exist", numbers(s) + _network(s)),
+        (
+            "Probability of each edge",
+            inclusion_part(s, "and the slab scale is the scale of the prior of their weights"),
+        ),
         ("Edges", paragraph(table.note) + listed(table)),
         *section_of(log_odds, "Log odds of categories", s),
         *section_of(nodes, nodes_title(s), s),
     ]
 
 
-def _network(s: StructureSummary) -> Section:
+def _network(s: StructureSummary) -> str:
     """Draw the network of weights and, where it is known, the evidence for each edge next to it."""
     if s.evidence:
-        drawn = picture(lambda: plot_networks(s), f"{_WEIGHTS} {CLASSES_OF_EVIDENCE}")
-        return "Weights and evidence", drawn
-    return "Network", picture(lambda: plot_network(s), _NETWORK)
+        return as_figure(picture(lambda: plot_networks(s), f"{_WEIGHTS} {CLASSES_OF_EVIDENCE}"))
+    return as_figure(picture(lambda: plot_network(s), _NETWORK))
 
 
 def nodes_title(s: Summary) -> str:
@@ -225,7 +228,7 @@ def nodes_title(s: Summary) -> str:
 
 
 def inclusion_part(s: InclusionSummary, also: str = "") -> str:
-    """Return the number of edges, density, and inclusion of each edge; ``also`` explains other quantities."""
+    """Return the inclusion of each edge; ``also`` explains other quantities."""
     text = (
         "The inclusion of an edge is the posterior probability that it exists: near 1 the data support the edge, near "
         "0 its absence. The density is the share of the candidates that exist"
@@ -235,10 +238,13 @@ def inclusion_part(s: InclusionSummary, also: str = "") -> str:
 
 
 def probable(s: InclusionSummary, caption: str, text: str) -> str:
-    """Return the number of edges, the density, and the plot of inclusions, with an explanation."""
-    return (
-        "".join(map(paragraph, counted(s).splitlines())) + picture(lambda: plot_inclusion(s), caption) + paragraph(text)
-    )
+    """Return the plot of inclusions, with an explanation."""
+    return picture(lambda: plot_inclusion(s), caption) + paragraph(text)
+
+
+def numbers(s: InclusionSummary) -> str:
+    """Return the number of edges and the density."""
+    return "".join(map(paragraph, counted(s).splitlines()))
 
 
 ANSWER = Answer(

@@ -14,7 +14,7 @@ from ...show.figures import PictureOf, resized
 from ...show.page import Section, listed, paragraph, picture
 from ...show.tables import ENDS, Listing, Table, at_most, interval, number, rest_of, table, text
 from ..edges.networks import plot_network
-from ..edges.shown import MOST_EDGES, MOST_LIKELY, STRONGEST, inclusion_part, weaker
+from ..edges.shown import MOST_EDGES, MOST_LIKELY, STRONGEST, inclusion_part, numbers, weaker
 from ..registry import Answer
 from . import pictures
 
@@ -154,7 +154,7 @@ def section(s: GroupedSummary) -> list[Section]:
         return []
     n_shown, network = len(s.shown), _NETWORK_SPIKE if s.spike else _NETWORK
     parts: list[tuple[bool, str, Callable[[], Any]]] = [
-        (s.spike, "Which edges exist", lambda: inclusion_part(s)),
+        (s.spike, "Which edges exist", lambda: numbers(s) + inclusion_part(s)),
         (True, "Number of groups", lambda: picture(lambda: pictures.plot_n_groups(s), _NUMBER)),
         (n_shown > 0, "Groups", lambda: _groups(s)),
         (potentials.is_in(s), "Tables of the groups", lambda: _potentials(s)),

@@ -13,7 +13,7 @@ from ...show.drawn_networks import draw_arrows, draw_edges, name_nodes
 from ...show.figures import PictureOf, resized
 from ...show.layout import layout
 from ...show.network_style import ALPHAS, paler, signed
-from ...show.page import Section, paragraph, picture, section_of
+from ...show.page import Section, as_figure, paragraph, picture, section_of
 from ...show.style import INK, axes, of_kind, plot_of
 from ...show.tables import Column, Listing, Table, interval, number, table, text
 from ..edges.shown import counted, edges_of, nodes_of, nodes_title
@@ -127,7 +127,7 @@ def section(s: PanelSummary) -> list[Section]:
         return []
     numbers = paragraph(f"Number of edges: {s.n_edges_sentence}.") + paragraph(f"{s.density_sentence}.")
     return [
-        ("Which edges exist", numbers + picture(lambda: plot_panel(s), _NETWORKS)),
+        ("Which edges exist", numbers + as_figure(picture(lambda: plot_panel(s), _NETWORKS))),
         *section_of(lagged, "Lagged edges", s),
         *section_of(within, "Edges within a wave", s),
         *section_of(nodes, nodes_title(s), s),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...results.summary import ParameterSummary
-from ...show.page import Section, listed, paragraph, picture, section_of
+from ...show.page import Section, as_figure, listed, paragraph, picture, section_of
 from ...show.tables import ENDS, Listing, Table, at_most, first_rows, interval, number, rest_of, table, text
 from ..edges.networks import plot_network
 from ..registry import Answer
@@ -95,8 +95,8 @@ def section(s: ParameterSummary) -> list[Section]:
         return [first]
     network = f"Width: size of the mean {s.terms.edge}; dashed: negative; pale: its 90 % interval contains zero."
     return [
+        ("Network", as_figure(picture(lambda: plot_network(s), network))),
         first,
-        ("Network", picture(lambda: plot_network(s), network)),
         ("Strength of the nodes", _strength(s)),
         *section_of(log_odds, "Log odds of categories", s),
     ]
