@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import results
 from ..answers import registry
@@ -22,9 +22,6 @@ from ..show.interactive import can_explore, network_view
 from ..show.nodes_table import nodes_of
 from ..show.page import Section, check_out, paragraph, picture, table, write_page
 from .manuscript import SUFFIXES, write_manuscript
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "Section",
@@ -97,7 +94,7 @@ def sections(summary: AnySummary) -> list[Section]:
     return [*front, *others]
 
 
-def headed(summary: AnySummary, nodes: pd.DataFrame | None = None) -> tuple[list[Section], list[Section]]:
+def headed(summary: AnySummary, nodes: Any = None) -> tuple[list[Section], list[Section]]:
     """Return the sections that a reader wants first, with the findings and the network, and all others."""
     (title, answer), *others = registry.sections(summary)
     view = network_view(summary, nodes) if can_explore(summary) else ""

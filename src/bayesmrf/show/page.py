@@ -125,7 +125,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool =
     head = "".join(cell(h, i, "th") for i, h in enumerate(header))
     body = "".join(f"<tr>{''.join(cell(v, i) for i, v in enumerate(row))}</tr>" for row in rows)
     attribute = ' class="sortable"' if sortable else ""
-    return f'<div class="wide"><table{attribute}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    whole = f"<table{attribute}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide" tabindex="0">{whole}</div>'
 
 
 def picture(draw: Callable[[], Axes], caption: str) -> str:

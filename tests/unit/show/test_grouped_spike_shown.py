@@ -15,7 +15,7 @@ from bayesmrf.report import sections
 from bayesmrf.results.summary import GroupedSummary, summarise
 from bayesmrf.show import style
 from tests.helpers.posterior_tree import posterior_tree
-from tests.unit.show.test_report import Page, pictures
+from tests.unit.show.test_report import Page
 
 SHARE = np.array([1, 0.1, 0.95, 0.9, 0.0, 0.98, 0.85, 0.2, 1, 0.3, 0.9, 0.8])  # of the edges of a 3 x 3 grid
 LIKELY = np.flatnonzero(SHARE > 0.5)
@@ -215,7 +215,7 @@ def test_page_has_the_numbers(rng, tmp_path):
     tree = posterior_tree(rng, inclusion=SHARE, n_draws=300, fields="grouped", candidates="all", method="exact")
     s = GroupedSummary(tree)
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
-    assert len(pictures(page)) == 8
+    assert len(page.pictures) == 8
     table = page.table("one end")
     assert table[0] == ["one end", "other end", "inclusion", "group", "agreement", "from", "to"]
     listed = {(row[0], row[1]): row[2:] for row in table[1:]}

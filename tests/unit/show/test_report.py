@@ -1,9 +1,6 @@
 """The report: whole, self-contained, escaped, honest about what it leaves out, and readable by a browser."""
 
-import base64
 import re
-import shutil
-import subprocess
 import warnings
 from html.parser import HTMLParser
 
@@ -22,10 +19,10 @@ from bayesmrf.answers.run.shown import MOST_MISSING
 from bayesmrf.errors import OptionError, StoreError
 from bayesmrf.estimators import LabelFieldMRF
 from bayesmrf.results.summary import GroupedSummary, ParameterSummary
+from tests.helpers.browser import in_a_browser, opened, unfold
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
 
-VOID = {"meta", "link", "img", "br"}
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+VOID = {"meta", "link", "img", "br", "input"}
 
 
 class Page(HTMLParser):
@@ -34,6 +31,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.addresses, self.tables, self.text = [], [], [], []
+        self.pictures = re.findall(r"<figure>(<svg.*?</svg>)\s*<figcaption>", text, re.DOTALL)
         self.feed(text)
         assert self.open == []
 
@@ -61,18 +59,16 @@ class Page(HTMLParser):
         return next(t for t in self.tables if t[0][0] == first)
 
 
-def pictures(page):
-    return [base64.b64decode(a.split(",")[1]).decode() for a in page.addresses if a.startswith("data:image")]
-
-
 def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     tree = posterior_tree(rng, fields=True)
     summary = GroupedSummary(tree)
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
     assert all(a.startswith(("#", "data:")) for a in page.addresses)
-    assert not re.search(r"@import|url\(|fetch\(|XMLHttp", (tmp_path / "r.html").read_text())
-    assert len(pictures(page)) == 7
-    assert all(not re.search(r"""(href|src)=["'](?!#|data:)""", p) for p in pictures(page))
+    text = (tmp_path / "r.html").read_text()
+    assert "default-src 'none'" in text
+    assert not re.search(r"@import|url\((?!#)|fetch\(|XMLHttp", text[: text.index("</main>")])
+    assert len(page.pictures) == 7
+    assert all(not re.search(r"""(href|src)=["'](?!#|data:)""", p) for p in page.pictures)
     groups = page.table("group")
     assert len(groups) == 1 + len(summary.group_table)
     first = summary.group_table.loc[1]
@@ -177,43 +173,35 @@ def test_what_is_there_is_not_lost(rng, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["r.html"]
 
 
-def browse(page, folder):
-    """The document after its script ran, and what the browser's console said."""
-    switches = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"]
-    switches += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    switches += ["--enable-logging=stderr"]
-    done = subprocess.run(
-        [CHROMIUM, *switches, f"--user-data-dir={folder}", page.as_uri()], capture_output=True, text=True, timeout=120
-    )
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
-def test_browser_shows_the_page_without_complaint(rng, tmp_path):
+@in_a_browser
+def test_browser_shows_the_page_without_complaint(rng, tmp_path, browser):
     tree = posterior_tree(rng, graphs.grid(3, 3))
-    document, said = browse(write_report(tree, tmp_path / "r.html"), tmp_path / "profile")
+    page, said = opened(browser, write_report(tree, tmp_path / "r.html"))
     assert said == []
-    assert document.count("<table") == 5
-    assert document.count("<button>") == 13  # the script made the heads of two tables sort them
+    assert page.locator("table").count() == 6
+    assert page.locator("th.dt-orderable-asc").count() == 0  # of folded tables
+    unfold(page)
+    assert page.locator("th.dt-orderable-asc").count() == 13  # the script made the heads of two tables sort them
     broken = tmp_path / "broken.html"
     broken.write_text("<script>missing()</script><img src='nothing.png'>")
-    assert browse(broken, tmp_path / "profile")[1] != []
+    page.close()
+    page, said = opened(browser, broken)
+    assert said != []
+    page.close()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
-def test_page_is_dark_where_the_reader_asks_for_it_and_its_pictures_are_not(rng, tmp_path):
-    page = write_report(posterior_tree(rng, graphs.grid(3, 3)), tmp_path / "r.html")
-    switches = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=800,3000"]
-    share = {}
-    for scheme, number in (("light", 1), ("dark", 0)):
-        shot = tmp_path / f"{scheme}.png"
-        more = [f"--blink-settings=preferredColorScheme={number}", f"--screenshot={shot}"]
-        profile = f"--user-data-dir={tmp_path / 'profile'}"
-        subprocess.run([CHROMIUM, *switches, *more, profile, page.as_uri()], check=True, timeout=120)
-        pixels = imread(shot)[..., :3].mean(axis=2)
+@in_a_browser
+def test_page_and_its_pictures_are_dark_where_the_reader_asks_for_it(rng, tmp_path, browser):
+    path, share = write_report(posterior_tree(rng, graphs.grid(3, 3)), tmp_path / "r.html"), {}
+    for scheme in ("light", "dark"):
+        page, _ = opened(browser, path, color_scheme=scheme, viewport={"width": 800, "height": 800})
+        unfold(page)
+        page.screenshot(path=tmp_path / f"{scheme}.png", full_page=True)
+        pixels = imread(tmp_path / f"{scheme}.png")[..., :3].mean(axis=2)
         share[scheme] = (pixels > 0.9).mean()
         assert (pixels[5, 5] > 0.9) == (scheme == "light")
-    assert 0.05 < share["dark"] < 0.5  # pictures have a light ground
+        page.close()
+    assert share["dark"] < 0.1
     assert share["light"] > 0.8
 
 
@@ -226,7 +214,7 @@ def test_page_of_parameters_has_the_numbers_and_needs_nothing_from_outside(rng, 
     text = write_report(tree, tmp_path / "r.html").read_text()
     page = Page(text)
     assert all(a.startswith(("#", "data:")) for a in page.addresses)
-    assert len(pictures(page)) == 5
+    assert len(page.pictures) == 5
     rows = page.table("parameter")[1:]
     assert [row[0] for row in rows] == list(summary.strongest["label"])
     for row, p in zip(rows, summary.strongest.itertuples(), strict=True):
@@ -283,16 +271,17 @@ def test_verdict_of_parameters(shift, grade, rng):
         assert summary.worst_feature == tree["posterior"]["feature"].values[3]
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
-def test_browser_sorts_the_parameters(rng, tmp_path):
-    page = write_report(parameter_tree(rng), tmp_path / "r.html")
-    click = "<script>document.querySelectorAll('table.sortable th button')[3].click()</script></body>"
-    page.write_text(page.read_text().replace("</body>", click))
-    document, said = browse(page, tmp_path / "profile")
+@in_a_browser
+def test_browser_sorts_the_parameters(rng, tmp_path, browser):
+    page, said = opened(browser, write_report(parameter_tree(rng), tmp_path / "r.html"))
+    unfold(page)
+    table = page.locator("table.sortable", has=page.locator("th", has_text="parameter")).first
+    table.locator("th").nth(3).click()
+    means = [float(text) for text in table.locator("tbody td:nth-child(4)").all_inner_texts()]
     assert said == []
-    means = [float(row[3]) for row in Page(document).tables[0][1:]]
     assert means == sorted(means)
     assert len(means) == 10
+    page.close()
 
 
 def test_page_of_a_model_whose_edges_share_their_parameters(rng, tmp_path):

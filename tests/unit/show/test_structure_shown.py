@@ -19,8 +19,9 @@ from bayesmrf.methods import EDGES
 from bayesmrf.results.summary import StructureSummary, summarise
 from bayesmrf.show import page, style
 from bayesmrf.show.tables import ENDS, FACTOR, WORD, Column, Listing, Table, number
+from tests.helpers.browser import in_a_browser, opened, unfold
 from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
-from tests.unit.show.test_report import CHROMIUM, Page, browse, pictures
+from tests.unit.show.test_report import Page
 
 NAMES = ("<b>bold", "<script>alert(1)</script>", 'a"b', "c & d", "日本", "$x^$")
 
@@ -276,7 +277,7 @@ def test_page_has_the_numbers_and_needs_nothing_from_outside(rng, tmp_path):
     s = StructureSummary(tree)
     page = Page(write_report(tree, tmp_path / "r.html").read_text())
     assert all(a.startswith(("#", "data:")) for a in page.addresses)
-    assert len(pictures(page)) == 4
+    assert len(page.pictures) == 4
     table = page.table("one end")
     assert table[0] == ["one end", "other end", "inclusion", "weight", "from", "to"]
     listed = {(row[0], row[1]): row[2:] for row in table[1:]}
@@ -330,29 +331,29 @@ def test_names_cannot_break_the_page(rng, tmp_path):
     assert {name for row in page.table("one end")[1:] for name in row[:2]} == set(NAMES)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
-def test_browser_sorts_the_edges(rng, tmp_path):
-    page = write_report(structure_tree(rng), tmp_path / "r.html")
-    click = "<script>document.querySelectorAll('table.sortable th button')[3].click()</script></body>"
-    page.write_text(page.read_text().replace("</body>", click))
-    document, said = browse(page, tmp_path / "profile")
+@in_a_browser
+def test_browser_sorts_the_edges(rng, tmp_path, browser):
+    shown, said = opened(browser, write_report(structure_tree(rng), tmp_path / "r.html"))
+    unfold(shown)
+    table = shown.locator("table.sortable", has=shown.locator("th", has_text="one end")).first
+    table.locator("th").nth(3).click()
+    texts = table.locator("tbody td:nth-child(4)").all_inner_texts()
     assert said == []
-    weights = [float(row[3].strip("†")) for row in Page(document).tables[0][1:] if row[3] != "–"]
+    weights = [float(text.strip("†")) for text in texts if text != "–"]
     assert weights == sorted(weights)
     assert min(weights) < 0 < max(weights)
+    shown.close()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here to show the page")
-def test_browser_sorts_bounds_by_their_size(tmp_path):
+@in_a_browser
+def test_browser_sorts_bounds_by_their_size(tmp_path, browser):
     rows = [[text] for text in ("12.0", "> 10^4", "0.13", "< 10^-4", "1,853", "< 0.02")]
     table = page.table(["Bayes factor"], rows, sortable=True)
-    path = page.write_page(tmp_path / "t.html", "t", "t", [("t", table)])
-    click = "<script>document.querySelector('table.sortable th button').click()</script></body>"
-    path.write_text(path.read_text().replace("</body>", click))
-    document, said = browse(path, tmp_path / "profile")
+    shown, said = opened(browser, page.write_page(tmp_path / "t.html", "t", "t", [("t", table)]))
+    shown.locator("th").first.click()
     assert said == []
-    found = [row[0] for row in Page(document).tables[0][1:]]
-    assert found == ["< 10^-4", "< 0.02", "0.13", "12.0", "1,853", "> 10^4"]
+    assert shown.locator("tbody td").all_inner_texts() == ["< 10^-4", "< 0.02", "0.13", "12.0", "1,853", "> 10^4"]
+    shown.close()
 
 
 def test_words_of_evidence_stay_whole_on_a_narrow_terminal():

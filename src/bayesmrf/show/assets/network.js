@@ -7,11 +7,11 @@ for (const box of document.querySelectorAll(".network")) {
   const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const canvas = part("canvas"), said = part("said"), counted = part("counted");
   const view = part("view"), colour = part("colour"), least = part("least"), find = part("find");
-  let at = data.views[0], coloured = data.start;
+  let at = data.views[0], coloured = "weight";
 
   const size = (edge) => Math.abs(at.weight[edge] ?? 0);
   const widest = () => Math.max(1e-12, ...data.edges.map((_, e) => size(e)));
-  const measure = (e) => (data.inclusion ? data.inclusion[e] : size(e) / widest());
+  const measure = (e) => (data.inclusion ? data.inclusion[e] : size(e) / top);
   const number = (x) => (x === null ? "–" : Math.abs(x) >= 0.0995 || x === 0 ? x.toFixed(2) : String(+x.toPrecision(2)));
 
   const byWeight = (e) => (at.weight[e] < 0 ? data.colours.negative : data.colours.positive);
@@ -20,6 +20,7 @@ for (const box of document.querySelectorAll(".network")) {
   const groups = () => (data.groups[colour?.value] ?? data.names.map(() => null));
   const nodeColour = (k) => (groups()[k] === null ? ink("--card") : data.palette[data.levels[colour.value].indexOf(groups()[k]) % data.palette.length]);
 
+  let scale = 1; // of the network on this screen, on which texts have the same size
   const graph = cytoscape({
     container: canvas,
     elements: [
@@ -31,21 +32,22 @@ for (const box of document.querySelectorAll(".network")) {
     userZoomingEnabled: false, // with the wheel only once the network has been clicked, so that the page scrolls
   });
 
+  let top = widest();
   const style = () => [
     { selector: "node", style: {
-      label: "data(label)", "font-size": data.font, color: ink("--ink"), width: data.size, height: data.size,
-      "text-valign": "top", "text-margin-y": -2, "text-outline-color": ink("--card"), "text-outline-width": 2,
-      "min-zoomed-font-size": 6, "text-wrap": "ellipsis", "text-max-width": "140px",
-      "background-color": (node) => nodeColour(node.data("k")), "border-width": 1.5, "border-color": ink("--ink") } },
+      label: "data(label)", "font-size": data.font / scale, color: ink("--ink"), width: data.size / scale, height: data.size / scale,
+      "text-valign": "top", "text-margin-y": -2, "text-outline-color": ink("--card"), "text-outline-width": 2 / scale,
+      "min-zoomed-font-size": 6, "text-wrap": "ellipsis", "text-max-width": `${140 / scale}px`,
+      "background-color": (node) => nodeColour(node.data("k")), "border-width": 1.2 / scale, "border-color": ink("--ink") } },
     { selector: "edge", style: {
       "curve-style": data.directed ? "bezier" : "straight", "loop-direction": "0deg", opacity: 0.85,
       "target-arrow-shape": data.directed ? "triangle" : "none", "arrow-scale": 0.8,
       "target-arrow-color": (edge) => shade(edge.data("e")), "line-color": (edge) => shade(edge.data("e")),
-      "line-style": (edge) => (isDashed(edge.data("e")) ? "dashed" : "solid"), "line-dash-pattern": [5, 3],
-      width: (edge) => (coloured === "evidence" ? data.evidence[edge.data("e")].width : 0.8 + 5 * size(edge.data("e")) / widest()) } },
+      "line-style": (edge) => (isDashed(edge.data("e")) ? "dashed" : "solid"), "line-dash-pattern": [5 / scale, 3 / scale],
+      width: (edge) => (coloured === "evidence" ? data.evidence[edge.data("e")].width : 0.8 + 5 * size(edge.data("e")) / top) / scale } },
     { selector: ".away", style: { display: "none" } },
     { selector: ".pale", style: { opacity: 0.12 } },
-    { selector: ".found", style: { "border-width": 4, "border-color": ink("--link") } },
+    { selector: ".found", style: { "border-width": 4 / scale, "border-color": ink("--link") } },
   ];
 
   const draw = () => {
@@ -128,6 +130,7 @@ for (const box of document.querySelectorAll(".network")) {
   view.onchange = () => {
     coloured = view.value === "evidence" ? "evidence" : "weight";
     at = data.views[view.value === "evidence" ? 0 : +view.value];
+    top = widest();
     if (part("against")) part("against").closest("label").hidden = coloured !== "evidence";
     draw();
   };
@@ -166,6 +169,7 @@ for (const box of document.querySelectorAll(".network")) {
   for (const other of box.parentElement.querySelectorAll("details.fallback")) other.open = false;
   graph.resize();
   graph.fit(undefined, 30);
+  scale = graph.zoom();
   draw();
   hint();
 }

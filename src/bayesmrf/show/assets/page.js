@@ -21,7 +21,7 @@ const nameOf = (part) => (part.closest("section")?.querySelector("h2")?.textCont
 
 const sorted = () => {
   for (const table of document.querySelectorAll("table.sortable:not(.dataTable)")) {
-    if (!table.offsetParent) continue; // in a folded section
+    if (!table.checkVisibility()) continue; // in a folded section
     const csv = { extend: "csv", text: "Download CSV", filename: nameOf(table), escapeExcelFormula: true };
     new DataTable(table, {
       autoWidth: false,

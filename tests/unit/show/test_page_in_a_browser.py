@@ -1,0 +1,198 @@
+"""The page in a real browser: network, tables, figures, dark and narrow screens, accessibility, and odd names."""
+
+import csv
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from typer.testing import CliRunner
+
+from bayesmrf import SpikeSlabMRF, results, write_report
+from bayesmrf.cli.app import app
+from bayesmrf.errors import DataError, OptionError
+from bayesmrf.priors import Blocks, SpikeSlab
+from bayesmrf.show.interactive import MOST_EDGES
+from tests.helpers.browser import in_a_browser, opened, unfold
+from tests.helpers.posterior_tree import parameter_tree, posterior_tree, structure_tree
+
+ODD = ["</script><script>window.broken = 1</script>", '" onmouseover="window.broken = 1', "<img src=x onerror=broken>",
+       "\u202egnorw", "x" * 300, "=1+1", "a & b"]  # fmt: skip
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+
+
+@pytest.fixture(scope="module")
+def fit():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(400, 1))
+    x = pd.DataFrame((z + rng.normal(size=(400, len(ODD))) > 0).astype(int), columns=ODD)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        est = SpikeSlabMRF(prior=SpikeSlab(density=Blocks()), n_draws=100, n_warmup=50, n_chains=2, progress=False,
+                           random_state=0)  # fmt: skip
+        return est.fit(x)
+
+
+@pytest.fixture(scope="module")
+def report(fit, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    rows = [["node", "<b>region</b>"], *([name, "left" if i % 2 else "right"] for i, name in enumerate(ODD))]
+    with (folder / "nodes.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    return write_report(fit, folder / "r.html", nodes=folder / "nodes.csv")
+
+
+@in_a_browser
+def test_the_network_can_be_thinned_out_searched_and_coloured(browser, fit, report):
+    page, said = opened(browser, report)
+    inclusion = fit.table("edges")["inclusion"].to_numpy()
+    counted = page.locator(".counted")
+    assert counted.inner_text().startswith(f"{(inclusion >= 0.5).sum()} of 21 edges drawn")
+    page.locator(".least").fill("0")
+    assert counted.inner_text().startswith("21 of 21")
+    page.locator(".least").fill("1")
+    assert counted.inner_text().startswith(f"{(inclusion >= 1).sum()} of 21")
+    page.locator("select.view").select_option("evidence")
+    words = fit.evidence_table()["evidence"].value_counts()
+    legend = page.locator(".legend").inner_text()
+    for word, n in words.items():
+        assert f"{word} ({n})" in legend
+    page.locator(".against").check()
+    against = words.get("excluded", 0) + words.get("weakly excluded", 0)
+    assert counted.inner_text().startswith(f"{(inclusion >= 1).sum() + against} of 21")
+    for by, levels in (("<b>region</b>", ["left", "right"]), ("community", ["1"])):
+        page.locator("select.colour").select_option(by)
+        assert all(level in page.locator(".legend").inner_text() for level in levels)
+    page.locator(".find").fill("a & B")
+    told = page.locator(".said").inner_text()
+    assert told.startswith("a & b")
+    assert "<b>region</b>: right" in told
+    page.locator(".find").fill("zzz")
+    assert page.locator(".said").inner_text().startswith("0 nodes")
+    assert said == []
+    page.close()
+
+
+@in_a_browser
+def test_no_name_becomes_an_element_or_a_script(browser, report):
+    page, said = opened(browser, report)
+    unfold(page)
+    for name in ODD:
+        page.locator(".find").fill(name[:40])
+        page.locator("select.view").select_option("evidence")
+    assert said == []
+    assert page.evaluate("window.broken") is None
+    assert page.locator("img").count() == 0
+    handlers = "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes]).filter(a => /^on/.test(a.name))"
+    assert page.evaluate(f"{handlers}.length") == 0
+    page.close()
+
+
+@in_a_browser
+def test_tables_are_sorted_searched_and_saved(browser, fit, report):
+    page, said = opened(browser, report)
+    page.get_by_role("link", name="Edges", exact=True).click()
+    part = page.locator("section", has=page.locator("h2", has_text="Edges").first).filter(
+        has=page.locator(".dt-search")
+    )
+    table = part.locator("table").first
+    weights = fit.table("edges")["weight"].dropna().to_numpy()
+    head = table.locator("th", has_text="weight")
+    for find in (np.min, np.max):
+        head.click()
+        first = next(t for t in table.locator("tbody tr td:nth-child(4)").all_inner_texts() if t != "–")
+        assert float(first.rstrip("†")) == pytest.approx(find(weights), abs=6e-4)
+    part.locator(".dt-search input").first.fill("a & b")
+    assert table.locator("tbody tr").count() == 6
+    with page.expect_download() as saved:
+        part.get_by_role("button", name="Download CSV").first.click()
+    rows = list(csv.reader(saved.value.path().read_text(encoding="utf-8-sig").splitlines()))
+    assert rows[0][:3] == ["one end", "other end", "inclusion"]
+    assert len([row for row in rows if row]) == 7
+    assert not any(cell.startswith("=") for row in rows for cell in row)  # which a spreadsheet would compute
+    unfold(page)
+    with page.expect_download() as saved:
+        page.locator("figure button").last.click()
+    text = saved.value.path().read_text()
+    assert text.startswith("<svg")
+    assert said == []
+    page.close()
+
+
+@in_a_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_off_and_a_checker_of_accessibility_finds_nothing(browser, report, tmp_path, scheme, width):
+    page, said = opened(browser, report, color_scheme=scheme, viewport={"width": width, "height": 800})
+    assert page.locator(".network").is_visible()
+    unfold(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    found = Axe().run(page, options={"runOnly": RULES}).response["violations"]
+    assert [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found] == []
+    is_dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
+    assert is_dark == (scheme == "dark")
+    assert said == []
+    control = tmp_path / "control.html"
+    control.write_text("<html><body><img src='data:,'><p style='color:#999;background:#aaa'>pale</p></body></html>")
+    page.goto(control.as_uri())
+    assert len(Axe().run(page, options={"runOnly": RULES}).response["violations"]) >= 2
+    page.close()
+
+
+@in_a_browser
+def test_without_scripts_there_are_pictures_and_links_open_what_is_folded(browser, report):
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(report.as_uri())
+    assert page.locator("details.fallback svg").first.is_visible()
+    assert not page.locator(".network").is_visible()
+    page.close()
+    page, _ = opened(browser, report)
+    assert not page.locator("details.fallback svg").first.is_visible()
+    folded = page.locator("section", has=page.locator("summary h2", has_text="What was run"))
+    assert not folded.locator("dl").is_visible()
+    page.get_by_role("link", name="What was run").click()
+    assert folded.locator("dl").is_visible()
+    page.close()
+
+
+@in_a_browser
+@pytest.mark.parametrize("make", [posterior_tree, parameter_tree, structure_tree])
+def test_pages_of_other_results_say_nothing_on_the_console(browser, tmp_path, make):
+    page, said = opened(browser, write_report(make(np.random.default_rng(1)), tmp_path / "r.html"))
+    assert said == []
+    assert page.locator("h1").count() == 1
+    page.close()
+
+
+def test_a_page_is_small_and_has_at_most_so_many_edges(tmp_path):
+    from bayesmrf import graphs
+
+    rng = np.random.default_rng(0)
+    page = write_report(structure_tree(rng, graphs.complete(18)), tmp_path / "r.html")
+    assert page.stat().st_size < 2_000_000
+    many = write_report(structure_tree(rng, graphs.complete(70), n_draws=10), tmp_path / "many.html").read_text()
+    assert f"the {MOST_EDGES:,} with the best evidence are on this page, of 2,415" in many
+
+
+def test_tables_of_nodes_that_are_none_are_refused(fit, tmp_path):
+    with pytest.raises(OptionError, match="rows about nodes"):
+        write_report(fit, tmp_path / "r.html", nodes=pd.DataFrame({"region": ["a"]}, index=["nobody"]))
+    with pytest.raises(OptionError, match="a table with the names of nodes"):
+        write_report(fit, tmp_path / "r.html", nodes={"a": 1})
+    twice = pd.DataFrame({"region": ["l", "r"]}, index=["a & b", "a & b"])
+    with pytest.raises(DataError, match="has 2 rows; give each node one row"):
+        write_report(fit, tmp_path / "r.html", nodes=twice)
+    (tmp_path / "n.csv").write_text("node,region\na & b,left,more\n")
+    with pytest.raises(DataError, match="has 2 columns, row 1 has 3"):
+        write_report(fit, tmp_path / "r.html", nodes=tmp_path / "n.csv")
+
+
+def test_a_report_has_the_name_of_the_run(fit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results.save(fit.posterior_, tmp_path / "first.zarr")
+    (tmp_path / "n.csv").write_text("node,region\na & b,left\n")
+    done = CliRunner().invoke(app, ["report", "first.zarr", "--nodes", "n.csv"])
+    assert done.exit_code == 0, done.output
+    assert "The report is first.html" in done.output
+    assert '"region"' in (tmp_path / "first.html").read_text()
