@@ -243,11 +243,13 @@ class Sampled(Estimator, RunOptions):
 
         return export(self, out, to, overwrite, spreadsheet_safe)
 
-    def report(self, path: str | PathLike[str], overwrite: bool = False, to: str = "html") -> Path:
+    def report(
+        self, path: str | PathLike[str], overwrite: bool = False, to: str = "html", nodes: pd.DataFrame | Any = None
+    ) -> Path:
         """Write one self-contained HTML file, or text for a paper; see `bayesmrf.write_report`."""
         from ..report import write_report
 
-        return write_report(self, path_of("path", path), overwrite, to)
+        return write_report(self, path_of("path", path), overwrite, to, nodes)
 
     def methods_text(self) -> str:
         """Return paragraphs for a paper: data, model, priors and sampler; convergence, results and checks; references.
